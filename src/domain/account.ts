@@ -1,0 +1,22 @@
+import type { BrandId, CommunityId } from './ids.ts';
+
+/** Every caller is tied to one of these (SPEC: What the service does). */
+export type Account =
+  | { readonly kind: 'Community'; readonly id: CommunityId }
+  | { readonly kind: 'Brand'; readonly id: BrandId };
+
+export type AccountKind = Account['kind'];
+
+/** `Community:7`: an account as one index key. */
+export type AccountKey = `${AccountKind}:${number}`;
+export const accountKey = (account: Account): AccountKey => `${account.kind}:${account.id}`;
+
+/** Who did it: an API key, an OAuth client, a person in the console, the command line, or the service itself. */
+export type Actor = {
+  readonly kind: 'apiKey' | 'client' | 'user' | 'operator' | 'system';
+  readonly id: string;
+  readonly account?: Account;
+};
+
+export const SYSTEM: Actor = { kind: 'system', id: 'scheduler' };
+export const OPERATOR: Actor = { kind: 'operator', id: 'cli' };

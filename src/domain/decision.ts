@@ -1,0 +1,21 @@
+import type { DomainEvent } from './events.ts';
+
+/** Machine-readable codes of a refusal (SPEC: Errors). */
+export type RefusalCode =
+  | 'InsufficientPermissions'
+  | 'ResourceNotFound'
+  | 'ValidationError'
+  | 'SlotUnavailable'
+  | 'BookingNotAllowed'
+  | 'ScopeViolation';
+
+/** A rule said no. A value, not an exception. `details` is a sentence for the caller. */
+export type Refusal = { readonly refused: RefusalCode; readonly details: string };
+
+/** What a decider answers: the events to append (none when there is nothing left to do), or a refusal. */
+export type Decision<E extends DomainEvent> = readonly E[] | Refusal;
+
+export const refuse = (refused: RefusalCode, details: string): Refusal => ({ refused, details });
+
+export const isRefusal = (value: unknown): value is Refusal =>
+  typeof value === 'object' && value !== null && 'refused' in value;

@@ -1,0 +1,210 @@
+import type { Account, Actor } from './account.ts';
+import type {
+  ApiKeyId,
+  BookingId,
+  BrandId,
+  Cents,
+  CommunityId,
+  PlainDate,
+  ReviewId,
+  SpaceId,
+  Timestamp,
+  WebhookId,
+} from './ids.ts';
+
+/** Version of the event shapes below. Older ones are upcast on read (`upcast.ts`). */
+export const SCHEMA = 1;
+
+/** What every event carries beside its data. */
+export type EventMetadata = {
+  readonly at: Timestamp;
+  readonly actor: Actor;
+  /** One per request from outside. */
+  readonly correlationId: string;
+  /** The request or event that led to this one. */
+  readonly causationId: string;
+  readonly schema: number;
+};
+
+type Event<T extends string, D> = { readonly type: T; readonly data: D };
+
+/** What every event of a booking says, so that no reader has to look anything up. */
+export type BookingFacts = {
+  readonly bookingId: BookingId;
+  readonly spaceId: SpaceId;
+  readonly spaceName: string;
+  readonly communityId: CommunityId;
+  readonly brandId: BrandId;
+  readonly brandName: string;
+  readonly date: PlainDate;
+  readonly startHour: number;
+  readonly endHour: number;
+  readonly durationHours: number;
+  /** Hours left inside the window; only when the event passes its end (DESIGN §7, reduced usage). */
+  readonly usageHours?: number;
+  /** Flat event fee plus service fee. */
+  readonly totalPrice: Cents;
+  /** ISO 4217. */
+  readonly currency: string;
+};
+
+export type BookingRequested = Event<
+  'BookingRequested',
+  BookingFacts & {
+    readonly eventFee: Cents;
+    readonly serviceFee: Cents;
+    readonly serviceFeePercent: number;
+    readonly timeZone: string;
+    /** Hour (may be fractional) at which the space is free again. */
+    readonly freeFrom: number;
+    readonly startsAt: Timestamp;
+    readonly endsAt: Timestamp;
+    /** When the request lapses unanswered: the space's answer time, or the start of the event if that is sooner. */
+    readonly expiresAt: Timestamp;
+    readonly message?: string;
+    readonly idempotencyKey?: string;
+  }
+>;
+export type BookingApproved = Event<'BookingApproved', BookingFacts & { readonly charge: Cents }>;
+export type CancelledBy = 'Brand' | 'Community' | 'System';
+export type BookingCancelled = Event<
+  'BookingCancelled',
+  BookingFacts & { readonly cancelledBy: CancelledBy; readonly reason?: string; readonly refund: Cents }
+>;
+export type BookingCompleted = Event<'BookingCompleted', BookingFacts>;
+export type BookingEvent = BookingRequested | BookingApproved | BookingCancelled | BookingCompleted;
+
+export type CommunityAdded = Event<
+  'CommunityAdded',
+  { readonly communityId: CommunityId; readonly name: string; readonly timeZone: string }
+>;
+export type BrandAdded = Event<'BrandAdded', { readonly brandId: BrandId; readonly name: string }>;
+
+/** What a community sets for a space. Hours on the 24-hour clock. */
+export type SpaceTerms = {
+  readonly name: string;
+  readonly windowStart: number;
+  readonly windowEnd: number;
+  readonly durationHours: number;
+  readonly eventFee: Cents;
+  /** How long a request may wait for an answer before it lapses. */
+  readonly answerHours: number;
+};
+export type SpaceAdded = Event<
+  'SpaceAdded',
+  SpaceTerms & { readonly spaceId: SpaceId; readonly communityId: CommunityId; readonly timeZone: string }
+>;
+export type SpaceChanged = Event<
+  'SpaceChanged',
+  Partial<SpaceTerms> & { readonly spaceId: SpaceId; readonly communityId: CommunityId }
+>;
+export type SpaceClosed = Event<'SpaceClosed', { readonly spaceId: SpaceId; readonly communityId: CommunityId }>;
+export type SpaceOpened = Event<'SpaceOpened', { readonly spaceId: SpaceId; readonly communityId: CommunityId }>;
+export type SpaceEvent = SpaceAdded | SpaceChanged | SpaceClosed | SpaceOpened;
+
+export type ReviewPosted = Event<
+  'ReviewPosted',
+  {
+    readonly reviewId: ReviewId;
+    readonly bookingId: BookingId;
+    readonly communityId: CommunityId;
+    readonly spaceId: SpaceId;
+    readonly spaceName: string;
+    readonly brandId: BrandId;
+    readonly brandName: string;
+    readonly rating: number;
+    readonly title: string;
+    readonly content: string;
+    readonly isVerifiedBooking: boolean;
+  }
+>;
+
+export type ApiKeyIssued = Event<
+  'ApiKeyIssued',
+  {
+    readonly apiKeyId: ApiKeyId;
+    readonly account: Account;
+    /** Sum of permission flags. */
+    readonly permissions: number;
+    readonly label: string;
+    /** SHA-256 of the key, hex. The key itself is nowhere. */
+    readonly hash: string;
+    /** The first characters, so that people can tell their keys apart. */
+    readonly preview: string;
+  }
+>;
+export type ApiKeyRevoked = Event<
+  'ApiKeyRevoked',
+  { readonly apiKeyId: ApiKeyId; readonly account: Account; readonly hash: string }
+>;
+export type ApiKeyEvent = ApiKeyIssued | ApiKeyRevoked;
+
+/** The credential that owns a webhook registration: an API key, or an OAuth client acting for an account. */
+export type WebhookOwner = {
+  readonly credential: `apiKey:${string}` | `client:${string}` | `user:${string}`;
+  readonly account: Account;
+};
+export type WebhookRegistered = Event<
+  'WebhookRegistered',
+  {
+    readonly webhookId: WebhookId;
+    readonly owner: WebhookOwner;
+    readonly url: string;
+    /** Sum of event values. */
+    readonly events: number;
+    /** The signing secret, encrypted under SECRET_KEY. */
+    readonly sealedSecret: string;
+  }
+>;
+export type WebhookSecretRotated = Event<
+  'WebhookSecretRotated',
+  {
+    readonly webhookId: WebhookId;
+    readonly owner: WebhookOwner;
+    readonly sealedSecret: string;
+    /** Until then deliveries carry the signature of the old secret too. */
+    readonly previousUntil: Timestamp;
+  }
+>;
+export type WebhookDisabled = Event<
+  'WebhookDisabled',
+  { readonly webhookId: WebhookId; readonly owner: WebhookOwner; readonly reason: string }
+>;
+export type WebhookEnabled = Event<
+  'WebhookEnabled',
+  { readonly webhookId: WebhookId; readonly owner: WebhookOwner }
+>;
+export type WebhookRemoved = Event<
+  'WebhookRemoved',
+  { readonly webhookId: WebhookId; readonly owner: WebhookOwner }
+>;
+export type WebhookEvent =
+  | WebhookRegistered
+  | WebhookSecretRotated
+  | WebhookDisabled
+  | WebhookEnabled
+  | WebhookRemoved;
+
+/** A block of integer ids belongs to the process that appended this (hi/lo). Both ends inclusive. */
+export type IdsReserved = Event<'IdsReserved', { readonly sequence: string; readonly from: number; readonly to: number }>;
+
+export type DomainEvent =
+  | BookingEvent
+  | CommunityAdded
+  | BrandAdded
+  | SpaceEvent
+  | ReviewPosted
+  | ApiKeyEvent
+  | WebhookEvent
+  | IdsReserved;
+
+export type EventType = DomainEvent['type'];
+
+/** An event as it stands in the log. */
+export type Recorded<E extends DomainEvent = DomainEvent> = E & {
+  readonly id: string;
+  readonly stream: string;
+  readonly revision: number;
+  readonly position: string;
+  readonly metadata: EventMetadata;
+};
