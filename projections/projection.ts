@@ -1,0 +1,65 @@
+import type { DomainEvent, EventType, Recorded } from '../src/domain/events.ts';
+
+/** A read model as the projector runs it: a pure fold of the log into documents, one per key. */
+export type Projection<D extends object> = {
+  readonly name: string;
+  /** Raised with every change of what the documents hold; the projector then builds them anew beside the old ones. */
+  readonly version: number;
+  /** Every query asked of the read model must be answered by one of these. */
+  readonly indexes: readonly { readonly fields: readonly (keyof D & string)[]; readonly unique?: boolean }[];
+  /** The events it listens to. */
+  readonly types: readonly EventType[];
+  /** The document that an event belongs to. Only for events of `types`. */
+  key(event: Recorded): string;
+  /** The document after the event; `undefined` removes it. An event of another type changes nothing. */
+  evolve(document: D | undefined, event: Recorded): D | undefined;
+};
+
+/** Any read model, for those who do not look into its documents. */
+export type AnyProjection = Omit<Projection<object>, 'indexes' | 'evolve'> & {
+  readonly indexes: readonly { readonly fields: readonly string[]; readonly unique?: boolean }[];
+  evolve(document: Row | undefined, event: Recorded): Row | undefined;
+};
+export type Row = { readonly [field: string]: unknown };
+
+/** What a read model's file says. `on` handles each event of `E`; `key` sees only those. */
+type Definition<D extends object, E extends DomainEvent> = Pick<Projection<D>, 'name' | 'version' | 'indexes'> & {
+  readonly key: (event: Recorded<E>) => string;
+  readonly on: {
+    readonly [T in E['type']]: (
+      document: D | undefined,
+      event: Recorded<Extract<E, { readonly type: T }>>,
+    ) => D | undefined;
+  };
+};
+
+type Handler<D extends object> = (document: D | undefined, event: Recorded) => D | undefined;
+type AnyDefinition<D extends object> = Pick<Projection<D>, 'name' | 'version' | 'indexes'> & {
+  readonly key: (event: Recorded) => string;
+  readonly on: { readonly [T in EventType]?: Handler<D> };
+};
+
+/**
+ * Declares a read model: documents `D`, folded from the events `E`.
+ * @example
+ * export const availability = projection<AvailabilityDocument, BookingRequested | BookingCancelled>({
+ *   name: 'availability', version: 1, indexes: [],
+ *   key: (event) => `${event.data.spaceId}:${event.data.date}`,
+ *   on: { BookingRequested: (document, event) => …, BookingCancelled: (document, event) => … },
+ * });
+ */
+export function projection<D extends object, E extends DomainEvent>(definition: Definition<D, E>): Projection<D>;
+export function projection<D extends object>({ name, version, indexes, key, on }: AnyDefinition<D>): Projection<D> {
+  const types = (Object.keys(on) as EventType[]).filter((type) => on[type] !== undefined);
+  return {
+    name,
+    version,
+    indexes,
+    types,
+    key,
+    evolve(document, event) {
+      const handler = on[event.type];
+      return handler === undefined ? document : handler(document, event);
+    },
+  };
+}
