@@ -170,23 +170,15 @@ export type WebhookDisabled = Event<
   'WebhookDisabled',
   { readonly webhookId: WebhookId; readonly owner: WebhookOwner; readonly reason: string }
 >;
-export type WebhookEnabled = Event<
-  'WebhookEnabled',
-  { readonly webhookId: WebhookId; readonly owner: WebhookOwner }
->;
-export type WebhookRemoved = Event<
-  'WebhookRemoved',
-  { readonly webhookId: WebhookId; readonly owner: WebhookOwner }
->;
-export type WebhookEvent =
-  | WebhookRegistered
-  | WebhookSecretRotated
-  | WebhookDisabled
-  | WebhookEnabled
-  | WebhookRemoved;
+export type WebhookEnabled = Event<'WebhookEnabled', { readonly webhookId: WebhookId; readonly owner: WebhookOwner }>;
+export type WebhookRemoved = Event<'WebhookRemoved', { readonly webhookId: WebhookId; readonly owner: WebhookOwner }>;
+export type WebhookEvent = WebhookRegistered | WebhookSecretRotated | WebhookDisabled | WebhookEnabled | WebhookRemoved;
 
 /** A block of integer ids belongs to the process that appended this (hi/lo). Both ends inclusive. */
-export type IdsReserved = Event<'IdsReserved', { readonly sequence: string; readonly from: number; readonly to: number }>;
+export type IdsReserved = Event<
+  'IdsReserved',
+  { readonly sequence: string; readonly from: number; readonly to: number }
+>;
 
 export type DomainEvent =
   | BookingEvent

@@ -1,0 +1,22 @@
+import type { Account, Actor } from '../domain/account.ts';
+
+/**
+ * Who is calling, whichever mechanism authenticated the call: an API key, an OAuth access token or a console session.
+ * Everything behind the authentication sees only this (SPEC: Authentication).
+ */
+export type Caller = {
+  readonly account: Account;
+  /** Sum of permission flags. */
+  readonly permissions: number;
+  readonly credential:
+    | { readonly kind: 'apiKey'; readonly id: string }
+    | { readonly kind: 'client'; readonly id: string; readonly userId?: string }
+    | { readonly kind: 'user'; readonly id: string };
+};
+
+/** The caller as the log names it. */
+export const actorOf = (caller: Caller): Actor => ({
+  kind: caller.credential.kind,
+  id: caller.credential.id,
+  account: caller.account,
+});
