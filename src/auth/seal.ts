@@ -1,0 +1,40 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+
+const ALGORITHM = 'aes-256-gcm';
+const VERSION = 'v1';
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/**
+ * Encrypts a small secret for keeping at rest (AES-256-GCM, a fresh nonce each time).
+ * @param key 32 bytes: `config.secretKey`
+ * @param purpose what the secret is for, down to the record that owns it (`webhook:wh_1`); a value sealed for one
+ *   purpose cannot be moved to another
+ * @returns printable text
+ */
+export function seal(key: Buffer, purpose: string, plain: string): string {
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES });
+  cipher.setAAD(Buffer.from(purpose));
+  const sealed = Buffer.concat([nonce, cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+  return `${VERSION}.${sealed.toString('base64url')}`;
+}
+
+/**
+ * Reverses {@link seal}.
+ * @throws {Error} when the text was tampered with, cut, sealed under another key or for another purpose
+ */
+export function unseal(key: Buffer, purpose: string, sealed: string): string {
+  const [version, body, ...rest] = sealed.split('.');
+  const bytes = Buffer.from(body ?? '', 'base64url');
+  if (version !== VERSION || rest.length > 0 || bytes.length < NONCE_BYTES + TAG_BYTES)
+    throw new Error(`Not a sealed value (${purpose})`);
+  const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES });
+  decipher.setAAD(Buffer.from(purpose));
+  decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+  try {
+    return decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
+  } catch {
+    throw new Error(`A sealed value cannot be opened: another key, another purpose, or it was changed (${purpose})`);
+  }
+}
