@@ -1,0 +1,16 @@
+import { isTimeZone } from './calendar.ts';
+import { type Decision, refuse } from './decision.ts';
+import type { CommunityAdded } from './events.ts';
+
+export type Community = CommunityAdded['data'];
+
+export const evolveCommunity = (_: Community | undefined, event: CommunityAdded): Community => event.data;
+
+export function addCommunity(existing: Community | undefined, command: Community): Decision<CommunityAdded> {
+  if (existing !== undefined) return refuse('ValidationError', `Community ${command.communityId} exists already.`);
+  if (command.name.trim() === '' || command.name.length > 200)
+    return refuse('ValidationError', 'name must have 1 to 200 characters.');
+  if (!isTimeZone(command.timeZone))
+    return refuse('ValidationError', `timeZone must be an IANA zone such as Europe/Berlin, is "${command.timeZone}".`);
+  return [{ type: 'CommunityAdded', data: command }];
+}

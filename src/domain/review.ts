@@ -1,0 +1,57 @@
+import { type Decision, refuse } from './decision.ts';
+import type { ReviewPosted } from './events.ts';
+import type { BookingId, BrandId, ReviewId } from './ids.ts';
+import type { Held } from './space-day.ts';
+
+export type Review = ReviewPosted['data'];
+
+export const evolveReview = (_: Review | undefined, event: ReviewPosted): Review => event.data;
+
+export type PostReview = {
+  readonly reviewId: ReviewId;
+  readonly bookingId: BookingId;
+  /** Absent: the operator posts it for the brand. */
+  readonly brandId?: BrandId;
+  readonly rating: number;
+  readonly title: string;
+  readonly content: string;
+};
+
+/** Decides a review: by the brand that booked, once, after completion (DESIGN §3). `booking` is the one reviewed. */
+export function postReview(
+  existing: Review | undefined,
+  command: PostReview,
+  booking: Held | undefined,
+): Decision<ReviewPosted> {
+  const { brandId, ...review } = command;
+  if (booking === undefined || (brandId !== undefined && booking.request.brandId !== brandId))
+    return refuse('ResourceNotFound', `There is no booking ${command.bookingId}.`);
+  if (!Number.isInteger(review.rating) || review.rating < 1 || review.rating > 5)
+    return refuse('ValidationError', 'rating must be a whole number, 1 to 5.');
+  if (review.title.trim() === '' || review.title.length > 200)
+    return refuse('ValidationError', 'title must have 1 to 200 characters.');
+  if (review.content.trim() === '' || review.content.length > 5_000)
+    return refuse('ValidationError', 'content must have 1 to 5000 characters.');
+  if (existing !== undefined)
+    return refuse('BookingNotAllowed', `Booking ${command.bookingId} has its review already.`);
+  if (booking.status !== 'Completed')
+    return refuse(
+      'BookingNotAllowed',
+      `Booking ${command.bookingId} is ${booking.status}; only a completed one is reviewed.`,
+    );
+  const { communityId, spaceId, spaceName, brandName } = booking.request;
+  return [
+    {
+      type: 'ReviewPosted',
+      data: {
+        ...review,
+        communityId,
+        spaceId,
+        spaceName,
+        brandId: booking.request.brandId,
+        brandName,
+        isVerifiedBooking: true,
+      },
+    },
+  ];
+}

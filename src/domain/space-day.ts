@@ -1,0 +1,254 @@
+import { localDate, momentOf, toTimestamp } from './calendar.ts';
+import { type Decision, type Refusal, refuse } from './decision.ts';
+import type {
+  BookingApproved,
+  BookingCancelled,
+  BookingCompleted,
+  BookingEvent,
+  BookingFacts,
+  BookingRequested,
+  CancelledBy,
+} from './events.ts';
+import { type BookingId, type BrandId, type CommunityId, cents, type PlainDate } from './ids.ts';
+import { priceOf } from './pricing.ts';
+import type { Space } from './space.ts';
+import { canStart, endHourOf, overlaps, reducedUsage, usageEnd } from './time-slots.ts';
+
+/** SPEC: States and transitions. */
+export type BookingStatus = 'Pending' | 'Approved' | 'Cancelled' | 'Completed';
+export const BOOKING_STATUSES: readonly BookingStatus[] = ['Pending', 'Approved', 'Cancelled', 'Completed'];
+
+export type Held = { readonly request: BookingRequested['data']; readonly status: BookingStatus };
+
+/** Everything that happened to one space on one day, folded: the consistency boundary of bookings (DESIGN §3). */
+export type SpaceDay = {
+  readonly bookings: ReadonlyMap<BookingId, Held>;
+  /** Which booking answered which idempotency key of which brand. */
+  readonly answered: ReadonlyMap<string, BookingId>;
+};
+
+export const EMPTY_SPACE_DAY: SpaceDay = { bookings: new Map(), answered: new Map() };
+
+const answerKey = (brand: BrandId, idempotencyKey: string) => `${brand}:${idempotencyKey}`;
+
+export function evolveSpaceDay(day: SpaceDay, event: BookingEvent): SpaceDay {
+  const { bookingId, brandId } = event.data;
+  if (event.type === 'BookingRequested') {
+    const bookings = new Map(day.bookings).set(bookingId, { request: event.data, status: 'Pending' });
+    const key = event.data.idempotencyKey;
+    const answered = key === undefined ? day.answered : new Map(day.answered).set(answerKey(brandId, key), bookingId);
+    return { bookings, answered };
+  }
+  const held = day.bookings.get(bookingId);
+  if (held === undefined) return day;
+  return { ...day, bookings: new Map(day.bookings).set(bookingId, { ...held, status: statusAfter(event) }) };
+}
+
+/** The state that an event leaves a booking in. */
+export function statusAfter(event: { readonly type: BookingEvent['type'] }): BookingStatus {
+  switch (event.type) {
+    case 'BookingRequested':
+      return 'Pending';
+    case 'BookingApproved':
+      return 'Approved';
+    case 'BookingCancelled':
+      return 'Cancelled';
+    case 'BookingCompleted':
+      return 'Completed';
+    default:
+      return event.type satisfies never;
+  }
+}
+
+export type RequestBooking = {
+  readonly bookingId: BookingId;
+  readonly space: Space;
+  readonly brand: { readonly brandId: BrandId; readonly name: string };
+  readonly date: PlainDate;
+  /** 0-23. */
+  readonly startHour: number;
+  readonly message?: string;
+  readonly idempotencyKey?: string;
+};
+
+export type BookingContext = {
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  readonly serviceFeePercent: number;
+  readonly currency: string;
+};
+
+/** The booking that already answered this request's idempotency key, if any. */
+export function answeredBefore(day: SpaceDay, command: RequestBooking): Held | undefined {
+  if (command.idempotencyKey === undefined) return undefined;
+  const id = day.answered.get(answerKey(command.brand.brandId, command.idempotencyKey));
+  return id === undefined ? undefined : day.bookings.get(id);
+}
+
+/**
+ * Decides a booking request. No event when its idempotency key was answered before. Refuses `BookingNotAllowed` when the
+ * space is inactive, the date past or the key was used for something else, and `SlotUnavailable` when the hour is outside
+ * the window, past, skipped by the clock, or taken (SPEC: Errors; DESIGN §7).
+ */
+export function requestBooking(
+  day: SpaceDay,
+  command: RequestBooking,
+  context: BookingContext,
+): Decision<BookingRequested> {
+  const { space, brand, date, startHour } = command;
+
+  const before = answeredBefore(day, command)?.request;
+  if (before !== undefined) {
+    const same = before.startHour === startHour && before.message === command.message;
+    return same ? [] : refuse('BookingNotAllowed', 'This Idempotency-Key was used for another booking request.');
+  }
+
+  if (!space.active) return refuse('BookingNotAllowed', `Space ${space.spaceId} takes no bookings at present.`);
+  const today = localDate(context.now, space.timeZone);
+  if (date < today) return refuse('BookingNotAllowed', `${date} is past: today is ${today} in ${space.timeZone}.`);
+
+  if (startHour < space.windowStart || startHour >= space.windowEnd) {
+    const last = space.windowEnd - 1;
+    return refuse('SlotUnavailable', `startHour ${startHour} is outside the window, ${space.windowStart} to ${last}.`);
+  }
+  if (!canStart(space, date, startHour, context.now)) {
+    return refuse(
+      'SlotUnavailable',
+      `${startHour}:00 on ${date} is past or skipped by the clock in ${space.timeZone}.`,
+    );
+  }
+  const use = { start: startHour, until: usageEnd(space, startHour) };
+  for (const { request, status } of day.bookings.values()) {
+    const blocks = status === 'Pending' || status === 'Approved';
+    if (blocks && overlaps(use, { start: request.startHour, until: request.freeFrom })) {
+      return refuse('SlotUnavailable', `${startHour}:00 on ${date} overlaps a booking of this space.`);
+    }
+  }
+
+  const usageHours = reducedUsage(space, startHour);
+  const startsAt = momentOf(date, startHour, space.timeZone);
+  return [
+    {
+      type: 'BookingRequested',
+      data: {
+        bookingId: command.bookingId,
+        spaceId: space.spaceId,
+        spaceName: space.name,
+        communityId: space.communityId,
+        brandId: brand.brandId,
+        brandName: brand.name,
+        date,
+        startHour,
+        endHour: endHourOf(space, startHour),
+        durationHours: space.durationHours,
+        ...(usageHours === undefined ? {} : { usageHours }),
+        ...priceOf(space.eventFee, context.serviceFeePercent),
+        currency: context.currency,
+        timeZone: space.timeZone,
+        freeFrom: use.until,
+        startsAt: toTimestamp(startsAt),
+        endsAt: toTimestamp(momentOf(date, use.until, space.timeZone)),
+        expiresAt: toTimestamp(Math.min(startsAt, context.now + space.answerHours * 3_600_000)),
+        ...(command.message === undefined ? {} : { message: command.message }),
+        ...(command.idempotencyKey === undefined ? {} : { idempotencyKey: command.idempotencyKey }),
+      },
+    },
+  ];
+}
+
+/** Decides an approval by the community. The price of the request is charged now (SPEC: Pricing rule). */
+export function approveBooking(
+  day: SpaceDay,
+  command: { readonly bookingId: BookingId; readonly communityId: CommunityId },
+  context: { readonly now: number },
+): Decision<BookingApproved> {
+  const held = day.bookings.get(command.bookingId);
+  if (held === undefined || held.request.communityId !== command.communityId) return unknownBooking(command.bookingId);
+  if (held.status !== 'Pending') return wrongStatus(held, 'approved');
+  if (hasStarted(held, context.now)) return started(held, 'approved');
+  return [{ type: 'BookingApproved', data: { ...factsOf(held.request), charge: held.request.totalPrice } }];
+}
+
+/** Who cancels: a party by its account, or the service when nobody answered in time. */
+export type CancelBooking = {
+  readonly bookingId: BookingId;
+  readonly by:
+    | { readonly kind: 'Brand'; readonly id: BrandId }
+    | { readonly kind: 'Community'; readonly id: CommunityId };
+  readonly reason?: string;
+};
+
+/**
+ * Decides a cancellation: by the brand its own Pending or Approved booking, by the community any of its spaces', until the
+ * event starts (DESIGN §7). What was charged is refunded.
+ */
+export function cancelBooking(
+  day: SpaceDay,
+  command: CancelBooking,
+  context: { readonly now: number },
+): Decision<BookingCancelled> {
+  const held = day.bookings.get(command.bookingId);
+  if (held === undefined) return unknownBooking(command.bookingId);
+  const owner = command.by.kind === 'Brand' ? held.request.brandId : held.request.communityId;
+  if (owner !== command.by.id) return unknownBooking(command.bookingId);
+  if (held.status !== 'Pending' && held.status !== 'Approved') return wrongStatus(held, 'cancelled');
+  if (hasStarted(held, context.now)) return started(held, 'cancelled');
+  return [cancelled(held, command.by.kind, command.reason)];
+}
+
+/** Cancels a request that nobody answered in time. No event when there is nothing to do (any more). */
+export function expireBooking(
+  day: SpaceDay,
+  command: { readonly bookingId: BookingId },
+  context: { readonly now: number },
+): Decision<BookingCancelled> {
+  const held = day.bookings.get(command.bookingId);
+  if (held?.status !== 'Pending' || Date.parse(held.request.expiresAt) > context.now) return [];
+  return [cancelled(held, 'System', 'The community did not answer in time.')];
+}
+
+/** Completes an approved booking whose end has passed. No event when there is nothing to do (any more). */
+export function completeBooking(
+  day: SpaceDay,
+  command: { readonly bookingId: BookingId },
+  context: { readonly now: number },
+): Decision<BookingCompleted> {
+  const held = day.bookings.get(command.bookingId);
+  if (held?.status !== 'Approved' || Date.parse(held.request.endsAt) > context.now) return [];
+  return [{ type: 'BookingCompleted', data: factsOf(held.request) }];
+}
+
+/** What every event of a booking repeats from its request. */
+export function factsOf(request: BookingRequested['data']): BookingFacts {
+  return {
+    bookingId: request.bookingId,
+    spaceId: request.spaceId,
+    spaceName: request.spaceName,
+    communityId: request.communityId,
+    brandId: request.brandId,
+    brandName: request.brandName,
+    date: request.date,
+    startHour: request.startHour,
+    endHour: request.endHour,
+    durationHours: request.durationHours,
+    ...(request.usageHours === undefined ? {} : { usageHours: request.usageHours }),
+    totalPrice: request.totalPrice,
+    currency: request.currency,
+  };
+}
+
+function cancelled(held: Held, cancelledBy: CancelledBy, reason: string | undefined): BookingCancelled {
+  const refund = held.status === 'Approved' ? held.request.totalPrice : cents(0);
+  const because = reason === undefined ? {} : { reason };
+  return { type: 'BookingCancelled', data: { ...factsOf(held.request), cancelledBy, ...because, refund } };
+}
+
+const hasStarted = (held: Held, now: number) => Date.parse(held.request.startsAt) <= now;
+
+const unknownBooking = (id: BookingId): Refusal => refuse('ResourceNotFound', `There is no booking ${id}.`);
+
+const wrongStatus = (held: Held, verb: string): Refusal =>
+  refuse('BookingNotAllowed', `Booking ${held.request.bookingId} is ${held.status} and cannot be ${verb}.`);
+
+const started = (held: Held, verb: string): Refusal =>
+  refuse('BookingNotAllowed', `Booking ${held.request.bookingId} has started and cannot be ${verb}.`);

@@ -1,0 +1,67 @@
+import { hourExists, momentOf } from './calendar.ts';
+import type { PlainDate } from './ids.ts';
+import type { Space } from './space.ts';
+
+/** Hours of a day held by a booking: from `start` up to, not including, `until`. `until` may be fractional. */
+export type Interval = { readonly start: number; readonly until: number };
+
+/** One start hour of a space on a date (SPEC: TimeSlot). */
+export type TimeSlot = {
+  /** 0-23. */
+  readonly hour: number;
+  readonly label: string;
+  readonly isAvailable: boolean;
+  /** Hours left inside the window; only when the event would pass its end. */
+  readonly usageHours?: number;
+};
+
+/** When an event that starts at `hour` ends its use of the space: its duration, cut at the end of the window. */
+export const usageEnd = (space: Pick<Space, 'durationHours' | 'windowEnd'>, hour: number): number =>
+  Math.min(hour + space.durationHours, space.windowEnd);
+
+/** startHour + durationHours, rounded up to a whole hour, at most 23 (SPEC: Event length rule; DESIGN §7). */
+export const endHourOf = (space: Pick<Space, 'durationHours'>, startHour: number): number =>
+  Math.min(23, Math.ceil(startHour + space.durationHours));
+
+/** Hours left inside the window, or undefined when the whole event fits (SPEC: Booking-window rule). */
+export const reducedUsage = (space: Pick<Space, 'durationHours' | 'windowEnd'>, hour: number): number | undefined => {
+  const left = space.windowEnd - hour;
+  return left < space.durationHours ? left : undefined;
+};
+
+export const overlaps = (a: Interval, b: Interval): boolean => a.start < b.until && b.start < a.until;
+
+const LABELS = Array.from(
+  { length: 24 },
+  (_, hour) => `${hour % 12 === 0 ? 12 : hour % 12}:00 ${hour < 12 ? 'AM' : 'PM'}`,
+);
+
+/** The 12-hour form of an hour, such as `9:00 AM`. */
+export const hourLabel = (hour: number): string => LABELS[hour] ?? String(hour);
+
+/** Whether an event may start at this hour, leaving aside what is booked: it exists in the zone and is not past. */
+export const canStart = (space: Space, date: PlainDate, hour: number, now: number): boolean =>
+  momentOf(date, hour, space.timeZone) > now && hourExists(date, hour, space.timeZone);
+
+/**
+ * One slot per start hour of the window. A slot is open when the space is active, the hour is still to come and the event,
+ * cut at the end of the window, overlaps nothing that is taken (DESIGN §7).
+ */
+export function timeSlots(space: Space, date: PlainDate, taken: readonly Interval[], now: number): TimeSlot[] {
+  // Far from now and from any clock change, the edges of the window answer for every hour in it.
+  const first = momentOf(date, space.windowStart, space.timeZone);
+  const last = momentOf(date, space.windowEnd, space.timeZone);
+  const steady = last - first === (space.windowEnd - space.windowStart) * 3_600_000;
+  const open = (hour: number) =>
+    steady ? first + (hour - space.windowStart) * 3_600_000 > now : canStart(space, date, hour, now);
+
+  const slots: TimeSlot[] = [];
+  for (let hour = space.windowStart; hour < space.windowEnd; hour += 1) {
+    const use = { start: hour, until: usageEnd(space, hour) };
+    const isAvailable = space.active && !taken.some((held) => overlaps(held, use)) && open(hour);
+    const usageHours = reducedUsage(space, hour);
+    const slot = { hour, label: hourLabel(hour), isAvailable };
+    slots.push(usageHours === undefined ? slot : { ...slot, usageHours });
+  }
+  return slots;
+}

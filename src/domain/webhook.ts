@@ -1,0 +1,132 @@
+import { accountKey } from './account.ts';
+import { toTimestamp } from './calendar.ts';
+import { type Decision, refuse } from './decision.ts';
+import type {
+  EventType,
+  WebhookDisabled,
+  WebhookEnabled,
+  WebhookEvent,
+  WebhookOwner,
+  WebhookRegistered,
+  WebhookRemoved,
+  WebhookSecretRotated,
+} from './events.ts';
+import type { WebhookId } from './ids.ts';
+
+/** Event kinds that subscribers may choose, with their bitmask values (SPEC: Events). */
+export const WEBHOOK_EVENTS = {
+  BookingRequested: 1,
+  BookingApproved: 2,
+  BookingCancelled: 4,
+  ReviewPosted: 8,
+} as const satisfies { readonly [T in EventType]?: number };
+export type WebhookEventName = keyof typeof WEBHOOK_EVENTS;
+
+export const ALL_WEBHOOK_EVENTS = 15;
+/** Registrations one credential may have (DESIGN §7). */
+export const MAX_WEBHOOKS = 20;
+/** How long both secrets sign after a rotation (DESIGN §5), in milliseconds. */
+export const ROTATION_OVERLAP = 24 * 3_600_000;
+
+export const webhookEventNames = (mask: number): WebhookEventName[] =>
+  (Object.keys(WEBHOOK_EVENTS) as WebhookEventName[]).filter((name) => (mask & WEBHOOK_EVENTS[name]) !== 0);
+
+export type Webhook = {
+  readonly webhookId: WebhookId;
+  readonly owner: WebhookOwner;
+  readonly url: string;
+  readonly status: 'enabled' | 'disabled' | 'removed';
+};
+
+export function evolveWebhook(webhook: Webhook | undefined, event: WebhookEvent): Webhook | undefined {
+  if (event.type === 'WebhookRegistered') {
+    const { webhookId, owner, url } = event.data;
+    return { webhookId, owner, url, status: 'enabled' };
+  }
+  if (webhook === undefined) return undefined;
+  switch (event.type) {
+    case 'WebhookSecretRotated':
+      return webhook;
+    case 'WebhookDisabled':
+      return { ...webhook, status: 'disabled' };
+    case 'WebhookEnabled':
+      return { ...webhook, status: 'enabled' };
+    case 'WebhookRemoved':
+      return { ...webhook, status: 'removed' };
+    default:
+      return event satisfies never;
+  }
+}
+
+/**
+ * Decides a registration. `owned` is how many the credential has; `urlProblem` is what the address guard found wrong with the
+ * URL. Unknown bits in `events`, or none, are refused (DESIGN §7).
+ */
+export function registerWebhook(
+  existing: Webhook | undefined,
+  command: WebhookRegistered['data'],
+  context: { readonly owned: number; readonly urlProblem: string | undefined },
+): Decision<WebhookRegistered> {
+  if (existing !== undefined) return refuse('ValidationError', `Webhook ${command.webhookId} exists already.`);
+  if (context.urlProblem !== undefined) return refuse('ValidationError', `url ${context.urlProblem}`);
+  if (!isEventMask(command.events))
+    return refuse('ValidationError', `events must be a sum of 1, 2, 4 and 8, 1 to ${ALL_WEBHOOK_EVENTS}.`);
+  if (context.owned >= MAX_WEBHOOKS)
+    return refuse('ValidationError', `At most ${MAX_WEBHOOKS} webhooks can be registered; remove one first.`);
+  return [{ type: 'WebhookRegistered', data: command }];
+}
+
+const isEventMask = (mask: number) => Number.isInteger(mask) && mask >= 1 && mask <= ALL_WEBHOOK_EVENTS;
+
+/** Who asks: the credential that owns the registration, its account (in the console), or the operator (absent). */
+export type WebhookParty = {
+  readonly account: WebhookOwner['account'];
+  readonly credential?: WebhookOwner['credential'];
+};
+type WebhookCommand = { readonly webhookId: WebhookId; readonly by?: WebhookParty };
+
+export function rotateWebhookSecret(
+  webhook: Webhook | undefined,
+  command: WebhookCommand & { readonly sealedSecret: string },
+  context: { readonly now: number },
+): Decision<WebhookSecretRotated> {
+  if (!isReachable(webhook, command)) return unknownWebhook(command);
+  const { webhookId, owner } = webhook;
+  const previousUntil = toTimestamp(context.now + ROTATION_OVERLAP);
+  return [
+    { type: 'WebhookSecretRotated', data: { webhookId, owner, sealedSecret: command.sealedSecret, previousUntil } },
+  ];
+}
+
+/** `reason` is shown to the owner. No event when it is disabled already. */
+export function disableWebhook(
+  webhook: Webhook | undefined,
+  command: WebhookCommand & { readonly reason: string },
+): Decision<WebhookDisabled> {
+  if (!isReachable(webhook, command)) return unknownWebhook(command);
+  if (webhook.status === 'disabled') return [];
+  const { webhookId, owner } = webhook;
+  return [{ type: 'WebhookDisabled', data: { webhookId, owner, reason: command.reason } }];
+}
+
+export function enableWebhook(webhook: Webhook | undefined, command: WebhookCommand): Decision<WebhookEnabled> {
+  if (!isReachable(webhook, command)) return unknownWebhook(command);
+  if (webhook.status === 'enabled') return [];
+  return [{ type: 'WebhookEnabled', data: { webhookId: webhook.webhookId, owner: webhook.owner } }];
+}
+
+/** Permanent: a removed registration is unknown from then on. */
+export function removeWebhook(webhook: Webhook | undefined, command: WebhookCommand): Decision<WebhookRemoved> {
+  if (!isReachable(webhook, command)) return unknownWebhook(command);
+  return [{ type: 'WebhookRemoved', data: { webhookId: webhook.webhookId, owner: webhook.owner } }];
+}
+
+function isReachable(webhook: Webhook | undefined, { by }: WebhookCommand): webhook is Webhook {
+  if (webhook === undefined || webhook.status === 'removed') return false;
+  if (by === undefined) return true;
+  if (accountKey(by.account) !== accountKey(webhook.owner.account)) return false;
+  return by.credential === undefined || by.credential === webhook.owner.credential;
+}
+
+const unknownWebhook = ({ webhookId }: WebhookCommand) =>
+  refuse('ResourceNotFound', `There is no webhook ${webhookId}.`);
