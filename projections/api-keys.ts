@@ -1,0 +1,36 @@
+import { type Account, type AccountKey, accountKey } from '../src/domain/account.ts';
+import type { ApiKeyEvent } from '../src/domain/events.ts';
+import type { ApiKeyId, Timestamp } from '../src/domain/ids.ts';
+import { projection } from './projection.ts';
+
+export type ApiKeyDocument = {
+  readonly apiKeyId: ApiKeyId;
+  readonly owner: Account;
+  readonly account: AccountKey;
+  /** Sum of permission flags. */
+  readonly permissions: number;
+  readonly label: string;
+  readonly preview: string;
+  readonly issuedAt: Timestamp;
+  readonly revokedAt?: Timestamp;
+};
+
+/** API keys under the SHA-256 of the key, so that one look-up authenticates a call. Revoked ones stay listed. */
+export const apiKeys = projection<ApiKeyDocument, ApiKeyEvent>({
+  name: 'apiKeys',
+  version: 1,
+  indexes: [{ fields: ['account', 'issuedAt'] }, { fields: ['apiKeyId'] }],
+  key: (event) => event.data.hash,
+  on: {
+    ApiKeyIssued: (_, { data, metadata }) => ({
+      apiKeyId: data.apiKeyId,
+      owner: data.account,
+      account: accountKey(data.account),
+      permissions: data.permissions,
+      label: data.label,
+      preview: data.preview,
+      issuedAt: metadata.at,
+    }),
+    ApiKeyRevoked: (document, { metadata }) => document && { ...document, revokedAt: metadata.at },
+  },
+});

@@ -1,0 +1,11 @@
+import { apiKeys } from './api-keys.ts';
+import { availability } from './availability.ts';
+import { bookings } from './bookings.ts';
+import { brands } from './brands.ts';
+import { communities } from './communities.ts';
+import { reviews } from './reviews.ts';
+import { spaces } from './spaces.ts';
+import { webhooks } from './webhooks.ts';
+
+/** Every read model there is. */
+export const projections = [communities, spaces, brands, availability, bookings, reviews, apiKeys, webhooks] as const;

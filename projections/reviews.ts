@@ -1,0 +1,14 @@
+import type { ReviewPosted } from '../src/domain/events.ts';
+import type { Timestamp } from '../src/domain/ids.ts';
+import { projection } from './projection.ts';
+
+export type ReviewDocument = ReviewPosted['data'] & { readonly createdAt: Timestamp };
+
+/** Every review. */
+export const reviews = projection<ReviewDocument, ReviewPosted>({
+  name: 'reviews',
+  version: 1,
+  indexes: [{ fields: ['communityId', 'reviewId'] }, { fields: ['brandId', 'reviewId'] }, { fields: ['bookingId'] }],
+  key: (event) => String(event.data.reviewId),
+  on: { ReviewPosted: (_, { data, metadata }) => ({ ...data, createdAt: metadata.at }) },
+});

@@ -1,0 +1,60 @@
+import { type Account, type AccountKey, accountKey } from '../src/domain/account.ts';
+import type { WebhookEvent, WebhookOwner } from '../src/domain/events.ts';
+import type { Timestamp, WebhookId } from '../src/domain/ids.ts';
+import { projection } from './projection.ts';
+
+export type WebhookDocument = {
+  readonly webhookId: WebhookId;
+  readonly owner: Account;
+  readonly account: AccountKey;
+  readonly credential: WebhookOwner['credential'];
+  readonly url: string;
+  /** Sum of event values. */
+  readonly events: number;
+  readonly status: 'enabled' | 'disabled';
+  readonly disabledReason?: string;
+  readonly sealedSecret: string;
+  /** The secret before the last rotation signs too, until then. */
+  readonly previousSealedSecret?: string;
+  readonly previousUntil?: Timestamp;
+  readonly createdAt: Timestamp;
+  /** Position of the registration: events before it are not delivered to it. */
+  readonly registeredAt: string;
+};
+
+/** Webhook registrations; a removed one is gone. */
+export const webhooks = projection<WebhookDocument, WebhookEvent>({
+  name: 'webhooks',
+  version: 1,
+  indexes: [{ fields: ['account', 'createdAt'] }, { fields: ['credential', 'account', 'createdAt'] }],
+  key: (event) => event.data.webhookId,
+  on: {
+    WebhookRegistered: (_, { data, metadata, position }) => ({
+      webhookId: data.webhookId,
+      owner: data.owner.account,
+      account: accountKey(data.owner.account),
+      credential: data.owner.credential,
+      url: data.url,
+      events: data.events,
+      status: 'enabled',
+      sealedSecret: data.sealedSecret,
+      createdAt: metadata.at,
+      registeredAt: position,
+    }),
+    WebhookSecretRotated: (document, { data }) =>
+      document && {
+        ...document,
+        sealedSecret: data.sealedSecret,
+        previousSealedSecret: document.sealedSecret,
+        previousUntil: data.previousUntil,
+      },
+    WebhookDisabled: (document, { data }) =>
+      document && { ...document, status: 'disabled', disabledReason: data.reason },
+    WebhookEnabled: (document) => {
+      if (document === undefined) return undefined;
+      const { disabledReason: _, ...enabled } = document;
+      return { ...enabled, status: 'enabled' };
+    },
+    WebhookRemoved: () => undefined,
+  },
+});
