@@ -56,14 +56,17 @@ export interface Documents<D extends object> {
   get(key: string): Promise<Stored<D> | undefined>;
   getMany(keys: readonly string[]): Promise<Stored<D>[]>;
 
-  /** Streams: memory stays flat however many match. */
+  /**
+   * Streams: memory stays flat however many match. A document that nobody changes meanwhile comes exactly once. Documents
+   * without a field that is sorted by come first in ascending order, last in descending order; ties are ordered by key.
+   */
   find(query: Find<D>): AsyncIterable<Stored<D>>;
   count(query?: Pick<Find<D>, 'where'>): Promise<number>;
 
   /** @returns false when the key (or a unique index) is taken; nothing was written then */
   insert(key: string, document: D): Promise<boolean>;
 
-  /** @returns false when the document is not at `version` (or gone); nothing was written then */
+  /** @returns false when the document is not at `version`, gone, or a unique index is taken; nothing was written then */
   replace(key: string, document: D, version: number): Promise<boolean>;
 
   /** @returns false when there was none, or not at `version` */
@@ -75,8 +78,8 @@ export interface Documents<D extends object> {
    */
   project(writes: readonly Projected<D>[]): Promise<void>;
 
-  /** The positions at which these keys stand, tombstones included; keys never written are absent. */
-  positions(keys: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** What `project` last wrote for these keys, tombstones included; keys never projected are absent. */
+  projected(keys: readonly string[]): Promise<ReadonlyMap<string, Projected<D>>>;
 }
 
 export interface DocumentStore {

@@ -1,0 +1,381 @@
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type {
+  Collection,
+  DocumentStore,
+  Documents,
+  Find,
+  Projected,
+  Stored,
+} from '../../src/document-store/document-store.ts';
+import type { DocumentPlace } from '../document-store/engines.ts';
+
+type Pet = {
+  readonly name: string;
+  readonly kind: string;
+  readonly age?: number;
+  readonly tame?: boolean;
+  readonly tags?: readonly string[];
+};
+
+const pets: Collection<Pet> = {
+  name: 'pets@1',
+  kind: 'record',
+  indexes: [{ fields: ['kind', 'age'] }, { fields: ['age'] }, { fields: ['name'], unique: true }, { fields: ['tame'] }],
+};
+const petViews: Collection<Pet> = {
+  ...pets,
+  name: 'petViews',
+  kind: 'readModel',
+  indexes: [{ fields: ['kind', 'age'] }],
+};
+
+/** What every document store promises (`document-store.ts`). */
+export function documentStoreContract(place: () => Promise<DocumentPlace>): void {
+  let here: DocumentPlace;
+  let store: DocumentStore;
+  let documents: Documents<Pet>;
+
+  beforeEach(async () => {
+    here = await place();
+    store = await here.open();
+    documents = await store.open(pets);
+  });
+  afterEach(() => here.remove());
+
+  const pet = (name: string, kind = 'cat', more: Partial<Pet> = {}): Pet => ({ name, kind, ...more });
+  const keysOf = async (query: Find<Pet>) => (await Array.fromAsync(documents.find(query))).map(({ key }) => key);
+
+  describe('records', () => {
+    it('gets what was inserted, and nothing for other keys', async () => {
+      expect(await documents.get('1')).toBeUndefined();
+      expect(await documents.insert('1', pet('Tom', 'cat', { tags: ['é', '"', '$', 'a.b'] }))).toBe(true);
+      expect(await documents.get('1')).toEqual({
+        key: '1',
+        version: 1,
+        document: pet('Tom', 'cat', { tags: ['é', '"', '$', 'a.b'] }),
+      });
+      expect(await documents.get('2')).toBeUndefined();
+      expect((await documents.getMany(['2', '1', '1', '3'])).map(({ key }) => key)).toEqual(['1']);
+    });
+
+    it('inserts a key once', async () => {
+      const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => documents.insert('1', pet(`Tom ${i}`))));
+      expect(answers.filter(Boolean)).toHaveLength(1);
+      expect((await documents.get('1'))?.document.name).toBe(`Tom ${answers.indexOf(true)}`);
+    });
+
+    it('keeps unique indexes unique, absent fields aside', async () => {
+      expect(await documents.insert('1', pet('Tom'))).toBe(true);
+      expect(await documents.insert('2', pet('Tom'))).toBe(false);
+      expect(await documents.insert('2', pet('Jim'))).toBe(true);
+      expect(await documents.replace('2', pet('Tom'), 1)).toBe(false);
+      expect((await documents.get('2'))?.document.name).toBe('Jim');
+
+      const nicknames = await store.open<{ nickname?: string }>({
+        name: 'nicknames',
+        kind: 'record',
+        indexes: [{ fields: ['nickname'], unique: true }],
+      });
+      expect(await nicknames.insert('1', {})).toBe(true);
+      expect(await nicknames.insert('2', {})).toBe(true);
+    });
+
+    it('replaces only the version that was read', async () => {
+      await documents.insert('1', pet('Tom'));
+      expect(await documents.replace('1', pet('Tim'), 1)).toBe(true);
+      expect(await documents.get('1')).toEqual({ key: '1', version: 2, document: pet('Tim') });
+      expect(await documents.replace('1', pet('Jim'), 1)).toBe(false);
+      expect(await documents.replace('2', pet('Jim'), 1)).toBe(false);
+      expect(await documents.get('1')).toEqual({ key: '1', version: 2, document: pet('Tim') });
+    });
+
+    it('lets one of many simultaneous replacements through', async () => {
+      const other = await (await here.open()).open(pets);
+      await documents.insert('1', pet('Tom'));
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, i) => (i % 2 ? other : documents).replace('1', pet(`Tom ${i}`), 1)),
+      );
+      expect(answers.filter(Boolean)).toHaveLength(1);
+      expect((await other.get('1'))?.document.name).toBe(`Tom ${answers.indexOf(true)}`);
+    });
+
+    it('deletes, at a version when asked to', async () => {
+      await documents.insert('1', pet('Tom'));
+      expect(await documents.delete('1', 2)).toBe(false);
+      expect(await documents.get('1')).toBeDefined();
+      expect(await documents.delete('1', 1)).toBe(true);
+      expect(await documents.delete('1')).toBe(false);
+      expect(await documents.get('1')).toBeUndefined();
+      expect(await documents.insert('1', pet('Tom'))).toBe(true);
+      expect(await documents.delete('1')).toBe(true);
+    });
+
+    it('shows a write to every store at once', async () => {
+      const other = await (await here.open()).open(pets);
+      expect(await other.get('1')).toBeUndefined();
+      await documents.insert('1', pet('Tom'));
+      expect((await other.get('1'))?.document.name).toBe('Tom');
+      await other.replace('1', pet('Tim'), 1);
+      expect((await documents.get('1'))?.document.name).toBe('Tim');
+      await documents.delete('1');
+      expect(await other.get('1')).toBeUndefined();
+    });
+
+    it('has everything again after it was closed', async () => {
+      await documents.insert('1', pet('Tom'));
+      await store.close();
+      const again = await (await here.open()).open(pets);
+      expect((await again.get('1'))?.document.name).toBe('Tom');
+    });
+  });
+
+  describe('find', () => {
+    beforeEach(async () => {
+      await documents.insert('a', pet('Ada', 'cat', { age: 3, tame: true }));
+      await documents.insert('b', pet('Bob', 'dog', { age: 5, tame: false }));
+      await documents.insert('c', pet('Cid', 'cat', { age: 10 }));
+      await documents.insert('d', pet('Dot', 'cow', { age: 3, tame: true }));
+      await documents.insert('e', pet('Eve', 'cat'));
+    });
+
+    it.each<[Find<Pet>, string]>([
+      [{}, 'abcde'],
+      [{ where: { kind: 'cat' } }, 'ace'],
+      [{ where: { kind: 'cat', age: 3 } }, 'a'],
+      [{ where: { tame: true } }, 'ad'],
+      [{ where: { tame: false } }, 'b'],
+      [{ where: { kind: { in: ['dog', 'cow'] } } }, 'bd'],
+      [{ where: { age: { in: [5, 10] } } }, 'bc'],
+      [{ where: { kind: { in: [] } } }, ''],
+      [{ where: { age: { from: 3, to: 5 } } }, 'abd'],
+      [{ where: { age: { above: 3, below: 10 } } }, 'b'],
+      [{ where: { age: { from: 4 } } }, 'bc'],
+      [{ where: { kind: 'cat', age: { below: 10 } } }, 'a'],
+      [{ where: { kind: { in: ['cat', 'dog'] }, age: { from: 4 } } }, 'bc'],
+      [{ where: { name: { from: 'B', below: 'D' } } }, 'bc'],
+      [{ where: { kind: 'hen' } }, ''],
+    ])('finds %j', async (query, keys) => {
+      expect((await keysOf(query)).sort().join('')).toBe(keys);
+      expect(await documents.count(query)).toBe(keys.length);
+    });
+
+    it('counts all', async () => {
+      expect(await documents.count()).toBe(5);
+    });
+
+    it.each<[Find<Pet>, string]>([
+      [{ sort: [{ field: 'name', direction: 'descending' }] }, 'edcba'],
+      [{ sort: [{ field: 'age' }] }, 'eadbc'],
+      [{ sort: [{ field: 'age', direction: 'descending' }] }, 'cbdae'],
+      [{ sort: [{ field: 'age' }], limit: 3 }, 'ead'],
+      [{ where: { kind: 'cat' }, sort: [{ field: 'age', direction: 'descending' }] }, 'cae'],
+      [{ sort: [{ field: 'kind' }, { field: 'age' }] }, 'eacdb'],
+      [{ limit: 0 }, ''],
+    ])('sorts %j', async (query, keys) => {
+      expect((await keysOf(query)).join('')).toBe(keys);
+    });
+
+    it('hands out versions that can be replaced', async () => {
+      for await (const { key, version, document } of documents.find({ where: { kind: 'cat' } })) {
+        expect(await documents.replace(key, { ...document, kind: 'lion' }, version)).toBe(true);
+      }
+      expect(await documents.count({ where: { kind: 'lion' } })).toBe(3);
+    });
+
+    it('stops when its reader does', async () => {
+      for await (const { key } of documents.find({})) {
+        expect(key).toBe('a');
+        break;
+      }
+    });
+  });
+
+  it('streams many documents, each exactly once, in order, while others come and go', async () => {
+    const views = await store.open(petViews);
+    const total = 2_000;
+    const key = (i: number) => String(i).padStart(6, '0');
+    await views.project(
+      Array.from({ length: total }, (_, i) => ({
+        key: key(i),
+        position: '1',
+        document: pet(`p${i}`, i % 2 === 0 ? 'cat' : 'dog', i % 3 === 0 ? {} : { age: i % 50 }),
+      })),
+    );
+    const check = async (query: Find<Pet>, expected: number, order?: (document: Pet) => number) => {
+      const seen = new Map<string, Pet>();
+      let n = 0;
+      for await (const stored of views.find(query)) {
+        if (Number(stored.key) >= total) continue;
+        expect(seen.has(stored.key)).toBe(false);
+        seen.set(stored.key, stored.document);
+        n += 1;
+        if (n % 400 === 0) {
+          await views.project([
+            { key: key(total + n), position: '2', document: pet(`n${n}`, 'cat', { age: n % 50 }) },
+            { key: key(total + n - 400), position: '3', document: undefined },
+          ]);
+        }
+      }
+      expect(seen.size).toBe(expected);
+      if (order !== undefined) {
+        const values = [...seen.values()].map(order);
+        expect(values).toEqual(values.toSorted((a, b) => a - b));
+      }
+    };
+    const age = ({ age = -1 }: Pet) => age;
+    await check({}, total);
+    await check({ where: { kind: 'cat' } }, total / 2);
+    await check({ where: { kind: 'cat' }, sort: [{ field: 'age' }] }, total / 2, age);
+    await check(
+      { where: { kind: 'cat' }, sort: [{ field: 'age', direction: 'descending' }] },
+      total / 2,
+      (p) => -age(p),
+    );
+    await check({ where: { kind: { in: ['dog', 'cat'] }, age: { from: 0 } } }, total - Math.ceil(total / 3));
+    expect(
+      await Array.fromAsync(views.find({ where: { kind: 'cat' }, sort: [{ field: 'age' }], limit: 700 })),
+    ).toHaveLength(700);
+  });
+
+  describe('project', () => {
+    let views: Documents<Pet>;
+    beforeEach(async () => {
+      views = await store.open(petViews);
+    });
+    const write = (key: string, position: string, name?: string): Projected<Pet> => ({
+      key,
+      position,
+      document: name === undefined ? undefined : pet(name),
+    });
+
+    it('writes documents that readers see', async () => {
+      await views.project([write('1', '05', 'Tom'), write('2', '06', 'Jim')]);
+      expect((await views.get('1'))?.document).toEqual(pet('Tom'));
+      expect((await views.getMany(['1', '2'])).map(({ document }) => document.name)).toEqual(['Tom', 'Jim']);
+      expect(await views.count()).toBe(2);
+    });
+
+    it('only ever moves a document forward', async () => {
+      await views.project([write('1', '05', 'Tom')]);
+      await views.project([write('1', '04', 'Old')]);
+      await views.project([write('1', '05', 'Same')]);
+      expect((await views.get('1'))?.document.name).toBe('Tom');
+      await views.project([write('1', '06', 'New')]);
+      expect(await views.get('1')).toEqual({ key: '1', version: 2, document: pet('New') });
+    });
+
+    it('leaves a tombstone that keeps its position and that readers do not see', async () => {
+      await views.project([write('1', '05', 'Tom'), write('2', '05', 'Jim')]);
+      await views.project([write('1', '07')]);
+      expect(await views.get('1')).toBeUndefined();
+      expect(await views.getMany(['1', '2'])).toHaveLength(1);
+      expect(await views.count()).toBe(1);
+      expect(await Array.fromAsync(views.find({ where: { kind: 'cat' } }))).toHaveLength(1);
+      await views.project([write('1', '06', 'Revenant')]);
+      expect(await views.get('1')).toBeUndefined();
+      await views.project([write('1', '08', 'Tom II')]);
+      expect((await views.get('1'))?.document.name).toBe('Tom II');
+    });
+
+    it('says where keys stand, tombstones included', async () => {
+      await views.project([write('1', '05', 'Tom'), write('2', '06', 'Jim')]);
+      await views.project([write('2', '07')]);
+      expect(await views.projected(['1', '2', '3'])).toEqual(
+        new Map([
+          ['1', { key: '1', position: '05', document: pet('Tom') }],
+          ['2', { key: '2', position: '07', document: undefined }],
+        ]),
+      );
+    });
+
+    it('takes one key several times in a batch, and an empty batch', async () => {
+      await views.project([]);
+      await views.project([write('1', '05', 'Tom'), write('1', '06', 'Tim'), write('1', '04', 'Old')]);
+      expect((await views.get('1'))?.document.name).toBe('Tim');
+    });
+
+    it('ends at the highest position of each key whoever writes in whatever order', async () => {
+      const other = await (await here.open()).open(petViews);
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(
+            fc.record({
+              key: fc.constantFrom('x', 'y', 'z'),
+              at: fc.nat(99),
+              gone: fc.boolean(),
+              elsewhere: fc.boolean(),
+            }),
+            { maxLength: 12 },
+          ),
+          fc.nat(1e9),
+          async (steps, run) => {
+            // Every write of one position is the same, as a fold of one log is.
+            const goneAt = new Map(steps.map(({ key, at, gone }) => [`${key}${at}`, gone]));
+            const prefix = `${run}-${Math.random()}-`;
+            const writes = steps.map(({ key, at, elsewhere }) => ({
+              elsewhere,
+              write: write(
+                prefix + key,
+                String(at).padStart(2, '0'),
+                goneAt.get(`${key}${at}`) ? undefined : `${key}${at}`,
+              ),
+            }));
+            await Promise.all(writes.map(({ write, elsewhere }) => (elsewhere ? other : views).project([write])));
+            for (const key of ['x', 'y', 'z']) {
+              const last = writes
+                .map(({ write }) => write)
+                .filter((write) => write.key === prefix + key)
+                .sort((a, b) => (a.position < b.position ? -1 : 1))
+                .at(-1);
+              for (const reader of [views, other]) {
+                expect((await reader.get(prefix + key))?.document).toEqual(last?.document);
+              }
+            }
+          },
+        ),
+        { numRuns: 30 },
+      );
+    });
+  });
+
+  describe('collections', () => {
+    it('opens the same collection twice as one', async () => {
+      const again = await store.open(pets);
+      await documents.insert('1', pet('Tom'));
+      const found: Stored<Pet> | undefined = await again.get('1');
+      expect(found?.document.name).toBe('Tom');
+      await again.replace('1', pet('Tim'), 1);
+      expect((await documents.get('1'))?.document.name).toBe('Tim');
+    });
+
+    it('may be opened by several stores at the same moment', async () => {
+      const stores = await Promise.all([here.open(), here.open(), here.open()]);
+      const collections = await Promise.all(stores.map((each) => each.open({ ...pets, name: 'fresh' })));
+      const answers = await Promise.all(collections.map((each) => each.insert('1', pet('Tom'))));
+      expect(answers.filter(Boolean)).toHaveLength(1);
+    });
+
+    it('lists and drops collections with everything in them', async () => {
+      const views = await store.open(petViews);
+      await views.project([{ key: '1', position: '1', document: pet('Tom') }]);
+      await documents.insert('1', pet('Tom'));
+      expect((await views.get('1'))?.document.name).toBe('Tom');
+      expect(await store.names()).toEqual([petViews.name, pets.name]);
+      await store.drop(petViews.name);
+      await store.drop('neverThere');
+      expect(await store.names()).toEqual([pets.name]);
+      const again = await store.open(petViews);
+      expect(await again.get('1')).toBeUndefined();
+      expect(await again.count()).toBe(0);
+      expect(await documents.count()).toBe(1);
+    });
+
+    it('answers a ping until it is closed', async () => {
+      await store.ping();
+      await store.close();
+      await expect(store.ping()).rejects.toThrow();
+      await expect(documents.insert('1', pet('Tom'))).rejects.toThrow();
+    });
+  });
+}
