@@ -1,0 +1,50 @@
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/** Planned milliseconds before each try of a delivery; the first goes out at once (DESIGN §5). */
+export const PLANNED_DELAYS: readonly number[] = [
+  0,
+  5 * SECOND,
+  30 * SECOND,
+  2 * MINUTE,
+  10 * MINUTE,
+  30 * MINUTE,
+  2 * HOUR,
+  5 * HOUR,
+  10 * HOUR,
+  14 * HOUR,
+];
+
+/** A registration whose every attempt failed for so long is disabled (DESIGN §5), in milliseconds. */
+export const DISABLE_AFTER = 5 * 24 * HOUR;
+
+const JITTER = 0.2;
+
+/**
+ * Milliseconds to wait before the next try, or `undefined` when the last one was made.
+ * @param tries how many tries failed so far, at least 1
+ * @param retryAfter what the receiver asked for, in milliseconds: it can stretch the planned delay up to twice its length,
+ *   never shorten it
+ * @param random in [0, 1): spreads the delay by ±20 %, so that deliveries that failed together do not return together
+ */
+export function delayBeforeNext(tries: number, retryAfter: number | undefined, random: number): number | undefined {
+  const planned = PLANNED_DELAYS[tries];
+  if (planned === undefined) return undefined;
+  const jittered = planned * (1 - JITTER + 2 * JITTER * random);
+  return Math.round(Math.max(jittered, Math.min(retryAfter ?? 0, 2 * planned)));
+}
+
+/**
+ * Reads a `Retry-After` header (RFC 9110 §10.2.3): seconds, or an HTTP date.
+ * @param now milliseconds since the epoch
+ * @returns milliseconds from now, at least 0; `undefined` when it is absent or means nothing
+ */
+export function parseRetryAfter(header: string | undefined, now: number): number | undefined {
+  if (header === undefined) return undefined;
+  const text = header.trim();
+  if (/^\d{1,10}$/.test(text)) return Number(text) * SECOND;
+  // Dates only in the forms that HTTP knows; Date.parse alone would take a lone number for a year.
+  const at = /^[A-Z][a-z]{2,8},? .+\d{2}:\d{2}:\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(at) ? undefined : Math.max(0, at - now);
+}

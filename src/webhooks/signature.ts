@@ -1,0 +1,41 @@
+import { createHmac, randomBytes } from 'node:crypto';
+
+const PREFIX = 'whsec_';
+
+/** A new signing secret: `whsec_` and 32 random bytes in base64, the form of Standard Webhooks. */
+export const newSigningSecret = (): string => PREFIX + randomBytes(32).toString('base64');
+
+/** `X-Service-Signature` (SPEC: Events): lower-case hex HMAC-SHA256 of the raw body, keyed with the secret's own text. */
+export const serviceSignature = (secret: string, body: string): string =>
+  createHmac('sha256', secret).update(body).digest('hex');
+
+/** What is signed. `id` stays the same over all attempts; `at` is the moment of this one, in milliseconds. */
+export type Signed = { readonly id: string; readonly at: number; readonly body: string };
+
+/**
+ * The signature headers of one attempt, in both families: `X-Service-Signature` and those of Standard Webhooks.
+ *
+ * During a rotation two secrets are valid. `webhook-signature` is a list by its standard and carries a value for each. A plain
+ * receiver compares `X-Service-Signature` with one value, so two values in it would fail receivers of either secret. It holds
+ * the signature of `first` alone; a receiver that still has the other secret answers 401 (SPEC: Events), and the deliverer
+ * then sends the same attempt again at once with the secrets the other way round.
+ */
+export function signatureHeaders([first, second]: Secrets, { id, at, body }: Signed): Record<string, string> {
+  const seconds = Math.floor(at / 1_000);
+  const content = `${id}.${seconds}.${body}`;
+  const standard = standardSignature(first, content);
+  return {
+    'x-service-signature': serviceSignature(first, body),
+    'webhook-id': id,
+    'webhook-timestamp': String(seconds),
+    'webhook-signature': second === undefined ? standard : `${standard} ${standardSignature(second, content)}`,
+  };
+}
+
+/** One secret, or two while a rotation overlaps. */
+export type Secrets = readonly [first: string, second?: string];
+
+const standardSignature = (secret: string, content: string): string =>
+  `v1,${createHmac('sha256', Buffer.from(secret.slice(PREFIX.length), 'base64'))
+    .update(content)
+    .digest('base64')}`;

@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest';
+import { timestamp, webhookId } from '../../src/domain/ids.ts';
+import { payloadOf, testPayload } from '../../src/webhooks/payload.ts';
+import { AT, approved, cancelled, requested, reviewed } from './deliverable-events.ts';
+
+const booking = {
+  bookingId: 41,
+  spaceId: 7,
+  spaceName: 'Roof Terrace',
+  date: '2026-05-02',
+  startHour: 18,
+  endHour: 22,
+  totalPrice: 172.55,
+};
+
+test('BookingApproved has exactly the fields of the specification', () => {
+  expect(payloadOf(approved())).toEqual({
+    event: 'BookingApproved',
+    timestamp: AT,
+    data: { ...booking, status: 'Approved' },
+  });
+});
+
+test('BookingRequested adds the message, when there is one', () => {
+  expect(payloadOf(requested({ message: 'For 30 people' })).data).toEqual({
+    ...booking,
+    status: 'Pending',
+    message: 'For 30 people',
+  });
+  expect(payloadOf(requested()).data).toEqual({ ...booking, status: 'Pending' });
+});
+
+test('BookingCancelled adds who cancelled and why', () => {
+  expect(payloadOf(cancelled({ cancelledBy: 'Community', reason: 'Water damage' })).data).toEqual({
+    ...booking,
+    status: 'Cancelled',
+    cancelledBy: 'Community',
+    reason: 'Water damage',
+  });
+  expect(payloadOf(cancelled({ cancelledBy: 'System' })).data).not.toHaveProperty('reason');
+});
+
+test('ReviewPosted has the fields of ReviewDto, reviewId and bookingId', () => {
+  expect(payloadOf(reviewed())).toEqual({
+    event: 'ReviewPosted',
+    timestamp: AT,
+    data: {
+      id: 5,
+      reviewId: 5,
+      bookingId: 41,
+      propertyId: 3,
+      spaceId: 7,
+      rating: 4,
+      title: 'Lovely',
+      content: 'Great view.',
+      isVerifiedBooking: true,
+      createdAt: AT,
+    },
+  });
+});
+
+test('money leaves as a number with at most two decimals', () => {
+  for (const [cents, shown] of [
+    [11_500, '115'],
+    [11_550, '115.5'],
+    [29, '0.29'],
+    [0, '0'],
+    [123_456_789, '1234567.89'],
+  ] as const) {
+    expect(JSON.stringify(payloadOf(approved({ totalPrice: cents })).data.totalPrice)).toBe(shown);
+  }
+});
+
+test('a test delivery says which registration it tries out', () => {
+  expect(testPayload(webhookId('wh_1'), timestamp(AT))).toEqual({
+    event: 'Test',
+    timestamp: AT,
+    data: { webhookId: 'wh_1' },
+  });
+});

@@ -1,0 +1,50 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { delayBeforeNext, PLANNED_DELAYS, parseRetryAfter } from '../../src/webhooks/schedule.ts';
+
+const MIDDLE = 0.5;
+
+test('ten tries: at once, then 5 s, 30 s, 2 min, 10 min, 30 min, 2 h, 5 h, 10 h, 14 h', () => {
+  const delays = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map((tries) => delayBeforeNext(tries, undefined, MIDDLE));
+  expect(delays.map((delay) => (delay ?? Number.NaN) / 1_000)).toEqual([
+    0, 5, 30, 120, 600, 1_800, 7_200, 18_000, 36_000, 50_400,
+  ]);
+  expect(delayBeforeNext(10, undefined, MIDDLE)).toBeUndefined();
+  expect(delayBeforeNext(10, 60_000, MIDDLE)).toBeUndefined();
+});
+
+test('each delay is spread by 20 % both ways, no further', () => {
+  expect(delayBeforeNext(3, undefined, 0)).toBe(96_000);
+  expect(delayBeforeNext(3, undefined, 0.999_999_9)).toBe(144_000);
+});
+
+test('Retry-After stretches the delay up to twice the planned one and never shortens it', () => {
+  expect(delayBeforeNext(3, 200_000, MIDDLE)).toBe(200_000);
+  expect(delayBeforeNext(3, 999_000_000, MIDDLE)).toBe(240_000);
+  expect(delayBeforeNext(3, 1_000, MIDDLE)).toBe(120_000);
+});
+
+test('whatever a receiver asks for, the delay stays between 0.8 and 2 times the planned one', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 9 }),
+      fc.option(fc.double({ min: 0, noNaN: true }), { nil: undefined }),
+      fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+      (tries, retryAfter, random) => {
+        const planned = PLANNED_DELAYS[tries] ?? Number.NaN;
+        const delay = delayBeforeNext(tries, retryAfter, random) ?? Number.NaN;
+        return delay >= planned * 0.8 - 1 && delay <= planned * 2;
+      },
+    ),
+  );
+});
+
+test('Retry-After is seconds or an HTTP date; anything else means nothing', () => {
+  const now = Date.parse('2026-03-01T12:00:00Z');
+  expect(parseRetryAfter('120', now)).toBe(120_000);
+  expect(parseRetryAfter(' 0 ', now)).toBe(0);
+  expect(parseRetryAfter('Sun, 01 Mar 2026 12:01:00 GMT', now)).toBe(60_000);
+  expect(parseRetryAfter('Sun, 01 Mar 2026 11:00:00 GMT', now)).toBe(0);
+  for (const text of [undefined, '', 'soon', '-5', '1.5', '1e9', '99999999999999999999', '2027-01-01'])
+    expect([text, parseRetryAfter(text, now)]).toEqual([text, undefined]);
+});
