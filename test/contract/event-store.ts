@@ -1,0 +1,596 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import {
+  type Batch,
+  type Consumer,
+  type EventStore,
+  LOG_START,
+  type NewEvent,
+  type StoredEvent,
+  type Subscribe,
+  WrongExpectedRevision,
+} from '../../src/event-store/event-store.ts';
+
+export type Engine = {
+  /** Another client of the same log, as another process would have it. */
+  readonly open: () => Promise<EventStore>;
+  readonly stop: () => Promise<void>;
+};
+
+/** What every event log promises, whatever engine runs: see the port. The log may hold events of others. */
+export function eventStoreContract(name: string, start: () => Promise<Engine>): void {
+  describe(`event store contract: ${name}`, () => {
+    let engine: Engine;
+    let store: EventStore;
+    let other: EventStore;
+    const consumers: Consumer[] = [];
+    const controllers: AbortController[] = [];
+
+    beforeAll(async () => {
+      engine = await start();
+      store = await engine.open();
+      other = await engine.open();
+    });
+    afterEach(async () => {
+      for (const controller of controllers.splice(0)) controller.abort();
+      await Promise.all(consumers.splice(0).map((consumer) => consumer.close()));
+    });
+    afterAll(async () => {
+      await store.close();
+      await other.close();
+      await engine.stop();
+    });
+
+    const unique = (prefix: string): string => `${prefix}-${randomUUID().slice(0, 8)}`;
+    const event = (type: string, n = 0, id?: string): NewEvent => ({
+      ...(id === undefined ? {} : { id }),
+      type,
+      data: { n },
+      metadata: { at: '2026-01-01T00:00:00Z' },
+    });
+    const events = (type: string, count: number, from = 0): NewEvent[] =>
+      Array.from({ length: count }, (_, index) => event(type, from + index));
+    const numbers = (list: readonly StoredEvent[]): unknown[] => list.map(({ data }) => data.n);
+
+    /** Follows the log into the lists it returns. */
+    const follow = (
+      on: EventStore,
+      options: Subscribe,
+    ): { batches: Batch[]; events: StoredEvent[]; end: Promise<void> } => {
+      const controller = new AbortController();
+      controllers.push(controller);
+      const batches: Batch[] = [];
+      const seen: StoredEvent[] = [];
+      const run = async (): Promise<void> => {
+        for await (const batch of on.subscribe({ signal: controller.signal, ...options })) {
+          batches.push(batch);
+          seen.push(...batch.events);
+        }
+      };
+      return { batches, events: seen, end: run() };
+    };
+    const consume = async (
+      on: EventStore,
+      group: string,
+      options: Parameters<EventStore['consume']>[1],
+      handler: (event: StoredEvent) => Promise<void>,
+    ): Promise<Consumer> => {
+      const consumer = await on.consume(group, options, handler);
+      consumers.push(consumer);
+      return consumer;
+    };
+    const until = (check: () => void | Promise<void>): Promise<void> =>
+      vi.waitFor(check, { timeout: 20_000, interval: 10 });
+
+    describe('append', () => {
+      test('stores what it was given, unchanged', async () => {
+        const stream = unique('thing');
+        const data = {
+          text: 'Ünïcode ☕️ 𝔘 \u0000 "quoted" \\ \n',
+          nested: { list: [1, -0.5, 1e300, true, null, []], empty: {} },
+          big: Number.MAX_SAFE_INTEGER,
+        };
+        const metadata = { at: '2026-01-01T00:00:00Z', actor: { kind: 'System' } };
+        const id = randomUUID();
+        const appended = await store.append(stream, [{ id, type: 'Made', data, metadata }], {
+          expectedRevision: 'none',
+        });
+        expect(await Array.fromAsync(other.readStream(stream))).toEqual([
+          { id, type: 'Made', stream, revision: 0, position: appended.position, data, metadata },
+        ]);
+        expect(appended.revision).toBe(0);
+      });
+
+      test('makes ids where none are given', async () => {
+        const stream = unique('thing');
+        await store.append(stream, events('Made', 2), { expectedRevision: 'none' });
+        const ids = (await Array.fromAsync(store.readStream(stream))).map(({ id }) => id);
+        expect(new Set(ids).size).toBe(2);
+        for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+      });
+
+      test('checks the expected revision, and says what it met', async () => {
+        const stream = unique('thing');
+        const at = (expectedRevision: number | 'none' | 'any') =>
+          store.append(stream, [event('Made')], { expectedRevision });
+        const conflict = async (expected: number | 'none', actual: number | 'none'): Promise<void> => {
+          const error = await at(expected).then(
+            () => undefined,
+            (reason: unknown) => reason,
+          );
+          expect(error).toBeInstanceOf(WrongExpectedRevision);
+          expect(error).toMatchObject({ stream, expected, actual });
+        };
+        await conflict(0, 'none');
+        expect((await at('none')).revision).toBe(0);
+        await conflict('none', 0);
+        await conflict(1, 0);
+        expect((await at(0)).revision).toBe(1);
+        await conflict(0, 1);
+        await conflict(5, 1);
+        expect((await at('any')).revision).toBe(2);
+        expect((await at(2)).revision).toBe(3);
+        expect(await Array.fromAsync(store.readStream(stream))).toHaveLength(4);
+      });
+
+      test('appends all of its events or none', async () => {
+        const stream = unique('thing');
+        await store.append(stream, [event('Made')], { expectedRevision: 'none' });
+        await expect(store.append(stream, events('Made', 3), { expectedRevision: 7 })).rejects.toThrow(
+          WrongExpectedRevision,
+        );
+        const broken = [event('Made'), { type: 'Made', data: { n: Number.NaN }, metadata: {} }];
+        await expect(store.append(stream, broken, { expectedRevision: 0 })).rejects.toThrow(TypeError);
+        expect(await Array.fromAsync(store.readStream(stream))).toHaveLength(1);
+      });
+
+      test('gives events of one append distinct positions in order', async () => {
+        const stream = unique('thing');
+        const before = await store.append(unique('thing'), [event('Made')], { expectedRevision: 'any' });
+        const appended = await store.append(stream, events('Made', 5), { expectedRevision: 'none' });
+        const after = await store.append(unique('thing'), [event('Made')], { expectedRevision: 'any' });
+        expect(appended.revision).toBe(4);
+        const positions = (await Array.fromAsync(store.readStream(stream))).map(({ position }) => position);
+        expect([...new Set(positions)].sort()).toEqual(positions);
+        expect(positions).toHaveLength(5);
+        expect(positions.at(-1)).toBe(appended.position);
+        expect(LOG_START < before.position).toBe(true);
+        expect(before.position < (positions[0] ?? '')).toBe(true);
+        expect(appended.position < after.position).toBe(true);
+      });
+
+      test('lets one of fifty through that append at the same revision', async () => {
+        const stream = unique('thing');
+        const appends = Array.from({ length: 50 }, (_, n) =>
+          (n % 2 === 0 ? store : other).append(stream, [event('Made', n)], { expectedRevision: 'none' }),
+        );
+        const results = await Promise.allSettled(appends);
+        const lost = results.filter((result) => result.status === 'rejected');
+        expect(lost).toHaveLength(49);
+        for (const { reason } of lost) {
+          expect(reason).toBeInstanceOf(WrongExpectedRevision);
+          expect(reason).toMatchObject({ expected: 'none', actual: 0 });
+        }
+        expect(await Array.fromAsync(store.readStream(stream))).toHaveLength(1);
+      });
+
+      test('is not disturbed by conflicts of others at the same moment', async () => {
+        const taken = unique('taken');
+        await store.append(taken, [event('Made')], { expectedRevision: 'none' });
+        const streams = Array.from({ length: 20 }, () => unique('thing'));
+        const results = await Promise.allSettled(
+          streams.flatMap((stream) => [
+            store.append(taken, [event('Made')], { expectedRevision: 'none' }),
+            store.append(stream, [event('Made')], { expectedRevision: 'none' }),
+          ]),
+        );
+        expect(results.map(({ status }) => status)).toEqual(streams.flatMap(() => ['rejected', 'fulfilled']));
+      });
+
+      test('keeps the order of appends to one stream that do not wait for each other', async () => {
+        const stream = unique('thing');
+        await Promise.all(events('Made', 30).map((one) => store.append(stream, [one], { expectedRevision: 'any' })));
+        const read = await Array.fromAsync(store.readStream(stream));
+        expect(read.map(({ revision }) => revision)).toEqual(Array.from({ length: 30 }, (_, n) => n));
+        expect(numbers(read)).toEqual(Array.from({ length: 30 }, (_, n) => n));
+      });
+
+      test('answers a repetition with the same event ids as it did the first time', async () => {
+        const stream = unique('thing');
+        const twice = [event('Made', 0, randomUUID()), event('Made', 1, randomUUID())];
+        const first = await store.append(stream, twice, { expectedRevision: 'none' });
+        expect(await other.append(stream, twice, { expectedRevision: 'none' })).toEqual(first);
+        expect(await Array.fromAsync(store.readStream(stream))).toHaveLength(2);
+      });
+
+      test.each([
+        ['BigInt', 1n],
+        ['undefined', undefined],
+        ['a function', () => 1],
+        ['a symbol', Symbol('s')],
+        ['NaN', Number.NaN],
+        ['Infinity', Number.POSITIVE_INFINITY],
+        ['a Date', new Date(0)],
+        ['a Map', new Map()],
+      ])('refuses %s in data, naming the place', async (_name, value) => {
+        const stream = unique('thing');
+        const append = (data: unknown, metadata: unknown): Promise<unknown> =>
+          // @ts-expect-error: the types forbid it, and so does the store
+          store.append(stream, [{ type: 'Made', data, metadata }], { expectedRevision: 'any' });
+        await expect(append({ a: { b: [value] } }, {})).rejects.toThrow(/^Made\.data\.a\.b\[0\]: must be plain JSON/);
+        await expect(append({}, { c: value })).rejects.toThrow(/^Made\.metadata\.c: must be plain JSON/);
+        await expect(append(value, {})).rejects.toThrow(/^Made\.data: must be /);
+        expect(await Array.fromAsync(store.readStream(stream))).toEqual([]);
+      });
+
+      test('refuses empty appends, system names and ids that are no UUIDs', async () => {
+        const any = { expectedRevision: 'any' } as const;
+        await expect(store.append(unique('thing'), [], any)).rejects.toThrow(TypeError);
+        await expect(store.append('', [event('Made')], any)).rejects.toThrow(TypeError);
+        await expect(store.append('$system', [event('Made')], any)).rejects.toThrow(TypeError);
+        await expect(store.append(unique('thing'), [event('')], any)).rejects.toThrow(TypeError);
+        await expect(store.append(unique('thing'), [event('$Made')], any)).rejects.toThrow(TypeError);
+        await expect(store.append(unique('thing'), [event('Made', 0, 'one')], any)).rejects.toThrow(TypeError);
+      });
+
+      test('stores large events', async () => {
+        const stream = unique('thing');
+        const text = 'é'.repeat(200_000);
+        await store.append(stream, [{ type: 'Made', data: { text }, metadata: {} }], { expectedRevision: 'none' });
+        const [stored] = await Array.fromAsync(other.readStream(stream));
+        expect(stored?.data.text === text).toBe(true);
+      });
+    });
+
+    describe('readStream', () => {
+      test('reads a stream that does not exist as empty', async () => {
+        expect(await Array.fromAsync(store.readStream(unique('thing')))).toEqual([]);
+        expect(await Array.fromAsync(store.readStream(unique('thing'), { direction: 'backward' }))).toEqual([]);
+      });
+
+      test('reads in both directions, from a revision, up to a limit', async () => {
+        const stream = unique('thing');
+        await store.append(stream, events('Made', 10), { expectedRevision: 'none' });
+        const read = async (options: Parameters<EventStore['readStream']>[1]): Promise<unknown[]> =>
+          numbers(await Array.fromAsync(store.readStream(stream, options)));
+        expect(await read({})).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        expect(await read({ from: 7 })).toEqual([7, 8, 9]);
+        expect(await read({ from: 7, limit: 2 })).toEqual([7, 8]);
+        expect(await read({ limit: 3 })).toEqual([0, 1, 2]);
+        expect(await read({ limit: 0 })).toEqual([]);
+        expect(await read({ from: 10 })).toEqual([]);
+        expect(await read({ direction: 'backward' })).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
+        expect(await read({ direction: 'backward', limit: 1 })).toEqual([9]);
+        expect(await read({ direction: 'backward', from: 2 })).toEqual([2, 1, 0]);
+        expect(await read({ direction: 'backward', from: 5, limit: 2 })).toEqual([5, 4]);
+      });
+
+      test('reads a stream of thousands, in order, and stops when its reader does', async () => {
+        const stream = unique('thing');
+        for (let from = 0; from < 3_000; from += 500) {
+          await store.append(stream, events('Made', 500, from), { expectedRevision: 'any' });
+        }
+        let next = 0;
+        for await (const { revision, data } of store.readStream(stream)) {
+          expect([revision, data.n]).toEqual([next, next]);
+          next += 1;
+        }
+        expect(next).toBe(3_000);
+        for await (const { revision } of store.readStream(stream, { direction: 'backward' })) {
+          next -= 1;
+          expect(revision).toBe(next);
+          if (next === 2_000) break;
+        }
+      });
+    });
+
+    describe('readAll', () => {
+      test('reads events of the types asked for, in both directions, after a position, up to a limit', async () => {
+        const [wanted, unwanted] = [unique('Wanted'), unique('Unwanted')];
+        for (let n = 0; n < 6; n += 1) {
+          await store.append(unique('thing'), [event(wanted, n), event(unwanted, n)], { expectedRevision: 'none' });
+        }
+        const types = [wanted];
+        const all = await Array.fromAsync(store.readAll({ types }));
+        expect(numbers(all)).toEqual([0, 1, 2, 3, 4, 5]);
+        expect(all.map(({ position }) => position)).toEqual(all.map(({ position }) => position).sort());
+        const read = async (options: Parameters<EventStore['readAll']>[0]): Promise<unknown[]> =>
+          numbers(await Array.fromAsync(other.readAll({ types, ...options })));
+        const middle = all[2]?.position ?? '';
+        expect(await read({ after: LOG_START })).toEqual([0, 1, 2, 3, 4, 5]);
+        expect(await read({ after: middle })).toEqual([3, 4, 5]);
+        expect(await read({ after: middle, limit: 1 })).toEqual([3]);
+        expect(await read({ limit: 2 })).toEqual([0, 1]);
+        expect(await read({ direction: 'backward' })).toEqual([5, 4, 3, 2, 1, 0]);
+        expect(await read({ direction: 'backward', limit: 1 })).toEqual([5]);
+        expect(await read({ direction: 'backward', after: middle })).toEqual([1, 0]);
+        expect(await read({ types: [wanted, unwanted], limit: 3 })).toEqual([0, 0, 1]);
+        expect(await read({ types: [unique('Never')] })).toEqual([]);
+      });
+
+      test('continues in the middle of a multi-event append', async () => {
+        const type = unique('Made');
+        await store.append(unique('thing'), events(type, 3), { expectedRevision: 'none' });
+        const [first, second] = await Array.fromAsync(store.readAll({ types: [type] }));
+        expect(numbers(await Array.fromAsync(store.readAll({ types: [type], after: first?.position ?? '' })))).toEqual([
+          1, 2,
+        ]);
+        expect(
+          numbers(
+            await Array.fromAsync(
+              store.readAll({ types: [type], direction: 'backward', after: second?.position ?? '' }),
+            ),
+          ),
+        ).toEqual([0]);
+      });
+
+      test('reads thousands without a filter, and no system event', async () => {
+        const type = unique('Made');
+        const { position } = await store.append(unique('thing'), [event(unique('Before'))], {
+          expectedRevision: 'none',
+        });
+        for (let from = 0; from < 2_000; from += 500) {
+          await store.append(unique('thing'), events(type, 500, from), { expectedRevision: 'none' });
+        }
+        let next = 0;
+        for await (const one of store.readAll({ after: position })) {
+          expect(one.type.startsWith('$')).toBe(false);
+          if (one.type === type) expect(one.data.n).toBe(next++);
+        }
+        expect(next).toBe(2_000);
+      });
+
+      test('refuses a position of another engine', async () => {
+        await expect(Array.fromAsync(store.readAll({ after: 'nonsense' }))).rejects.toThrow(TypeError);
+      });
+    });
+
+    describe('subscribe', () => {
+      test('catches up, then follows, without a gap or a repetition', async () => {
+        const type = unique('Made');
+        const stream = unique('thing');
+        await store.append(stream, events(type, 700), { expectedRevision: 'none' });
+        const followed = follow(store, { types: [type] });
+        const writing = (async () => {
+          for (let n = 700; n < 760; n += 2)
+            await other.append(stream, events(type, 2, n), { expectedRevision: n - 1 });
+        })();
+        await writing;
+        await until(() => expect(followed.events).toHaveLength(760));
+        expect(numbers(followed.events)).toEqual(Array.from({ length: 760 }, (_, n) => n));
+        expect(followed.batches.at(-1)).toMatchObject({ caughtUp: true });
+        const positions = followed.batches.map(({ position }) => position);
+        expect(positions).toEqual([...positions].sort());
+      });
+
+      test('continues after a position, in the middle of an append too', async () => {
+        const type = unique('Made');
+        await store.append(unique('thing'), events(type, 5), { expectedRevision: 'none' });
+        const [, second] = await Array.fromAsync(store.readAll({ types: [type] }));
+        const followed = follow(store, { types: [type], after: second?.position ?? '' });
+        await until(() => expect(numbers(followed.events)).toEqual([2, 3, 4]));
+      });
+
+      test('moves its position over events that the filter drops', async () => {
+        const { position } = await store.append(unique('thing'), [event(unique('Made'))], { expectedRevision: 'none' });
+        const followed = follow(store, { types: [unique('Never')], after: position });
+        await until(() => expect(followed.batches.length).toBeGreaterThan(0));
+        // As many as make sure of a checkpoint of EventStoreDB's filter.
+        const passed = await store.append(unique('thing'), events(unique('Made'), 2_000), { expectedRevision: 'none' });
+        await store.append(unique('thing'), events(unique('Made'), 2_000), { expectedRevision: 'none' });
+        await until(() => expect((followed.batches.at(-1)?.position ?? '') >= passed.position).toBe(true));
+        expect(followed.events).toEqual([]);
+      });
+
+      test('wakes subscribers of this and of other clients', async () => {
+        const type = unique('Made');
+        const here = follow(store, { types: [type] });
+        const there = follow(other, { types: [type] });
+        await until(() => expect(Math.min(here.batches.length, there.batches.length)).toBeGreaterThan(0));
+        await store.append(unique('thing'), [event(type, 1)], { expectedRevision: 'none' });
+        await other.append(unique('thing'), [event(type, 2)], { expectedRevision: 'none' });
+        await until(() =>
+          expect([numbers(here.events), numbers(there.events)]).toEqual([
+            [1, 2],
+            [1, 2],
+          ]),
+        );
+      });
+
+      test('ends without an error when its signal aborts', async () => {
+        const controller = new AbortController();
+        const idle = follow(store, { types: [unique('Never')], signal: controller.signal });
+        await until(() => expect(idle.batches.length).toBeGreaterThan(0));
+        controller.abort();
+        await idle.end;
+        const late = follow(store, { signal: controller.signal });
+        await late.end;
+        expect(late.batches).toEqual([]);
+      });
+
+      test('ends when its reader breaks off', async () => {
+        const type = unique('Made');
+        await store.append(unique('thing'), events(type, 3), { expectedRevision: 'none' });
+        for await (const batch of store.subscribe({ types: [type] })) if (batch.events.length > 0) break;
+      });
+    });
+
+    describe('consume', () => {
+      test('hands every event of its types to the group once, from the start of the log, then live', async () => {
+        const type = unique('Made');
+        const group = unique('group');
+        await store.append(unique('thing'), [...events(type, 40), event(unique('Unwanted'))], {
+          expectedRevision: 'none',
+        });
+        const seen: StoredEvent[] = [];
+        await consume(store, group, { types: [type] }, async (one) => void seen.push(one));
+        await until(() => expect(seen).toHaveLength(40));
+        await other.append(unique('thing'), events(type, 10, 40), { expectedRevision: 'none' });
+        await until(() => expect(seen).toHaveLength(50));
+        await sleep(100);
+        expect(numbers(seen).toSorted((a, b) => Number(a) - Number(b))).toEqual(
+          Array.from({ length: 50 }, (_, n) => n),
+        );
+        expect(seen[0]).toMatchObject({
+          type,
+          metadata: { at: '2026-01-01T00:00:00Z' },
+          data: { n: expect.any(Number) },
+        });
+        const [first] = await Array.fromAsync(store.readAll({ types: [type], limit: 1 }));
+        expect(seen.find(({ data }) => data.n === 0)).toEqual(first);
+      });
+
+      test('goes on where the group was, in another client too', async () => {
+        const type = unique('Made');
+        const group = unique('group');
+        await store.append(unique('thing'), events(type, 5), { expectedRevision: 'none' });
+        const seen: unknown[] = [];
+        const first = await consume(store, group, { types: [type] }, async ({ data }) => void seen.push(data.n));
+        await until(() => expect(seen).toHaveLength(5));
+        await first.close();
+        await store.append(unique('thing'), events(type, 5, 5), { expectedRevision: 'none' });
+        await consume(other, group, { types: [type] }, async ({ data }) => void seen.push(data.n));
+        await until(() => expect(seen).toHaveLength(10));
+        await sleep(100);
+        expect(seen.toSorted((a, b) => Number(a) - Number(b))).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+      });
+
+      test('shares the work among consumers', async () => {
+        const type = unique('Made');
+        const group = unique('group');
+        const [here, there]: [unknown[], unknown[]] = [[], []];
+        const handler = (list: unknown[]) => async (one: StoredEvent) => {
+          await sleep(5);
+          list.push(one.data.n);
+        };
+        await consume(store, group, { types: [type], concurrency: 2 }, handler(here));
+        await consume(other, group, { types: [type], concurrency: 2 }, handler(there));
+        await store.append(unique('thing'), events(type, 100), { expectedRevision: 'none' });
+        await until(() => expect(here.length + there.length).toBe(100));
+        expect(new Set([...here, ...there]).size).toBe(100);
+        expect(Math.min(here.length, there.length)).toBeGreaterThan(0);
+      });
+
+      test('handles no more events at a moment than its concurrency', async () => {
+        const type = unique('Made');
+        let running = 0;
+        let most = 0;
+        let done = 0;
+        await store.append(unique('thing'), events(type, 30), { expectedRevision: 'none' });
+        await consume(store, unique('group'), { types: [type], concurrency: 3 }, async () => {
+          most = Math.max(most, ++running);
+          await sleep(2);
+          running -= 1;
+          done += 1;
+        });
+        await until(() => expect(done).toBe(30));
+        expect(most).toBe(3);
+      });
+
+      test('hands an event out again when the handler throws', async () => {
+        const type = unique('Made');
+        const group = unique('group');
+        let attempts = 0;
+        await store.append(unique('thing'), [event(type)], { expectedRevision: 'none' });
+        await consume(store, group, { types: [type], maxRetries: 5 }, async () => {
+          attempts += 1;
+          if (attempts < 3) throw new Error('not now');
+        });
+        await until(() => expect(attempts).toBe(3));
+        await sleep(300);
+        expect(attempts).toBe(3);
+        expect(await Array.fromAsync(store.parked(group))).toEqual([]);
+      });
+
+      test('parks an event after its retries, with the reason, and goes on with the others', async () => {
+        const type = unique('Made');
+        const group = unique('group');
+        const attempts = new Map<unknown, number>();
+        const poison = event(type, 1, randomUUID());
+        await store.append(unique('thing'), [event(type, 0), poison, event(type, 2)], { expectedRevision: 'none' });
+        await consume(store, group, { types: [type], maxRetries: 2 }, async ({ data }) => {
+          attempts.set(data.n, (attempts.get(data.n) ?? 0) + 1);
+          if (data.n === 1) throw new Error('cannot digest this');
+        });
+        const before = Date.now();
+        const parked = (): Promise<unknown[]> => Array.fromAsync(other.parked(group));
+        await until(async () => expect(await parked()).toHaveLength(1));
+        expect(Object.fromEntries(attempts)).toEqual({ 0: 1, 1: 3, 2: 1 });
+        const [one] = await Array.fromAsync(other.parked(group));
+        expect(one).toMatchObject({ reason: 'cannot digest this', event: { id: poison.id, type, data: { n: 1 } } });
+        expect(Math.abs(Date.parse(one?.parkedAt ?? '') - before)).toBeLessThan(60_000);
+      });
+
+      test('puts parked events back, one or all', async () => {
+        const type = unique('Made');
+        const group = unique('group');
+        const handled: unknown[] = [];
+        let broken = true;
+        await store.append(unique('thing'), events(type, 4), { expectedRevision: 'none' });
+        await consume(store, group, { types: [type], maxRetries: 0 }, async ({ data }) => {
+          if (broken) throw new Error('broken');
+          handled.push(data.n);
+        });
+        await until(async () => expect(await Array.fromAsync(store.parked(group))).toHaveLength(4));
+        broken = false;
+        const chosen = (await Array.fromAsync(store.parked(group))).find(({ event: { data } }) => data.n === 2);
+        expect(await other.replayParked(group, randomUUID())).toBe(0);
+        expect(await other.replayParked(group, chosen?.id)).toBe(1);
+        await until(() => expect(handled).toEqual([2]));
+        expect(await Array.fromAsync(store.parked(group))).toHaveLength(3);
+        expect(await other.replayParked(group)).toBe(3);
+        await until(() => expect(handled.toSorted()).toEqual([0, 1, 2, 3]));
+        await until(async () => expect(await Array.fromAsync(store.parked(group))).toEqual([]));
+        expect(await other.replayParked(group)).toBe(0);
+      });
+
+      test('knows nothing parked in a group that does not exist', async () => {
+        expect(await Array.fromAsync(store.parked(unique('group')))).toEqual([]);
+        expect(await store.replayParked(unique('group'))).toBe(0);
+      });
+
+      test('closes after its handlers have ended, and takes no event more', async () => {
+        const type = unique('Made');
+        const group = unique('group');
+        let started = 0;
+        let ended = 0;
+        await store.append(unique('thing'), events(type, 20), { expectedRevision: 'none' });
+        const consumer = await consume(store, group, { types: [type], concurrency: 4 }, async () => {
+          started += 1;
+          await sleep(150);
+          ended += 1;
+        });
+        await until(() => expect(started).toBeGreaterThan(0));
+        await consumer.close();
+        expect(ended).toBe(started);
+        const atClose = started;
+        await sleep(200);
+        expect(started).toBe(atClose);
+        // The rest goes to the next consumer, none of it twice.
+        let rest = 0;
+        await consume(other, group, { types: [type] }, async () => void rest++);
+        await until(() => expect(rest).toBe(20 - atClose));
+        await sleep(100);
+        expect(rest).toBe(20 - atClose);
+      });
+    });
+
+    test('answers a ping while it is open, and none of its calls after', async () => {
+      const closed = await engine.open();
+      await closed.ping();
+      const controller = new AbortController();
+      const followed = (async () => {
+        for await (const batch of closed.subscribe({ signal: controller.signal })) expect(batch).toBeDefined();
+      })();
+      await closed.close();
+      await followed;
+      await closed.close();
+      await expect(closed.ping()).rejects.toThrow('closed');
+      await expect(closed.append(unique('thing'), [event('Made')], { expectedRevision: 'any' })).rejects.toThrow(
+        'closed',
+      );
+      await expect(Array.fromAsync(closed.readStream(unique('thing')))).rejects.toThrow('closed');
+    });
+  });
+}
