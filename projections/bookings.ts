@@ -1,4 +1,4 @@
-import type { BookingEvent, BookingFacts, CancelledBy } from '../src/domain/events.ts';
+import type { BookingEvent, BookingFacts, BookingRequested, CancelledBy } from '../src/domain/events.ts';
 import type { Cents, Timestamp } from '../src/domain/ids.ts';
 import { type BookingStatus, factsOf } from '../src/domain/space-day.ts';
 import { projection } from './projection.ts';
@@ -24,6 +24,23 @@ export type BookingDocument = BookingFacts & {
   readonly reason?: string;
 };
 
+/** A booking as it stands the moment it was requested. */
+export const pendingBooking = (data: BookingRequested['data'], at: Timestamp): BookingDocument => ({
+  ...factsOf(data),
+  status: 'Pending',
+  eventFee: data.eventFee,
+  serviceFee: data.serviceFee,
+  serviceFeePercent: data.serviceFeePercent,
+  timeZone: data.timeZone,
+  freeFrom: data.freeFrom,
+  startsAt: data.startsAt,
+  endsAt: data.endsAt,
+  expiresAt: data.expiresAt,
+  ...(data.message === undefined ? {} : { message: data.message }),
+  createdAt: at,
+  changedAt: at,
+});
+
 /** Every booking in its present state. */
 export const bookings = projection<BookingDocument, BookingEvent>({
   name: 'bookings',
@@ -39,21 +56,7 @@ export const bookings = projection<BookingDocument, BookingEvent>({
   ],
   key: (event) => String(event.data.bookingId),
   on: {
-    BookingRequested: (_, { data, metadata }) => ({
-      ...factsOf(data),
-      status: 'Pending',
-      eventFee: data.eventFee,
-      serviceFee: data.serviceFee,
-      serviceFeePercent: data.serviceFeePercent,
-      timeZone: data.timeZone,
-      freeFrom: data.freeFrom,
-      startsAt: data.startsAt,
-      endsAt: data.endsAt,
-      expiresAt: data.expiresAt,
-      ...(data.message === undefined ? {} : { message: data.message }),
-      createdAt: metadata.at,
-      changedAt: metadata.at,
-    }),
+    BookingRequested: (_, { data, metadata }) => pendingBooking(data, metadata.at),
     BookingApproved: (document, { data, metadata }) =>
       document && { ...document, status: 'Approved', changedAt: metadata.at, charge: data.charge },
     BookingCancelled: (document, { data, metadata }) =>

@@ -1,0 +1,40 @@
+import { createHash, randomInt } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+/** Live keys begin with it (SPEC: API keys). */
+export const API_KEY_PREFIX = 'vbs_live_';
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const RANDOM_LENGTH = 32;
+const CHECKSUM_LENGTH = 6;
+const SHAPE = new RegExp(`^${API_KEY_PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
+
+/** A new key: prefix, 32 random base62 characters (190 bits), 6 characters of checksum (DESIGN §6). */
+export function makeApiKey(): string {
+  const random = Array.from({ length: RANDOM_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
+  return `${API_KEY_PREFIX}${random}${checksum(random)}`;
+}
+
+/** Whether the text can be a key at all: a mistyped one is refused without a look-up. */
+export function isApiKey(text: string): boolean {
+  if (!SHAPE.test(text)) return false;
+  const random = text.slice(API_KEY_PREFIX.length, -CHECKSUM_LENGTH);
+  return text.endsWith(checksum(random));
+}
+
+/** SHA-256, hex: all that is kept of a key. */
+export const hashApiKey = (key: string): string => createHash('sha256').update(key).digest('hex');
+
+/** What people may see of a key to tell it from others. */
+export const previewApiKey = (key: string): string => `${key.slice(0, API_KEY_PREFIX.length + 4)}…`;
+
+/** CRC-32 in six base62 digits. */
+function checksum(random: string): string {
+  let rest = crc32(random);
+  let digits = '';
+  for (let digit = 0; digit < CHECKSUM_LENGTH; digit += 1) {
+    digits = ALPHABET[rest % 62] + digits;
+    rest = Math.floor(rest / 62);
+  }
+  return digits;
+}

@@ -1,0 +1,36 @@
+import { randomBytes } from 'node:crypto';
+import { hashApiKey, makeApiKey, previewApiKey } from '../auth/api-key-format.ts';
+import type { Account } from '../domain/account.ts';
+import { issueApiKey, revokeApiKey } from '../domain/api-key.ts';
+import { isRefusal, type Refusal } from '../domain/decision.ts';
+import { type ApiKeyId, apiKeyId } from '../domain/ids.ts';
+import type { CommandLog, Issuer } from './command-log.ts';
+import { apiKey, streamOf } from './streams.ts';
+
+export type ApiKeyCommands = {
+  /** Issues a key. The answer is the only place where it ever stands in clear. */
+  issue(
+    command: { readonly account: Account; readonly permissions: number; readonly label: string },
+    issuer: Issuer,
+  ): Promise<{ readonly apiKeyId: ApiKeyId; readonly key: string } | Refusal>;
+  /** Revokes a key; `by` limits it to one account's keys. Revoking twice is no error. */
+  revoke(command: { readonly apiKeyId: string; readonly by?: Account }, issuer: Issuer): Promise<Refusal | undefined>;
+};
+
+export function createApiKeyCommands({ log }: { readonly log: CommandLog }): ApiKeyCommands {
+  return {
+    async issue(command, issuer) {
+      const key = makeApiKey();
+      const id = apiKeyId(`key_${randomBytes(9).toString('base64url')}`);
+      const issued = { ...command, apiKeyId: id, hash: hashApiKey(key), preview: previewApiKey(key) };
+      const outcome = await log.execute(streamOf.apiKey(id), apiKey, issuer, (state) => issueApiKey(state, issued));
+      return isRefusal(outcome) ? outcome : { apiKeyId: id, key };
+    },
+
+    async revoke({ apiKeyId: id, ...by }, issuer) {
+      const command = { ...by, apiKeyId: apiKeyId(id) };
+      const outcome = await log.execute(streamOf.apiKey(id), apiKey, issuer, (state) => revokeApiKey(state, command));
+      return isRefusal(outcome) ? outcome : undefined;
+    },
+  };
+}

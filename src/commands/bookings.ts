@@ -1,0 +1,120 @@
+import { type BookingDocument, bookings, pendingBooking } from '../../projections/bookings.ts';
+import { brands } from '../../projections/brands.ts';
+import { spaces } from '../../projections/spaces.ts';
+import type { Clock } from '../clock.ts';
+import { type Decision, isRefusal, type Refusal, refuse } from '../domain/decision.ts';
+import type { BookingEvent } from '../domain/events.ts';
+import { type BookingId, type BrandId, bookingId, type CommunityId, type PlainDate } from '../domain/ids.ts';
+import {
+  answeredBefore,
+  approveBooking,
+  type CancelBooking,
+  cancelBooking,
+  completeBooking,
+  expireBooking,
+  type RequestBooking,
+  requestBooking,
+  type SpaceDay,
+} from '../domain/space-day.ts';
+import type { ReadModels } from '../projector/read-models.ts';
+import type { Accepted, CommandLog, Issuer } from './command-log.ts';
+import type { IdempotencyKeys } from './idempotency-keys.ts';
+import type { Sequence } from './sequence.ts';
+import { spaceDay, streamOf } from './streams.ts';
+
+export type BookingRequest = {
+  readonly brandId: BrandId;
+  readonly spaceId: number;
+  readonly date: PlainDate;
+  /** 0-23. */
+  readonly startHour: number;
+  readonly message?: string;
+  readonly idempotencyKey?: string;
+};
+
+type Outcome = Promise<Accepted<SpaceDay, BookingEvent> | Refusal>;
+
+export type BookingCommands = {
+  /** Requests a booking; answers it as it was requested, also when its idempotency key was answered before. */
+  request(command: BookingRequest, issuer: Issuer): Promise<BookingDocument | Refusal>;
+  approve(command: { readonly bookingId: number; readonly communityId: CommunityId }, issuer: Issuer): Outcome;
+  cancel(command: Omit<CancelBooking, 'bookingId'> & { readonly bookingId: number }, issuer: Issuer): Outcome;
+  /** Cancels a request that nobody answered in time (the scheduler). */
+  expire(bookingId: number, issuer: Issuer): Outcome;
+  /** Completes an approved booking whose end has passed (the scheduler). */
+  complete(bookingId: number, issuer: Issuer): Outcome;
+};
+
+export function createBookingCommands(parts: {
+  readonly log: CommandLog;
+  readonly readModels: ReadModels;
+  readonly idempotencyKeys: IdempotencyKeys;
+  readonly ids: Sequence;
+  readonly clock: Clock;
+  readonly pricing: { readonly serviceFeePercent: number; readonly currency: string };
+}): BookingCommands {
+  const { log, readModels, clock } = parts;
+
+  /** Runs a decision about one booking on the space-day that holds it. */
+  async function onBooking(
+    id: number,
+    issuer: Issuer,
+    decide: (day: SpaceDay, bookingId: BookingId) => Decision<BookingEvent>,
+  ): Outcome {
+    const found = await readModels.collection(bookings).get(String(id));
+    if (found === undefined) return refuse('ResourceNotFound', `There is no booking ${id}.`);
+    const stream = streamOf.spaceDay(found.document.spaceId, found.document.date);
+    return log.execute(stream, spaceDay, issuer, (day) => decide(day, bookingId(id)));
+  }
+
+  return {
+    async request(command, issuer) {
+      const { brandId, spaceId, date, startHour, message, idempotencyKey } = command;
+      const [space, brand] = await Promise.all([
+        readModels.collection(spaces).get(String(spaceId)),
+        readModels.collection(brands).get(String(brandId)),
+      ]);
+      if (space === undefined) return refuse('ResourceNotFound', `There is no space ${spaceId}.`);
+      if (brand === undefined) return refuse('ResourceNotFound', `There is no brand ${brandId}.`);
+      if (idempotencyKey !== undefined) {
+        const request = [spaceId, date, startHour, message ?? null];
+        const ours = await parts.idempotencyKeys.claim(`brand-${brandId}`, idempotencyKey, request);
+        if (!ours) return refuse('BookingNotAllowed', 'This Idempotency-Key was used for another booking request.');
+      }
+
+      const wanted: RequestBooking = {
+        bookingId: bookingId(await parts.ids.next()),
+        space: space.document,
+        brand: brand.document,
+        date,
+        startHour,
+        ...(message === undefined ? {} : { message }),
+        ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+      };
+      const stream = streamOf.spaceDay(spaceId, date);
+      const outcome = await log.execute(stream, spaceDay, issuer, (day) =>
+        requestBooking(day, wanted, { now: clock(), ...parts.pricing }),
+      );
+      if (isRefusal(outcome)) return outcome;
+
+      const [event] = outcome.events;
+      if (event !== undefined && outcome.at !== undefined) return pendingBooking(event.data, outcome.at);
+      const before = answeredBefore(outcome.state, wanted);
+      const shown = before && (await readModels.collection(bookings).get(String(before.request.bookingId)));
+      if (before === undefined || shown === undefined) throw new Error(`Booking of ${stream} is not in the read model`);
+      return pendingBooking(before.request, shown.document.createdAt);
+    },
+
+    approve: ({ bookingId: id, communityId }, issuer) =>
+      onBooking(id, issuer, (day, bookingId) => approveBooking(day, { bookingId, communityId }, { now: clock() })),
+
+    cancel: ({ bookingId: id, ...command }, issuer) =>
+      onBooking(id, issuer, (day, bookingId) => cancelBooking(day, { ...command, bookingId }, { now: clock() })),
+
+    expire: (id, issuer) =>
+      onBooking(id, issuer, (day, bookingId) => expireBooking(day, { bookingId }, { now: clock() })),
+
+    complete: (id, issuer) =>
+      onBooking(id, issuer, (day, bookingId) => completeBooking(day, { bookingId }, { now: clock() })),
+  };
+}

@@ -1,0 +1,70 @@
+import type { Clock } from '../clock.ts';
+import type { DocumentStore } from '../document-store/document-store.ts';
+import type { EventStore } from '../event-store/event-store.ts';
+import type { ReadModels } from '../projector/read-models.ts';
+import { type ApiKeyCommands, createApiKeyCommands } from './api-keys.ts';
+import { type BookingCommands, createBookingCommands } from './bookings.ts';
+import { type CatalogueCommands, createCatalogueCommands } from './catalogue.ts';
+import { createCommandLog } from './command-log.ts';
+import { IdempotencyKeys } from './idempotency-keys.ts';
+import { createReviewCommands, type ReviewCommands } from './reviews.ts';
+import { createSequence } from './sequence.ts';
+import { createWebhookCommands, type WebhookCommands } from './webhooks.ts';
+
+/** Everything that can be told to the service. REST, MCP, console and CLI all go through here. */
+export type Commands = {
+  readonly bookings: BookingCommands;
+  readonly catalogue: CatalogueCommands;
+  readonly reviews: ReviewCommands;
+  readonly apiKeys: ApiKeyCommands;
+  readonly webhooks: WebhookCommands;
+};
+
+/** Booking ids are reserved in blocks: a reservation is an append of its own. */
+const BOOKING_ID_BLOCK = 100;
+
+export async function createCommands(parts: {
+  readonly events: EventStore;
+  readonly documents: DocumentStore;
+  readonly readModels: ReadModels;
+  readonly clock: Clock;
+  readonly settings: {
+    readonly serviceFeePercent: number;
+    readonly currency: string;
+    readonly secretKey: Buffer;
+  };
+  readonly makeSigningSecret: () => string;
+  readonly urlProblem: (url: string) => string | undefined;
+}): Promise<Commands> {
+  const { events, documents, readModels, clock, settings } = parts;
+  const log = createCommandLog({ events, clock, waitFor: (position) => readModels.waitFor(position) });
+  // No read model shows reserved ids: nothing to wait for.
+  const idLog = createCommandLog({ events, clock, waitFor: async () => {} });
+  const sequence = (name: string, blockSize = 1) => createSequence(idLog, name, blockSize);
+
+  return {
+    bookings: createBookingCommands({
+      log,
+      readModels,
+      clock,
+      idempotencyKeys: await IdempotencyKeys.open(documents, clock),
+      ids: sequence('bookings', BOOKING_ID_BLOCK),
+      pricing: { serviceFeePercent: settings.serviceFeePercent, currency: settings.currency },
+    }),
+    catalogue: createCatalogueCommands({
+      log,
+      readModels,
+      ids: { communities: sequence('communities'), spaces: sequence('spaces'), brands: sequence('brands') },
+    }),
+    reviews: createReviewCommands({ log, readModels, ids: sequence('reviews') }),
+    apiKeys: createApiKeyCommands({ log }),
+    webhooks: createWebhookCommands({
+      log,
+      readModels,
+      clock,
+      secretKey: settings.secretKey,
+      makeSigningSecret: parts.makeSigningSecret,
+      urlProblem: parts.urlProblem,
+    }),
+  };
+}

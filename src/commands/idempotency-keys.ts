@@ -1,0 +1,42 @@
+import { createHash } from 'node:crypto';
+import type { Clock } from '../clock.ts';
+import type { Collection, DocumentStore, Documents } from '../document-store/document-store.ts';
+import { toTimestamp } from '../domain/calendar.ts';
+import type { Timestamp } from '../domain/ids.ts';
+
+type UsedKey = { readonly fingerprint: string; readonly expiresAt: Timestamp };
+
+const collection: Collection<UsedKey> = { name: 'idempotencyKeys', kind: 'record', indexes: [], ttl: 'expiresAt' };
+
+const REMEMBERED_MS = 30 * 24 * 3_600_000;
+
+/**
+ * What each idempotency key was first used for. The space-day guards a repeat of the same request (one booking, whatever
+ * happens); this guards the same key on another request, which may belong to another day.
+ */
+export class IdempotencyKeys {
+  readonly #documents: Documents<UsedKey>;
+  readonly #clock: Clock;
+
+  private constructor(documents: Documents<UsedKey>, clock: Clock) {
+    this.#documents = documents;
+    this.#clock = clock;
+  }
+
+  static async open(store: DocumentStore, clock: Clock): Promise<IdempotencyKeys> {
+    return new IdempotencyKeys(await store.open(collection), clock);
+  }
+
+  /**
+   * Claims a key of an owner for a request.
+   * @returns false when it was used for a different one in the last 30 days
+   */
+  async claim(owner: string, key: string, request: unknown): Promise<boolean> {
+    const fingerprint = createHash('sha256').update(JSON.stringify(request)).digest('base64url');
+    const id = `${owner}:${createHash('sha256').update(key).digest('base64url')}`;
+    const expiresAt = toTimestamp(this.#clock() + REMEMBERED_MS);
+    if (await this.#documents.insert(id, { fingerprint, expiresAt })) return true;
+    const used = await this.#documents.get(id);
+    return used === undefined || used.document.fingerprint === fingerprint;
+  }
+}

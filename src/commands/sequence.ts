@@ -1,0 +1,43 @@
+import { SYSTEM } from '../domain/account.ts';
+import { isRefusal } from '../domain/decision.ts';
+import type { IdsReserved } from '../domain/events.ts';
+import type { Aggregate, CommandLog, Issuer } from './command-log.ts';
+
+export type Sequence = {
+  /** The next id: unique over all processes, increasing within one. */
+  next(): Promise<number>;
+};
+
+/** The last id that was reserved. */
+const reserved: Aggregate<number, IdsReserved> = { initial: 0, evolve: (_, event) => event.data.to };
+
+const ISSUER: Issuer = { actor: SYSTEM, correlationId: 'sequence' };
+
+/** Hands out integer ids from blocks reserved in the log (hi/lo; DESIGN §3). A block lost with its process leaves a gap. */
+export function createSequence(log: CommandLog, sequence: string, blockSize: number): Sequence {
+  let block = { next: 1, last: 0 };
+  let reserving: Promise<void> | undefined;
+
+  async function reserve(): Promise<void> {
+    const outcome = await log.execute(`sequence-${sequence}`, reserved, ISSUER, (last) => [
+      { type: 'IdsReserved', data: { sequence, from: last + 1, to: last + blockSize } },
+    ]);
+    const event = isRefusal(outcome) ? undefined : outcome.events[0];
+    if (event === undefined) throw new Error(`No ids could be reserved for ${sequence}`);
+    block = { next: event.data.from, last: event.data.to };
+  }
+
+  return {
+    async next() {
+      while (block.next > block.last) {
+        reserving ??= reserve().finally(() => {
+          reserving = undefined;
+        });
+        await reserving;
+      }
+      const id = block.next;
+      block.next += 1;
+      return id;
+    },
+  };
+}

@@ -1,0 +1,105 @@
+import { randomBytes } from 'node:crypto';
+import { type WebhookDocument, webhooks } from '../../projections/webhooks.ts';
+import { seal } from '../auth/seal.ts';
+import type { Clock } from '../clock.ts';
+import { accountKey } from '../domain/account.ts';
+import { isRefusal, type Refusal } from '../domain/decision.ts';
+import type { WebhookEvent, WebhookOwner } from '../domain/events.ts';
+import { type Timestamp, type WebhookId, webhookId } from '../domain/ids.ts';
+import {
+  disableWebhook,
+  enableWebhook,
+  registerWebhook,
+  removeWebhook,
+  rotateWebhookSecret,
+  type Webhook,
+  type WebhookParty,
+} from '../domain/webhook.ts';
+import type { ReadModels } from '../projector/read-models.ts';
+import type { Accepted, CommandLog, Issuer } from './command-log.ts';
+import { streamOf, webhook } from './streams.ts';
+
+export type RegisteredWebhook = Pick<WebhookDocument, 'webhookId' | 'url' | 'events' | 'createdAt'> & {
+  /** Shown once, here. */
+  readonly signingSecret: string;
+};
+
+type Party = { readonly webhookId: string; readonly by?: WebhookParty };
+type Outcome = Promise<Accepted<Webhook | undefined, WebhookEvent> | Refusal>;
+
+export type WebhookCommands = {
+  register(
+    command: { readonly owner: WebhookOwner; readonly url: string; readonly events: number },
+    issuer: Issuer,
+  ): Promise<RegisteredWebhook | Refusal>;
+  /** Gives the registration a new secret; the old one signs too for another 24 h. The new one is shown once, here. */
+  rotate(
+    command: Party,
+    issuer: Issuer,
+  ): Promise<{ readonly signingSecret: string; readonly previousUntil: Timestamp } | Refusal>;
+  disable(command: Party & { readonly reason: string }, issuer: Issuer): Outcome;
+  enable(command: Party, issuer: Issuer): Outcome;
+  remove(command: Party, issuer: Issuer): Outcome;
+};
+
+/** What a webhook's secret is sealed for; whoever unseals it names the same purpose. */
+export const webhookSecretPurpose = (id: string): string => `webhook:${id}`;
+
+export function createWebhookCommands(parts: {
+  readonly log: CommandLog;
+  readonly readModels: ReadModels;
+  readonly clock: Clock;
+  readonly secretKey: Buffer;
+  readonly makeSigningSecret: () => string;
+  /** What is wrong with a URL as a place to deliver to, or undefined (`src/webhooks/address-guard.ts`). */
+  readonly urlProblem: (url: string) => string | undefined;
+}): WebhookCommands {
+  const { log, readModels, clock, secretKey } = parts;
+  const sealFor = (id: WebhookId, secret: string) => seal(secretKey, webhookSecretPurpose(id), secret);
+
+  return {
+    async register(command, issuer) {
+      const { owner } = command;
+      const where = { credential: owner.credential, account: accountKey(owner.account) };
+      const owned = await readModels.collection(webhooks).count({ where });
+      const id = webhookId(`wh_${randomBytes(15).toString('base64url')}`);
+      const signingSecret = parts.makeSigningSecret();
+      const registered = { ...command, webhookId: id, sealedSecret: sealFor(id, signingSecret) };
+      const context = { owned, urlProblem: parts.urlProblem(command.url) };
+      const outcome = await log.execute(streamOf.webhook(id), webhook, issuer, (state) =>
+        registerWebhook(state, registered, context),
+      );
+      if (isRefusal(outcome)) return outcome;
+      if (outcome.at === undefined) throw new Error(`Webhook ${id} was registered without an event`);
+      return { webhookId: id, url: command.url, events: command.events, createdAt: outcome.at, signingSecret };
+    },
+
+    async rotate({ webhookId: text, ...by }, issuer) {
+      const id = webhookId(text);
+      const signingSecret = parts.makeSigningSecret();
+      const command = { ...by, webhookId: id, sealedSecret: sealFor(id, signingSecret) };
+      const outcome = await log.execute(streamOf.webhook(id), webhook, issuer, (state) =>
+        rotateWebhookSecret(state, command, { now: clock() }),
+      );
+      if (isRefusal(outcome)) return outcome;
+      const [event] = outcome.events;
+      if (event === undefined) throw new Error(`The secret of ${id} was rotated without an event`);
+      return { signingSecret, previousUntil: event.data.previousUntil };
+    },
+
+    disable: (command, issuer) =>
+      log.execute(streamOf.webhook(command.webhookId), webhook, issuer, (state) =>
+        disableWebhook(state, { ...command, webhookId: webhookId(command.webhookId) }),
+      ),
+
+    enable: (command, issuer) =>
+      log.execute(streamOf.webhook(command.webhookId), webhook, issuer, (state) =>
+        enableWebhook(state, { ...command, webhookId: webhookId(command.webhookId) }),
+      ),
+
+    remove: (command, issuer) =>
+      log.execute(streamOf.webhook(command.webhookId), webhook, issuer, (state) =>
+        removeWebhook(state, { ...command, webhookId: webhookId(command.webhookId) }),
+      ),
+  };
+}
