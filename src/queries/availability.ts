@@ -1,0 +1,39 @@
+import { availability, availabilityKey } from '../../projections/availability.ts';
+import { spaces } from '../../projections/spaces.ts';
+import type { Clock } from '../clock.ts';
+import type { Account } from '../domain/account.ts';
+import { localDate } from '../domain/calendar.ts';
+import { type Refusal, refuse } from '../domain/decision.ts';
+import type { PlainDate } from '../domain/ids.ts';
+import type { Space } from '../domain/space.ts';
+import { type TimeSlot, timeSlots } from '../domain/time-slots.ts';
+import type { ReadModels } from '../projector/read-models.ts';
+import { isVisibleSpace } from './spaces.ts';
+
+export type Availability = { readonly space: Space; readonly date: PlainDate; readonly timeSlots: readonly TimeSlot[] };
+
+/**
+ * Which start hours of a space are open on a date. Refuses a date before today in the space's zone (`ValidationError`) and
+ * a space the account may not see (`ResourceNotFound`; DESIGN §7).
+ */
+export function createAvailabilityQuery(parts: { readonly readModels: ReadModels; readonly clock: Clock }) {
+  const { readModels, clock } = parts;
+  return async function availabilityOf(
+    account: Account,
+    spaceId: number,
+    date: PlainDate,
+  ): Promise<Availability | Refusal> {
+    const [found, day] = await Promise.all([
+      readModels.collection(spaces).get(String(spaceId)),
+      readModels.collection(availability).get(availabilityKey(spaceId, date)),
+    ]);
+    if (found === undefined || !isVisibleSpace(account, found.document))
+      return refuse('ResourceNotFound', `There is no space ${spaceId}.`);
+    const space = found.document;
+    const now = clock();
+    const today = localDate(now, space.timeZone);
+    if (date < today)
+      return refuse('ValidationError', `date must be today (${today} in ${space.timeZone}) or later, is ${date}.`);
+    return { space, date, timeSlots: timeSlots(space, date, day?.document.taken ?? [], now) };
+  };
+}

@@ -1,0 +1,35 @@
+import { bookings } from '../../projections/bookings.ts';
+import { communities } from '../../projections/communities.ts';
+import { type ReviewDocument, reviews } from '../../projections/reviews.ts';
+import type { Account } from '../domain/account.ts';
+import { type Refusal, refuse } from '../domain/decision.ts';
+import { communityId as toCommunityId } from '../domain/ids.ts';
+import type { ReadModels } from '../projector/read-models.ts';
+
+export function createReviewQueries({ readModels }: { readonly readModels: ReadModels }) {
+  async function mayRead(account: Account, communityId: number): Promise<boolean> {
+    if (account.kind === 'Community') return account.id === communityId;
+    const where = { brandId: account.id, communityId: toCommunityId(communityId), status: 'Completed' as const };
+    for await (const _ of readModels.collection(bookings).find({ where, limit: 1 })) return true;
+    return false;
+  }
+
+  return {
+    /**
+     * The reviews of a community, newest last. A community reads its own, a brand those of communities with which it
+     * completed a booking; anything else does not exist for the caller (SPEC: Access rule; DESIGN §7).
+     */
+    async list(account: Account, communityId: number): Promise<AsyncIterable<ReviewDocument> | Refusal> {
+      const exists = (await readModels.collection(communities).get(String(communityId))) !== undefined;
+      if (!exists || !(await mayRead(account, communityId)))
+        return refuse('ResourceNotFound', `There are no reviews of community ${communityId} for this caller.`);
+      const where = { communityId: toCommunityId(communityId) };
+      const found = readModels.collection(reviews).find({ where, sort: [{ field: 'reviewId' }] });
+      return documentsOf(found);
+    },
+  };
+}
+
+async function* documentsOf<D>(found: AsyncIterable<{ readonly document: D }>): AsyncGenerator<D> {
+  for await (const { document } of found) yield document;
+}
