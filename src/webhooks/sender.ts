@@ -1,0 +1,184 @@
+import { Client, type Dispatcher, errors } from 'undici';
+import { ForbiddenAddress, type GuardOptions, guardedConnector, ResolutionFailed } from './address-guard.ts';
+
+/** One deadline for DNS, connect, headers and body (SPEC: Limits), in milliseconds. */
+export const DEADLINE = 5_000;
+/** At most so many bytes of an answer are read. */
+const MAX_ANSWER = 16 * 1_024;
+/** So many bytes of it are kept with the attempt. */
+const KEPT_ANSWER = 1_024;
+/** A connection that nobody uses is closed, in milliseconds: before the 5 s after which most servers do it. */
+const KEEP_ALIVE = 4_000;
+
+/** Why there was no answer. `Connection`: it broke, or no route; `Protocol`: what came was not HTTP. */
+export type SendErrorType = 'Timeout' | 'Dns' | 'Refused' | 'Tls' | 'Forbidden' | 'Connection' | 'Protocol';
+
+/** What came of one POST. Either `status` or `error` is there. */
+export type SendResult = {
+  readonly status?: number;
+  readonly error?: { readonly type: SendErrorType; readonly message: string };
+  /** IP address of the receiver, as far as it got. */
+  readonly address?: string;
+  /** Milliseconds. */
+  readonly duration: number;
+  /** The first KiB of the answer. */
+  readonly answer: string;
+  readonly retryAfter?: string;
+};
+
+export type Post = {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+};
+
+export type Sender = {
+  /** POSTs once. Follows no redirect, reads at most 16 KiB of the answer. Never throws: failures are results. */
+  post(post: Post): Promise<SendResult>;
+  /** Closes the connections; posts under way fail. */
+  close(): Promise<void>;
+};
+
+export const isSuccess = ({ status }: SendResult): boolean => status !== undefined && status >= 200 && status < 300;
+
+export type SenderOptions = Omit<GuardOptions, 'timeout'> & { readonly deadline?: number };
+
+/** Sends to receivers that nobody vouches for; the address guard decides what may be reached. */
+export function createSender({ deadline = DEADLINE, ...guard }: SenderOptions): Sender {
+  const connect = guardedConnector({ ...guard, timeout: deadline });
+  const connections = new Set<Connection>();
+  const idle = new Map<string, Connection[]>();
+
+  /** One connection carries one request at a time, so that each attempt knows the address it went to. */
+  function takeConnection(origin: string): Connection {
+    const waiting = idle.get(origin)?.pop();
+    if (waiting !== undefined) return waiting;
+    const connection: Connection = {
+      address: undefined,
+      client: new Client(origin, {
+        keepAliveTimeout: KEEP_ALIVE,
+        keepAliveMaxTimeout: KEEP_ALIVE,
+        headersTimeout: 0,
+        bodyTimeout: 0,
+        connect: (options, callback) =>
+          connect(options, (...[error, socket]) => {
+            if (error !== null) return callback(error, null);
+            connection.address = socket.remoteAddress;
+            callback(null, socket);
+          }),
+      }),
+    };
+    connections.add(connection);
+    connection.client.on('disconnect', () => {
+      if (idle.get(origin)?.includes(connection)) drop(origin, connection, new Error('Idle'));
+    });
+    return connection;
+  }
+
+  function drop(origin: string, connection: Connection, reason: Error): void {
+    connections.delete(connection);
+    const others = idle.get(origin)?.filter((other) => other !== connection) ?? [];
+    if (others.length > 0) idle.set(origin, others);
+    else idle.delete(origin);
+    // Fails the request under way, if there is one, in whatever phase it is.
+    void connection.client.destroy(reason);
+  }
+
+  function giveBack(origin: string, connection: Connection): void {
+    const others = idle.get(origin);
+    if (others === undefined) idle.set(origin, [connection]);
+    else others.push(connection);
+  }
+
+  function post({ url, headers, body }: Post): Promise<SendResult> {
+    const { origin, pathname, search } = new URL(url);
+    const connection = takeConnection(origin);
+    const started = performance.now();
+    return new Promise((resolve) => {
+      let status: number | undefined;
+      let retryAfter: string | undefined;
+      let answer = '';
+      let read = 0;
+      let settled = false;
+
+      const settle = (error: Error | undefined, reusable: boolean) => {
+        if (settled) return;
+        settled = true;
+        clearTimeout(timer);
+        if (reusable) giveBack(origin, connection);
+        else drop(origin, connection, error ?? new Error('Answer too long'));
+        const address = addressIn(error) ?? connection.address;
+        resolve({
+          ...(error !== undefined
+            ? { error: { type: errorType(error), message: error.message } }
+            : status !== undefined
+              ? { status }
+              : {}),
+          ...(address === undefined ? {} : { address }),
+          ...(retryAfter === undefined ? {} : { retryAfter }),
+          duration: Math.round(performance.now() - started),
+          answer,
+        });
+      };
+      const timer = setTimeout(() => settle(new DeadlinePassed(deadline), false), deadline);
+
+      const handler: Dispatcher.DispatchHandler = {
+        onRequestStart() {},
+        onResponseStart(_, statusCode, responseHeaders) {
+          // Informational answers (1xx) come before the real one.
+          if (statusCode < 200) return;
+          status = statusCode;
+          const header = responseHeaders['retry-after'];
+          if (typeof header === 'string') retryAfter = header;
+        },
+        onResponseData(_, chunk) {
+          if (read < KEPT_ANSWER) answer += chunk.toString('utf8', 0, KEPT_ANSWER - read);
+          read += chunk.length;
+          if (read > MAX_ANSWER) settle(undefined, false);
+        },
+        onResponseEnd: () => settle(undefined, true),
+        onResponseError: (_, error) => settle(error, false),
+      };
+      connection.client.dispatch(
+        { path: pathname + search, method: 'POST', headers: { ...headers, 'user-agent': USER_AGENT }, body },
+        handler,
+      );
+    });
+  }
+
+  return {
+    post,
+    async close() {
+      await Promise.all(Array.from(connections, ({ client }) => client.destroy(new Error('The service is stopping'))));
+    },
+  };
+}
+
+const USER_AGENT = 'Venue-Booking-Webhooks/1.0';
+
+type Connection = { readonly client: Client; address: string | undefined };
+
+class DeadlinePassed extends Error {
+  constructor(deadline: number) {
+    super(`No complete answer within ${deadline / 1_000} s`);
+    this.name = 'DeadlinePassed';
+  }
+}
+
+const TLS_CODE =
+  /^(ERR_TLS|ERR_SSL|EPROTO|CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|HOSTNAME_MISMATCH|INVALID_|CRL_|ERROR_IN_)/;
+
+function errorType(error: Error): SendErrorType {
+  if (error instanceof DeadlinePassed) return 'Timeout';
+  if (error instanceof ForbiddenAddress) return 'Forbidden';
+  if (error instanceof ResolutionFailed) return 'Dns';
+  if (error instanceof errors.HTTPParserError || error instanceof errors.HeadersOverflowError) return 'Protocol';
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  if (code === 'ECONNREFUSED') return 'Refused';
+  if (code === 'ETIMEDOUT' || code === 'UND_ERR_CONNECT_TIMEOUT') return 'Timeout';
+  if (TLS_CODE.test(code)) return 'Tls';
+  return 'Connection';
+}
+
+const addressIn = (error: Error | undefined): string | undefined =>
+  error !== undefined && 'address' in error && typeof error.address === 'string' ? error.address : undefined;
