@@ -2,7 +2,16 @@ import type { SQLOutputValue, StatementSync } from 'node:sqlite';
 import { LRUCache } from 'lru-cache';
 import type { Collection, Documents, Find, Projected, Stored } from './document-store.ts';
 import { nextTurn, type SqliteFile } from './sqlite-file.ts';
-import { type Cursor, fieldExpression, orderOf, type Sql, selectCount, selectPage, toValue } from './sqlite-query.ts';
+import {
+  fieldExpression,
+  orderOf,
+  type Sql,
+  type Stretch,
+  selectCount,
+  selectStretch,
+  stretchesAfter,
+  toValue,
+} from './sqlite-query.ts';
 
 /** Documents kept parsed per collection. */
 const CACHED = 10_000;
@@ -86,19 +95,29 @@ export async function openSqliteDocuments<D extends object>(
       return [...new Set(keys)].flatMap((key) => look(key).stored ?? []);
     },
 
-    async *find(query: Find<D>) {
-      const order = orderOf(query);
-      let after: Cursor | undefined;
-      let left = query.limit ?? Number.POSITIVE_INFINITY;
+    async *find({ where, sort, limit = Number.POSITIVE_INFINITY }: Find<D>) {
+      const order = orderOf({ ...(where && { where }), ...(sort && { sort }) }, indexes);
+      let ahead: readonly Stretch[] = [{ prefix: [] }];
+      let left = limit;
+      let inTurn = PAGE;
       while (left > 0) {
-        const size = Math.min(PAGE, left);
-        const page = run(selectPage(table, query, after, size)).map((row) => toStored<D>(text(row.key), row));
+        const [stretch, ...later] = ahead;
+        if (stretch === undefined) return;
+        const size = Math.min(inTurn, left);
+        const rows = run(selectStretch(table, where, order, stretch, size));
+        const page = rows.map((row) => toStored<D>(text(row.key), row));
         yield* page;
         const last = page.at(-1);
-        if (last === undefined || page.length < size) return;
-        left -= size;
+        left -= page.length;
+        inTurn -= page.length;
+        if (last === undefined || page.length < size) {
+          ahead = later;
+          continue;
+        }
         const fields = new Map<string, unknown>(Object.entries(last.document));
-        after = { values: order.map(({ field }) => toValue(fields.get(field))), key: last.key };
+        const values = order.map(({ field }) => toValue(fields.get(field)));
+        ahead = [...stretchesAfter(stretch, order, values, last.key), ...later];
+        inTurn = PAGE;
         await nextTurn();
       }
     },

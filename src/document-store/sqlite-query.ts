@@ -1,12 +1,16 @@
-import type { Condition, Find, Range, Scalar } from './document-store.ts';
+import type { Condition, Find, Index, Range } from './document-store.ts';
 
 export type Value = string | number | null;
 export type Sql = { readonly text: string; readonly values: readonly Value[] };
 
-/** Where a stream has got to: the values of the ordered fields of the last document, and its key. */
-export type Cursor = { readonly values: readonly Value[]; readonly key: string };
+export type Term = { readonly field: string; readonly descending: boolean };
 
-type Term = { readonly field: string; readonly descending: boolean };
+/**
+ * A stretch of an ordered result: the documents whose first ordered fields equal `prefix` and, when `after` is given, whose
+ * next one (the key, when there is none left) comes after it. Each stretch is one seek in the index that has the order,
+ * which one comparison of all fields at once would not be: SQLite does not use an index on expressions for it.
+ */
+export type Stretch = { readonly prefix: readonly Value[]; readonly after?: Value };
 
 /** The expression that the indexes are made of; a query must use it letter by letter to be answered by one. */
 export function fieldExpression(field: string): string {
@@ -14,8 +18,8 @@ export function fieldExpression(field: string): string {
   return `json_extract(document, '$.${field}')`;
 }
 
-/** The order in which a query is streamed, before the key. Without `sort` it is the order of the index that answers it. */
-export function orderOf<D extends object>({ where, sort }: Find<D>): Term[] {
+/** The order in which a query is streamed, before the key. Without `sort` it is that of the index that answers best. */
+export function orderOf<D extends object>({ where, sort }: Find<D>, indexes: readonly Index<D>[]): readonly Term[] {
   const conditions = conditionsOf(where);
   const equal = new Set(conditions.filter(([, condition]) => typeof condition !== 'object').map(([field]) => field));
   if (sort !== undefined) {
@@ -23,37 +27,93 @@ export function orderOf<D extends object>({ where, sort }: Find<D>): Term[] {
       .filter(({ field }) => !equal.has(field))
       .map(({ field, direction }) => ({ field, descending: direction === 'descending' }));
   }
-  const several = conditions.filter(([, condition]) => typeof condition === 'object' && 'in' in condition);
-  const ranges = conditions.filter(([, condition]) => typeof condition === 'object' && !('in' in condition));
-  return [...several, ...ranges].map(([field]) => ({ field, descending: false }));
+  const limited = new Set(conditions.map(([field]) => field));
+  let best: { readonly answers: number; readonly rest: readonly string[] } = { answers: 0, rest: [] };
+  for (const { fields } of indexes) {
+    const unequal = fields.findIndex((field) => !equal.has(field));
+    const leading = unequal === -1 ? fields.length : unequal;
+    const next = fields[leading];
+    const answers = leading + (next !== undefined && limited.has(next) ? 0.5 : 0);
+    if (answers > best.answers) best = { answers, rest: fields.slice(leading) };
+  }
+  return best.rest.map((field) => ({ field, descending: false }));
 }
 
-export function selectPage<D extends object>(
+/** What remains of `stretch` after a document with these values of the ordered fields, in order. */
+export function stretchesAfter(
+  stretch: Stretch,
+  order: readonly Term[],
+  values: readonly Value[],
+  key: string,
+): readonly Stretch[] {
+  const rest: Stretch[] = [{ prefix: values, after: key }];
+  for (let length = order.length - 1; length >= stretch.prefix.length; length--) {
+    const prefix = values.slice(0, length);
+    const value = values[length] ?? null;
+    // SQLite sorts NULL (an absent field) before everything else.
+    if (order[length]?.descending === true) {
+      if (value === null) continue;
+      rest.push({ prefix, after: value });
+      // A stretch that begins after a value has this one waiting behind it already.
+      if (length > stretch.prefix.length || stretch.after === undefined) rest.push({ prefix: [...prefix, null] });
+    } else {
+      rest.push({ prefix, after: value });
+    }
+  }
+  return rest;
+}
+
+export function selectStretch<D extends object>(
   table: string,
-  find: Find<D>,
-  after: Cursor | undefined,
+  where: Find<D>['where'],
+  order: readonly Term[],
+  { prefix, after }: Stretch,
   limit: number,
 ): Sql {
-  const order = orderOf(find);
-  // One direction throughout lets an index be read backwards; the key comes last in every index.
+  const parts = ['document IS NOT NULL'];
+  const values: Value[] = [];
+  const next = order[prefix.length];
   const keyDescending = order.length > 0 && order.every(({ descending }) => descending);
-  const where = whereSql(find.where);
-  const rest = after === undefined ? undefined : afterSql(order, keyDescending, after);
+  for (const [i, value] of prefix.entries()) {
+    const { field } = order[i] ?? { field: '' };
+    parts.push(`${fieldExpression(field)} ${value === null ? 'IS NULL' : '= ?'}`);
+    if (value !== null) values.push(value);
+  }
+  if (after !== undefined) {
+    const descending = next === undefined ? keyDescending : next.descending;
+    const expression = next === undefined ? 'key' : fieldExpression(next.field);
+    parts.push(after === null ? `${expression} IS NOT NULL` : `${expression} ${descending ? '<' : '>'} ?`);
+    if (after !== null) values.push(after);
+  }
+  // What the stretch says already is left out: given two bounds the planner may seek by the worse one.
+  const settled = new Set(order.slice(0, prefix.length).map(({ field }) => field));
+  const conditions = conditionsOf(where)
+    .filter(([field]) => !settled.has(field))
+    .map(([field, condition]): [string, Condition] =>
+      field === next?.field && after !== undefined && after !== null
+        ? [field, withoutBound(condition, next.descending)]
+        : [field, condition],
+    );
+  const given = conditionsSql(conditions);
   const orderBy = [
-    ...order.map(({ field, descending }) => `${fieldExpression(field)}${descending ? ' DESC' : ''}`),
+    ...order
+      .slice(prefix.length)
+      .map(({ field, descending }) => `${fieldExpression(field)}${descending ? ' DESC' : ''}`),
+    // One direction throughout lets an index be read backwards; the key comes last in every index.
     `key${keyDescending ? ' DESC' : ''}`,
   ];
   return {
-    text:
-      `SELECT key, version, document FROM ${table} WHERE ${where.text}` +
-      `${rest === undefined ? '' : ` AND ${rest.text}`} ORDER BY ${orderBy.join(', ')} LIMIT ?`,
-    values: [...where.values, ...(rest?.values ?? []), limit],
+    text: `SELECT key, version, document FROM ${table} WHERE ${[...parts, ...given.parts].join(' AND ')} ORDER BY ${orderBy.join(', ')} LIMIT ?`,
+    values: [...values, ...given.values, limit],
   };
 }
 
 export function selectCount<D extends object>(table: string, where: Find<D>['where']): Sql {
-  const { text, values } = whereSql(where);
-  return { text: `SELECT count(*) AS count FROM ${table} WHERE ${text}`, values };
+  const { parts, values } = conditionsSql(conditionsOf(where));
+  return {
+    text: `SELECT count(*) AS count FROM ${table} WHERE ${['document IS NOT NULL', ...parts].join(' AND ')}`,
+    values,
+  };
 }
 
 export const toValue = (scalar: unknown): Value => {
@@ -61,16 +121,24 @@ export const toValue = (scalar: unknown): Value => {
   return typeof scalar === 'string' || typeof scalar === 'number' ? scalar : null;
 };
 
+function withoutBound(condition: Condition, descending: boolean): Condition {
+  if (typeof condition !== 'object' || 'in' in condition) return condition;
+  const { from, above, to, below }: Range = condition;
+  return descending
+    ? { ...(from === undefined ? {} : { from }), ...(above === undefined ? {} : { above }) }
+    : { ...(to === undefined ? {} : { to }), ...(below === undefined ? {} : { below }) };
+}
+
 function conditionsOf(where: Find<object>['where'] | undefined): [string, Condition][] {
   return Object.entries<Condition | undefined>(where ?? {}).flatMap(([field, condition]) =>
     condition === undefined ? [] : [[field, condition]],
   );
 }
 
-function whereSql(where: Find<object>['where'] | undefined): Sql {
-  const parts = ['document IS NOT NULL'];
+function conditionsSql(conditions: readonly [string, Condition][]): { parts: string[]; values: Value[] } {
+  const parts: string[] = [];
   const values: Value[] = [];
-  for (const [field, condition] of conditionsOf(where)) {
+  for (const [field, condition] of conditions) {
     const expression = fieldExpression(field);
     if (typeof condition !== 'object') {
       parts.push(`${expression} = ?`);
@@ -80,14 +148,14 @@ function whereSql(where: Find<object>['where'] | undefined): Sql {
       values.push(JSON.stringify(condition.in));
     } else {
       for (const [bound, operator] of RANGE_OPERATORS) {
-        const limit: Scalar | undefined = condition[bound];
+        const limit = condition[bound];
         if (limit === undefined) continue;
         parts.push(`${expression} ${operator} ?`);
         values.push(toValue(limit));
       }
     }
   }
-  return { text: parts.join(' AND '), values };
+  return { parts, values };
 }
 
 const RANGE_OPERATORS: readonly (readonly [keyof Range, string])[] = [
@@ -96,36 +164,3 @@ const RANGE_OPERATORS: readonly (readonly [keyof Range, string])[] = [
   ['above', '>'],
   ['below', '<'],
 ];
-
-/** What comes after the cursor. SQLite sorts NULL (an absent field) before everything else. */
-function afterSql(order: readonly Term[], keyDescending: boolean, cursor: Cursor): Sql {
-  if (order.every(({ descending }, i) => !descending && cursor.values[i] !== null)) {
-    const columns = [...order.map(({ field }) => fieldExpression(field)), 'key'];
-    return {
-      text: `(${columns.join(', ')}) > (${columns.map(() => '?').join(', ')})`,
-      values: [...cursor.values, cursor.key],
-    };
-  }
-  const alternatives: string[] = [];
-  const values: Value[] = [];
-  const same: string[] = [];
-  const sameValues: Value[] = [];
-  for (const [i, { field, descending }] of order.entries()) {
-    const expression = fieldExpression(field);
-    const value = cursor.values[i] ?? null;
-    if (value !== null || !descending) {
-      const further = descending
-        ? `(${expression} < ? OR ${expression} IS NULL)`
-        : value === null
-          ? `${expression} IS NOT NULL`
-          : `${expression} > ?`;
-      alternatives.push([...same, further].join(' AND '));
-      values.push(...sameValues, ...(value === null ? [] : [value]));
-    }
-    same.push(`${expression} IS ?`);
-    sameValues.push(value);
-  }
-  alternatives.push([...same, `key ${keyDescending ? '<' : '>'} ?`].join(' AND '));
-  values.push(...sameValues, cursor.key);
-  return { text: `(${alternatives.map((alternative) => `(${alternative})`).join(' OR ')})`, values };
-}
