@@ -1,0 +1,63 @@
+import cors from '@fastify/cors';
+import swagger from '@fastify/swagger';
+import swaggerUi from '@fastify/swagger-ui';
+import type { FastifyPluginAsync } from 'fastify';
+import { type CallerOf, createAccessHook } from '../auth/authenticate.ts';
+import type { Commands } from '../commands/commands.ts';
+import type { Queries } from '../queries/queries.ts';
+import { bookingRoutes } from './bookings.ts';
+import { reviewRoutes } from './reviews.ts';
+import { spaceRoutes } from './spaces.ts';
+import { validatorCompiler } from './validation.ts';
+import { webhookRoutes } from './webhooks.ts';
+
+export type ApiParts = {
+  readonly commands: Commands;
+  readonly queries: Queries;
+  readonly callerOf: CallerOf;
+  /** The `WWW-Authenticate` challenge of a 401. */
+  readonly challenge: string;
+  /** {base_url} without the path prefix. */
+  readonly publicUrl: string;
+};
+
+/** The REST API under /api/v1, with its description at /openapi.json and a page for people at /docs. */
+export const api =
+  (parts: ApiParts): FastifyPluginAsync =>
+  async (app) => {
+    app.setValidatorCompiler(validatorCompiler);
+    await app.register(swagger, {
+      openapi: {
+        openapi: '3.1.0',
+        info: {
+          title: 'Venue Booking Service',
+          version: '1',
+          description: 'Availability of spaces, booking requests, reviews and webhooks.',
+        },
+        servers: [{ url: parts.publicUrl }],
+        security: [{ bearer: [] }],
+        components: {
+          securitySchemes: {
+            bearer: { type: 'http', scheme: 'bearer', description: 'An API key or an OAuth access token.' },
+          },
+        },
+      },
+    });
+
+    await app.register(
+      async (routes) => {
+        // Callers send their credential in a header, never in a cookie, so any origin may call.
+        await routes.register(cors, { origin: '*', exposedHeaders: ['WWW-Authenticate'] });
+        routes.decorateRequest('caller');
+        routes.addHook('onRequest', createAccessHook(parts));
+        await routes.register(spaceRoutes(parts));
+        await routes.register(bookingRoutes(parts));
+        await routes.register(reviewRoutes(parts));
+        await routes.register(webhookRoutes(parts));
+      },
+      { prefix: '/api/v1' },
+    );
+
+    app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
+    await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: true, uiConfig: { docExpansion: 'list' } });
+  };

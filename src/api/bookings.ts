@@ -1,0 +1,102 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import fastJson from 'fast-json-stringify';
+import { Type } from 'typebox';
+import type { HistoryStep } from '../audit/booking-history.ts';
+import { actorOf } from '../auth/caller.ts';
+import type { Commands } from '../commands/commands.ts';
+import { isRefusal } from '../domain/decision.ts';
+import type { BrandId, PlainDate } from '../domain/ids.ts';
+import type { Queries } from '../queries/queries.ts';
+import { toBookingDto } from './booking-dto.ts';
+import { sendError, sendRefusal } from './errors.ts';
+import { historyEntries } from './history-entry.ts';
+import { sendJsonArray } from './json-array.ts';
+import {
+  BookingDto,
+  BookingParams,
+  BookingsQuery,
+  CreateBooking,
+  errors,
+  HistoryEntry,
+  IdempotencyHeaders,
+} from './schemas.ts';
+
+const stringifyBooking = fastJson(BookingDto);
+
+export const bookingRoutes =
+  ({ commands, queries }: { readonly commands: Commands; readonly queries: Queries }): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    app.get(
+      '/bookings',
+      {
+        config: { access: { permission: 'ReadBookings' } },
+        schema: {
+          summary: 'All bookings that the caller may see',
+          description:
+            'A Community caller sees the bookings of its spaces, a Brand caller those it made. Not paginated.',
+          tags: ['Bookings'],
+          querystring: BookingsQuery,
+          response: { 200: Type.Array(BookingDto), ...errors(400, 401, 403, 500) },
+        },
+      },
+      async (request, reply) => {
+        const { startDate, endDate, status } = request.query;
+        const found = queries.bookings.list(request.caller.account, {
+          ...(startDate === undefined ? {} : { startDate: startDate as PlainDate }),
+          ...(endDate === undefined ? {} : { endDate: endDate as PlainDate }),
+          ...(status === undefined ? {} : { status }),
+        });
+        return sendJsonArray(reply, found, (booking) => stringifyBooking(toBookingDto(booking)));
+      },
+    );
+
+    app.post(
+      '/bookings',
+      {
+        config: { access: { permission: 'WriteBookings', scope: 'Brand' } },
+        schema: {
+          summary: 'Request a booking',
+          description: 'The request starts as Pending; the community approves or declines it.',
+          tags: ['Bookings'],
+          headers: IdempotencyHeaders,
+          body: CreateBooking,
+          response: { 201: BookingDto, ...errors(400, 401, 403, 404, 422, 500) },
+        },
+      },
+      async (request, reply) => {
+        const { spaceId, startTime, startHour, message } = request.body;
+        const idempotencyKey = request.headers['idempotency-key'];
+        const command = {
+          brandId: request.caller.account.id as BrandId,
+          spaceId,
+          date: startTime as PlainDate,
+          startHour,
+          ...(message === undefined ? {} : { message }),
+          ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+        };
+        const issuer = { actor: actorOf(request.caller), correlationId: request.id };
+        const booking = await commands.bookings.request(command, issuer);
+        if (isRefusal(booking)) return sendRefusal(reply, booking);
+        return reply.code(201).send(toBookingDto(booking));
+      },
+    );
+
+    app.get(
+      '/bookings/:id/history',
+      {
+        config: { access: { permission: 'ReadBookings' } },
+        schema: {
+          summary: 'The events of a booking in order',
+          tags: ['Bookings'],
+          params: BookingParams,
+          response: { 200: Type.Array(HistoryEntry), ...errors(400, 401, 403, 404, 500) },
+        },
+      },
+      async (request, reply) => {
+        const { id } = request.params;
+        const steps: readonly HistoryStep[] | undefined = await queries.bookingHistory(request.caller.account, id);
+        if (steps === undefined) return sendError(reply, 'ResourceNotFound', `There is no booking ${id}.`);
+        return reply.send(historyEntries(steps));
+      },
+    );
+  };

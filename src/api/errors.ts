@@ -1,0 +1,61 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import type { Refusal, RefusalCode } from '../domain/decision.ts';
+
+/** Machine-readable error codes (SPEC: Errors). */
+export type ErrorCode = RefusalCode | 'InvalidApiKey' | 'InternalError';
+
+export const ERROR_STATUS = {
+  InvalidApiKey: 401,
+  InsufficientPermissions: 403,
+  ResourceNotFound: 404,
+  ValidationError: 400,
+  SlotUnavailable: 422,
+  BookingNotAllowed: 422,
+  ScopeViolation: 403,
+  InternalError: 500,
+} as const satisfies Record<ErrorCode, number>;
+
+/** The one error shape. */
+export type ErrorBody = { readonly error: ErrorCode; readonly details: string };
+
+export function sendError(reply: FastifyReply, error: ErrorCode, details: string): FastifyReply {
+  const body: ErrorBody = { error, details };
+  return reply.code(ERROR_STATUS[error]).type('application/json; charset=utf-8').send(JSON.stringify(body));
+}
+
+export const sendRefusal = (reply: FastifyReply, { refused, details }: Refusal): FastifyReply =>
+  sendError(reply, refused, details);
+
+/** What Fastify itself finds wrong with a request, in words. SPEC knows no 405, 413 or 415: they are 404 and 400 here. */
+const REQUEST_PROBLEMS: Readonly<Record<string, string>> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'The body must be JSON: send Content-Type: application/json.',
+  FST_ERR_CTP_EMPTY_JSON_BODY: 'The body is empty; a JSON object is expected.',
+  FST_ERR_CTP_INVALID_JSON_BODY: 'The body is not valid JSON.',
+  FST_ERR_CTP_BODY_TOO_LARGE: 'The body is too large.',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'The body does not have the length that Content-Length says.',
+  FST_ERR_BAD_URL: 'The URL is not valid: check its percent-encoding.',
+};
+
+/** Turns whatever was thrown into the one error shape; a bug shows nothing of its insides. */
+export function handleError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  if (error.validation) return sendError(reply, 'ValidationError', validationDetails(error));
+  const known = REQUEST_PROBLEMS[error.code];
+  if (known !== undefined) return sendError(reply, 'ValidationError', known);
+  if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500)
+    return sendError(reply, 'ValidationError', error.message);
+  request.log.error({ err: error }, 'unexpected error');
+  return sendError(
+    reply,
+    'InternalError',
+    `An unexpected error happened (request ${request.id}). Retrying with exponential backoff is safe.`,
+  );
+}
+
+/** `startHour must be <= 23` for the field that is wrong, wherever in the request it stands. */
+function validationDetails(error: FastifyError): string {
+  const problems = (error.validation ?? []).map(({ instancePath, message }) => {
+    const field = instancePath.slice(1).replaceAll('/', '.');
+    return field === '' ? `${error.validationContext ?? 'request'} ${message}` : `${field} ${message}`;
+  });
+  return `${problems.join('; ')}.`;
+}

@@ -1,0 +1,35 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import fastJson from 'fast-json-stringify';
+import { Type } from 'typebox';
+import { isRefusal } from '../domain/decision.ts';
+import type { Queries } from '../queries/queries.ts';
+import { sendRefusal } from './errors.ts';
+import { sendJsonArray } from './json-array.ts';
+import { toReviewDto } from './review-dto.ts';
+import { CommunityParams, errors, ReviewDto } from './schemas.ts';
+
+const stringifyReview = fastJson(ReviewDto);
+
+export const reviewRoutes =
+  ({ queries }: { readonly queries: Queries }): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    app.get(
+      '/communities/:communityId/reviews',
+      {
+        config: { access: { permission: 'ReadReviews' } },
+        schema: {
+          summary: 'Reviews of a community',
+          description:
+            'A Community caller reads its own; a Brand caller those of communities it completed a booking with.',
+          tags: ['Reviews'],
+          params: CommunityParams,
+          response: { 200: Type.Array(ReviewDto), ...errors(400, 401, 403, 404, 500) },
+        },
+      },
+      async (request, reply) => {
+        const found = await queries.reviews.list(request.caller.account, request.params.communityId);
+        if (isRefusal(found)) return sendRefusal(reply, found);
+        return sendJsonArray(reply, found, (review) => stringifyReview(toReviewDto(review)));
+      },
+    );
+  };

@@ -1,0 +1,40 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { isRefusal } from '../domain/decision.ts';
+import type { PlainDate } from '../domain/ids.ts';
+import type { Queries } from '../queries/queries.ts';
+import { sendRefusal } from './errors.ts';
+import { AvailabilityQuery, AvailabilityResponse, errors, SpaceParams } from './schemas.ts';
+
+export const spaceRoutes =
+  ({ queries }: { readonly queries: Queries }): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    app.get(
+      '/spaces/:spaceId/availability',
+      {
+        config: { access: { permission: 'ReadAvailability' } },
+        schema: {
+          summary: 'Open start hours of a space on a date',
+          tags: ['Spaces'],
+          params: SpaceParams,
+          querystring: AvailabilityQuery,
+          response: { 200: AvailabilityResponse, ...errors(400, 401, 403, 404, 500) },
+        },
+      },
+      async (request, reply) => {
+        const { params, query, caller } = request;
+        const found = await queries.availability(caller.account, params.spaceId, query.date as PlainDate);
+        if (isRefusal(found)) return sendRefusal(reply, found);
+        const { spaceId, name: spaceName, windowStart, windowEnd, durationHours } = found.space;
+        const { date, timeSlots } = found;
+        return reply.send({
+          spaceId,
+          spaceName,
+          date,
+          windowStart,
+          windowEnd,
+          durationHours,
+          timeSlots: [...timeSlots],
+        });
+      },
+    );
+  };

@@ -1,0 +1,80 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { Type } from 'typebox';
+import { actorOf, type Caller } from '../auth/caller.ts';
+import type { Commands } from '../commands/commands.ts';
+import { isRefusal } from '../domain/decision.ts';
+import type { WebhookOwner } from '../domain/events.ts';
+import type { Queries } from '../queries/queries.ts';
+import { sendRefusal } from './errors.ts';
+import { CreateWebhook, errors, WebhookCreatedDto, WebhookDto, WebhookParams } from './schemas.ts';
+
+/** Registrations belong to the key, or to the OAuth client and account, that made them (DESIGN §7). */
+const ownerOf = ({ credential, account }: Caller): WebhookOwner => ({
+  credential: `${credential.kind}:${credential.id}`,
+  account,
+});
+
+export const webhookRoutes =
+  ({ commands, queries }: { readonly commands: Commands; readonly queries: Queries }): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const access = { permission: 'Webhooks' } as const;
+
+    app.get(
+      '/webhooks',
+      {
+        config: { access },
+        schema: {
+          summary: 'Webhook endpoints registered by the caller',
+          tags: ['Webhooks'],
+          response: { 200: Type.Array(WebhookDto), ...errors(401, 403, 500) },
+        },
+      },
+      async (request, reply) => {
+        const found = await queries.webhooks.listOwned(ownerOf(request.caller));
+        return reply.send(found.map(({ webhookId: id, url, events, createdAt }) => ({ id, url, events, createdAt })));
+      },
+    );
+
+    app.post(
+      '/webhooks',
+      {
+        config: { access },
+        schema: {
+          summary: 'Register a webhook endpoint',
+          description: 'The signing secret is shown in this answer and never again.',
+          tags: ['Webhooks'],
+          body: CreateWebhook,
+          response: { 201: WebhookCreatedDto, ...errors(400, 401, 403, 500) },
+        },
+      },
+      async (request, reply) => {
+        const { url, events } = request.body;
+        const issuer = { actor: actorOf(request.caller), correlationId: request.id };
+        const made = await commands.webhooks.register({ owner: ownerOf(request.caller), url, events }, issuer);
+        if (isRefusal(made)) return sendRefusal(reply, made);
+        const { webhookId: id, createdAt, signingSecret } = made;
+        return reply.code(201).send({ id, url, events, createdAt, signingSecret });
+      },
+    );
+
+    app.delete(
+      '/webhooks/:id',
+      {
+        config: { access },
+        schema: {
+          summary: 'Remove a webhook endpoint',
+          description: 'Permanent. Deliveries to its URL stop.',
+          tags: ['Webhooks'],
+          params: WebhookParams,
+          response: { 204: Type.Null({ description: 'Removed.' }), ...errors(401, 403, 404, 500) },
+        },
+      },
+      async (request, reply) => {
+        const by = ownerOf(request.caller);
+        const issuer = { actor: actorOf(request.caller), correlationId: request.id };
+        const outcome = await commands.webhooks.remove({ webhookId: request.params.id, by }, issuer);
+        if (isRefusal(outcome)) return sendRefusal(reply, outcome);
+        return reply.code(204).send(null);
+      },
+    );
+  };
