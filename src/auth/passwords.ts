@@ -1,0 +1,48 @@
+import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
+import { promisify } from 'node:util';
+
+/** OWASP Password Storage: argon2id, 19 MiB, two passes, one lane. */
+const PARAMETERS = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 } as const;
+const SALT_BYTES = 16;
+
+const derive = promisify(argon2);
+
+/** Hashes a password with argon2id, off the main thread. @returns a PHC string */
+export async function hashPassword(password: string): Promise<string> {
+  const { memory, passes, parallelism } = PARAMETERS;
+  const nonce = randomBytes(SALT_BYTES);
+  const tag = await derive('argon2id', { ...PARAMETERS, message: normalised(password), nonce });
+  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpadded(nonce)}$${unpadded(tag)}`;
+}
+
+/**
+ * Compares a password with a hash of {@link hashPassword}. Without a hash (nobody of that name) it works as long and
+ * says no, so that the time taken tells nothing.
+ */
+export async function isPassword(password: string, hash: string | undefined): Promise<boolean> {
+  const parsed = hash === undefined ? NOBODY : parse(hash);
+  const { tag, ...parameters } = parsed;
+  const found = await derive('argon2id', { ...parameters, tagLength: tag.length, message: normalised(password) });
+  return timingSafeEqual(found, tag) && hash !== undefined;
+}
+
+type Parsed = { memory: number; passes: number; parallelism: number; nonce: Buffer; tag: Buffer };
+
+const NOBODY: Parsed = { ...PARAMETERS, nonce: randomBytes(SALT_BYTES), tag: randomBytes(PARAMETERS.tagLength) };
+
+function parse(hash: string): Parsed {
+  const match = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/.exec(hash);
+  if (match === null) throw new Error('Not a hash of a password');
+  const [, memory, passes, parallelism, nonce = '', tag = ''] = match;
+  return {
+    memory: Number(memory),
+    passes: Number(passes),
+    parallelism: Number(parallelism),
+    nonce: Buffer.from(nonce, 'base64'),
+    tag: Buffer.from(tag, 'base64'),
+  };
+}
+
+// The same characters may be typed as different code points on different keyboards.
+const normalised = (password: string) => Buffer.from(password.normalize('NFKC'));
+const unpadded = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '');

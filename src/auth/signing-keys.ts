@@ -1,0 +1,123 @@
+import { generateKeyPair as generate } from 'node:crypto';
+import { promisify } from 'node:util';
+import { calculateJwkThumbprint, exportJWK, type JWK } from 'jose';
+import type { Clock } from '../clock.ts';
+import type { Collection, DocumentStore } from '../document-store/document-store.ts';
+import { seal, unseal } from './seal.ts';
+
+/** What every token of the service is signed with; verifiers accept nothing else. */
+export const SIGNING_ALGORITHM = 'RS256';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+/** Verifiers keep a key set for a while; a new key is published for this long before the first token carries it. */
+const PUBLISHED_BEFORE_SIGNING = 10 * MINUTE;
+/** Access tokens live an hour; an id token may come back as a logout hint later. */
+const KEPT_AFTER_SIGNING = 24 * HOUR;
+
+export type SigningKey = { readonly kid: string; readonly privateJwk: JWK; readonly publicJwk: JWK };
+
+/** The keys at one moment. The first one signs; the others verify what was signed before, or will sign later. */
+export type KeySet = {
+  /** Differs whenever the keys or their order differ. */
+  readonly id: string;
+  readonly keys: readonly [SigningKey, ...SigningKey[]];
+};
+
+export interface SigningKeys {
+  /** As it stands now, in whichever process it was changed. Cheap: ask each time. */
+  current(): Promise<KeySet>;
+  /**
+   * Makes a new key. It is published at once, signs ten minutes later; the ones before it stay until what they signed
+   * is over. @returns the new key's id and when it begins to sign (ISO 8601, UTC)
+   */
+  rotate(): Promise<{ readonly kid: string; readonly signsFrom: string }>;
+}
+
+type StoredKey = {
+  readonly kid: string;
+  readonly sealedJwk: string;
+  readonly publicJwk: JWK;
+  /** ISO 8601, UTC. */
+  readonly signsFrom: string;
+};
+type KeysDocument = { readonly keys: readonly StoredKey[] };
+
+const SIGNING_KEYS: Collection<KeysDocument> = { name: 'signingKeys', kind: 'record', indexes: [] };
+const KEY = 'tokens';
+
+const generateKeyPair = promisify(generate);
+
+/** The keys that sign tokens: sealed in the document store, made once, whichever process comes first. */
+export async function createSigningKeys(options: {
+  documents: DocumentStore;
+  secretKey: Buffer;
+  clock: Clock;
+}): Promise<SigningKeys> {
+  const { secretKey, clock } = options;
+  const documents = await options.documents.open(SIGNING_KEYS);
+  let opened: KeySet | undefined;
+
+  async function make(signsFrom: number): Promise<StoredKey> {
+    const { privateKey, publicKey } = await generateKeyPair('rsa', { modulusLength: 2048 });
+    const publicJwk = await exportJWK(publicKey);
+    const kid = await calculateJwkThumbprint(publicJwk);
+    const sealedJwk = seal(secretKey, purpose(kid), JSON.stringify(await exportJWK(privateKey)));
+    return { kid, sealedJwk, publicJwk, signsFrom: new Date(signsFrom).toISOString() };
+  }
+
+  if ((await documents.get(KEY)) === undefined) await documents.insert(KEY, { keys: [await make(clock())] });
+
+  async function stored() {
+    const found = await documents.get(KEY);
+    if (found === undefined) throw new Error('The signing keys are gone from the document store');
+    return found;
+  }
+
+  return {
+    async current() {
+      const { document } = await stored();
+      const ordered = inOrder(document.keys, clock());
+      const id = ordered.map(({ kid }) => kid).join(' ');
+      if (opened?.id === id) return opened;
+      const [first, ...others] = ordered.map((key) => open(secretKey, key));
+      if (first === undefined) throw new Error('There is no signing key');
+      opened = { id, keys: [first, ...others] };
+      return opened;
+    },
+
+    async rotate() {
+      for (;;) {
+        const { document, version } = await stored();
+        const now = clock();
+        const key = await make(now + PUBLISHED_BEFORE_SIGNING);
+        const keys = [...inOrder(document.keys, now), key];
+        if (await documents.replace(KEY, { keys }, version)) return { kid: key.kid, signsFrom: key.signsFrom };
+      }
+    },
+  };
+}
+
+const purpose = (kid: string) => `signing-key:${kid}`;
+
+function open(secretKey: Buffer, { kid, sealedJwk, publicJwk }: StoredKey): SigningKey {
+  const shared = { kid, use: 'sig', alg: SIGNING_ALGORITHM };
+  const privateJwk: JWK = JSON.parse(unseal(secretKey, purpose(kid), sealedJwk));
+  return { kid, privateJwk: { ...privateJwk, ...shared }, publicJwk: { ...publicJwk, ...shared } };
+}
+
+/** The one that signs first, then the rest; without those whose signatures are all over. */
+function inOrder(keys: readonly StoredKey[], now: number): StoredKey[] {
+  const newestFirst = keys.toSorted((a, b) => b.signsFrom.localeCompare(a.signsFrom));
+  const upcoming = newestFirst.filter((key) => Date.parse(key.signsFrom) > now);
+  const [signing, ...before] = newestFirst.filter((key) => Date.parse(key.signsFrom) <= now);
+  if (signing === undefined) return newestFirst.toReversed();
+  // A key stopped signing when its successor began.
+  let successor = signing;
+  const kept: StoredKey[] = [];
+  for (const key of before) {
+    if (Date.parse(successor.signsFrom) + KEPT_AFTER_SIGNING > now) kept.push(key);
+    successor = key;
+  }
+  return [signing, ...upcoming, ...kept];
+}

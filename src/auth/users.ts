@@ -1,0 +1,155 @@
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../clock.ts';
+import type { Collection, DocumentStore, Stored } from '../document-store/document-store.ts';
+import { type Account, accountKey } from '../domain/account.ts';
+import { type Refusal, refuse } from '../domain/decision.ts';
+import { hashPassword, isPassword } from './passwords.ts';
+
+/** A person who signs in with e-mail and password. Belongs to one or more accounts (DESIGN §6). */
+export type User = {
+  readonly id: string;
+  /** Normalised: trimmed, lower case. */
+  readonly email: string;
+  readonly accounts: readonly Account[];
+  /** ISO 8601, UTC. */
+  readonly createdAt: string;
+  /** ISO 8601, UTC. Sessions that are older have ended. */
+  readonly passwordChangedAt: string;
+};
+
+export const PASSWORD_LENGTH = { min: 10, max: 256 } as const;
+
+export interface Users {
+  /** Refuses an address that is malformed or taken, a password of the wrong length, and a user without an account. */
+  add(user: { email: string; password: string; accounts: readonly Account[] }): Promise<User | Refusal>;
+  get(id: string): Promise<User | undefined>;
+  byEmail(email: string): Promise<User | undefined>;
+  /** Those who belong to the account; everybody without one. By e-mail. */
+  list(account?: Account): Promise<User[]>;
+  /** Works as long for an unknown address as for a wrong password. */
+  verifyPassword(email: string, password: string): Promise<User | undefined>;
+  changePassword(id: string, password: string): Promise<User | Refusal>;
+  addAccount(id: string, account: Account): Promise<User | Refusal>;
+  removeAccount(id: string, account: Account): Promise<User | Refusal>;
+  /** @returns false when there was none */
+  remove(id: string): Promise<boolean>;
+}
+
+type UserDocument = User & { readonly passwordHash: string };
+
+const USERS: Collection<UserDocument> = {
+  name: 'users',
+  kind: 'record',
+  indexes: [{ fields: ['email'], unique: true }],
+};
+
+/** The users, kept in the document store: they are no domain history. */
+export async function createUsers({ documents, clock }: { documents: DocumentStore; clock: Clock }): Promise<Users> {
+  const users = await documents.open(USERS);
+  const now = () => new Date(clock()).toISOString();
+
+  async function find(email: string): Promise<Stored<UserDocument> | undefined> {
+    for await (const stored of users.find({ where: { email: normalised(email) }, limit: 1 })) return stored;
+    return undefined;
+  }
+
+  /** Reads, changes, writes; again when somebody else wrote in between. */
+  async function change(id: string, next: (user: UserDocument) => UserDocument | Refusal): Promise<User | Refusal> {
+    for (;;) {
+      const stored = await users.get(id);
+      if (stored === undefined) return refuse('ResourceNotFound', 'There is no such user.');
+      const changed = next(stored.document);
+      if ('refused' in changed) return changed;
+      if (await users.replace(id, changed, stored.version)) return withoutHash(changed);
+    }
+  }
+
+  return {
+    async add({ email, password, accounts }) {
+      const address = normalised(email);
+      if (!isAddress(address)) return refuse('ValidationError', `"${email}" is not an e-mail address.`);
+      if (accounts.length === 0) return refuse('ValidationError', 'A user belongs to at least one account.');
+      const weak = checkPassword(password);
+      if (weak !== undefined) return weak;
+      const at = now();
+      const user: UserDocument = {
+        id: `usr_${randomBytes(12).toString('base64url')}`,
+        email: address,
+        accounts: unique(accounts),
+        createdAt: at,
+        passwordChangedAt: at,
+        passwordHash: await hashPassword(password),
+      };
+      const added = await users.insert(user.id, user);
+      return added ? withoutHash(user) : refuse('ValidationError', `${address} is taken.`);
+    },
+
+    async get(id) {
+      const stored = await users.get(id);
+      return stored && withoutHash(stored.document);
+    },
+
+    async byEmail(email) {
+      const stored = await find(email);
+      return stored && withoutHash(stored.document);
+    },
+
+    async list(account) {
+      const key = account && accountKey(account);
+      const found: User[] = [];
+      for await (const { document } of users.find({ sort: [{ field: 'email' }] }))
+        if (key === undefined || document.accounts.some((held) => accountKey(held) === key))
+          found.push(withoutHash(document));
+      return found;
+    },
+
+    async verifyPassword(email, password) {
+      const stored = await find(email);
+      if (password.length > PASSWORD_LENGTH.max) return undefined;
+      const right = await isPassword(password, stored?.document.passwordHash);
+      return right && stored !== undefined ? withoutHash(stored.document) : undefined;
+    },
+
+    async changePassword(id, password) {
+      const weak = checkPassword(password);
+      if (weak !== undefined) return weak;
+      const passwordHash = await hashPassword(password);
+      return change(id, (user) => ({ ...user, passwordHash, passwordChangedAt: now() }));
+    },
+
+    addAccount: (id, account) => change(id, (user) => ({ ...user, accounts: unique([...user.accounts, account]) })),
+
+    removeAccount: (id, account) =>
+      change(id, (user) => {
+        const accounts = user.accounts.filter((held) => accountKey(held) !== accountKey(account));
+        return accounts.length > 0
+          ? { ...user, accounts }
+          : refuse('ValidationError', 'A user belongs to at least one account; remove the user instead.');
+      }),
+
+    remove: (id) => users.delete(id),
+  };
+}
+
+/** Whether the user belongs to the account. */
+export const belongsTo = (user: User, account: Account) =>
+  user.accounts.some((held) => accountKey(held) === accountKey(account));
+
+const normalised = (email: string) => email.trim().normalize('NFC').toLowerCase();
+
+// One @, something before it, a dotted or plain host after it: the mail server has the last word, not a pattern.
+const isAddress = (email: string) => email.length <= 254 && /^[^\s@<>"]+@[^\s@<>"]+$/.test(email);
+
+function checkPassword(password: string): Refusal | undefined {
+  const { min, max } = PASSWORD_LENGTH;
+  if (password.length >= min && password.length <= max) return undefined;
+  return refuse('ValidationError', `A password has ${min} to ${max} characters.`);
+}
+
+const unique = (accounts: readonly Account[]): Account[] => [
+  ...new Map(accounts.map((account) => [accountKey(account), account])).values(),
+];
+
+function withoutHash({ passwordHash: _, ...user }: UserDocument): User {
+  return user;
+}

@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createSigningKeys } from '../../src/auth/signing-keys.ts';
+import { type DocumentPlace, documentEngines } from '../document-store/engines.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const secretKey = randomBytes(32);
+
+describe.each(documentEngines)('signing keys on %s', (_name, makePlace) => {
+  let place: DocumentPlace;
+  let now: number;
+  const clock = () => now;
+
+  beforeAll(async () => {
+    now = Date.parse('2026-01-01T00:00:00Z');
+    place = await makePlace();
+  });
+  afterAll(() => place.remove());
+
+  const open = async (key = secretKey) => createSigningKeys({ documents: await place.open(), secretKey: key, clock });
+  const kids = async (keys: Awaited<ReturnType<typeof open>>) => (await keys.current()).keys.map(({ kid }) => kid);
+
+  test('are made once, however many processes start at the same moment', async () => {
+    const processes = await Promise.all([open(), open(), open()]);
+    const seen = await Promise.all(processes.map(kids));
+    expect(new Set(seen.map(String)).size).toBe(1);
+    expect(seen[0]).toHaveLength(1);
+  });
+
+  test('are sealed: another secret key does not open them, and the document holds no private part', async () => {
+    const other = await open(randomBytes(32));
+    await expect(other.current()).rejects.toThrow('cannot be opened');
+    const documents = await (await place.open()).open<{ keys: unknown }>({
+      name: 'signingKeys',
+      kind: 'record',
+      indexes: [],
+    });
+    const { privateJwk } = (await (await open()).current()).keys[0];
+    const text = JSON.stringify(await documents.get('tokens'));
+    for (const part of ['d', 'p', 'q'] as const) expect(text).not.toContain(privateJwk[part]);
+  });
+
+  test('rotate: published before it signs, in every process; the old one stays while tokens live', async () => {
+    const [here, there] = [await open(), await open()];
+    const [first] = await kids(here);
+    const { kid, signsFrom } = await here.rotate();
+    expect(signsFrom).toBe('2026-01-01T00:10:00.000Z');
+    expect(await kids(there)).toEqual([first, kid]);
+    now += 10 * MINUTE - 1;
+    expect(await kids(there)).toEqual([first, kid]);
+    now += 1;
+    expect(await kids(there)).toEqual([kid, first]);
+    now += 24 * HOUR - 1;
+    expect(await kids(there)).toEqual([kid, first]);
+    now += 1;
+    expect(await kids(there)).toEqual([kid]);
+    expect(await kids(here)).toEqual([kid]);
+  });
+
+  test('two rotations at the same moment lose neither key', async () => {
+    const [here, there] = [await open(), await open()];
+    const made = await Promise.all([here.rotate(), there.rotate()]);
+    expect(await kids(here)).toEqual(expect.arrayContaining(made.map(({ kid }) => kid)));
+  });
+});

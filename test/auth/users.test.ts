@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createUsers, type User, type Users } from '../../src/auth/users.ts';
+import type { Account } from '../../src/domain/account.ts';
+import { isRefusal } from '../../src/domain/decision.ts';
+import { brandId, communityId } from '../../src/domain/ids.ts';
+import { type DocumentPlace, documentEngines } from '../document-store/engines.ts';
+
+const brand: Account = { kind: 'Brand', id: brandId(1) };
+const community: Account = { kind: 'Community', id: communityId(1) };
+const password = 'correct horse battery';
+
+describe.each(documentEngines)('users on %s', (_name, makePlace) => {
+  let place: DocumentPlace;
+  let users: Users;
+  let now = Date.parse('2026-01-01T00:00:00Z');
+
+  beforeAll(async () => {
+    place = await makePlace();
+    users = await createUsers({ documents: await place.open(), clock: () => now });
+  });
+  afterAll(() => place.remove());
+
+  async function added(email: string): Promise<User> {
+    const user = await users.add({ email, password, accounts: [brand] });
+    if (isRefusal(user)) throw new Error(user.details);
+    return user;
+  }
+
+  test('signs in with the address in any spelling, and only with the right password', async () => {
+    const user = await added('  Ada@Example.com ');
+    expect(user.email).toBe('ada@example.com');
+    expect(await users.verifyPassword('ADA@example.com', password)).toEqual(user);
+    expect(await users.verifyPassword('ada@example.com', `${password}!`)).toBeUndefined();
+    expect(await users.verifyPassword('nobody@example.com', password)).toBeUndefined();
+    expect(await users.verifyPassword('ada@example.com', '')).toBeUndefined();
+  });
+
+  test('the same characters in other code points are the same password', async () => {
+    const user = await users.add({ email: 'nfc@example.com', password: 'caf\u00e9 au lait', accounts: [brand] });
+    expect(await users.verifyPassword('nfc@example.com', 'cafe\u0301 au lait')).toEqual(user);
+  });
+
+  test('an address is taken once, also when two ask at the same moment, also in other letters', async () => {
+    const outcomes = await Promise.all(
+      ['Twin@example.com', 'twin@EXAMPLE.com'].map((email) => users.add({ email, password, accounts: [brand] })),
+    );
+    expect(outcomes.filter(isRefusal)).toHaveLength(1);
+  });
+
+  test('refuses what is no address, a short or endless password, and no account', async () => {
+    for (const email of ['', 'ada', '@example.com', 'a b@example.com', `${'x'.repeat(250)}@example.com`])
+      expect(await users.add({ email, password, accounts: [brand] })).toMatchObject({ refused: 'ValidationError' });
+    for (const wrong of ['short', 'x'.repeat(257)])
+      expect(await users.add({ email: 'p@example.com', password: wrong, accounts: [brand] })).toMatchObject({
+        refused: 'ValidationError',
+      });
+    expect(await users.add({ email: 'p@example.com', password, accounts: [] })).toMatchObject({
+      refused: 'ValidationError',
+    });
+  });
+
+  test('a changed password is the only one, and says when it changed', async () => {
+    const user = await added('change@example.com');
+    now += 60_000;
+    const changed = await users.changePassword(user.id, 'another long one');
+    expect(changed).toMatchObject({ passwordChangedAt: '2026-01-01T00:01:00.000Z' });
+    expect(await users.verifyPassword(user.email, password)).toBeUndefined();
+    expect(await users.verifyPassword(user.email, 'another long one')).toMatchObject({ id: user.id });
+    expect(await users.changePassword('usr_nobody', 'another long one')).toMatchObject({ refused: 'ResourceNotFound' });
+  });
+
+  test('belongs to several accounts, to each once, and never to none', async () => {
+    const user = await added('several@example.com');
+    await Promise.all([users.addAccount(user.id, community), users.addAccount(user.id, community)]);
+    expect((await users.get(user.id))?.accounts).toEqual([brand, community]);
+    expect((await users.list(community)).map(({ email }) => email)).toEqual(['several@example.com']);
+    await users.removeAccount(user.id, brand);
+    expect(await users.removeAccount(user.id, community)).toMatchObject({ refused: 'ValidationError' });
+    expect((await users.get(user.id))?.accounts).toEqual([community]);
+  });
+
+  test('a removed user is gone, and the address free again', async () => {
+    const user = await added('gone@example.com');
+    expect(await users.remove(user.id)).toBe(true);
+    expect(await users.remove(user.id)).toBe(false);
+    expect(await users.byEmail('gone@example.com')).toBeUndefined();
+    expect(await users.verifyPassword('gone@example.com', password)).toBeUndefined();
+    await added('gone@example.com');
+  });
+
+  test('nothing that it answers holds the hash', async () => {
+    const answers = [await added('hash@example.com'), await users.list(), await users.byEmail('hash@example.com')];
+    expect(JSON.stringify(answers)).not.toMatch(/argon2|hash"/i);
+  });
+});
