@@ -1,0 +1,328 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { isRefusal } from '../../src/domain/decision.ts';
+import type { BookingEvent } from '../../src/domain/events.ts';
+import { bookingId, brandId, communityId } from '../../src/domain/ids.ts';
+import {
+  approveBooking,
+  cancelBooking,
+  completeBooking,
+  EMPTY_SPACE_DAY,
+  evolveSpaceDay,
+  expireBooking,
+  requestBooking,
+  type SpaceDay,
+} from '../../src/domain/space-day.ts';
+import { overlaps } from '../../src/domain/time-slots.ts';
+import {
+  acme,
+  approved,
+  at,
+  cancelledByBrand,
+  completed,
+  context,
+  day,
+  hall,
+  other,
+  requested,
+  wish,
+} from './bookings.fixture.ts';
+import { decider } from './given.ts';
+
+const given = decider<SpaceDay, BookingEvent>(EMPTY_SPACE_DAY, evolveSpaceDay);
+const request =
+  (fields = {}, when = context) =>
+  (state: SpaceDay) =>
+    requestBooking(state, wish({ bookingId: bookingId(2), ...fields }), when);
+
+describe('requesting a booking', () => {
+  test('makes a Pending request with price, hours and deadline', () => {
+    given()
+      .when(request({ message: 'Hello' }))
+      .thenEvents({
+        type: 'BookingRequested',
+        data: {
+          bookingId: 2,
+          spaceName: 'Great Hall',
+          date: '2026-12-10',
+          startHour: 10,
+          endHour: 14,
+          freeFrom: 14,
+          eventFee: 20_000,
+          serviceFee: 3_000,
+          totalPrice: 23_000,
+          message: 'Hello',
+          startsAt: '2026-12-10T09:00:00.000Z',
+          endsAt: '2026-12-10T13:00:00.000Z',
+          expiresAt: '2026-12-04T11:00:00.000Z',
+        },
+      });
+  });
+
+  test('lapses at its start when that comes before the answer time', () => {
+    given()
+      .when(request({ date: day('2026-12-02') }))
+      .thenEvents({ data: { expiresAt: '2026-12-02T09:00:00.000Z' } });
+  });
+
+  test.each([
+    ['the same hour', 10],
+    ['an hour inside', 12],
+    ['an hour whose event runs into it', 9],
+    ['the last hour that touches', 13],
+  ])('is refused for %s', (_, startHour) => {
+    given(requested())
+      .when(request({ startHour }))
+      .thenRefused('SlotUnavailable', /overlaps/);
+  });
+
+  test('may start the moment the one before ends', () => {
+    given(requested())
+      .when(request({ startHour: 14 }))
+      .thenEvents({ type: 'BookingRequested' });
+  });
+
+  test('an approved booking blocks; a cancelled one frees its hours; a completed one is over', () => {
+    given(requested(), approved()).when(request()).thenRefused('SlotUnavailable');
+    given(requested(), cancelledByBrand()).when(request()).thenEvents({ type: 'BookingRequested' });
+    given(requested(), approved(), completed()).when(request()).thenEvents({ type: 'BookingRequested' });
+  });
+
+  test('near the end of the window is allowed, with the hours left', () => {
+    given()
+      .when(request({ startHour: 20 }))
+      .thenEvents({
+        data: { startHour: 20, endHour: 23, usageHours: 2, freeFrom: 22, endsAt: '2026-12-10T21:00:00.000Z' },
+      });
+  });
+
+  test.each([8, 22, 23, 0])('is refused when it starts at %i, outside the window', (startHour) => {
+    given()
+      .when(request({ startHour }))
+      .thenRefused('SlotUnavailable', /outside the window/);
+  });
+
+  test('is not allowed in an inactive space', () => {
+    given()
+      .when(request({ space: { ...hall, active: false } }))
+      .thenRefused('BookingNotAllowed', /no bookings/);
+  });
+
+  test('is not allowed on a past date, judged in the zone of the space', () => {
+    given()
+      .when(request({ date: day('2026-11-30') }))
+      .thenRefused('BookingNotAllowed', /past/);
+    // 23:30 UTC is the next day in Berlin already.
+    const late = { ...context, now: at('2026-12-09T23:30:00Z') };
+    given()
+      .when(request({ date: day('2026-12-09') }, late))
+      .thenRefused('BookingNotAllowed', /today is 2026-12-10/);
+    given()
+      .when(request({ date: day('2026-12-10') }, late))
+      .thenEvents({ type: 'BookingRequested' });
+  });
+
+  test('an hour of today that has come is no longer available', () => {
+    const noon = { ...context, now: at('2026-12-10T11:00:00Z') };
+    given()
+      .when(request({ startHour: 12 }, noon))
+      .thenRefused('SlotUnavailable', /past/);
+    given()
+      .when(request({ startHour: 13 }, noon))
+      .thenEvents({ type: 'BookingRequested' });
+  });
+
+  test('an hour that daylight saving time skips cannot be booked', () => {
+    const space = { ...hall, windowStart: 0, durationHours: 1 };
+    const date = day('2027-03-28');
+    given()
+      .when(request({ space, date, startHour: 2 }))
+      .thenRefused('SlotUnavailable', /skipped/);
+    given()
+      .when(request({ space, date, startHour: 3 }))
+      .thenEvents({ data: { startsAt: '2027-03-28T01:00:00.000Z' } });
+  });
+
+  test('an hour that comes twice means the first time', () => {
+    const space = { ...hall, windowStart: 0, durationHours: 1 };
+    given()
+      .when(request({ space, date: day('2027-10-31'), startHour: 2 }))
+      .thenEvents({ data: { startsAt: '2027-10-31T00:00:00.000Z', endsAt: '2027-10-31T02:00:00.000Z' } });
+  });
+
+  test('a fractional duration ends on a rounded hour and frees the space to the quarter', () => {
+    const space = { ...hall, durationHours: 2.5 };
+    given()
+      .when(request({ space, startHour: 10 }))
+      .thenEvents({ data: { endHour: 13, freeFrom: 12.5 } });
+    const first = requested({ space, startHour: 10 });
+    given(first)
+      .when(request({ space, startHour: 12 }))
+      .thenRefused('SlotUnavailable');
+    given(first)
+      .when(request({ space, startHour: 13 }))
+      .thenEvents({ type: 'BookingRequested' });
+  });
+
+  test('a repeated idempotency key makes nothing new, also after the booking was cancelled', () => {
+    const first = requested({ idempotencyKey: 'k' });
+    given(first)
+      .when(request({ idempotencyKey: 'k' }))
+      .thenNothing();
+    given(first, cancelledByBrand(first))
+      .when(request({ idempotencyKey: 'k' }))
+      .thenNothing();
+  });
+
+  test('an idempotency key serves one request, and one brand', () => {
+    const first = requested({ idempotencyKey: 'k' });
+    given(first)
+      .when(request({ idempotencyKey: 'k', startHour: 15 }))
+      .thenRefused('BookingNotAllowed', /Idempotency/);
+    given(first)
+      .when(request({ idempotencyKey: 'k', message: 'x' }))
+      .thenRefused('BookingNotAllowed');
+    given(first)
+      .when(request({ idempotencyKey: 'k', brand: other }))
+      .thenRefused('SlotUnavailable');
+  });
+});
+
+describe('approving', () => {
+  const approve =
+    (fields = {}, when = context) =>
+    (state: SpaceDay) =>
+      approveBooking(state, { bookingId: bookingId(1), communityId: hall.communityId, ...fields }, when);
+
+  test('charges the price of the request', () => {
+    given(requested())
+      .when(approve())
+      .thenEvents({ type: 'BookingApproved', data: { charge: 23_000, totalPrice: 23_000 } });
+  });
+  test('is refused for what is not Pending', () => {
+    given(requested(), approved())
+      .when(approve())
+      .thenRefused('BookingNotAllowed', /is Approved/);
+    given(requested(), cancelledByBrand())
+      .when(approve())
+      .thenRefused('BookingNotAllowed', /is Cancelled/);
+    given(requested(), approved(), completed())
+      .when(approve())
+      .thenRefused('BookingNotAllowed', /is Completed/);
+  });
+  test("an unknown booking and another community's do not exist", () => {
+    given().when(approve()).thenRefused('ResourceNotFound');
+    given(requested())
+      .when(approve({ communityId: communityId(2) }))
+      .thenRefused('ResourceNotFound');
+  });
+  test('is refused once the event has started', () => {
+    given(requested())
+      .when(approve({}, { ...context, now: at('2026-12-10T09:00:00Z') }))
+      .thenRefused('BookingNotAllowed', /started/);
+  });
+});
+
+describe('cancelling', () => {
+  const cancel =
+    (by: Parameters<typeof cancelBooking>[1]['by'], when = context) =>
+    (state: SpaceDay) =>
+      cancelBooking(state, { bookingId: bookingId(1), by, reason: 'Rain' }, when);
+  const brand = { kind: 'Brand', id: acme.brandId } as const;
+  const community = { kind: 'Community', id: hall.communityId } as const;
+
+  test('a request costs nothing to cancel; an approved booking is refunded', () => {
+    given(requested())
+      .when(cancel(brand))
+      .thenEvents({ data: { cancelledBy: 'Brand', reason: 'Rain', refund: 0 } });
+    given(requested(), approved())
+      .when(cancel(community))
+      .thenEvents({ data: { cancelledBy: 'Community', refund: 23_000 } });
+  });
+  test('is refused when it is over', () => {
+    given(requested(), cancelledByBrand())
+      .when(cancel(brand))
+      .thenRefused('BookingNotAllowed', /is Cancelled/);
+    given(requested(), approved(), completed())
+      .when(cancel(brand))
+      .thenRefused('BookingNotAllowed', /is Completed/);
+  });
+  test('is refused once the event has started', () => {
+    const started = { ...context, now: at('2026-12-10T09:00:00Z') };
+    given(requested(), approved())
+      .when(cancel(brand, started))
+      .thenRefused('BookingNotAllowed', /started/);
+  });
+  test("somebody else's booking does not exist", () => {
+    given(requested())
+      .when(cancel({ kind: 'Brand', id: brandId(99) }))
+      .thenRefused('ResourceNotFound');
+    given(requested())
+      .when(cancel({ kind: 'Community', id: communityId(99) }))
+      .thenRefused('ResourceNotFound');
+    given().when(cancel(brand)).thenRefused('ResourceNotFound');
+  });
+});
+
+describe('the scheduler', () => {
+  const moment = (iso: string) => ({ now: at(iso) });
+  test('cancels a request nobody answered, and only then', () => {
+    const expire = (when: { now: number }) => (state: SpaceDay) =>
+      expireBooking(state, { bookingId: bookingId(1) }, when);
+    given(requested())
+      .when(expire(moment('2026-12-04T10:59:59Z')))
+      .thenNothing();
+    given(requested())
+      .when(expire(moment('2026-12-04T11:00:00Z')))
+      .thenEvents({ data: { cancelledBy: 'System', refund: 0 } });
+    given(requested(), approved())
+      .when(expire(moment('2027-01-01T00:00:00Z')))
+      .thenNothing();
+    given()
+      .when(expire(moment('2027-01-01T00:00:00Z')))
+      .thenNothing();
+  });
+  test('completes an approved booking whose end has passed, and only then', () => {
+    const complete = (when: { now: number }) => (state: SpaceDay) =>
+      completeBooking(state, { bookingId: bookingId(1) }, when);
+    given(requested(), approved())
+      .when(complete(moment('2026-12-10T12:59:59Z')))
+      .thenNothing();
+    given(requested(), approved())
+      .when(complete(moment('2026-12-10T13:00:00Z')))
+      .thenEvents({ type: 'BookingCompleted' });
+    given(requested())
+      .when(complete(moment('2027-01-01T00:00:00Z')))
+      .thenNothing();
+  });
+});
+
+test('whatever is asked in whatever order, live bookings of a day never overlap', () => {
+  const step = fc.record({
+    what: fc.constantFrom('request', 'approve', 'cancel'),
+    id: fc.integer({ min: 1, max: 12 }),
+    startHour: fc.integer({ min: 0, max: 23 }),
+    durationHours: fc.constantFrom(0.25, 1, 2.5, 4, 13),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+      let state = EMPTY_SPACE_DAY;
+      let next = 1;
+      for (const { what, id, startHour, durationHours } of steps) {
+        const space = { ...hall, durationHours };
+        const decision =
+          what === 'request'
+            ? requestBooking(state, wish({ bookingId: bookingId(next++), space, startHour }), context)
+            : what === 'approve'
+              ? approveBooking(state, { bookingId: bookingId(id), communityId: hall.communityId }, context)
+              : cancelBooking(state, { bookingId: bookingId(id), by: { kind: 'Brand', id: acme.brandId } }, context);
+        if (!isRefusal(decision)) state = (decision as readonly BookingEvent[]).reduce(evolveSpaceDay, state);
+      }
+      const live = [...state.bookings.values()]
+        .filter(({ status }) => status === 'Pending' || status === 'Approved')
+        .map(({ request: { startHour, freeFrom } }) => ({ start: startHour, until: freeFrom }));
+      for (const [index, a] of live.entries())
+        for (const b of live.slice(index + 1)) expect(overlaps(a, b)).toBe(false);
+    }),
+  );
+});
