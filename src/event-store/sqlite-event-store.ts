@@ -2,7 +2,7 @@ import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
 import { type Clock, systemClock } from '../clock.ts';
-import { checkStreamName, type EncodedEvent, encodeEvents } from './encode-event.ts';
+import { type CheckedEvent, checkEvents, checkStreamName } from './check-event.ts';
 import {
   type Appended,
   type Batch,
@@ -50,7 +50,7 @@ export async function openSqliteEventStore(options: SqliteEventStoreOptions): Pr
 
 type PendingAppend = {
   readonly stream: string;
-  readonly events: readonly EncodedEvent[];
+  readonly events: readonly CheckedEvent[];
   readonly expectedRevision: ExpectedRevision;
   readonly resolve: (appended: Appended) => void;
   readonly reject: (error: unknown) => void;
@@ -101,9 +101,9 @@ class SqliteEventStore implements EventStore {
   ): Promise<Appended> {
     this.#checkOpen();
     checkStreamName(stream);
-    const encoded = encodeEvents(events);
+    const checked = checkEvents(events);
     return new Promise((resolve, reject) => {
-      this.#pending.push({ stream, events: encoded, expectedRevision: options.expectedRevision, resolve, reject });
+      this.#pending.push({ stream, events: checked, expectedRevision: options.expectedRevision, resolve, reject });
       this.#writing ??= this.#writePending();
     });
   }
@@ -155,15 +155,15 @@ class SqliteEventStore implements EventStore {
         revision,
         event.id,
         event.type,
-        event.data,
-        event.metadata,
+        JSON.stringify(event.data),
+        JSON.stringify(event.metadata),
       )?.position;
     }
     return { revision, position: positionOf(Number(position)) };
   }
 
   /** An append that is repeated with the same event ids answers as it did the first time (as EventStoreDB does). */
-  #alreadyWritten(stream: string, events: readonly EncodedEvent[], expected: number | 'none'): Appended | undefined {
+  #alreadyWritten(stream: string, events: readonly CheckedEvent[], expected: number | 'none'): Appended | undefined {
     const first = expected === 'none' ? 0 : expected + 1;
     const revision = first + events.length - 1;
     const written = this.#statements.written.all(stream, first, revision);

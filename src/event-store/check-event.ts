@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import type { NewEvent } from './event-store.ts';
+import type { JsonObject, NewEvent } from './event-store.ts';
 
-/** An event checked and turned into the text that both engines store. */
-export type EncodedEvent = {
+/** An event that every engine can store. */
+export type CheckedEvent = {
   readonly id: string;
   readonly type: string;
-  readonly data: string;
-  readonly metadata: string;
+  readonly data: JsonObject;
+  readonly metadata: JsonObject;
 };
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -16,7 +16,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
  * @throws {TypeError} for an empty list, a bad id or type, and for data that JSON cannot carry unchanged (BigInt,
  *   undefined, NaN, a Date, …), naming the place
  */
-export function encodeEvents(events: readonly NewEvent[]): readonly EncodedEvent[] {
+export function checkEvents(events: readonly NewEvent[]): readonly CheckedEvent[] {
   if (events.length === 0) throw new TypeError('An append needs at least one event');
   return events.map((event) => {
     if (typeof event.type !== 'string' || event.type === '' || event.type.startsWith('$')) {
@@ -25,12 +25,10 @@ export function encodeEvents(events: readonly NewEvent[]): readonly EncodedEvent
     if (event.id !== undefined && !UUID.test(event.id)) {
       throw new TypeError(`Event id ${JSON.stringify(event.id)} of ${event.type}: must be a UUID`);
     }
-    return {
-      id: event.id?.toLowerCase() ?? randomUUID(),
-      type: event.type,
-      data: encodeObject(event.data, `${event.type}.data`),
-      metadata: encodeObject(event.metadata, `${event.type}.metadata`),
-    };
+    checkObject(event.data, `${event.type}.data`);
+    checkObject(event.metadata, `${event.type}.metadata`);
+    const { type, data, metadata } = event;
+    return { id: event.id?.toLowerCase() ?? randomUUID(), type, data, metadata };
   });
 }
 
@@ -41,12 +39,11 @@ export function checkStreamName(stream: string): void {
   }
 }
 
-function encodeObject(value: unknown, at: string): string {
+function checkObject(value: unknown, at: string): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new TypeError(`${at}: must be an object of plain JSON, is ${describe(value)}`);
   }
   checkJson(value, at);
-  return JSON.stringify(value);
 }
 
 function checkJson(value: unknown, at: string): void {
