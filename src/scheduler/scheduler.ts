@@ -1,0 +1,76 @@
+import type { Logger } from 'pino';
+import { bookings } from '../../projections/bookings.ts';
+import type { Clock } from '../clock.ts';
+import type { BookingCommands } from '../commands/bookings.ts';
+import type { Issuer } from '../commands/command-log.ts';
+import { SYSTEM } from '../domain/account.ts';
+import { toTimestamp } from '../domain/calendar.ts';
+import type { ReadModels } from '../projector/read-models.ts';
+
+export type Scheduler = {
+  /** Does what is due now; answers how many bookings changed. */
+  runOnce(): Promise<number>;
+  start(): void;
+  /** Waits for the round under way. */
+  stop(): Promise<void>;
+};
+
+const PERIOD_MS = 1_000;
+/** Bookings of one kind taken up in a round; the rest follow in the next. */
+const ROUND = 500;
+
+/**
+ * Time passing, as commands: requests that nobody answered lapse, approved bookings whose end has passed are completed
+ * (DESIGN §7). Any number of processes may do it: the decider appends nothing when there is nothing left to do.
+ */
+export function createScheduler(parts: {
+  readonly bookings: BookingCommands;
+  readonly readModels: ReadModels;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}): Scheduler {
+  const { readModels, clock, logger } = parts;
+  const documents = readModels.collection(bookings);
+  let timer: NodeJS.Timeout | undefined;
+  let round: Promise<unknown> = Promise.resolve();
+  let stopped = false;
+
+  async function runOnce(): Promise<number> {
+    const now = toTimestamp(clock());
+    const due = [
+      { status: 'Pending', field: 'expiresAt', act: parts.bookings.expire },
+      { status: 'Approved', field: 'endsAt', act: parts.bookings.complete },
+    ] as const;
+    let changed = 0;
+    for (const { status, field, act } of due) {
+      const found = documents.find({ where: { status, [field]: { to: now } }, sort: [{ field }], limit: ROUND });
+      for await (const { document } of found) {
+        if (stopped) return changed;
+        const issuer: Issuer = { actor: SYSTEM, correlationId: `scheduler-${document.bookingId}` };
+        const outcome = await act(document.bookingId, issuer);
+        if ('events' in outcome) changed += outcome.events.length;
+      }
+    }
+    return changed;
+  }
+
+  const next = () => {
+    timer = setTimeout(() => {
+      round = runOnce()
+        .catch((error: unknown) => logger.error({ err: error }, 'the scheduler failed; it tries again'))
+        .finally(() => {
+          if (!stopped) next();
+        });
+    }, PERIOD_MS);
+  };
+
+  return {
+    runOnce,
+    start: next,
+    async stop() {
+      stopped = true;
+      clearTimeout(timer);
+      await round;
+    },
+  };
+}
