@@ -50,7 +50,7 @@ export function readConfig(env: Environment): Config {
     const text = env[name]?.trim();
     return text === '' ? undefined : text;
   };
-  const port = number(value, 'PORT', 3000, (n) => Number.isInteger(n) && n >= 0 && n <= 65_535, 'a port, 0 to 65535');
+  const port = number(value, 'PORT', 3000, (n) => Number.isInteger(n) && n >= 1 && n <= 65_535, 'a port, 1 to 65535');
   const dataDir = value('DATA_DIR') ?? './data';
   const eventStoreUrl = url(value, 'EVENTSTORE_URL', ['esdb:', 'esdb+discover:', 'kurrentdb:', 'kurrentdb+discover:']);
   const mongoUrl = url(value, 'MONGODB_URL', ['mongodb:', 'mongodb+srv:']);

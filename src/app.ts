@@ -1,0 +1,147 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import type { Logger } from 'pino';
+import { projections } from '../projections/index.ts';
+import { api } from './api/api.ts';
+import { handleError, sendError } from './api/errors.ts';
+import { healthRoutes } from './api/health.ts';
+import { createApiKeyCallers, eitherCaller } from './auth/authenticate.ts';
+import { createUsers, type Users } from './auth/users.ts';
+import { type Clock, systemClock } from './clock.ts';
+import { type Commands, createCommands } from './commands/commands.ts';
+import type { Config } from './config.ts';
+import { type Demo, isEmptyLog, readDemo, seedDemo } from './demo.ts';
+import type { DocumentStore } from './document-store/document-store.ts';
+import { openSqliteDocumentStore } from './document-store/sqlite-document-store.ts';
+import type { EventStore } from './event-store/event-store.ts';
+import { openSqliteEventStore } from './event-store/sqlite-event-store.ts';
+import { openProjector, type Projector } from './projector/projector.ts';
+import { createQueries, type Queries } from './queries/queries.ts';
+import { createScheduler } from './scheduler/scheduler.ts';
+import { checkWebhookUrl } from './webhooks/address-guard.ts';
+import { newSigningSecret } from './webhooks/signature.ts';
+
+/** The parts of the service, put together; nothing runs yet. The command line uses them beside a running service. */
+export type Core = {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly events: EventStore;
+  readonly documents: DocumentStore;
+  readonly projector: Projector;
+  readonly commands: Commands;
+  readonly queries: Queries;
+  readonly users: Users;
+  /** Commands whose clock stands elsewhere, for demo data. */
+  readonly commandsAt: (clock: Clock) => Promise<Commands>;
+  close(): Promise<void>;
+};
+
+/** Opens the engines that the configuration names and puts the parts together on them. */
+export async function openCore(config: Config, logger: Logger): Promise<Core> {
+  const clock = systemClock(config.clockShift);
+  mkdirSync(config.dataDir, { recursive: true });
+  const events = await openSqliteEventStore({ path: join(config.dataDir, 'events.db'), clock });
+  const documents = await openSqliteDocumentStore({ folder: config.dataDir });
+  const projector = await openProjector({ events, documents, projections, logger });
+  const { readModels } = projector;
+
+  const commandsAt = (at: Clock) =>
+    createCommands({
+      events,
+      documents,
+      readModels,
+      clock: at,
+      settings: config,
+      makeSigningSecret: newSigningSecret,
+      urlProblem: (url) => checkWebhookUrl(url, { allowPrivate: config.webhooksAllowPrivate }),
+    });
+
+  return {
+    config,
+    logger,
+    clock,
+    events,
+    documents,
+    projector,
+    commands: await commandsAt(clock),
+    queries: createQueries({ events, readModels, clock }),
+    users: await createUsers({ documents, clock }),
+    commandsAt,
+    async close() {
+      await events.close();
+      await documents.close();
+    },
+  };
+}
+
+/** Everything that answers HTTP. */
+export async function createApp(core: Core): Promise<FastifyInstance> {
+  const { config, logger, commands, queries, projector } = core;
+  const requestPrefix = crypto.randomUUID().slice(0, 8);
+  let requests = 0;
+  const loggerInstance: FastifyBaseLogger = logger;
+  const app = Fastify({
+    loggerInstance,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: () => `${requestPrefix}-${(requests++).toString(36)}`,
+    forceCloseConnections: 'idle',
+    bodyLimit: 64 * 1024,
+    frameworkErrors: (error, request, reply) => void handleError(error, request, reply),
+  });
+  app.setErrorHandler(handleError);
+  app.setNotFoundHandler((request, reply) =>
+    sendError(reply, 'ResourceNotFound', `There is no ${request.method} ${request.url.split('?', 1)[0]}.`),
+  );
+
+  const callerOf = eitherCaller(createApiKeyCallers(projector.readModels), async () => undefined);
+  await app.register(
+    healthRoutes({
+      ping: { eventStore: () => core.events.ping(), documentStore: () => core.documents.ping() },
+      lag: (limit) => projector.lag(limit),
+    }),
+  );
+  await app.register(api({ commands, queries, callerOf, challenge: 'Bearer', publicUrl: config.publicUrl }));
+  return app;
+}
+
+export type Service = {
+  readonly core: Core;
+  readonly app: FastifyInstance;
+  /** The demo data, when there is any. */
+  readonly demo: Demo | undefined;
+  /** No new work; what is in flight ends. */
+  stop(): Promise<void>;
+};
+
+/** Starts the roles that the configuration names; answers when requests are. */
+export async function startService(config: Config, logger: Logger): Promise<Service> {
+  const core = await openCore(config, logger);
+  const app = await createApp(core);
+  const { projector, commands, clock } = core;
+  const scheduler = createScheduler({ bookings: commands.bookings, readModels: projector.readModels, clock, logger });
+
+  if (config.roles.has('projector')) projector.start();
+  const demo = config.demo ? await demoOf(core) : undefined;
+  if (config.roles.has('scheduler')) scheduler.start();
+  if (config.roles.has('api')) await app.listen({ host: config.host, port: config.port });
+
+  return {
+    core,
+    app,
+    demo,
+    async stop() {
+      await app.close();
+      await scheduler.stop();
+      await projector.stop();
+      await core.close();
+    },
+  };
+}
+
+async function demoOf({ config, events, users, clock, commandsAt }: Core): Promise<Demo | undefined> {
+  const { dataDir, publicUrl } = config;
+  if (await isEmptyLog(events)) return seedDemo({ at: commandsAt, users, clock, dataDir, publicUrl });
+  return readDemo(dataDir, publicUrl);
+}
