@@ -43,8 +43,8 @@ export async function openCore(config: Config, logger: Logger): Promise<Core> {
   const clock = systemClock(config.clockShift);
   mkdirSync(config.dataDir, { recursive: true });
   const events = await openSqliteEventStore({ path: join(config.dataDir, 'events.db'), clock });
-  const documents = await openSqliteDocumentStore({ folder: config.dataDir });
-  const projector = await openProjector({ events, documents, projections, logger });
+  const documents = await openSqliteDocumentStore({ folder: config.dataDir, clock });
+  const projector = await openProjector({ events, documents, projections, clock, logger });
   const { readModels } = projector;
 
   const commandsAt = (at: Clock) =>

@@ -1,95 +1,374 @@
-import type { Logger } from 'pino';
-import type { AnyProjection, Projection, Row } from '../../projections/projection.ts';
-import type { DocumentStore, Documents } from '../document-store/document-store.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { BaseLogger } from 'pino';
+import type { AnyProjection } from '../../projections/projection.ts';
+import type { Clock } from '../clock.ts';
+import type { DocumentStore, Documents, Stored } from '../document-store/document-store.ts';
+import type { Recorded } from '../domain/events.ts';
 import { upcast } from '../domain/upcast.ts';
 import { type EventStore, LOG_START, type Position } from '../event-store/event-store.ts';
-import type { ReadModels } from './read-models.ts';
+import { createTarget, fold, type Target } from './fold.ts';
+import { acquireLease, type HeldLease, type LeaseTimes } from './lease.ts';
+import {
+  type Build,
+  type Checkpoint,
+  collectionOf,
+  nextGeneration,
+  openProjectorState,
+  type ProjectorState,
+  put,
+  THE_ONE,
+  type Trouble,
+} from './projector-state.ts';
+import { type LiveReadModels, openReadModels, type ReadModels, type ReadModelsStatus } from './read-models.ts';
 
-export type Projector = {
-  readonly readModels: ReadModels;
-  lag(limit: number): Promise<number>;
-  start(): void;
-  stop(): Promise<void>;
-};
-
-/** First slice: one projector in this process, read models built from the start of the log. */
-export async function openProjector(parts: {
+export type ProjectorOptions = Partial<LeaseTimes> & {
   readonly events: EventStore;
   readonly documents: DocumentStore;
   readonly projections: readonly AnyProjection[];
-  readonly logger: Logger;
-}): Promise<Projector> {
-  const collections = new Map<string, Documents<Row>>();
-  for (const { name, indexes } of parts.projections)
-    collections.set(name, await parts.documents.open<Row>({ name: `${name}@1`, indexes, kind: 'readModel' }));
-  const checkpoints = await parts.documents.open<{ position: Position }>({
-    name: 'checkpoints',
-    indexes: [],
-    kind: 'readModel',
-  });
-  let position = (await checkpoints.get('live'))?.document.position ?? LOG_START;
-  const waiting = new Set<() => void>();
-  const abort = new AbortController();
+  readonly clock: Clock;
+  readonly logger: Pick<BaseLogger, 'info' | 'warn' | 'error'>;
+  /** How long a collection stays after it was swapped out, in milliseconds. Default one minute. */
+  readonly graceMs?: number;
+};
+
+export type Projector = {
+  /** They work whether or not this process projects. */
+  readonly readModels: ReadModels;
+  /** How many events the read models are behind the log, whoever projects; counted up to `limit` (default 1,001). */
+  lag(limit?: number): Promise<number>;
+  /** The lag, what is wrong and the build under way, whoever projects. */
+  status(limit?: number): Promise<ReadModelsStatus>;
+  /**
+   * Keeps the read models up with the log: takes the lease (waits for it while another process has it), folds the live
+   * collections in one pass, builds what is new, changed or asked for beside them, and never gives up: whatever fails is
+   * logged, shown in the status and tried again.
+   */
+  start(): void;
+  /** Stops after the batch under way and lets another process take over at once. */
+  stop(): Promise<void>;
+};
+
+const LEASE: LeaseTimes = { leaseMs: 3_000, tickMs: 250 };
+const GRACE_MS = 60_000;
+/** Pauses after failures in a row, in milliseconds; the last one is repeated. */
+const BACKOFF = [100, 200, 500, 1_000, 2_000, 5_000] as const;
+
+/** The read models of this process and the projector that keeps them up to date, once it is started. */
+export async function openProjector(options: ProjectorOptions): Promise<Projector> {
+  const readModels = await openReadModels(options);
+  const closing = new AbortController();
   let running: Promise<void> | undefined;
-
-  const run = async () => {
-    for await (const batch of parts.events.subscribe({ after: position, signal: abort.signal })) {
-      for (const { name, types, key, evolve } of parts.projections) {
-        const collection = collections.get(name);
-        const events = batch.events.map(upcast).filter(({ type }) => types.includes(type));
-        if (collection === undefined || events.length === 0) continue;
-        const folded = new Map<string, { position: Position; document: Row | undefined }>();
-        for (const stored of await collection.getMany([...new Set(events.map((event) => key(event)))]))
-          folded.set(stored.key, { position: LOG_START, document: stored.document });
-        for (const event of events)
-          folded.set(key(event), {
-            position: event.position,
-            document: evolve(folded.get(key(event))?.document, event),
-          });
-        await collection.project(
-          [...folded].filter(([, d]) => d.position !== LOG_START).map(([k, d]) => ({ key: k, ...d })),
-        );
-      }
-      position = batch.position;
-      const stored = await checkpoints.get('live');
-      if (stored) await checkpoints.replace('live', { position }, stored.version);
-      else await checkpoints.insert('live', { position });
-      for (const wake of waiting) wake();
-    }
-  };
-
   return {
-    readModels: {
-      collection: <D extends object>({ name }: Projection<D>) => {
-        const found = collections.get(name);
-        if (found === undefined) throw new Error(`There is no read model ${name}`);
-        return found as unknown as Documents<D>;
-      },
-      async waitFor(wanted, timeoutMs = 2_000) {
-        if (position >= wanted) return true;
-        const { promise, resolve } = Promise.withResolvers<boolean>();
-        const timer = setTimeout(() => resolve(false), timeoutMs);
-        const check = () => {
-          if (position >= wanted) resolve(true);
-        };
-        waiting.add(check);
-        const reached = await promise;
-        clearTimeout(timer);
-        waiting.delete(check);
-        return reached;
-      },
-    },
-    async lag(limit) {
-      let behind = 0;
-      for await (const _ of parts.events.readAll({ after: position, limit })) behind += 1;
-      return behind;
-    },
+    readModels,
+    status: readModels.status,
+    lag: async (limit) => (await readModels.status(limit)).lag,
     start() {
-      running = run();
+      running ??= run(options, readModels, closing.signal);
     },
     async stop() {
-      abort.abort();
+      closing.abort();
       await running;
     },
   };
+}
+
+async function run(options: ProjectorOptions, readModels: LiveReadModels, closing: AbortSignal): Promise<void> {
+  const { documents, logger } = options;
+  const times = { leaseMs: options.leaseMs ?? LEASE.leaseMs, tickMs: options.tickMs ?? LEASE.tickMs };
+  for (let failures = 0; !closing.aborted; ) {
+    try {
+      const state = await openProjectorState(documents);
+      const lease = await acquireLease(state.leases, times, closing);
+      if (lease === undefined) return;
+      logger.info({}, 'Projecting');
+      failures = 0;
+      const reign = new Reign(options, readModels, state, lease, times.tickMs, closing);
+      try {
+        await reign.run();
+      } finally {
+        // A lease that cannot be given back runs out.
+        await lease.release().catch(() => {});
+      }
+    } catch (error) {
+      logger.error({ err: error }, 'The projector stopped; it will be started again');
+      await pause(failures, closing);
+      failures += 1;
+    }
+  }
+}
+
+/** The checkpoint or the lease went to another projector. */
+class Fenced extends Error {}
+
+/** The time in which this process holds the lease. */
+class Reign {
+  readonly #options: ProjectorOptions;
+  readonly #readModels: LiveReadModels;
+  readonly #state: ProjectorState;
+  readonly #lease: HeldLease;
+  readonly #tickMs: number;
+  readonly #closing: AbortSignal;
+  readonly #over = new AbortController();
+  /** Whoever writes to the live collections or changes which they are has the turn. */
+  #turn: Promise<unknown> = Promise.resolve();
+  #live: Target[] = [];
+  #checkpoint: Stored<Checkpoint> | undefined;
+  #projecting: Promise<void> | undefined;
+  #building: Promise<void> | undefined;
+  readonly #troubles = new Map<Trouble['doing'], Trouble>();
+
+  constructor(
+    options: ProjectorOptions,
+    readModels: LiveReadModels,
+    state: ProjectorState,
+    lease: HeldLease,
+    tickMs: number,
+    closing: AbortSignal,
+  ) {
+    this.#options = options;
+    this.#readModels = readModels;
+    this.#state = state;
+    this.#lease = lease;
+    this.#tickMs = tickMs;
+    this.#closing = AbortSignal.any([closing, this.#over.signal]);
+  }
+
+  /** Ends when it is told to close or the lease is lost. */
+  async run(): Promise<void> {
+    try {
+      await this.#report();
+      this.#checkpoint = await this.#state.checkpoints.get(THE_ONE);
+      for (const projection of this.#options.projections) {
+        const pointer = await this.#state.pointers.get(projection.name);
+        if (pointer?.document.version === projection.version) {
+          this.#live.push(await this.#target(projection, pointer.document.collection));
+        }
+      }
+      if (this.#live.length > 0) this.#project();
+      while (!this.#closing.aborted) {
+        await this.#tick();
+        await delay(this.#tickMs, undefined, { signal: this.#closing }).catch(() => {});
+      }
+    } finally {
+      this.#over.abort();
+      await Promise.all([this.#projecting, this.#building]);
+    }
+  }
+
+  async #tick(): Promise<void> {
+    if (!(await this.#lease.renew())) {
+      this.#options.logger.warn({}, 'Another process projects now');
+      this.#over.abort();
+      return;
+    }
+    if (this.#building === undefined) {
+      const build = await this.#nextBuild();
+      if (build !== undefined) {
+        this.#building = this.#keepTrying('build', () => this.#build(build)).finally(() => {
+          this.#building = undefined;
+        });
+      }
+    }
+    await this.#dropRetired();
+  }
+
+  #project(): void {
+    this.#projecting ??= this.#keepTrying('project', () => this.#followLog());
+  }
+
+  /** Folds the live collections for as long as the reign lasts. */
+  async #followLog(): Promise<void> {
+    await this.#inTurn(async () => {
+      this.#checkpoint = await this.#state.checkpoints.get(THE_ONE);
+    });
+    const after = this.#checkpoint?.document.position ?? LOG_START;
+    for await (const batch of this.#options.events.subscribe({ after, signal: this.#closing })) {
+      await this.#inTurn(async () => {
+        await fold(this.#live, batch.events.map(upcast));
+        await this.#advance(batch.position, batch.events.length);
+      });
+      this.#worked('project');
+      if (this.#closing.aborted) return;
+    }
+  }
+
+  /** Moves the live checkpoint, or finds that somebody else has. */
+  async #advance(position: Position, events: number, swaps = 0): Promise<void> {
+    const { checkpoints } = this.#state;
+    const last = this.#checkpoint;
+    const before = last?.document ?? { position: LOG_START, events: 0, swaps: 0 };
+    if (position <= before.position && swaps === 0 && last !== undefined) return;
+    const document: Checkpoint = {
+      position: position > before.position ? position : before.position,
+      events: before.events + events,
+      swaps: before.swaps + swaps,
+    };
+    const written =
+      last === undefined
+        ? await checkpoints.insert(THE_ONE, document)
+        : await checkpoints.replace(THE_ONE, document, last.version);
+    if (!written) throw new Fenced('Another projector moved the checkpoint');
+    this.#checkpoint = { key: THE_ONE, version: (last?.version ?? 0) + 1, document };
+    this.#readModels.reached(document);
+  }
+
+  /** The build to go on with or to begin, if there is one. */
+  async #nextBuild(): Promise<Stored<Build> | undefined> {
+    const { builds, pointers, requests } = this.#state;
+    const { projections } = this.#options;
+    const begun = await builds.get(THE_ONE);
+    if (begun !== undefined) {
+      const current = begun.document.collections.every(({ projection, version }) =>
+        projections.some((known) => known.name === projection && known.version === version),
+      );
+      if (current) return begun;
+      for (const { collection } of begun.document.collections) await this.#options.documents.drop(collection);
+      if (!(await builds.delete(THE_ONE, begun.version))) throw new Fenced('Another projector builds');
+    }
+    const collections: Build['collections'][number][] = [];
+    const requested: string[] = [];
+    for (const projection of projections) {
+      const pointer = await pointers.get(projection.name);
+      const request = await requests.get(projection.name);
+      if (pointer?.document.version === projection.version && request === undefined) continue;
+      collections.push(nextGeneration(projection, pointer));
+      if (request !== undefined) requested.push(projection.name);
+    }
+    if (collections.length === 0) return undefined;
+    const total = this.#checkpoint?.document.events;
+    const build: Build = { collections, position: LOG_START, done: 0, ...(total !== undefined && { total }) };
+    if (!(await builds.insert(THE_ONE, build))) throw new Fenced('Another projector builds');
+    for (const name of requested) await requests.delete(name);
+    return builds.get(THE_ONE);
+  }
+
+  async #build(begun: Stored<Build>): Promise<void> {
+    const { builds } = this.#state;
+    const names = begun.document.collections.map(({ projection }) => projection);
+    this.#options.logger.info({ readModels: names }, 'Building read models');
+    const targets: Target[] = [];
+    for (const { projection: name, collection } of begun.document.collections) {
+      const projection = this.#options.projections.find((known) => known.name === name);
+      if (projection !== undefined) targets.push(await this.#target(projection, collection));
+    }
+
+    let at = (await builds.get(THE_ONE)) ?? begun;
+    const write = async (events: readonly Recorded[], position: Position) => {
+      await fold(targets, events);
+      const document: Build = { ...at.document, position, done: at.document.done + events.length };
+      if (!(await builds.replace(THE_ONE, document, at.version))) throw new Fenced('Another projector builds');
+      at = { ...at, version: at.version + 1, document };
+    };
+    for await (const batch of this.#options.events.subscribe({ after: at.document.position, signal: this.#closing })) {
+      await write(batch.events.map(upcast), batch.position);
+      this.#worked('build');
+      if (batch.caughtUp) break;
+    }
+    if (this.#closing.aborted) return;
+
+    await this.#inTurn(async () => {
+      // Nothing moves the live collections now: what they have seen since goes into the new ones before they are swapped.
+      const live = this.#checkpoint?.document.position;
+      let rest: Recorded[] = [];
+      for await (const event of this.#options.events.readAll({ after: at.document.position })) {
+        if (live === undefined || event.position > live) break;
+        rest.push(upcast(event));
+        if (rest.length < 512) continue;
+        await write(rest, event.position);
+        rest = [];
+      }
+      await fold(targets, rest);
+      await this.#swap(at.document, targets);
+      if (!(await builds.delete(THE_ONE, at.version))) throw new Fenced('Another projector builds');
+    });
+    this.#options.logger.info({ readModels: names, events: at.document.done }, 'Read models built');
+    this.#project();
+  }
+
+  async #swap(build: Build, targets: readonly Target[]): Promise<void> {
+    const { pointers } = this.#state;
+    for (const { projection, version, generation, collection } of build.collections) {
+      const pointer = await pointers.get(projection);
+      if (pointer?.document.collection === collection) continue;
+      const retired = pointer?.document.retired ?? [];
+      await put(pointers, projection, {
+        collection,
+        version,
+        generation,
+        retired: pointer
+          ? [...retired, { collection: pointer.document.collection, at: this.#options.clock() }]
+          : retired,
+      });
+    }
+    const built = new Set(targets.map(({ projection }) => projection.name));
+    this.#live = [...this.#live.filter(({ projection }) => !built.has(projection.name)), ...targets];
+    // Without a checkpoint nothing was live: it begins where the build ended.
+    if (this.#checkpoint === undefined) await this.#advance(build.position, build.done, 1);
+    else await this.#advance(this.#checkpoint.document.position, 0, 1);
+  }
+
+  async #dropRetired(): Promise<void> {
+    const { pointers } = this.#state;
+    const { projections, documents, clock, graceMs = GRACE_MS } = this.#options;
+    for (const { name } of projections) {
+      const pointer = await pointers.get(name);
+      if (pointer === undefined) continue;
+      const old = pointer.document.retired.filter(({ at }) => clock() - at >= graceMs);
+      if (old.length === 0) continue;
+      for (const { collection } of old) await documents.drop(collection);
+      const retired = pointer.document.retired.filter((each) => !old.includes(each));
+      await pointers.replace(name, { ...pointer.document, retired }, pointer.version);
+    }
+  }
+
+  /** Runs `work` until it ends by itself; failures are shown and followed by a pause. Being fenced ends the reign. */
+  async #keepTrying(doing: Trouble['doing'], work: () => Promise<void>): Promise<void> {
+    while (!this.#closing.aborted) {
+      try {
+        await work();
+        this.#worked(doing);
+        return;
+      } catch (error) {
+        if (this.#closing.aborted) return;
+        if (error instanceof Fenced) {
+          this.#options.logger.warn({ reason: error.message }, 'Another process projects now');
+          this.#over.abort();
+          return;
+        }
+        const attempts = (this.#troubles.get(doing)?.attempts ?? 0) + 1;
+        this.#options.logger.error({ err: error, doing, attempts }, 'The read models cannot get on');
+        this.#troubles.set(doing, { doing, attempts, message: error instanceof Error ? error.message : String(error) });
+        await this.#report();
+        await pause(attempts - 1, this.#closing);
+      }
+    }
+  }
+
+  #worked(doing: Trouble['doing']): void {
+    if (this.#troubles.delete(doing)) this.#report();
+  }
+
+  /** Shows what is wrong, to every process. A store that cannot take even that fails where it is used, too. */
+  async #report(): Promise<void> {
+    const [trouble] = this.#troubles.values();
+    const { troubles } = this.#state;
+    await (trouble === undefined ? troubles.delete(THE_ONE) : put(troubles, THE_ONE, trouble)).catch(() => {});
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const mine = this.#turn.then(work);
+    this.#turn = mine.catch(() => {});
+    return mine;
+  }
+
+  async #target(projection: AnyProjection, collection: string): Promise<Target> {
+    const documents: Documents<Record<string, unknown>> = await this.#options.documents.open(
+      collectionOf(projection, collection),
+    );
+    return createTarget(projection, documents);
+  }
+}
+
+async function pause(failures: number, signal: AbortSignal): Promise<void> {
+  await delay(BACKOFF[failures] ?? BACKOFF.at(-1), undefined, { signal }).catch(() => {});
 }

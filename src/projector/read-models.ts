@@ -1,6 +1,14 @@
 import type { Projection } from '../../projections/projection.ts';
-import type { Documents } from '../document-store/document-store.ts';
-import type { Position } from '../event-store/event-store.ts';
+import type { DocumentStore, Documents } from '../document-store/document-store.ts';
+import { type EventStore, LOG_START, type Position } from '../event-store/event-store.ts';
+import {
+  type Build,
+  type Checkpoint,
+  collectionOf,
+  openProjectorState,
+  THE_ONE,
+  type Trouble,
+} from './projector-state.ts';
 
 /** What readers may do with a read model: everything but write. */
 export type ReadModel<D extends object> = Pick<Documents<D>, 'get' | 'getMany' | 'find' | 'count'>;
@@ -15,3 +23,129 @@ export type ReadModels = {
    */
   waitFor(position: Position, timeoutMs?: number): Promise<boolean>;
 };
+
+/** How the read models are doing, whichever process projects. */
+export type ReadModelsStatus = {
+  /** Events of the log that the read models do not show yet, counted up to a limit. */
+  readonly lag: number;
+  /** What keeps the projector from getting on. */
+  readonly trouble?: Trouble;
+  /** The build under way, if one is. */
+  readonly build?: Build;
+};
+
+export type LiveReadModels = ReadModels & {
+  /** @param limit where counting the lag stops, default 1,001 */
+  status(limit?: number): Promise<ReadModelsStatus>;
+  /** To be told by a projector in this process, so that those who wait here need not look. */
+  reached(checkpoint: Checkpoint): void;
+};
+
+/** How long a reader may go on with a collection after it was swapped. It was up to date until then. */
+const POINTER_MS = 100;
+/** Pauses between looks at the checkpoint, in milliseconds; the last one is repeated. */
+const PAUSES = [1, 1, 2, 2, 4, 8, 16, 25] as const;
+const WAIT_MS = 2_000;
+
+/** Read access to the live read models, for every process. */
+export async function openReadModels({
+  documents,
+  events,
+}: {
+  readonly documents: DocumentStore;
+  readonly events: EventStore;
+}): Promise<LiveReadModels> {
+  const { checkpoints, pointers, builds, troubles } = await openProjectorState(documents);
+  let known: Checkpoint = { position: LOG_START, events: 0, swaps: 0 };
+  let looking = false;
+  /** In vain, since somebody came to wait or the checkpoint moved. */
+  let looks = 0;
+  const waiting = new Set<{ readonly position: Position; readonly resolve: (reached: boolean) => void }>();
+  const seen = new Map<string, { readonly collection: string; readonly at: number; readonly swaps: number }>();
+
+  function reached(checkpoint: Checkpoint): void {
+    if (checkpoint.position < known.position) return;
+    if (checkpoint.position > known.position) looks = 0;
+    known = checkpoint;
+    for (const waiter of waiting) if (waiter.position <= known.position) waiter.resolve(true);
+  }
+
+  /** Looks at the checkpoint, with growing pauses, as long as somebody waits for it. */
+  async function look(): Promise<void> {
+    if (looking) return;
+    looking = true;
+    while (waiting.size > 0) {
+      await new Promise((resolve) => setTimeout(resolve, PAUSES[looks] ?? PAUSES.at(-1)));
+      looks += 1;
+      if (waiting.size === 0) break;
+      // A store that does not answer shows as a wait in vain; whoever waits has written already.
+      const checkpoint = await checkpoints.get(THE_ONE).catch(() => undefined);
+      if (checkpoint !== undefined) reached(checkpoint.document);
+    }
+    looking = false;
+  }
+
+  async function nameOfLive(projection: string): Promise<string | undefined> {
+    const last = seen.get(projection);
+    const now = performance.now();
+    if (last !== undefined && last.swaps === known.swaps && now - last.at < POINTER_MS) return last.collection;
+    const { swaps } = known;
+    const pointer = await pointers.get(projection);
+    if (pointer === undefined) return undefined;
+    const { collection } = pointer.document;
+    seen.set(projection, { collection, at: now, swaps });
+    return collection;
+  }
+
+  return {
+    reached,
+
+    collection<D extends object>(projection: Projection<D>): ReadModel<D> {
+      const live = async () => {
+        const name = await nameOfLive(projection.name);
+        return name === undefined ? undefined : documents.open(collectionOf(projection, name));
+      };
+      return {
+        get: async (key) => (await live())?.get(key),
+        getMany: async (keys) => (await live())?.getMany(keys) ?? [],
+        count: async (query) => (await live())?.count(query) ?? 0,
+        async *find(query) {
+          const collection = await live();
+          if (collection !== undefined) yield* collection.find(query);
+        },
+      };
+    },
+
+    async waitFor(position, timeoutMs = WAIT_MS) {
+      if (position <= known.position) return true;
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      const waiter = { position, resolve };
+      const timer = setTimeout(resolve, timeoutMs, false);
+      waiting.add(waiter);
+      looks = 0;
+      look();
+      try {
+        return await promise;
+      } finally {
+        clearTimeout(timer);
+        waiting.delete(waiter);
+      }
+    },
+
+    async status(limit = 1_001) {
+      const [checkpoint, trouble, build] = await Promise.all([
+        checkpoints.get(THE_ONE),
+        troubles.get(THE_ONE),
+        builds.get(THE_ONE),
+      ]);
+      let lag = 0;
+      const after = checkpoint?.document.position ?? LOG_START;
+      for await (const _ of events.readAll({ after, limit })) lag += 1;
+      return {
+        lag,
+        ...(trouble && { trouble: trouble.document }),
+        ...(build && { build: build.document }),
+      };
+    },
+  };
+}

@@ -1,0 +1,92 @@
+import { LRUCache } from 'lru-cache';
+import type { AnyProjection, Row } from '../../projections/projection.ts';
+import type { Documents, Projected } from '../document-store/document-store.ts';
+import type { Recorded } from '../domain/events.ts';
+
+/** Documents that a target remembers, so that a document which many events touch is read once. */
+const REMEMBERED = 10_000;
+
+/** A projection and the collection that its documents go to. */
+export type Target = {
+  readonly projection: AnyProjection;
+  readonly documents: Documents<Row>;
+  /**
+   * Where keys stand: a fold of the log up to a position is right for ever, so this may lag behind the store (another
+   * projector may have written since) but is never wrong.
+   */
+  readonly standing: LRUCache<string, Standing>;
+};
+
+/** `position` is absent for a key that was never written. */
+type Standing = { readonly position?: string; readonly document?: Row };
+
+export const createTarget = (projection: AnyProjection, documents: Documents<Row>): Target => ({
+  projection,
+  documents,
+  standing: new LRUCache({ max: REMEMBERED }),
+});
+
+/**
+ * Folds events, in log order, into the documents of every target and writes what changed. Events that a document has seen
+ * already are passed over, so any batch may be repeated, overlap another, or be folded by two projectors at once.
+ * @throws {ProjectionFailed} when a projection throws; nothing of that projection was written then
+ */
+export async function fold(targets: readonly Target[], events: readonly Recorded[]): Promise<void> {
+  for (const target of targets) await foldOne(target, events);
+}
+
+async function foldOne({ projection, documents, standing }: Target, events: readonly Recorded[]): Promise<void> {
+  const handled: { readonly key: string; readonly event: Recorded }[] = [];
+  for (const event of events) {
+    if (projection.types.includes(event.type))
+      handled.push({ key: guard(projection, event, () => projection.key(event)), event });
+  }
+  if (handled.length === 0) return;
+
+  const now = new Map<string, Standing>();
+  const unknown: string[] = [];
+  for (const { key } of handled) {
+    if (now.has(key)) continue;
+    const known = standing.get(key);
+    now.set(key, known ?? {});
+    if (known === undefined) unknown.push(key);
+  }
+  if (unknown.length > 0) {
+    for (const [key, { position, document }] of await documents.projected(unknown)) {
+      now.set(key, { position, ...(document && { document }) });
+    }
+  }
+
+  const changed = new Map<string, Projected<Row>>();
+  for (const { key, event } of handled) {
+    const before = now.get(key);
+    if (before?.position !== undefined && before.position >= event.position) continue;
+    const document = guard(projection, event, () => projection.evolve(before?.document, event));
+    if (document === before?.document) continue;
+    now.set(key, { position: event.position, ...(document && { document }) });
+    changed.set(key, { key, position: event.position, document });
+  }
+  await documents.project([...changed.values()]);
+  for (const [key, at] of now) standing.set(key, at);
+}
+
+/** A projection could not take an event. */
+export class ProjectionFailed extends Error {
+  constructor(projection: AnyProjection, event: Recorded, cause: unknown) {
+    super(
+      `Projection ${projection.name} failed on ${event.type} ${event.id} at position ${event.position}: ${String(cause)}`,
+      {
+        cause,
+      },
+    );
+    this.name = 'ProjectionFailed';
+  }
+}
+
+function guard<R>(projection: AnyProjection, event: Recorded, work: () => R): R {
+  try {
+    return work();
+  } catch (error) {
+    throw new ProjectionFailed(projection, event, error);
+  }
+}

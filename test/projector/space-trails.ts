@@ -1,0 +1,101 @@
+import { projection } from '../../projections/projection.ts';
+import { SYSTEM } from '../../src/domain/account.ts';
+import type { DomainEvent, EventMetadata, Recorded, SpaceEvent } from '../../src/domain/events.ts';
+import { cents, communityId, spaceId, timestamp } from '../../src/domain/ids.ts';
+import { upcast } from '../../src/domain/upcast.ts';
+import type { EventStore, JsonObject } from '../../src/event-store/event-store.ts';
+
+/** What happened to a space since it was last open, in order: an event that is lost, doubled or misplaced shows. */
+export type Trail = { readonly spaceId: number; readonly trail: readonly string[] };
+
+/** Closing a space removes its document, opening it begins a new one. `version` and `mark` make another build tell apart. */
+export const trails = (version = 1, mark = '') =>
+  projection<Trail, SpaceEvent>({
+    name: 'trails',
+    version,
+    indexes: [{ fields: ['spaceId'] }],
+    key: (event) => String(event.data.spaceId),
+    on: {
+      SpaceAdded: (document, event) => step(document, event, mark),
+      SpaceChanged: (document, event) => document && step(document, event, mark),
+      SpaceClosed: () => undefined,
+      SpaceOpened: (document, event) => step(document, event, mark),
+    },
+  });
+
+function step(document: Trail | undefined, { data, stream, revision }: Recorded<SpaceEvent>, mark: string): Trail {
+  return { spaceId: data.spaceId, trail: [...(document?.trail ?? []), `${mark}${stream}/${revision}`].slice(-20) };
+}
+
+export type Count = { readonly communityId: number; readonly events: number };
+
+/** Many events to one document. */
+export const counts = projection<Count, SpaceEvent>({
+  name: 'counts',
+  version: 1,
+  indexes: [],
+  key: (event) => String(event.data.communityId),
+  on: {
+    SpaceAdded: (document, event) => count(document, event),
+    SpaceChanged: (document, event) => count(document, event),
+    SpaceClosed: (document, event) => count(document, event),
+    SpaceOpened: (document, event) => count(document, event),
+  },
+});
+
+const count = (document: Count | undefined, { data }: Recorded<SpaceEvent>): Count => ({
+  communityId: data.communityId,
+  events: (document?.events ?? 0) + 1,
+});
+
+const metadata: EventMetadata = {
+  at: timestamp('2026-12-01T11:00:00.000Z'),
+  actor: SYSTEM,
+  correlationId: 'c',
+  causationId: 'c',
+  schema: 1,
+};
+
+export const SPACE_EVENTS = ['SpaceAdded', 'SpaceChanged', 'SpaceClosed', 'SpaceOpened'] as const;
+
+export function spaceEvent(space: number, type: (typeof SPACE_EVENTS)[number]): DomainEvent {
+  const ids = { spaceId: spaceId(space), communityId: communityId(space % 3) };
+  if (type !== 'SpaceAdded') return { type, data: ids };
+  const terms = { windowStart: 9, windowEnd: 22, durationHours: 4, eventFee: cents(100), answerHours: 72 };
+  return { type, data: { ...ids, ...terms, name: `Space ${space}`, timeZone: 'UTC' } };
+}
+
+/** Appends one event to the stream of its space; answers its position. */
+export async function happen(events: EventStore, space: number, type: (typeof SPACE_EVENTS)[number]): Promise<string> {
+  const { data } = spaceEvent(space, type);
+  const { position } = await events.append(`space-${space}`, [{ type, data: json(data), metadata: json(metadata) }], {
+    expectedRevision: 'any',
+  });
+  return position;
+}
+
+export const json = (value: object): JsonObject => JSON.parse(JSON.stringify(value));
+
+/** What the read model must hold, folded in memory. */
+export async function expected<D extends object>(
+  events: EventStore,
+  {
+    types,
+    key,
+    evolve,
+  }: {
+    types: readonly string[];
+    key(event: Recorded): string;
+    evolve(document: D | undefined, event: Recorded): D | undefined;
+  },
+): Promise<Map<string, D>> {
+  const documents = new Map<string, D>();
+  for await (const stored of events.readAll()) {
+    if (!types.includes(stored.type)) continue;
+    const event = upcast(stored);
+    const document = evolve(documents.get(key(event)), event);
+    if (document === undefined) documents.delete(key(event));
+    else documents.set(key(event), document);
+  }
+  return documents;
+}
