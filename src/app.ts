@@ -4,7 +4,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import type { Logger } from 'pino';
 import { projections } from '../projections/index.ts';
 import { api } from './api/api.ts';
-import { handleError, sendError } from './api/errors.ts';
+import { handleClientError, handleError, sendError } from './api/errors.ts';
 import { healthRoutes } from './api/health.ts';
 import { createApiKeyCallers, eitherCaller } from './auth/authenticate.ts';
 import { createUsers, type Users } from './auth/users.ts';
@@ -39,8 +39,11 @@ export type Core = {
 };
 
 /** Opens the engines that the configuration names and puts the parts together on them. */
-export async function openCore(config: Config, logger: Logger): Promise<Core> {
-  const clock = systemClock(config.clockShift);
+export async function openCore(
+  config: Config,
+  logger: Logger,
+  clock: Clock = systemClock(config.clockShift),
+): Promise<Core> {
   mkdirSync(config.dataDir, { recursive: true });
   const events = await openSqliteEventStore({ path: join(config.dataDir, 'events.db'), clock });
   const documents = await openSqliteDocumentStore({ folder: config.dataDir, clock });
@@ -88,6 +91,7 @@ export async function createApp(core: Core): Promise<FastifyInstance> {
     genReqId: () => `${requestPrefix}-${(requests++).toString(36)}`,
     forceCloseConnections: 'idle',
     bodyLimit: 64 * 1024,
+    clientErrorHandler: handleClientError,
     frameworkErrors: (error, request, reply) => void handleError(error, request, reply),
   });
   app.setErrorHandler(handleError);

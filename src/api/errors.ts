@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { Refusal, RefusalCode } from '../domain/decision.ts';
 
@@ -58,4 +59,14 @@ function validationDetails(error: FastifyError): string {
     return field === '' ? `${error.validationContext ?? 'request'} ${message}` : `${field} ${message}`;
   });
   return `${problems.join('; ')}.`;
+}
+
+/** Answers what is not HTTP at all, such as a broken request line or headers without end, and closes the connection. */
+export function handleClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return;
+  const details =
+    error.code === 'HPE_HEADER_OVERFLOW' ? 'The headers are too large.' : 'The request is not valid HTTP/1.1.';
+  const body = JSON.stringify({ error: 'ValidationError', details } satisfies ErrorBody);
+  const head = `HTTP/1.1 400 Bad Request\r\nContent-Length: ${Buffer.byteLength(body)}`;
+  socket.end(`${head}\r\nContent-Type: application/json; charset=utf-8\r\nConnection: close\r\n\r\n${body}`);
 }

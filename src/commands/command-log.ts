@@ -9,6 +9,7 @@ import { upcast } from '../domain/upcast.ts';
 import {
   type EventStore,
   type ExpectedRevision,
+  LOG_START,
   type Position,
   WrongExpectedRevision,
 } from '../event-store/event-store.ts';
@@ -47,7 +48,7 @@ export type CommandLog = {
   load<S, E extends DomainEvent>(stream: string, aggregate: Aggregate<S, E>): Promise<S>;
 };
 
-type Folded<S> = { readonly state: S; readonly revision: number };
+type Folded<S> = { readonly state: S; readonly revision: number; readonly position: Position };
 
 /** How often a command is decided again because somebody else appended first. */
 const MAX_DECISIONS = 60;
@@ -69,14 +70,18 @@ export function createCommandLog(parts: {
 
   /** Folds what the stream holds beyond what is remembered. */
   async function catchUp<S, E extends DomainEvent>(stream: string, aggregate: Aggregate<S, E>): Promise<Folded<S>> {
-    let { state, revision } = recall<S>(stream) ?? { state: aggregate.initial, revision: -1 };
+    let { state, revision, position } = recall<S>(stream) ?? {
+      state: aggregate.initial,
+      revision: -1,
+      position: LOG_START,
+    };
     for await (const event of store.readStream(stream, { from: revision + 1 })) {
       // A stream holds the events of its aggregate and no others: only this module appends.
       state = aggregate.evolve(state, upcast(event) as unknown as E);
-      revision = event.revision;
+      ({ revision, position } = event);
     }
-    if (revision >= 0) remembered.set(stream, { state, revision });
-    return { state, revision };
+    if (revision >= 0) remembered.set(stream, { state, revision, position });
+    return { state, revision, position };
   }
 
   return {
@@ -99,7 +104,11 @@ export function createCommandLog(parts: {
           if (current.revision !== known.revision) decision = decide(current.state);
         }
         if (isRefusal(decision)) return decision;
-        if (decision.length === 0) return { state: current.state, events: [] };
+        if (decision.length === 0) {
+          // Somebody did it before; the read models may still be on their way there.
+          await waitFor(current.position);
+          return { state: current.state, events: [] };
+        }
 
         const at = toTimestamp(clock());
         const metadata = { at, ...issuer, causationId: issuer.correlationId, schema: SCHEMA };
@@ -108,7 +117,7 @@ export function createCommandLog(parts: {
           const records = decision.map(({ type, data }) => ({ type, data, metadata }));
           const { revision, position } = await store.append(stream, records, { expectedRevision });
           const state = decision.reduce<S>(aggregate.evolve, current.state);
-          if ((recall(stream)?.revision ?? -1) < revision) remembered.set(stream, { state, revision });
+          if ((recall(stream)?.revision ?? -1) < revision) remembered.set(stream, { state, revision, position });
           await waitFor(position);
           return { state, events: decision, at, position };
         } catch (error) {

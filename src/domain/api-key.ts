@@ -17,7 +17,7 @@ export function evolveApiKey(key: ApiKey | undefined, event: ApiKeyEvent): ApiKe
   }
 }
 
-/** Decides the issue of a key. Only brands may hold WriteBookings (SPEC: Permission flags). */
+/** Decides the issue of a key. */
 export function issueApiKey(existing: ApiKey | undefined, command: ApiKeyIssued['data']): Decision<ApiKeyIssued> {
   const { account, permissions, label } = command;
   if (existing !== undefined) return refuse('ValidationError', `Key ${command.apiKeyId} exists already.`);

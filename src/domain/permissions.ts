@@ -10,8 +10,11 @@ export type PermissionName = keyof typeof Permission;
 
 export const ALL_PERMISSIONS = 31;
 
-/** What each kind of account may hold: only brands create booking requests (SPEC: Permission flags). */
-export const GRANTABLE = { Community: ALL_PERMISSIONS & ~Permission.WriteBookings, Brand: ALL_PERMISSIONS } as const;
+/**
+ * What each kind of account may hold. A Community key may carry WriteBookings, but the endpoint is for Brand callers only
+ * and answers ScopeViolation (SPEC: Permission flags; DESIGN §7).
+ */
+export const GRANTABLE = { Community: ALL_PERMISSIONS, Brand: ALL_PERMISSIONS } as const;
 
 export const allows = (mask: number, permission: PermissionName) => (mask & Permission[permission]) !== 0;
 

@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type RunningService, runService } from '../running-service.fixture.ts';
+
+let service: RunningService;
+let community: Awaited<ReturnType<RunningService['community']>>;
+let brand: Awaited<ReturnType<RunningService['brand']>>;
+let space: number;
+
+beforeAll(async () => {
+  service = await runService();
+  community = await service.community();
+  brand = await service.brand();
+  space = await service.space(community);
+});
+afterAll(() => service.stop());
+
+const availability = (id: number | string, query: string, key = brand.key) =>
+  service.get(`/spaces/${id}/availability${query}`, { key });
+
+test('answers every field of AvailabilityResponse', async () => {
+  const answer = await availability(space, '?date=2026-12-10');
+  expect(answer.statusCode).toBe(200);
+  expect(answer.headers['content-type']).toMatch(/^application\/json/);
+  expect(answer.json()).toMatchObject({
+    spaceId: space,
+    spaceName: 'Great Hall',
+    date: '2026-12-10',
+    windowStart: 9,
+    windowEnd: 22,
+    durationHours: 4,
+  });
+  const { timeSlots } = answer.json();
+  expect(timeSlots).toHaveLength(13);
+  expect(timeSlots[0]).toEqual({ hour: 9, label: '9:00 AM', isAvailable: true });
+  expect(timeSlots.at(-1)).toEqual({ hour: 21, label: '9:00 PM', isAvailable: true, usageHours: 1 });
+});
+
+test('shows what is booked the moment it is booked', async () => {
+  const booked = { spaceId: space, startTime: '2026-12-11', startHour: 12 };
+  await service.post('/bookings', { key: brand.key, body: booked });
+  const { timeSlots } = (await availability(space, '?date=2026-12-11')).json();
+  const open = timeSlots.filter((slot: { isAvailable: boolean }) => slot.isAvailable);
+  expect(open.map((slot: { hour: number }) => slot.hour)).toEqual([16, 17, 18, 19, 20, 21]);
+});
+
+describe('wrong input is a 400 that names the field', () => {
+  test.each([
+    ['no date', '', /date/],
+    ['an impossible date', '?date=2026-02-30', /date/],
+    ['another format', '?date=10.12.2026', /date/],
+    ['a date and time', '?date=2026-12-10T10:00:00Z', /date/],
+    ['a past date', '?date=2026-11-30', /date must be today \(2026-12-01 in Europe\/Berlin\) or later/],
+    ['two dates', '?date=2026-12-10&date=2026-12-11', /date/],
+  ])('%s', async (_, query, details) => {
+    const answer = await availability(space, query);
+    expect(answer.statusCode).toBe(400);
+    expect(answer.json()).toEqual({ error: 'ValidationError', details: expect.stringMatching(details) });
+  });
+
+  test.each(['abc', '1.5', '99999999999999999999'])('space %s', async (id) => {
+    const answer = await availability(id, '?date=2026-12-10');
+    expect(answer.statusCode).toBe(400);
+    expect(answer.json()).toMatchObject({ error: 'ValidationError', details: expect.stringMatching(/spaceId/) });
+  });
+});
+
+test('today is judged in the zone of the community', async () => {
+  const auckland = await service.community('Pacific/Auckland', 'South');
+  const far = await service.space(auckland);
+  // Noon UTC on 1 December is 01:00 on 2 December in Auckland.
+  expect((await availability(far, '?date=2026-12-01')).statusCode).toBe(400);
+  expect((await availability(far, '?date=2026-12-02')).statusCode).toBe(200);
+});
+
+test('a space that does not exist and one of another community are the same 404', async () => {
+  const stranger = await service.community('America/New_York', 'Elsewhere');
+  const theirs = await availability(space, '?date=2026-12-10', stranger.key);
+  const missing = await availability(999, '?date=2026-12-10');
+  expect([theirs.statusCode, missing.statusCode]).toEqual([404, 404]);
+  expect(theirs.json().error).toBe('ResourceNotFound');
+  expect((await availability(space, '?date=2026-12-10', community.key)).statusCode).toBe(200);
+});
+
+test('a closed space has no open slot', async () => {
+  const closed = await service.space(community);
+  await service.core.commands.catalogue.closeSpace(closed, {
+    actor: { kind: 'operator', id: 't' },
+    correlationId: 't',
+  });
+  const { timeSlots } = (await availability(closed, '?date=2026-12-10')).json();
+  expect(timeSlots).toHaveLength(13);
+  expect(timeSlots.some((slot: { isAvailable: boolean }) => slot.isAvailable)).toBe(false);
+});

@@ -1,0 +1,238 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { accepted, ISSUER, type RunningService, runService } from '../running-service.fixture.ts';
+
+let service: RunningService;
+let community: Awaited<ReturnType<RunningService['community']>>;
+let brand: Awaited<ReturnType<RunningService['brand']>>;
+let space: number;
+
+beforeAll(async () => {
+  service = await runService();
+  community = await service.community();
+  brand = await service.brand();
+  space = await service.space(community);
+});
+afterAll(() => service.stop());
+
+const book = (body: unknown, key = brand.key, headers: Record<string, string> = {}) =>
+  service.post('/bookings', { key, body, headers });
+const wish = (startTime: string, startHour = 10, more = {}) => ({ spaceId: space, startTime, startHour, ...more });
+
+describe('POST /bookings', () => {
+  test('answers 201 with a Pending BookingDto, and nothing else', async () => {
+    const answer = await book(wish('2026-12-10', 10, { message: 'Hello', unknown: true }));
+    expect(answer.statusCode).toBe(201);
+    expect(answer.json()).toEqual({
+      id: expect.any(Number),
+      spaceId: space,
+      spaceName: 'Great Hall',
+      date: '2026-12-10',
+      startHour: 10,
+      endHour: 14,
+      status: 'Pending',
+      totalPrice: 230,
+      createdAt: '2026-12-01T12:00:00.000Z',
+    });
+  });
+
+  test('says how many hours are left when the event passes the window', async () => {
+    expect((await book(wish('2026-12-10', 20))).json()).toMatchObject({ endHour: 23, usageHours: 2 });
+  });
+
+  test.each([
+    ['a taken slot', wish('2026-12-10', 12), 'SlotUnavailable', /overlaps/],
+    ['an hour outside the window', wish('2026-12-12', 8), 'SlotUnavailable', /window/],
+    ['a past date', wish('2026-11-30'), 'BookingNotAllowed', /past/],
+  ])('%s is 422', async (_, body, error, details) => {
+    const answer = await book({ ...body, spaceId: space });
+    expect(answer.statusCode).toBe(422);
+    expect(answer.json()).toEqual({ error, details: expect.stringMatching(details) });
+  });
+
+  test('an inactive space is 422 BookingNotAllowed', async () => {
+    const closed = await service.space(community);
+    await service.core.commands.catalogue.closeSpace(closed, ISSUER);
+    const answer = await book({ ...wish('2026-12-10'), spaceId: closed });
+    expect([answer.statusCode, answer.json().error]).toEqual([422, 'BookingNotAllowed']);
+  });
+
+  test('an unknown space is 404', async () => {
+    expect((await book({ ...wish('2026-12-10'), spaceId: 4_711 })).json().error).toBe('ResourceNotFound');
+  });
+
+  test.each([
+    ['spaceId', { spaceId: undefined }],
+    ['spaceId', { spaceId: '1' }],
+    ['spaceId', { spaceId: 1.5 }],
+    ['startTime', { startTime: undefined }],
+    ['startTime', { startTime: '2026-02-30' }],
+    ['startTime', { startTime: 20261210 }],
+    ['startHour', { startHour: undefined }],
+    ['startHour', { startHour: '5' }],
+    ['startHour', { startHour: 24 }],
+    ['startHour', { startHour: -1 }],
+    ['startHour', { startHour: 9.5 }],
+    ['startHour', { startHour: null }],
+    ['message', { message: 'x'.repeat(501) }],
+    ['message', { message: 5 }],
+    ['message', { message: null }],
+  ])('a wrong %s (%j) is 400 and named', async (field, wrong) => {
+    const answer = await book({ ...wish('2026-12-13'), ...wrong });
+    expect(answer.statusCode).toBe(400);
+    expect(answer.json()).toEqual({ error: 'ValidationError', details: expect.stringContaining(field) });
+  });
+
+  test('a message of 500 characters fits, also when they are emoji', async () => {
+    expect((await book(wish('2026-12-14', 10, { message: '🎉'.repeat(500) }))).statusCode).toBe(201);
+  });
+
+  test('a Community key is told that this is for brands, whatever the body says', async () => {
+    const answer = await service.post('/bookings', { key: community.key, body: {} });
+    expect([answer.statusCode, answer.json().error]).toEqual([403, 'ScopeViolation']);
+  });
+
+  test('a key without WriteBookings is told so', async () => {
+    for (const account of [brand.account, community.account]) {
+      const key = await service.key(account, 31 - 4);
+      const answer = await service.post('/bookings', { key, body: {} });
+      expect([answer.statusCode, answer.json().error]).toEqual([403, 'InsufficientPermissions']);
+    }
+  });
+
+  describe('Idempotency-Key', () => {
+    test('the same key and body answer the first booking', async () => {
+      const headers = { 'idempotency-key': 'once' };
+      const first = await book(wish('2026-12-15'), brand.key, headers);
+      await service.core.commands.bookings.approve({ bookingId: first.json().id, communityId: community.id }, ISSUER);
+      const again = await book(wish('2026-12-15'), brand.key, headers);
+      expect(again.statusCode).toBe(201);
+      expect(again.json()).toEqual(first.json());
+    });
+    test('fifty at once make one booking', async () => {
+      const headers = { 'idempotency-key': 'burst' };
+      const answers = await Promise.all(Array.from({ length: 50 }, () => book(wish('2026-12-16'), brand.key, headers)));
+      expect(new Set(answers.map((answer) => answer.statusCode))).toEqual(new Set([201]));
+      expect(new Set(answers.map((answer) => answer.json().id)).size).toBe(1);
+    });
+    test('the same key with another body is 422, on the same day and on another', async () => {
+      const headers = { 'idempotency-key': 'twice' };
+      await book(wish('2026-12-17'), brand.key, headers);
+      for (const other of [wish('2026-12-17', 15), wish('2026-12-18')]) {
+        const answer = await book(other, brand.key, headers);
+        expect([answer.statusCode, answer.json().error]).toEqual([422, 'BookingNotAllowed']);
+      }
+    });
+    test('another brand may use the same key', async () => {
+      const other = await service.brand('Other');
+      const headers = { 'idempotency-key': 'once' };
+      expect((await book(wish('2026-12-19'), other.key, headers)).statusCode).toBe(201);
+    });
+  });
+
+  test('fifty at once for one slot: one 201, forty-nine 422', async () => {
+    const answers = await Promise.all(Array.from({ length: 50 }, () => book(wish('2026-12-20'))));
+    const codes = answers.map((answer) => `${answer.statusCode} ${answer.json().error ?? ''}`);
+    expect(codes.filter((code) => code === '201 ')).toHaveLength(1);
+    expect(codes.filter((code) => code === '422 SlotUnavailable')).toHaveLength(49);
+  });
+});
+
+describe('GET /bookings', () => {
+  test('each party sees its own, by date, and filters', async () => {
+    const host = await service.community('UTC', 'Host');
+    const room = await service.space(host);
+    const [one, two] = [await service.brand('One'), await service.brand('Two')];
+    const made = async (key: string, startTime: string) =>
+      (await book({ spaceId: room, startTime, startHour: 10 }, key)).json().id as number;
+    const second = await made(one.key, '2026-12-22');
+    const first = await made(one.key, '2026-12-21');
+    const theirs = await made(two.key, '2026-12-23');
+    accepted(await service.core.commands.bookings.approve({ bookingId: second, communityId: host.id }, ISSUER));
+
+    const ids = async (key: string, query = '') =>
+      (await service.get(`/bookings${query}`, { key })).json().map(({ id }: { id: number }) => id);
+    expect(await ids(one.key)).toEqual([first, second]);
+    expect(await ids(two.key)).toEqual([theirs]);
+    expect(await ids(host.key)).toEqual([first, second, theirs]);
+    expect(await ids(host.key, '?startDate=2026-12-22')).toEqual([second, theirs]);
+    expect(await ids(host.key, '?endDate=2026-12-22')).toEqual([first, second]);
+    expect(await ids(host.key, '?startDate=2026-12-22&endDate=2026-12-22')).toEqual([second]);
+    expect(await ids(host.key, '?status=Pending')).toEqual([first, theirs]);
+    expect(await ids(host.key, '?status=Approved&startDate=2026-12-01')).toEqual([second]);
+    expect(await ids(host.key, '?status=Completed')).toEqual([]);
+    expect(await ids((await service.community('UTC', 'Nobody')).key)).toEqual([]);
+  });
+
+  test.each(['status=pending', 'status=', 'startDate=2026-02-30', 'endDate=tomorrow', 'startDate='])(
+    '?%s is 400 and named',
+    async (query) => {
+      const answer = await service.get(`/bookings?${query}`, { key: brand.key });
+      expect(answer.statusCode).toBe(400);
+      expect(answer.json().details).toContain(query.split('=')[0]);
+    },
+  );
+});
+
+describe('GET /bookings/{id}/history', () => {
+  test('tells each event with time, actor and what changed', async () => {
+    const { id } = (await book(wish('2026-12-24', 10, { message: 'Hi' }))).json();
+    service.time.now += 60_000;
+    accepted(await service.core.commands.bookings.approve({ bookingId: id, communityId: community.id }, ISSUER));
+    const by = { kind: 'Community', id: community.id } as const;
+    accepted(await service.core.commands.bookings.cancel({ bookingId: id, by, reason: 'Flood' }, ISSUER));
+
+    const answer = await service.get(`/bookings/${id}/history`, { key: brand.key });
+    expect(answer.json()).toMatchObject([
+      {
+        event: 'BookingRequested',
+        at: '2026-12-01T12:00:00.000Z',
+        actor: { kind: 'apiKey', id: expect.stringMatching(/^key_/), account: { kind: 'Brand', id: brand.id } },
+        changes: { status: { to: 'Pending' }, message: { to: 'Hi' }, totalPrice: { to: 230 } },
+      },
+      {
+        event: 'BookingApproved',
+        at: '2026-12-01T12:01:00.000Z',
+        changes: { status: { from: 'Pending', to: 'Approved' }, charge: { to: 230 } },
+      },
+      {
+        event: 'BookingCancelled',
+        changes: { status: { from: 'Approved', to: 'Cancelled' }, reason: { to: 'Flood' }, refund: { to: 230 } },
+      },
+    ]);
+    expect((await service.get(`/bookings/${id}/history`, { key: community.key })).json()).toHaveLength(3);
+  });
+
+  test("of somebody else's booking is 404", async () => {
+    const { id } = (await book(wish('2026-12-25'))).json();
+    const stranger = await service.brand('Stranger');
+    expect((await service.get(`/bookings/${id}/history`, { key: stranger.key })).statusCode).toBe(404);
+    expect((await service.get('/bookings/999999/history', { key: brand.key })).statusCode).toBe(404);
+    expect((await service.get('/bookings/x/history', { key: brand.key })).statusCode).toBe(400);
+  });
+});
+
+test('the scheduler cancels unanswered requests and completes approved ones', async () => {
+  const { createScheduler } = await import('../../src/scheduler/scheduler.ts');
+  const room = await service.space(community);
+  const made = async (startTime: string) =>
+    (await book({ spaceId: room, startTime, startHour: 10 })).json().id as number;
+  const [unanswered, kept] = [await made('2027-01-10'), await made('2027-01-11')];
+  accepted(await service.core.commands.bookings.approve({ bookingId: kept, communityId: community.id }, ISSUER));
+  const scheduler = createScheduler({
+    bookings: service.core.commands.bookings,
+    readModels: service.core.projector.readModels,
+    clock: () => service.time.now,
+    logger: service.core.logger,
+  });
+  const status = async (id: number) => (await service.core.queries.bookings.get(brand.account, id))?.status;
+
+  service.time.now = Date.parse('2027-01-05T00:00:00Z');
+  await scheduler.runOnce();
+  expect([await status(unanswered), await status(kept)]).toEqual(['Cancelled', 'Approved']);
+  service.time.now = Date.parse('2027-01-11T13:00:00Z');
+  await scheduler.runOnce();
+  expect(await status(kept)).toBe('Completed');
+  expect(await scheduler.runOnce()).toBe(0);
+  const [last] = (await service.get(`/bookings/${unanswered}/history`, { key: brand.key })).json().slice(-1);
+  expect(last).toMatchObject({ actor: { kind: 'system' }, changes: { cancelledBy: { to: 'System' } } });
+});

@@ -1,0 +1,162 @@
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ISSUER, type RunningService, runService } from '../running-service.fixture.ts';
+
+let service: RunningService;
+let brand: Awaited<ReturnType<RunningService['brand']>>;
+
+beforeAll(async () => {
+  service = await runService();
+  brand = await service.brand();
+});
+afterAll(() => service.stop());
+
+const shape = (error: string) => ({ error, details: expect.stringMatching(/\S/) });
+
+describe('every failure has the one error shape', () => {
+  test.each([
+    ['an unknown route', 'GET', '/api/v1/nothing', 404, 'ResourceNotFound'],
+    ['an unknown route outside the API', 'GET', '/nothing', 404, 'ResourceNotFound'],
+    ['another version', 'GET', '/api/v2/bookings', 404, 'ResourceNotFound'],
+    ['an unsupported method', 'PUT', '/api/v1/bookings', 404, 'ResourceNotFound'],
+    ['broken percent-encoding', 'GET', '/api/v1/webhooks/%ff%', 400, 'ValidationError'],
+  ] as const)('%s', async (_, method, url, status, error) => {
+    const answer = await service.call(method, url, { key: brand.key });
+    expect(answer.statusCode).toBe(status);
+    expect(answer.json()).toEqual(shape(error));
+    expect(answer.headers['content-type']).toMatch(/^application\/json/);
+  });
+
+  test.each([
+    ['broken JSON', '{"spaceId":', 'application/json', /not valid JSON/],
+    ['an empty body', '', 'application/json', /empty|body/],
+    ['a JSON array', '[]', 'application/json', /object/],
+    ['null', 'null', 'application/json', /object/],
+    ['another content type', 'spaceId=1', 'application/x-www-form-urlencoded', /application\/json/],
+    ['a body too large', JSON.stringify({ message: 'x'.repeat(100_000) }), 'application/json', /too large/],
+    ['a prototype', '{"__proto__":{"x":1}}', 'application/json', /./],
+  ])('%s', async (_, payload, type, details) => {
+    const answer = await service.app.inject({
+      method: 'POST',
+      url: '/api/v1/bookings',
+      headers: { authorization: `Bearer ${brand.key}`, 'content-type': type },
+      payload,
+    });
+    expect(answer.statusCode).toBe(400);
+    expect(answer.json()).toEqual({ error: 'ValidationError', details: expect.stringMatching(details) });
+  });
+
+  test('a bug is a 500 that shows nothing of its insides', async () => {
+    const queries = service.core.queries as { availability: unknown };
+    const before = queries.availability;
+    queries.availability = async () => {
+      throw new Error('secret detail of /etc/passwd');
+    };
+    const answer = await service.get('/spaces/1/availability?date=2026-12-10', { key: brand.key });
+    queries.availability = before;
+    expect(answer.statusCode).toBe(500);
+    expect(answer.json()).toEqual(shape('InternalError'));
+    expect(answer.body).not.toMatch(/secret|passwd|at .*\.ts/);
+  });
+
+  test('what is not HTTP at all', async () => {
+    await service.app.listen({ host: '127.0.0.1', port: 0 });
+    const address = service.app.server.address();
+    if (address === null || typeof address === 'string') throw new Error('not listening');
+    const answer = await new Promise<string>((resolve, reject) => {
+      const socket = connect(address.port, '127.0.0.1', () => socket.write('NONSENSE\r\n\r\n'));
+      let text = '';
+      socket.on('data', (chunk) => {
+        text += chunk;
+      });
+      socket.on('close', () => resolve(text));
+      socket.on('error', reject);
+    });
+    expect(answer).toMatch(/^HTTP\/1\.1 400/);
+    expect(JSON.parse(answer.slice(answer.indexOf('{')))).toEqual(shape('ValidationError'));
+  });
+});
+
+describe('credentials', () => {
+  const ask = (authorization?: string) =>
+    service.app.inject({ url: '/api/v1/bookings', headers: authorization === undefined ? {} : { authorization } });
+
+  test.each([
+    ['none', undefined],
+    ['an empty one', ''],
+    ['another scheme', 'Basic dXNlcjpwYXNz'],
+    ['no token', 'Bearer '],
+    ['a malformed key', 'Bearer vbs_live_short'],
+    ['a key with a wrong checksum', `Bearer vbs_live_${'A'.repeat(38)}`],
+    ['something that is neither key nor token', 'Bearer x.y.z'],
+  ])('%s is 401 InvalidApiKey with a challenge', async (_, authorization) => {
+    const answer = await ask(authorization);
+    expect(answer.statusCode).toBe(401);
+    expect(answer.json()).toEqual(shape('InvalidApiKey'));
+    expect(answer.headers['www-authenticate']).toMatch(/^Bearer/);
+  });
+
+  test('the scheme is case-insensitive', async () => {
+    expect((await ask(`bearer ${brand.key}`)).statusCode).toBe(200);
+    expect((await ask(`BEARER ${brand.key}`)).statusCode).toBe(200);
+  });
+
+  test('a revoked key stops at once', async () => {
+    const { commands } = service.core;
+    const issued = await commands.apiKeys.issue(
+      { account: brand.account, permissions: 2, label: 'Short-lived' },
+      ISSUER,
+    );
+    if ('refused' in issued) throw new Error(issued.details);
+    expect((await ask(`Bearer ${issued.key}`)).statusCode).toBe(200);
+    await commands.apiKeys.revoke({ apiKeyId: issued.apiKeyId }, ISSUER);
+    expect((await ask(`Bearer ${issued.key}`)).json()).toEqual(shape('InvalidApiKey'));
+  });
+
+  test.each([
+    [1, 'GET', '/spaces/1/availability?date=2026-12-10'],
+    [2, 'GET', '/bookings'],
+    [2, 'GET', '/bookings/1/history'],
+    [4, 'POST', '/bookings'],
+    [8, 'GET', '/communities/1/reviews'],
+    [16, 'GET', '/webhooks'],
+    [16, 'POST', '/webhooks'],
+    [16, 'DELETE', '/webhooks/wh_1'],
+  ] as const)('permission %i opens %s %s, the others do not', async (permission, method, url) => {
+    const without = await service.key(brand.account, 31 - permission);
+    const refused = await service.call(method, `/api/v1${url}`, { key: without });
+    expect([refused.statusCode, refused.json()]).toEqual([403, shape('InsufficientPermissions')]);
+    const only = await service.key(brand.account, permission);
+    expect((await service.call(method, `/api/v1${url}`, { key: only })).statusCode).not.toBe(403);
+  });
+});
+
+test('the description is OpenAPI 3.1 and names every operation, and people can read it', async () => {
+  const { json } = await service.call('GET', '/openapi.json');
+  const description = json();
+  expect(description.openapi).toMatch(/^3\.1/);
+  const operations = Object.entries(description.paths).flatMap(([path, methods]) =>
+    Object.keys(methods as object).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  expect(operations.sort()).toEqual([
+    'DELETE /api/v1/webhooks/{id}',
+    'GET /api/v1/bookings',
+    'GET /api/v1/bookings/{id}/history',
+    'GET /api/v1/communities/{communityId}/reviews',
+    'GET /api/v1/spaces/{spaceId}/availability',
+    'GET /api/v1/webhooks',
+    'POST /api/v1/bookings',
+    'POST /api/v1/webhooks',
+  ]);
+  const page = await service.call('GET', '/docs');
+  expect([200, 302]).toContain(page.statusCode);
+});
+
+test('alive and ready', async () => {
+  expect((await service.call('GET', '/healthz')).json()).toEqual({ status: 'ok' });
+  const ready = await service.call('GET', '/readyz');
+  expect([ready.statusCode, ready.json()]).toEqual([
+    200,
+    { status: 'ready', eventStore: 'ok', documentStore: 'ok', eventsBehind: 0 },
+  ]);
+});

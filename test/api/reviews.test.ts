@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { accepted, ISSUER, NOON, type RunningService, runService } from '../running-service.fixture.ts';
+
+let service: RunningService;
+let community: Awaited<ReturnType<RunningService['community']>>;
+let brand: Awaited<ReturnType<RunningService['brand']>>;
+let bookingId: number;
+
+beforeAll(async () => {
+  service = await runService();
+  community = await service.community();
+  brand = await service.brand();
+  const body = { spaceId: await service.space(community), startTime: '2026-12-10', startHour: 10 };
+  bookingId = (await service.post('/bookings', { key: brand.key, body })).json().id;
+});
+afterAll(() => service.stop());
+
+const reviews = (key: string, id: number = community.id) => service.get(`/communities/${id}/reviews`, { key });
+const review = { rating: 5, title: 'Quiet', content: 'And <b>light</b>.' };
+
+test('a brand reads the reviews of a community once it completed a booking there', async () => {
+  expect((await reviews(brand.key)).statusCode).toBe(404);
+  accepted(await service.core.commands.bookings.approve({ bookingId, communityId: community.id }, ISSUER));
+  expect((await reviews(brand.key)).json().error).toBe('ResourceNotFound');
+  service.time.now = Date.parse('2026-12-11T00:00:00Z');
+  accepted(await service.core.commands.bookings.complete(bookingId, ISSUER));
+  expect((await reviews(brand.key)).json()).toEqual([]);
+});
+
+test('a review shows every field of ReviewDto to both parties', async () => {
+  const posted = accepted(await service.core.commands.reviews.post({ bookingId, ...review }, ISSUER));
+  for (const key of [brand.key, community.key])
+    expect((await reviews(key)).json()).toEqual([
+      {
+        id: posted.reviewId,
+        propertyId: community.id,
+        spaceId: posted.spaceId,
+        ...review,
+        isVerifiedBooking: true,
+        createdAt: '2026-12-11T00:00:00.000Z',
+      },
+    ]);
+});
+
+test('a booking has one review, by its brand, after completion', async () => {
+  const { reviews: commands, bookings } = service.core.commands;
+  expect(await commands.post({ bookingId, ...review }, ISSUER)).toMatchObject({ refused: 'BookingNotAllowed' });
+  const stranger = await service.brand('Stranger');
+  expect(await commands.post({ bookingId, ...review, brandId: stranger.id }, ISSUER)).toMatchObject({
+    refused: 'ResourceNotFound',
+  });
+  service.time.now = NOON;
+  const command = { brandId: brand.id, spaceId: 1, date: '2026-12-12' as never, startHour: 10 };
+  const open = accepted(await bookings.request(command, ISSUER));
+  expect(await commands.post({ bookingId: open.bookingId, ...review }, ISSUER)).toMatchObject({
+    refused: 'BookingNotAllowed',
+    details: expect.stringMatching(/Pending/),
+  });
+});
+
+test("communities that are unknown or not the caller's are 404", async () => {
+  const other = await service.community('UTC', 'Other');
+  expect((await reviews(other.key)).statusCode).toBe(404);
+  expect((await reviews(brand.key, other.id)).statusCode).toBe(404);
+  expect((await reviews(brand.key, 4_711)).statusCode).toBe(404);
+  expect((await service.get('/communities/x/reviews', { key: brand.key })).statusCode).toBe(400);
+});

@@ -1,0 +1,95 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
+import { pino } from 'pino';
+import { type Core, createApp, openCore } from '../src/app.ts';
+import { type Config, readConfig } from '../src/config.ts';
+import type { Account } from '../src/domain/account.ts';
+import { isRefusal, type Refusal } from '../src/domain/decision.ts';
+import type { SpaceTerms } from '../src/domain/events.ts';
+import { brandId, cents, communityId } from '../src/domain/ids.ts';
+import { GRANTABLE } from '../src/domain/permissions.ts';
+
+export const ISSUER = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
+
+/** Noon UTC on Tuesday, 1 December 2026. */
+export const NOON = Date.parse('2026-12-01T12:00:00Z');
+
+export const TERMS: SpaceTerms = {
+  name: 'Great Hall',
+  windowStart: 9,
+  windowEnd: 22,
+  durationHours: 4,
+  eventFee: cents(20_000),
+  answerHours: 72,
+};
+
+/** What a command answered; a refusal is a mistake of the test. */
+export function accepted<T>(outcome: T | Refusal): T {
+  if (isRefusal(outcome)) throw new Error(`${outcome.refused}: ${outcome.details}`);
+  return outcome;
+}
+
+type Call = { readonly key?: string; readonly body?: unknown; readonly headers?: Record<string, string> };
+
+/** The whole service in this process, on embedded engines in a folder of its own, with a clock that the test sets. */
+export async function runService(settings: Readonly<Record<string, string>> = {}) {
+  const dataDir = await mkdtemp(join(tmpdir(), 'venue-'));
+  const config: Config = readConfig({ DATA_DIR: dataDir, DEMO: 'false', WEBHOOKS_ALLOW_PRIVATE: 'true', ...settings });
+  const time = { now: NOON };
+  const core: Core = await openCore(config, pino({ level: process.env.LOG_LEVEL ?? 'silent' }), () => time.now);
+  const app: FastifyInstance = await createApp(core);
+  core.projector.start();
+  await app.ready();
+
+  const call = (method: 'GET' | 'POST' | 'DELETE' | 'PUT', url: string, { key, body, headers }: Call = {}) =>
+    app.inject({
+      method,
+      url,
+      headers: {
+        ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+
+  return {
+    core,
+    app,
+    config,
+    time,
+    get: (url: string, options?: Call): Promise<LightMyRequestResponse> => call('GET', `/api/v1${url}`, options),
+    post: (url: string, options?: Call): Promise<LightMyRequestResponse> => call('POST', `/api/v1${url}`, options),
+    delete: (url: string, options?: Call): Promise<LightMyRequestResponse> => call('DELETE', `/api/v1${url}`, options),
+    call,
+    async community(timeZone = 'Europe/Berlin', name = 'Harbour') {
+      const { communityId: id } = accepted(await core.commands.catalogue.addCommunity({ name, timeZone }, ISSUER));
+      const account: Account = { kind: 'Community', id: communityId(id) };
+      return { id, account, key: await this.key(account) };
+    },
+    async brand(name = 'Acme') {
+      const { brandId: id } = accepted(await core.commands.catalogue.addBrand({ name }, ISSUER));
+      const account: Account = { kind: 'Brand', id: brandId(id) };
+      return { id, account, key: await this.key(account) };
+    },
+    async space(community: { readonly id: number }, terms: Partial<SpaceTerms> = {}) {
+      return accepted(
+        await core.commands.catalogue.addSpace({ ...TERMS, ...terms, communityId: community.id }, ISSUER),
+      );
+    },
+    async key(account: Account, permissions: number = GRANTABLE[account.kind]) {
+      const issued = accepted(await core.commands.apiKeys.issue({ account, permissions, label: 'Test' }, ISSUER));
+      return issued.key;
+    },
+    async stop() {
+      await app.close();
+      await core.projector.stop();
+      await core.close();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+export type RunningService = Awaited<ReturnType<typeof runService>>;
