@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Collection, DocumentStore, Stored } from '../document-store/document-store.ts';
 import { type Account, accountKey } from '../domain/account.ts';
-import { type Refusal, refuse } from '../domain/decision.ts';
+import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
+import { createRevocation } from './authorization-server/revocation.ts';
 import { hashPassword, isPassword } from './passwords.ts';
 
 /** A person who signs in with e-mail and password. Belongs to one or more accounts (DESIGN §6). */
@@ -28,10 +29,11 @@ export interface Users {
   list(account?: Account): Promise<User[]>;
   /** Works as long for an unknown address as for a wrong password. */
   verifyPassword(email: string, password: string): Promise<User | undefined>;
+  /** Signs the user out of every browser. Apps that the user connected stay connected. */
   changePassword(id: string, password: string): Promise<User | Refusal>;
   addAccount(id: string, account: Account): Promise<User | Refusal>;
   removeAccount(id: string, account: Account): Promise<User | Refusal>;
-  /** @returns false when there was none */
+  /** Ends the user's sessions and disconnects the apps that the user connected. @returns false when there was none */
   remove(id: string): Promise<boolean>;
 }
 
@@ -46,6 +48,7 @@ const USERS: Collection<UserDocument> = {
 /** The users, kept in the document store: they are no domain history. */
 export async function createUsers({ documents, clock }: { documents: DocumentStore; clock: Clock }): Promise<Users> {
   const users = await documents.open(USERS);
+  const revocation = await createRevocation(documents);
   const now = () => new Date(clock()).toISOString();
 
   async function find(email: string): Promise<Stored<UserDocument> | undefined> {
@@ -114,7 +117,9 @@ export async function createUsers({ documents, clock }: { documents: DocumentSto
       const weak = checkPassword(password);
       if (weak !== undefined) return weak;
       const passwordHash = await hashPassword(password);
-      return change(id, (user) => ({ ...user, passwordHash, passwordChangedAt: now() }));
+      const changed = await change(id, (user) => ({ ...user, passwordHash, passwordChangedAt: now() }));
+      if (!isRefusal(changed)) await revocation.endAllOf('userId', id, 'Session');
+      return changed;
     },
 
     addAccount: (id, account) => change(id, (user) => ({ ...user, accounts: unique([...user.accounts, account]) })),
@@ -127,7 +132,11 @@ export async function createUsers({ documents, clock }: { documents: DocumentSto
           : refuse('ValidationError', 'A user belongs to at least one account; remove the user instead.');
       }),
 
-    remove: (id) => users.delete(id),
+    async remove(id) {
+      const removed = await users.delete(id);
+      await revocation.endAllOf('userId', id);
+      return removed;
+    },
   };
 }
 

@@ -1,0 +1,156 @@
+import { createHmac } from 'node:crypto';
+import { type CryptoKey, errors, importJWK, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../clock.ts';
+import type { Account } from '../domain/account.ts';
+import { brandId, communityId } from '../domain/ids.ts';
+import { GRANTABLE } from '../domain/permissions.ts';
+import type { Artefacts } from './authorization-server/artefacts.ts';
+import type { Caller } from './caller.ts';
+import { derivedKey } from './derived-key.ts';
+import { type Audience, permissionsOf } from './scopes.ts';
+import { SIGNING_ALGORITHM, type SigningKeys } from './signing-keys.ts';
+
+/** Claim of an access token: the account it is bound to, as `Brand:7`. */
+export const ACCOUNT_CLAIM = 'account';
+
+/** An access token that is good: signed by us, for one of our audiences, neither expired nor revoked. */
+export type VerifiedToken = {
+  readonly caller: Caller;
+  readonly audience: Audience;
+  readonly scopes: ReadonlySet<string>;
+  readonly clientId: string;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+};
+
+export interface AccessTokens {
+  /** @returns undefined for anything that is not a good token bound to an account, whatever is wrong with it */
+  verify(token: string): Promise<VerifiedToken | undefined>;
+  /** The caller of the REST API: a good token whose audience is `api` (SPEC: Resource indicators). */
+  callerOf(token: string): Promise<Caller | undefined>;
+  /** What a token of ours is stored under; `undefined` when it is not one or has expired. Revoked ones included. */
+  storedId(token: string): Promise<string | undefined>;
+}
+
+/** A signature is checked once; the token is remembered until it expires. */
+const REMEMBERED_TOKENS = 10_000;
+
+type Signed = {
+  readonly storedAs: { readonly model: 'AccessToken' | 'ClientCredentials'; readonly id: string };
+  /** Absent when the token only says who the user is. */
+  readonly verified?: VerifiedToken;
+  readonly expiresAt: number;
+};
+
+/**
+ * Verifies access tokens against the key set, without asking the authorization server. Every call looks up the token's
+ * row by its key, so that a revoked token stops at once in every process.
+ */
+export function createAccessTokens(options: {
+  issuer: string;
+  signingKeys: SigningKeys;
+  artefacts: Artefacts;
+  secretKey: Buffer;
+  /** Must agree with the machine's clock: oidc-provider dates its tokens by that. */
+  clock: Clock;
+}): AccessTokens {
+  const { issuer, signingKeys, artefacts, clock } = options;
+  const idOf = storedTokenIds(options.secretKey);
+  const remembered = new LRUCache<string, Signed>({ max: REMEMBERED_TOKENS });
+  const publicKey = publicKeys(signingKeys);
+
+  async function check(token: string): Promise<Signed | undefined> {
+    const known = remembered.get(token);
+    if (known !== undefined && known.expiresAt > clock()) return known;
+    remembered.delete(token);
+    try {
+      const { payload } = await jwtVerify(token, publicKey, {
+        issuer,
+        audience: ['api', 'mcp'],
+        typ: 'at+jwt',
+        algorithms: [SIGNING_ALGORITHM],
+        requiredClaims: ['exp', 'iat', 'jti', 'sub', 'client_id'],
+        currentDate: new Date(clock()),
+      });
+      const signed = read(payload, idOf);
+      if (signed !== undefined) remembered.set(token, signed);
+      return signed;
+    } catch (error) {
+      if (error instanceof errors.JOSEError) return undefined;
+      throw error;
+    }
+  }
+
+  async function verify(token: string): Promise<VerifiedToken | undefined> {
+    const signed = await check(token);
+    if (signed?.verified === undefined) return undefined;
+    const live = await artefacts.has(signed.storedAs.model, signed.storedAs.id);
+    return live ? signed.verified : undefined;
+  }
+
+  return {
+    verify,
+    async callerOf(token) {
+      const verified = await verify(token);
+      return verified?.audience === 'api' ? verified.caller : undefined;
+    },
+    async storedId(token) {
+      return (await check(token))?.storedAs.id;
+    },
+  };
+}
+
+/**
+ * Ids under which tokens are stored: an HMAC of the token's `jti`. The `jti` itself would be a credential at the
+ * endpoints that take opaque tokens, and it ends up in logs.
+ */
+export function storedTokenIds(secretKey: Buffer): (jti: string) => string {
+  const key = derivedKey(secretKey, 'oauth-stored-tokens');
+  return (jti) => createHmac('sha256', key).update(jti).digest('base64url');
+}
+
+/** Finds a key by the `kid` of a token's header among the service's own; nothing else in the header chooses a key. */
+function publicKeys(signingKeys: SigningKeys): JWTVerifyGetKey {
+  let imported: { readonly id: string; readonly keys: ReadonlyMap<string, CryptoKey | Uint8Array> } | undefined;
+  return async ({ kid }) => {
+    const { id, keys } = await signingKeys.current();
+    if (imported?.id !== id) {
+      const pairs = keys.map(async (key) => [key.kid, await importJWK(key.publicJwk, SIGNING_ALGORITHM)] as const);
+      imported = { id, keys: new Map(await Promise.all(pairs)) };
+    }
+    const key = kid === undefined ? undefined : imported.keys.get(kid);
+    if (key === undefined) throw new errors.JWKSNoMatchingKey();
+    return key;
+  };
+}
+
+function read(payload: JWTPayload, idOf: (jti: string) => string): Signed | undefined {
+  const { jti, sub, exp, aud, client_id: clientId, scope = '', [ACCOUNT_CLAIM]: accountClaim } = payload;
+  if (jti === undefined || sub === undefined || exp === undefined) return undefined;
+  if (typeof clientId !== 'string' || typeof scope !== 'string' || (aud !== 'api' && aud !== 'mcp')) return undefined;
+  const ofUser = sub !== clientId;
+  const expiresAt = exp * 1000;
+  const storedAs = { model: ofUser ? 'AccessToken' : 'ClientCredentials', id: idOf(jti) } as const;
+  const account = typeof accountClaim === 'string' ? parseAccount(accountClaim) : undefined;
+  if (account === undefined) return { storedAs, expiresAt };
+  const caller: Caller = {
+    account,
+    // Never more than the account may hold, whatever was asked for.
+    permissions: permissionsOf(scope) & GRANTABLE[account.kind],
+    credential: { kind: 'client', id: clientId, ...(ofUser ? { userId: sub } : {}) },
+  };
+  return {
+    storedAs,
+    expiresAt,
+    verified: { caller, audience: aud, scopes: new Set(scope.split(' ')), clientId, expiresAt },
+  };
+}
+
+/** Reads `Brand:7`. */
+export function parseAccount(key: string): Account | undefined {
+  const match = /^(Community|Brand):(\d+)$/.exec(key);
+  if (match === null) return undefined;
+  const id = Number(match[2]);
+  return match[1] === 'Brand' ? { kind: 'Brand', id: brandId(id) } : { kind: 'Community', id: communityId(id) };
+}

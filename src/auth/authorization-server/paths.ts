@@ -1,0 +1,16 @@
+/** Paths of the authorization server (SPEC: Discovery, Endpoints). */
+export const PATHS = {
+  openidConfiguration: '/.well-known/openid-configuration',
+  /** The same document for clients that know OAuth but not OpenID Connect (RFC 8414); MCP clients ask here first. */
+  oauthMetadata: '/.well-known/oauth-authorization-server',
+  jwks: '/.well-known/jwks',
+  authorization: '/connect/authorize',
+  token: '/connect/token',
+  registration: '/connect/register',
+  userinfo: '/connect/userinfo',
+  revocation: '/connect/revoke',
+  introspection: '/connect/introspect',
+  logout: '/connect/logout',
+  /** Sign-in and consent pages: `{interaction}/{uid}`. */
+  interaction: '/connect/interaction',
+} as const;

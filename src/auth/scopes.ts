@@ -1,0 +1,39 @@
+import { Permission, SCOPE_PERMISSIONS } from '../domain/permissions.ts';
+
+/** Who a token is for (SPEC: Resource indicators). */
+export type Audience = 'api' | 'mcp';
+
+export const MCP_SCOPE = 'service.mcp';
+/** Who the user is; not bound to a resource. */
+export const IDENTITY_SCOPES = ['openid', 'profile', 'email'] as const;
+export const API_SCOPES = ['service.api.read', 'service.api.write', 'service.api.webhooks'] as const;
+/** Every scope there is (SPEC: Scopes). */
+export const SCOPES = [...IDENTITY_SCOPES, 'offline_access', ...API_SCOPES, MCP_SCOPE] as const;
+
+/** Scopes that a token for the audience may carry. */
+export const AUDIENCE_SCOPES: Readonly<Record<Audience, readonly string[]>> = {
+  api: API_SCOPES,
+  mcp: [MCP_SCOPE],
+};
+
+/** MCP tools look up, list and request bookings, and read reviews; webhooks are not among them. */
+const MCP_PERMISSIONS =
+  Permission.ReadAvailability | Permission.ReadBookings | Permission.WriteBookings | Permission.ReadReviews;
+
+/** The permission flags that a space-separated list of scopes grants. */
+export const permissionsOf = (scope: string): number =>
+  scope
+    .split(' ')
+    .reduce((mask, name) => mask | (name === MCP_SCOPE ? MCP_PERMISSIONS : (SCOPE_PERMISSIONS[name] ?? 0)), 0);
+
+/** What a scope lets an app do, in the words of the consent page. */
+export const SCOPE_WORDS: Readonly<Record<string, string>> = {
+  openid: 'Know who you are',
+  profile: 'See your name',
+  email: 'See your e-mail address',
+  offline_access: 'Stay connected while you are away, until you disconnect it',
+  'service.api.read': 'Read availability, bookings and reviews',
+  'service.api.write': 'Request bookings in your name',
+  'service.api.webhooks': 'Register webhooks that are told about bookings and reviews',
+  [MCP_SCOPE]: 'Let an AI assistant find spaces, read bookings and reviews, and request bookings in your name',
+};
