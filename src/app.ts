@@ -7,6 +7,11 @@ import { api } from './api/api.ts';
 import { handleClientError, handleError, sendError } from './api/errors.ts';
 import { healthRoutes } from './api/health.ts';
 import { createApiKeyCallers, eitherCaller } from './auth/authenticate.ts';
+import {
+  type AuthorizationServer,
+  createAuthorizationServer,
+} from './auth/authorization-server/authorization-server.ts';
+import { challengeOf } from './auth/authorization-server/protected-resources.ts';
 import { createUsers, type Users } from './auth/users.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { type Commands, createCommands } from './commands/commands.ts';
@@ -33,6 +38,7 @@ export type Core = {
   readonly commands: Commands;
   readonly queries: Queries;
   readonly users: Users;
+  readonly authorizationServer: AuthorizationServer;
   /** Commands whose clock stands elsewhere, for demo data. */
   readonly commandsAt: (clock: Clock) => Promise<Commands>;
   close(): Promise<void>;
@@ -61,6 +67,9 @@ export async function openCore(
       urlProblem: (url) => checkWebhookUrl(url, { allowPrivate: config.webhooksAllowPrivate }),
     });
 
+  const queries = createQueries({ events, readModels, clock });
+  const users = await createUsers({ documents, clock });
+
   return {
     config,
     logger,
@@ -69,8 +78,16 @@ export async function openCore(
     documents,
     projector,
     commands: await commandsAt(clock),
-    queries: createQueries({ events, readModels, clock }),
-    users: await createUsers({ documents, clock }),
+    queries,
+    users,
+    authorizationServer: await createAuthorizationServer({
+      publicUrl: config.publicUrl,
+      secretKey: config.secretKey,
+      documents,
+      users,
+      clock,
+      accountName: queries.accounts.name,
+    }),
     commandsAt,
     async close() {
       await events.close();
@@ -81,7 +98,7 @@ export async function openCore(
 
 /** Everything that answers HTTP. */
 export async function createApp(core: Core): Promise<FastifyInstance> {
-  const { config, logger, commands, queries, projector } = core;
+  const { config, logger, commands, queries, projector, authorizationServer } = core;
   const requestPrefix = crypto.randomUUID().slice(0, 8);
   let requests = 0;
   const loggerInstance: FastifyBaseLogger = logger;
@@ -99,14 +116,23 @@ export async function createApp(core: Core): Promise<FastifyInstance> {
     sendError(reply, 'ResourceNotFound', `There is no ${request.method} ${request.url.split('?', 1)[0]}.`),
   );
 
-  const callerOf = eitherCaller(createApiKeyCallers(projector.readModels), async () => undefined);
+  const callerOf = eitherCaller(createApiKeyCallers(projector.readModels), authorizationServer.accessTokens.callerOf);
   await app.register(
     healthRoutes({
       ping: { eventStore: () => core.events.ping(), documentStore: () => core.documents.ping() },
       lag: (limit) => projector.lag(limit),
     }),
   );
-  await app.register(api({ commands, queries, callerOf, challenge: 'Bearer', publicUrl: config.publicUrl }));
+  await app.register(
+    api({
+      commands,
+      queries,
+      callerOf,
+      challenge: challengeOf(authorizationServer.resources.api),
+      publicUrl: config.publicUrl,
+    }),
+  );
+  await app.register(authorizationServer.routes);
   return app;
 }
 

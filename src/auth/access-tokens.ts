@@ -52,7 +52,7 @@ export function createAccessTokens(options: {
   signingKeys: SigningKeys;
   artefacts: Artefacts;
   secretKey: Buffer;
-  /** Must agree with the machine's clock: oidc-provider dates its tokens by that. */
+  /** The machine's clock, unshifted: oidc-provider dates its tokens by that. */
   clock: Clock;
 }): AccessTokens {
   const { issuer, signingKeys, artefacts, clock } = options;

@@ -2,6 +2,7 @@ import { createBookingHistory } from '../audit/booking-history.ts';
 import type { Clock } from '../clock.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { ReadModels } from '../projector/read-models.ts';
+import { createAccountQueries } from './accounts.ts';
 import { createAvailabilityQuery } from './availability.ts';
 import { createBookingQueries } from './bookings.ts';
 import { createReviewQueries } from './reviews.ts';
@@ -20,6 +21,7 @@ export function createQueries(parts: {
   readonly clock: Clock;
 }) {
   return {
+    accounts: createAccountQueries(parts),
     availability: createAvailabilityQuery(parts),
     spaces: createSpaceQueries(parts),
     bookings: createBookingQueries(parts),

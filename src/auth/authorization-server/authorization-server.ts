@@ -1,7 +1,7 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type Provider from 'oidc-provider';
-import type { Clock } from '../../clock.ts';
+import { type Clock, systemClock } from '../../clock.ts';
 import type { DocumentStore } from '../../document-store/document-store.ts';
 import { type Account, accountKey } from '../../domain/account.ts';
 import { type AccessTokens, createAccessTokens } from '../access-tokens.ts';
@@ -12,6 +12,7 @@ import { type Clients, createClients } from './clients.ts';
 import { type ConnectedApps, createConnectedApps } from './connected-apps.ts';
 import { registerInteractions, type SignInLimits } from './interactions.ts';
 import { PATHS } from './paths.ts';
+import { protectedResourceRoutes } from './protected-resources.ts';
 import { buildProvider } from './provider.ts';
 import { createRequestRewriting } from './request-rewriting.ts';
 import { type Resources, resourcesOf } from './resources.ts';
@@ -48,8 +49,8 @@ export async function createAuthorizationServer(options: {
   secretKey: Buffer;
   documents: DocumentStore;
   users: Users;
-  /** Must be the machine's clock, unshifted: oidc-provider dates its tokens by that. */
   clock: Clock;
+  /** What people call an account. */
   accountName?: (account: Account) => Promise<string | undefined>;
   limits?: Partial<Limits>;
 }): Promise<AuthorizationServer> {
@@ -60,7 +61,7 @@ export async function createAuthorizationServer(options: {
   const revocation = await createRevocation(documents);
   const artefacts = await createArtefacts({ documents, revocation, secretKey, clock });
   const clients = await createClients({ documents, revocation, secretKey, clock });
-  const accessTokens = createAccessTokens({ issuer, signingKeys, artefacts, secretKey, clock });
+  const accessTokens = createAccessTokens({ issuer, signingKeys, artefacts, secretKey, clock: systemClock() });
   const rewriting = createRequestRewriting({ issuer, resources, accessTokens });
 
   let built: { readonly keys: string; readonly provider: Provider } | undefined;
@@ -143,6 +144,7 @@ export async function createAuthorizationServer(options: {
         .send(),
     );
 
+    protectedResourceRoutes(app, { issuer, resources });
     registerInteractions(app, {
       provider,
       secretKey,

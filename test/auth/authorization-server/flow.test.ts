@@ -163,10 +163,9 @@ describe.each(documentEngines)('the authorization server on %s', (_name, makePla
     const brand = await app.tokens(consent);
     const community = await app.tokens({ ...consent, account: 'Community:3' });
     expect(await accessTokens.callerOf(brand.access_token)).toMatchObject({ account: { kind: 'Brand', id: 7 } });
-    // WriteBookings is for brands, whatever the scope says.
     expect(await accessTokens.callerOf(community.access_token)).toMatchObject({
       account: { kind: 'Community', id: 3 },
-      permissions: 1 | 2 | 8,
+      permissions: 1 | 2 | 4 | 8,
     });
     const mine = (await connectedApps.grantsOf({ userId: running.user.id })).filter(
       ({ clientId }) => clientId === app.id,
