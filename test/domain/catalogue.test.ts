@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'vitest';
+import { addBrand } from '../../src/domain/brand.ts';
+import { addCommunity } from '../../src/domain/community.ts';
+import type { SpaceEvent, SpaceTerms } from '../../src/domain/events.ts';
+import { brandId, cents, communityId, spaceId } from '../../src/domain/ids.ts';
+import { addSpace, changeSpace, closeSpace, evolveSpace, openSpace, type Space } from '../../src/domain/space.ts';
+import { decider } from './given.ts';
+
+const given = decider<Space | undefined, SpaceEvent>(undefined, evolveSpace);
+const terms = {
+  name: 'Great Hall',
+  windowStart: 9,
+  windowEnd: 22,
+  durationHours: 4,
+  eventFee: cents(20_000),
+  answerHours: 72,
+};
+const id = spaceId(7);
+const facts = { ...terms, spaceId: id, communityId: communityId(1), timeZone: 'Europe/Berlin' };
+const added: SpaceEvent = { type: 'SpaceAdded', data: facts };
+const closed: SpaceEvent = { type: 'SpaceClosed', data: { spaceId: id, communityId: communityId(1) } };
+
+describe('a space', () => {
+  const change = (changes: Partial<SpaceTerms>) => (space: Space | undefined) =>
+    changeSpace(space, { spaceId: id, terms: changes });
+
+  test('is added once, active', () => {
+    given()
+      .when((space) => addSpace(space, facts))
+      .thenEvents({ type: 'SpaceAdded' });
+    given(added)
+      .when((space) => addSpace(space, facts))
+      .thenRefused('ValidationError', /exists/);
+    expect(evolveSpace(undefined, added)?.active).toBe(true);
+  });
+
+  test('changes say only what differs', () => {
+    given(added)
+      .when(change({ name: 'Hall', windowEnd: 22 }))
+      .thenEvents({ type: 'SpaceChanged', data: { name: 'Hall', spaceId: 7, communityId: 1 } });
+    given(added)
+      .when(change({ name: 'Great Hall' }))
+      .thenNothing();
+    given()
+      .when(change({ name: 'Hall' }))
+      .thenRefused('ResourceNotFound');
+  });
+
+  test.each<[string, Partial<SpaceTerms>, RegExp]>([
+    ['an empty name', { name: ' ' }, /name/],
+    ['a name too long', { name: 'x'.repeat(201) }, /name/],
+    ['a window that starts at 24', { windowStart: 24 }, /windowStart/],
+    ['a window that starts at half past', { windowStart: 9.5 }, /windowStart/],
+    ['a window that ends at 24', { windowEnd: 24 }, /windowEnd/],
+    ['a window that ends before it starts', { windowEnd: 9 }, /windowStart must be before/],
+    ['no duration', { durationHours: 0 }, /durationHours/],
+    ['a negative duration', { durationHours: -1 }, /durationHours/],
+    ['a duration of 20 minutes', { durationHours: 1 / 3 }, /quarters/],
+    ['no number for a duration', { durationHours: Number.NaN }, /durationHours/],
+    ['half a cent', { eventFee: cents(0.5) }, /eventFee/],
+    ['a negative fee', { eventFee: cents(-1) }, /eventFee/],
+    ['no time to answer', { answerHours: 0 }, /answerHours/],
+    ['a year to answer', { answerHours: 24 * 365 }, /answerHours/],
+  ])('never has %s', (_, wrong, details) => {
+    given()
+      .when((space) => addSpace(space, { ...facts, ...wrong }))
+      .thenRefused('ValidationError', details);
+    given(added).when(change(wrong)).thenRefused('ValidationError', details);
+  });
+
+  test('closes and opens, once each', () => {
+    const close = (space: Space | undefined) => closeSpace(space, { spaceId: id });
+    const open = (space: Space | undefined) => openSpace(space, { spaceId: id });
+    given(added).when(close).thenEvents({ type: 'SpaceClosed' });
+    given(added, closed).when(close).thenNothing();
+    given(added, closed).when(open).thenEvents({ type: 'SpaceOpened' });
+    given(added).when(open).thenNothing();
+    given().when(close).thenRefused('ResourceNotFound');
+    given().when(open).thenRefused('ResourceNotFound');
+  });
+});
+
+test('a community has a name and an IANA zone, and is added once', () => {
+  const harbour = { communityId: communityId(1), name: 'Harbour', timeZone: 'Europe/Berlin' };
+  expect(addCommunity(undefined, harbour)).toEqual([{ type: 'CommunityAdded', data: harbour }]);
+  expect(addCommunity(harbour, harbour)).toMatchObject({ refused: 'ValidationError' });
+  expect(addCommunity(undefined, { ...harbour, name: '' })).toMatchObject({ refused: 'ValidationError' });
+  for (const timeZone of ['+02:00', 'Berlin', ''])
+    expect(addCommunity(undefined, { ...harbour, timeZone })).toMatchObject({
+      refused: 'ValidationError',
+      details: expect.stringMatching(/timeZone/),
+    });
+});
+
+test('a brand has a name, and is added once', () => {
+  const acme = { brandId: brandId(1), name: 'Acme' };
+  expect(addBrand(undefined, acme)).toEqual([{ type: 'BrandAdded', data: acme }]);
+  expect(addBrand(acme, acme)).toMatchObject({ refused: 'ValidationError' });
+  expect(addBrand(undefined, { ...acme, name: '  ' })).toMatchObject({ refused: 'ValidationError' });
+});

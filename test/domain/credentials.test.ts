@@ -1,0 +1,145 @@
+import { describe, expect, test } from 'vitest';
+import type { Account } from '../../src/domain/account.ts';
+import { type ApiKey, evolveApiKey, issueApiKey, revokeApiKey } from '../../src/domain/api-key.ts';
+import type { ApiKeyEvent, WebhookEvent, WebhookOwner } from '../../src/domain/events.ts';
+import { apiKeyId, brandId, communityId, webhookId } from '../../src/domain/ids.ts';
+import { permissionNames } from '../../src/domain/permissions.ts';
+import {
+  disableWebhook,
+  enableWebhook,
+  evolveWebhook,
+  registerWebhook,
+  removeWebhook,
+  rotateWebhookSecret,
+  type Webhook,
+  webhookEventNames,
+} from '../../src/domain/webhook.ts';
+import { decider } from './given.ts';
+
+const brand: Account = { kind: 'Brand', id: brandId(3) };
+const community: Account = { kind: 'Community', id: communityId(3) };
+
+describe('an API key', () => {
+  const given = decider<ApiKey | undefined, ApiKeyEvent>(undefined, evolveApiKey);
+  const id = apiKeyId('key_1');
+  const facts = { apiKeyId: id, account: brand, permissions: 31, label: 'CI', hash: 'h', preview: 'vbs_live_AbCd…' };
+  const issued: ApiKeyEvent = { type: 'ApiKeyIssued', data: facts };
+  const revoked: ApiKeyEvent = { type: 'ApiKeyRevoked', data: { apiKeyId: id, account: brand, hash: 'h' } };
+
+  test('is issued once, with a label and known permissions', () => {
+    given()
+      .when((key) => issueApiKey(key, facts))
+      .thenEvents({ type: 'ApiKeyIssued' });
+    given(issued)
+      .when((key) => issueApiKey(key, facts))
+      .thenRefused('ValidationError');
+    for (const permissions of [0, 32, -1, 1.5, Number.NaN])
+      given()
+        .when((key) => issueApiKey(key, { ...facts, permissions }))
+        .thenRefused('ValidationError', /permissions/);
+    for (const label of ['', ' ', 'x'.repeat(101)])
+      given()
+        .when((key) => issueApiKey(key, { ...facts, label }))
+        .thenRefused('ValidationError', /label/);
+  });
+
+  test('is revoked by its account or the operator, for good', () => {
+    const revoke = (by?: Account) => (key: ApiKey | undefined) =>
+      revokeApiKey(key, { apiKeyId: id, ...(by === undefined ? {} : { by }) });
+    given(issued)
+      .when(revoke())
+      .thenEvents({ type: 'ApiKeyRevoked', data: { hash: 'h' } });
+    given(issued).when(revoke(brand)).thenEvents({ type: 'ApiKeyRevoked' });
+    given(issued).when(revoke(community)).thenRefused('ResourceNotFound');
+    given(issued, revoked).when(revoke()).thenNothing();
+    given().when(revoke()).thenRefused('ResourceNotFound');
+  });
+
+  test('permissions have names', () => {
+    expect(permissionNames(21)).toEqual(['ReadAvailability', 'WriteBookings', 'Webhooks']);
+  });
+});
+
+describe('a webhook', () => {
+  const given = decider<Webhook | undefined, WebhookEvent>(undefined, evolveWebhook);
+  const id = webhookId('wh_1');
+  const owner: WebhookOwner = { credential: 'apiKey:key_1', account: brand };
+  const facts = { webhookId: id, owner, url: 'https://example.com/', events: 15, sealedSecret: 's' };
+  const registered: WebhookEvent = { type: 'WebhookRegistered', data: facts };
+  const disabled: WebhookEvent = { type: 'WebhookDisabled', data: { webhookId: id, owner, reason: '410' } };
+  const removed: WebhookEvent = { type: 'WebhookRemoved', data: { webhookId: id, owner } };
+  const context = { owned: 0, urlProblem: undefined };
+
+  test('is registered with a good URL, known events and room left', () => {
+    const register =
+      (fields = {}, when = {}) =>
+      (webhook: Webhook | undefined) =>
+        registerWebhook(webhook, { ...facts, ...fields }, { ...context, ...when });
+    given().when(register()).thenEvents({ type: 'WebhookRegistered' });
+    given(registered)
+      .when(register())
+      .thenRefused('ValidationError', /exists/);
+    given()
+      .when(register({}, { urlProblem: 'must be https.' }))
+      .thenRefused('ValidationError', /url must be https/);
+    given()
+      .when(register({}, { owned: 19 }))
+      .thenEvents({});
+    given()
+      .when(register({}, { owned: 20 }))
+      .thenRefused('ValidationError', /20/);
+    for (const events of [0, 16, -1, 2.5])
+      given()
+        .when(register({ events }))
+        .thenRefused('ValidationError', /events/);
+  });
+
+  const operations: [
+    string,
+    (
+      webhook: Webhook | undefined,
+      by?: Parameters<typeof removeWebhook>[1]['by'],
+    ) => ReturnType<typeof removeWebhook | typeof rotateWebhookSecret | typeof disableWebhook | typeof enableWebhook>,
+  ][] = [
+    [
+      'rotated',
+      (webhook, by) =>
+        rotateWebhookSecret(webhook, { webhookId: id, sealedSecret: 'n', ...(by && { by }) }, { now: 0 }),
+    ],
+    ['disabled', (webhook, by) => disableWebhook(webhook, { webhookId: id, reason: 'r', ...(by && { by }) })],
+    ['enabled', (webhook, by) => enableWebhook(webhook, { webhookId: id, ...(by && { by }) })],
+    ['removed', (webhook, by) => removeWebhook(webhook, { webhookId: id, ...(by && { by }) })],
+  ];
+  test.each(operations)('is %s by its credential, its account or the operator, never by others', (_, operate) => {
+    const state = evolveWebhook(undefined, registered);
+    for (const by of [undefined, { account: brand }, owner]) expect(operate(state, by)).not.toHaveProperty('refused');
+    const strangers = [{ account: community }, { account: brand, credential: 'apiKey:key_2' as const }];
+    for (const by of strangers) expect(operate(state, by)).toMatchObject({ refused: 'ResourceNotFound' });
+    const gone = [registered, removed].reduce(evolveWebhook, undefined);
+    expect(operate(gone)).toMatchObject({ refused: 'ResourceNotFound' });
+    expect(operate(undefined)).toMatchObject({ refused: 'ResourceNotFound' });
+  });
+
+  test('a rotation keeps the old secret for 24 hours', () => {
+    given(registered)
+      .when((webhook) => rotateWebhookSecret(webhook, { webhookId: id, sealedSecret: 'n' }, { now: 0 }))
+      .thenEvents({ data: { sealedSecret: 'n', previousUntil: '1970-01-02T00:00:00.000Z' } });
+  });
+
+  test('disabling and enabling twice changes nothing', () => {
+    given(registered, disabled)
+      .when((webhook) => disableWebhook(webhook, { webhookId: id, reason: 'r' }))
+      .thenNothing();
+    given(registered, disabled)
+      .when((webhook) => enableWebhook(webhook, { webhookId: id }))
+      .thenEvents({ type: 'WebhookEnabled' });
+    given(registered)
+      .when((webhook) => enableWebhook(webhook, { webhookId: id }))
+      .thenNothing();
+  });
+
+  test('event values have names', () => {
+    expect(webhookEventNames(3)).toEqual(['BookingRequested', 'BookingApproved']);
+    expect(webhookEventNames(15)).toHaveLength(4);
+  });
+});

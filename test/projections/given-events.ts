@@ -1,0 +1,35 @@
+import type { Projection } from '../../projections/projection.ts';
+import type { DomainEvent, EventMetadata, Recorded } from '../../src/domain/events.ts';
+import { timestamp } from '../../src/domain/ids.ts';
+
+const metadata: EventMetadata = {
+  at: timestamp('2026-12-01T12:00:00.000Z'),
+  actor: { kind: 'system', id: 'test' },
+  correlationId: 'c',
+  causationId: 'c',
+  schema: 1,
+};
+
+/** An event as the log would hold it. */
+export const recorded = <E extends DomainEvent>(event: E, position: number, at?: string): Recorded<E> => ({
+  ...event,
+  id: `event-${position}`,
+  stream: 'stream',
+  revision: position,
+  position: String(position).padStart(4, '0'),
+  metadata: at === undefined ? metadata : { ...metadata, at: timestamp(at) },
+});
+
+/** Given events, then documents: folds them as the projector does. */
+export function documentsOf<D extends object>(projection: Projection<D>, ...events: readonly DomainEvent[]) {
+  const documents = new Map<string, D>();
+  for (const [index, event] of events.entries()) {
+    if (!projection.types.includes(event.type)) continue;
+    const fact = recorded(event, index + 1);
+    const key = projection.key(fact);
+    const document = projection.evolve(documents.get(key), fact);
+    if (document === undefined) documents.delete(key);
+    else documents.set(key, document);
+  }
+  return Object.fromEntries(documents);
+}

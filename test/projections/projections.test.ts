@@ -1,0 +1,153 @@
+import { describe, expect, test } from 'vitest';
+import { apiKeys } from '../../projections/api-keys.ts';
+import { availability } from '../../projections/availability.ts';
+import { bookings } from '../../projections/bookings.ts';
+import { brands } from '../../projections/brands.ts';
+import { communities } from '../../projections/communities.ts';
+import { projections } from '../../projections/index.ts';
+import { reviews } from '../../projections/reviews.ts';
+import { spaces } from '../../projections/spaces.ts';
+import { webhooks } from '../../projections/webhooks.ts';
+import type { DomainEvent } from '../../src/domain/events.ts';
+import {
+  apiKeyId,
+  bookingId,
+  brandId,
+  cents,
+  communityId,
+  reviewId,
+  spaceId,
+  timestamp,
+  webhookId,
+} from '../../src/domain/ids.ts';
+import { approved, cancelledByBrand, completed, requested } from '../domain/bookings.fixture.ts';
+import { documentsOf } from './given-events.ts';
+
+test('names are distinct, and an event of another type changes nothing', () => {
+  expect(new Set(projections.map(({ name }) => name)).size).toBe(projections.length);
+});
+
+describe('bookings', () => {
+  const first = requested({ bookingId: bookingId(1) });
+
+  test('a request', () => {
+    expect(documentsOf(bookings, requested({ message: 'Hi', startHour: 20 }))).toMatchObject({
+      1: {
+        bookingId: 1,
+        status: 'Pending',
+        totalPrice: 23_000,
+        usageHours: 2,
+        message: 'Hi',
+        createdAt: '2026-12-01T12:00:00.000Z',
+      },
+    });
+  });
+  test('approved, then completed', () => {
+    expect(documentsOf(bookings, first, approved(first))).toMatchObject({ 1: { status: 'Approved', charge: 23_000 } });
+    expect(documentsOf(bookings, first, approved(first), completed(first))).toMatchObject({
+      1: { status: 'Completed' },
+    });
+  });
+  test('cancelled, with who and what it cost', () => {
+    expect(documentsOf(bookings, first, cancelledByBrand(first))).toMatchObject({
+      1: { status: 'Cancelled', cancelledBy: 'Brand', refund: 0 },
+    });
+  });
+  test('an event whose request is unknown makes no document', () => {
+    expect(documentsOf(bookings, approved(first))).toEqual({});
+  });
+});
+
+test('availability: hours are taken by a request and freed by its cancellation', () => {
+  const first = requested({ bookingId: bookingId(1), startHour: 10 });
+  const second = requested({ bookingId: bookingId(2), startHour: 14 });
+  expect(documentsOf(availability, first, second, approved(second), cancelledByBrand(first))).toEqual({
+    '7:2026-12-10': { spaceId: 7, date: '2026-12-10', taken: [{ bookingId: 2, start: 14, until: 18 }] },
+  });
+});
+
+test('spaces: terms as they are now', () => {
+  const id = { spaceId: spaceId(7), communityId: communityId(1) };
+  const terms = { windowStart: 9, windowEnd: 22, durationHours: 4, eventFee: cents(1), answerHours: 72 };
+  const added: DomainEvent = { type: 'SpaceAdded', data: { ...id, ...terms, name: 'Hall', timeZone: 'UTC' } };
+  const changed: DomainEvent = { type: 'SpaceChanged', data: { ...id, name: 'Great Hall' } };
+  const closed: DomainEvent = { type: 'SpaceClosed', data: id };
+  const opened: DomainEvent = { type: 'SpaceOpened', data: id };
+  expect(documentsOf(spaces, added, changed, closed)).toEqual({
+    7: { ...id, ...terms, name: 'Great Hall', timeZone: 'UTC', active: false },
+  });
+  expect(documentsOf(spaces, added, closed, opened)).toMatchObject({ 7: { active: true } });
+});
+
+test('communities and brands', () => {
+  const community = { communityId: communityId(1), name: 'Harbour', timeZone: 'UTC' };
+  const brand = { brandId: brandId(3), name: 'Acme' };
+  expect(documentsOf(communities, { type: 'CommunityAdded', data: community })).toEqual({ 1: community });
+  expect(documentsOf(brands, { type: 'BrandAdded', data: brand })).toEqual({ 3: brand });
+});
+
+test('reviews', () => {
+  const data = {
+    reviewId: reviewId(5),
+    bookingId: bookingId(1),
+    communityId: communityId(1),
+    spaceId: spaceId(7),
+    spaceName: 'Hall',
+    brandId: brandId(3),
+    brandName: 'Acme',
+    rating: 5,
+    title: 'Good',
+    content: 'Very.',
+    isVerifiedBooking: true,
+  };
+  expect(documentsOf(reviews, { type: 'ReviewPosted', data })).toEqual({
+    5: { ...data, createdAt: '2026-12-01T12:00:00.000Z' },
+  });
+});
+
+test('API keys stand under their hash; a revoked one says since when', () => {
+  const id = { apiKeyId: apiKeyId('key_1'), account: { kind: 'Brand', id: brandId(3) }, hash: 'abc' } as const;
+  const issued: DomainEvent = { type: 'ApiKeyIssued', data: { ...id, permissions: 3, label: 'CI', preview: 'vbs…' } };
+  expect(documentsOf(apiKeys, issued)).toEqual({
+    abc: {
+      apiKeyId: 'key_1',
+      owner: { kind: 'Brand', id: 3 },
+      account: 'Brand:3',
+      permissions: 3,
+      label: 'CI',
+      preview: 'vbs…',
+      issuedAt: '2026-12-01T12:00:00.000Z',
+    },
+  });
+  expect(documentsOf(apiKeys, issued, { type: 'ApiKeyRevoked', data: id })).toMatchObject({
+    abc: { revokedAt: '2026-12-01T12:00:00.000Z' },
+  });
+});
+
+test('webhooks: rotation keeps the old secret, disabling says why, removal leaves nothing', () => {
+  const id = webhookId('wh_1');
+  const owner = { credential: 'apiKey:key_1', account: { kind: 'Brand', id: brandId(3) } } as const;
+  const registered: DomainEvent = {
+    type: 'WebhookRegistered',
+    data: { webhookId: id, owner, url: 'https://example.com/', events: 3, sealedSecret: 'one' },
+  };
+  const previousUntil = timestamp('2026-12-02T12:00:00.000Z');
+  const rotated: DomainEvent = {
+    type: 'WebhookSecretRotated',
+    data: { webhookId: id, owner, sealedSecret: 'two', previousUntil },
+  };
+  const disabled: DomainEvent = { type: 'WebhookDisabled', data: { webhookId: id, owner, reason: 'Gone' } };
+  const enabled: DomainEvent = { type: 'WebhookEnabled', data: { webhookId: id, owner } };
+
+  expect(documentsOf(webhooks, registered)).toMatchObject({
+    wh_1: { account: 'Brand:3', credential: 'apiKey:key_1', status: 'enabled', registeredAt: '0001' },
+  });
+  expect(documentsOf(webhooks, registered, rotated)).toMatchObject({
+    wh_1: { sealedSecret: 'two', previousSealedSecret: 'one', previousUntil },
+  });
+  expect(documentsOf(webhooks, registered, disabled)).toMatchObject({
+    wh_1: { status: 'disabled', disabledReason: 'Gone' },
+  });
+  expect(documentsOf(webhooks, registered, disabled, enabled).wh_1).not.toHaveProperty('disabledReason');
+  expect(documentsOf(webhooks, registered, { type: 'WebhookRemoved', data: { webhookId: id, owner } })).toEqual({});
+});
