@@ -8,7 +8,7 @@ import type {
 } from '../domain/events.ts';
 import type { Timestamp, WebhookId } from '../domain/ids.ts';
 import { toAmount } from '../domain/pricing.ts';
-import type { WebhookEventName } from '../domain/webhook.ts';
+import { WEBHOOK_EVENTS, type WebhookEventName } from '../domain/webhook.ts';
 
 /** The events that go out to subscribers (SPEC: Events). */
 export type DeliverableEvent = BookingRequested | BookingApproved | BookingCancelled | ReviewPosted;
@@ -22,6 +22,9 @@ export type Payload = {
   readonly timestamp: Timestamp;
   readonly data: Readonly<Record<string, string | number | boolean>>;
 };
+
+/** Whether an event of the log goes out to subscribers at all. */
+export const isDeliverable = (event: Recorded): event is Recorded<DeliverableEvent> => event.type in WEBHOOK_EVENTS;
 
 /** What subscribers are told of an event (DESIGN §5). A message or reason that was not given is absent. */
 export function payloadOf(event: Recorded<DeliverableEvent>): Payload {

@@ -1,0 +1,262 @@
+import type { BaseLogger } from 'pino';
+import type { Clock } from '../clock.ts';
+import type { Stored } from '../document-store/document-store.ts';
+import { toTimestamp } from '../domain/calendar.ts';
+import type { Attempt, Deliveries, DeliveryDocument, Outcome } from './deliveries.ts';
+import { createInFlight, type InFlightLimits } from './in-flight.ts';
+import type { Lease, Leases } from './leases.ts';
+import type { Recipient, Registrations } from './registrations.ts';
+import { DISABLE_AFTER, delayBeforeNext, parseRetryAfter } from './schedule.ts';
+import { isSuccess, type Sender, type SendResult } from './sender.ts';
+import { type Secrets, signatureHeaders } from './signature.ts';
+
+/** Attempts under way for one registration. A slow one gets one at a time. */
+const PER_REGISTRATION = 4;
+/** Deliveries of one registration that are read at once. */
+const BATCH = 32;
+/** Another process's deliveries, and retries, are found at least so often, in milliseconds. */
+const POLL_EVERY = 1_000;
+
+const IN_FLIGHT: InFlightLimits = { prompt: 64, slow: 512, slowAfter: 500 };
+
+export type Deliverer = {
+  start(): void;
+  /** Starts nothing new, waits for what is under way, gives the leases back. */
+  stop(): Promise<void>;
+  /** Something of the registration is due. Costs nothing when it is being looked after already. */
+  wake(webhookId: string): void;
+};
+
+export type DelivererParts = {
+  readonly deliveries: Deliveries;
+  readonly registrations: Registrations;
+  readonly leases: Leases;
+  readonly sender: Sender;
+  /** Disables a registration for good; `reason` is shown to its owner. */
+  readonly disable: (webhookId: string, reason: string) => Promise<unknown>;
+  readonly clock: Clock;
+  readonly logger: Pick<BaseLogger, 'info' | 'error'>;
+  readonly inFlight?: InFlightLimits;
+  /** Milliseconds. */
+  readonly pollEvery?: number;
+};
+
+/** The deliveries of one registration, while this process holds its lease. */
+type Lane = {
+  readonly webhookId: string;
+  readonly underWay: Set<string>;
+  woken: boolean;
+  slow: boolean;
+  /** An attempt could not be written down: the registration is left alone until the next look. */
+  broken: boolean;
+  /** The registration is being disabled: nothing more starts. */
+  disabled: boolean;
+  /** The receiver verifies with the secret before the last rotation; found out while both are valid. */
+  wantsPrevious: boolean;
+  changed: PromiseWithResolvers<void>;
+};
+
+/**
+ * Delivers what is due, each registration in a lane of its own: a slow or dead receiver never delays another. Any number of
+ * processes may run one; a lane belongs to the process that holds its lease.
+ */
+export function createDeliverer(parts: DelivererParts): Deliverer {
+  const { deliveries, registrations, leases, sender, clock, logger, pollEvery = POLL_EVERY } = parts;
+  const inFlight = createInFlight(parts.inFlight ?? IN_FLIGHT);
+  const lanes = new Map<string, Lane>();
+  const running = new Set<Promise<void>>();
+  let started = false;
+  let stopping = false;
+  let polling: Promise<void> | undefined;
+  let pollTimer: NodeJS.Timeout | undefined;
+
+  function wake(webhookId: string): void {
+    if (!started || stopping) return;
+    const lane = lanes.get(webhookId);
+    if (lane !== undefined) {
+      lane.woken = true;
+      notify(lane);
+      return;
+    }
+    const run = runLane(webhookId).catch((error: unknown) => {
+      logger.error({ err: error, webhookId }, 'Deliveries of a webhook could not be looked at; trying again');
+    });
+    running.add(run);
+    void run.finally(() => running.delete(run));
+  }
+
+  async function runLane(webhookId: string): Promise<void> {
+    const lane: Lane = {
+      webhookId,
+      underWay: new Set(),
+      woken: false,
+      slow: false,
+      broken: false,
+      disabled: false,
+      wantsPrevious: false,
+      changed: Promise.withResolvers(),
+    };
+    lanes.set(webhookId, lane);
+    try {
+      const lease = await leases.take(webhookId);
+      if (lease === undefined) return;
+      try {
+        await drain(lane, lease);
+      } finally {
+        await lease.release();
+      }
+    } finally {
+      lanes.delete(webhookId);
+    }
+    // What another process added, and left to the holder of the lease, just before it was given back.
+    if (!lane.broken && (await deliveries.due(webhookId, 1)).length > 0) wake(webhookId);
+  }
+
+  async function drain(lane: Lane, lease: Lease): Promise<void> {
+    const mayStart = () => !stopping && !lane.broken && !lane.disabled && lease.isHeld();
+    while (mayStart()) {
+      lane.woken = false;
+      const batch = await deliveries.due(lane.webhookId, BATCH);
+      const due = batch.filter(({ key }) => !lane.underWay.has(key));
+      if (due.length === 0) {
+        if (lane.woken) continue;
+        if (lane.underWay.size === 0) return;
+        await lane.changed.promise;
+        continue;
+      }
+      for (const delivery of due) {
+        while (lane.underWay.size >= (lane.slow ? 1 : PER_REGISTRATION)) await lane.changed.promise;
+        if (!mayStart()) break;
+        const place = await inFlight.take(lane.slow);
+        lane.underWay.add(delivery.key);
+        void attempt(lane, lease, delivery)
+          .catch((error: unknown) => {
+            lane.broken = true;
+            logger.error({ err: error, deliveryId: delivery.key }, 'A delivery could not be attempted; trying again');
+          })
+          .finally(() => {
+            place.free();
+            lane.slow = place.isSlow();
+            lane.underWay.delete(delivery.key);
+            notify(lane);
+          });
+      }
+    }
+    while (lane.underWay.size > 0) await lane.changed.promise;
+  }
+
+  async function attempt(lane: Lane, lease: Lease, delivery: Stored<DeliveryDocument>): Promise<void> {
+    const { webhookId } = lane;
+    // Right before sending, so that a removed or disabled registration, or a revoked key, stops its deliveries at once.
+    const recipient = await registrations.recipient(webhookId);
+    if (stopping || lane.disabled || !lease.isHeld()) return;
+    if ('inactive' in recipient) {
+      await lease.succeeded();
+      return deliveries.cancelAll(webhookId, recipient.inactive);
+    }
+    const { attempts, result } = await send(lane, recipient, delivery.document);
+    if (isSuccess(result)) {
+      await Promise.all([deliveries.record(delivery, attempts, { state: 'Delivered' }), lease.succeeded()]);
+      return;
+    }
+    const gone = result.status === 410;
+    const first = !lane.disabled;
+    // Before anything is awaited: nothing more is to start.
+    if (gone) lane.disabled = true;
+    await deliveries.record(delivery, attempts, outcomeOf(delivery.document, result));
+    if (gone) {
+      if (first) await disable(lane, lease, 'The receiver answered 410 Gone');
+    } else if (delivery.document.event !== 'Test') {
+      const failingSince = await lease.failed();
+      if (clock() - failingSince < DISABLE_AFTER || lane.disabled) return;
+      lane.disabled = true;
+      await disable(lane, lease, 'Every delivery failed for five days');
+    }
+  }
+
+  /** One attempt. While two secrets are valid a receiver that says 401 gets it a second time, signed with the other one. */
+  async function send(lane: Lane, { url, secrets }: Recipient, delivery: DeliveryDocument) {
+    const [current, previous] = secrets;
+    const attempts: Attempt[] = [];
+    const post = async (signing: Secrets): Promise<SendResult> => {
+      const at = clock();
+      const { deliveryId: id, body } = delivery;
+      const headers = { 'content-type': 'application/json', ...signatureHeaders(signing, { id, at, body }) };
+      const result = await sender.post({ url, headers, body });
+      const { retryAfter: _, ...kept } = result;
+      attempts.push({ at: toTimestamp(at), url, ...kept, ...(signing[0] === current ? {} : { previousSecret: true }) });
+      return result;
+    };
+    if (previous === undefined) return { result: await post([current]), attempts };
+
+    const withCurrent: Secrets = [current, previous];
+    const withPrevious: Secrets = [previous, current];
+    let result = await post(lane.wantsPrevious ? withPrevious : withCurrent);
+    if (result.status === 401 && !stopping) {
+      const wantsPrevious = !lane.wantsPrevious;
+      result = await post(wantsPrevious ? withPrevious : withCurrent);
+      if (isSuccess(result)) lane.wantsPrevious = wantsPrevious;
+    }
+    return { result, attempts };
+  }
+
+  function outcomeOf({ event, tries }: DeliveryDocument, result: SendResult): Outcome {
+    if (result.status === 410) return { state: 'Failed', reason: 'The receiver answered 410 Gone' };
+    const now = clock();
+    // A test delivery shows how the receiver answers; nobody waits for it hours later.
+    const delay =
+      event === 'Test' ? undefined : delayBeforeNext(tries + 1, parseRetryAfter(result.retryAfter, now), Math.random());
+    return delay === undefined
+      ? { state: 'Failed', reason: `The last try failed: ${result.error?.type ?? `status ${result.status}`}` }
+      : { state: 'Pending', due: toTimestamp(now + delay) };
+  }
+
+  async function disable(lane: Lane, lease: Lease, reason: string): Promise<void> {
+    const { webhookId } = lane;
+    logger.info({ webhookId, reason }, 'Webhook disabled');
+    await parts.disable(webhookId, reason);
+    // Enabled again, it starts with a clean sheet.
+    await lease.succeeded();
+  }
+
+  /** Wakes every lane with something due, then waits for the next moment something is. */
+  async function poll(): Promise<void> {
+    let next = clock() + pollEvery;
+    try {
+      for await (const { webhookId, due } of deliveries.waiting()) {
+        if (stopping) return;
+        const at = Date.parse(due);
+        if (at <= clock()) wake(webhookId);
+        else next = Math.min(next, at);
+      }
+    } catch (error) {
+      logger.error({ err: error }, 'Due deliveries could not be looked up; trying again');
+    }
+    if (!stopping) pollTimer = setTimeout(startPoll, Math.min(pollEvery, Math.max(10, next - clock())));
+  }
+  const startPoll = () => {
+    polling = poll();
+  };
+
+  return {
+    wake,
+    start() {
+      if (started) return;
+      started = true;
+      startPoll();
+    },
+    async stop() {
+      stopping = true;
+      clearTimeout(pollTimer);
+      await polling;
+      for (const lane of lanes.values()) notify(lane);
+      await Promise.all(running);
+    },
+  };
+}
+
+function notify(lane: Lane): void {
+  const { resolve } = lane.changed;
+  lane.changed = Promise.withResolvers();
+  resolve();
+}

@@ -1,0 +1,254 @@
+import type { Clock } from '../clock.ts';
+import type { Collection, DocumentStore, Documents, Find, Stored } from '../document-store/document-store.ts';
+import type { AccountKey } from '../domain/account.ts';
+import { toTimestamp } from '../domain/calendar.ts';
+import type { Timestamp, WebhookId } from '../domain/ids.ts';
+import type { DeliveryKind, Payload } from './payload.ts';
+import type { SendResult } from './sender.ts';
+
+/** `Cancelled`: the registration was removed or disabled, or its key revoked, before it could be delivered. */
+export type DeliveryState = 'Pending' | 'Delivered' | 'Failed' | 'Cancelled';
+
+/** One POST to the receiver and what came of it. */
+export type Attempt = Omit<SendResult, 'retryAfter'> & {
+  readonly at: Timestamp;
+  readonly url: string;
+  /** `X-Service-Signature` was made with the secret before the last rotation. */
+  readonly previousSecret?: true;
+};
+
+/** One event for one registration. */
+export type DeliveryDocument = {
+  /** `eventId:webhookId`; the receiver sees it as `webhook-id`. */
+  readonly deliveryId: string;
+  readonly webhookId: WebhookId;
+  readonly account: AccountKey;
+  readonly eventId: string;
+  readonly event: DeliveryKind;
+  /** The very bytes that are sent and signed, the same in every attempt. */
+  readonly body: string;
+  readonly state: DeliveryState;
+  /** Pending: when the next try is due. Otherwise: when it ended. */
+  readonly due: Timestamp;
+  /** Tries of the schedule used up since it was made or resent. */
+  readonly tries: number;
+  /** Oldest first; the last {@link MAX_ATTEMPTS}. */
+  readonly attempts: readonly Attempt[];
+  /** Why it failed or was cancelled. */
+  readonly reason?: string;
+  /** When the event happened. */
+  readonly eventAt: Timestamp;
+  readonly createdAt: Timestamp;
+  readonly expiresAt: Timestamp;
+};
+
+const DAY = 24 * 3_600_000;
+/** Deliveries are kept for so long after they ended (DESIGN §5), in milliseconds. */
+export const RETENTION = 30 * DAY;
+/** Longer than any schedule may run: nothing that is pending disappears. */
+const PENDING_RETENTION = 60 * DAY;
+const MAX_ATTEMPTS = 50;
+
+export const deliveryCollection: Collection<DeliveryDocument> = {
+  name: 'webhookDeliveries',
+  kind: 'record',
+  ttl: 'expiresAt',
+  indexes: [
+    { fields: ['state', 'webhookId', 'due'] },
+    { fields: ['webhookId', 'createdAt'] },
+    { fields: ['account', 'createdAt'] },
+  ],
+};
+
+export type NewDelivery = Pick<DeliveryDocument, 'webhookId' | 'account' | 'eventId'> & { readonly payload: Payload };
+
+/** What an attempt did to its delivery. */
+export type Outcome =
+  | { readonly state: 'Delivered' }
+  | { readonly state: 'Pending'; readonly due: Timestamp }
+  | { readonly state: 'Failed'; readonly reason: string };
+
+/** Which deliveries: newest first, of one registration or of a whole account. */
+export type ListDeliveries = ({ readonly webhookId: string } | { readonly account: AccountKey }) & {
+  readonly state?: DeliveryState;
+  /** Only deliveries made before then; to page on. */
+  readonly before?: Timestamp;
+  /** Default 100. */
+  readonly limit?: number;
+};
+
+export type Listener = (delivery: DeliveryDocument) => void;
+export type Deliveries = Awaited<ReturnType<typeof openDeliveries>>;
+
+/** The delivery documents: what is to be sent, what came of it, and who wants to know. */
+export async function openDeliveries({
+  documents,
+  clock,
+}: {
+  readonly documents: DocumentStore;
+  readonly clock: Clock;
+}) {
+  const collection: Documents<DeliveryDocument> = await documents.open(deliveryCollection);
+  const listeners = new Set<Listener>();
+  const announce = (delivery: DeliveryDocument) => {
+    for (const listener of listeners) listener(delivery);
+  };
+
+  /** Reads, changes and writes until nobody came between. `undefined`: it is gone, or there was nothing to change. */
+  async function change(
+    known: Stored<DeliveryDocument> | undefined,
+    next: (delivery: DeliveryDocument) => DeliveryDocument | undefined,
+  ): Promise<DeliveryDocument | undefined> {
+    let stored = known;
+    while (stored !== undefined) {
+      const changed = next(stored.document);
+      if (changed === undefined) return undefined;
+      if (await collection.replace(stored.key, changed, stored.version)) {
+        announce(changed);
+        return changed;
+      }
+      stored = await collection.get(stored.key);
+    }
+    return undefined;
+  }
+
+  const ended = (): Pick<DeliveryDocument, 'due' | 'expiresAt'> => {
+    const now = clock();
+    return { due: toTimestamp(now), expiresAt: toTimestamp(now + RETENTION) };
+  };
+
+  const again = ({ reason: _, ...delivery }: DeliveryDocument): DeliveryDocument => {
+    const now = clock();
+    const expiresAt = toTimestamp(now + PENDING_RETENTION);
+    return { ...delivery, state: 'Pending', due: toTimestamp(now), tries: 0, expiresAt };
+  };
+
+  return {
+    /** @returns the delivery, or `undefined` when the registration has that event already */
+    async add({ webhookId, account, eventId, payload }: NewDelivery): Promise<DeliveryDocument | undefined> {
+      const now = clock();
+      const createdAt = toTimestamp(now);
+      const delivery: DeliveryDocument = {
+        deliveryId: `${eventId}:${webhookId}`,
+        webhookId,
+        account,
+        eventId,
+        event: payload.event,
+        body: JSON.stringify(payload),
+        state: 'Pending',
+        due: createdAt,
+        tries: 0,
+        attempts: [],
+        eventAt: payload.timestamp,
+        createdAt,
+        expiresAt: toTimestamp(now + PENDING_RETENTION),
+      };
+      if (!(await collection.insert(delivery.deliveryId, delivery))) return undefined;
+      announce(delivery);
+      return delivery;
+    },
+
+    /** What is due of one registration, longest due first. */
+    due(webhookId: string, limit: number): Promise<Stored<DeliveryDocument>[]> {
+      const where = { state: 'Pending', webhookId, due: { to: toTimestamp(clock()) } };
+      return Array.fromAsync(collection.find({ where, sort: [{ field: 'due' }], limit }));
+    },
+
+    /**
+     * Every registration with pending deliveries, and when its first is due. One step through the index for each, so that
+     * somebody's hundred thousand deliveries do not stand before another's one.
+     */
+    async *waiting(): AsyncGenerator<Pick<DeliveryDocument, 'webhookId' | 'due'>> {
+      let above = '';
+      for (;;) {
+        const query: Find<DeliveryDocument> = {
+          where: { state: 'Pending', webhookId: { above } },
+          sort: [{ field: 'webhookId' }, { field: 'due' }],
+          limit: 1,
+        };
+        const [first] = await Array.fromAsync(collection.find(query));
+        if (first === undefined) return;
+        yield first.document;
+        above = first.document.webhookId;
+      }
+    },
+
+    /**
+     * Writes down what was tried. A success stands whatever else happened meanwhile; a failure changes only what is still
+     * pending.
+     */
+    record(stored: Stored<DeliveryDocument>, attempts: readonly Attempt[], outcome: Outcome) {
+      return change(stored, (delivery) => {
+        const tried = { ...delivery, attempts: [...delivery.attempts, ...attempts].slice(-MAX_ATTEMPTS) };
+        if (outcome.state === 'Delivered')
+          return { ...tried, ...ended(), state: 'Delivered', tries: delivery.tries + 1 };
+        if (delivery.state !== 'Pending') return tried;
+        const tries = delivery.tries + 1;
+        return outcome.state === 'Pending'
+          ? { ...tried, tries, due: outcome.due }
+          : { ...tried, ...ended(), tries, state: 'Failed', reason: outcome.reason };
+      });
+    },
+
+    /** Cancels what is pending of a registration. */
+    async cancelAll(webhookId: string, reason: string): Promise<void> {
+      const pending = collection.find({ where: { state: 'Pending', webhookId } });
+      for await (const page of inPages(pending, 100)) {
+        await Promise.all(
+          page.map((stored) =>
+            change(stored, (delivery) =>
+              delivery.state === 'Pending' ? { ...delivery, ...ended(), state: 'Cancelled', reason } : undefined,
+            ),
+          ),
+        );
+      }
+    },
+
+    /** Makes a delivery due at once, with a whole schedule before it, whatever became of it. */
+    async resend(deliveryId: string): Promise<DeliveryDocument | undefined> {
+      return change(await collection.get(deliveryId), again);
+    },
+
+    /** As `resend`, for those that ended undelivered. @returns whether it was one */
+    async revive(deliveryId: string): Promise<boolean> {
+      const revived = await change(await collection.get(deliveryId), (delivery) =>
+        delivery.state === 'Failed' || delivery.state === 'Cancelled' ? again(delivery) : undefined,
+      );
+      return revived !== undefined;
+    },
+
+    async get(deliveryId: string): Promise<DeliveryDocument | undefined> {
+      return (await collection.get(deliveryId))?.document;
+    },
+
+    list({ state, before, limit = 100, ...whose }: ListDeliveries): Promise<DeliveryDocument[]> {
+      const found = collection.find({
+        where: {
+          ...whose,
+          ...(state === undefined ? {} : { state }),
+          ...(before === undefined ? {} : { createdAt: { below: before } }),
+        },
+        sort: [{ field: 'createdAt', direction: 'descending' }],
+        limit,
+      });
+      return Array.fromAsync(found, ({ document }) => document);
+    },
+
+    /** Calls `listener` with every delivery that this process makes or changes. @returns how to stop that */
+    onChange(listener: Listener): () => void {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+async function* inPages<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {
+  let page: T[] = [];
+  for await (const item of items) {
+    page.push(item);
+    if (page.length < size) continue;
+    yield page;
+    page = [];
+  }
+  if (page.length > 0) yield page;
+}

@@ -1,0 +1,55 @@
+import type { Clock } from '../clock.ts';
+import { toTimestamp } from '../domain/calendar.ts';
+import type { Recorded } from '../domain/events.ts';
+import { upcast } from '../domain/upcast.ts';
+import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
+import type { EventStore } from '../event-store/event-store.ts';
+import { type Deliveries, RETENTION } from './deliveries.ts';
+import { type DeliverableEvent, isDeliverable, payloadOf } from './payload.ts';
+import type { Registrations } from './registrations.ts';
+
+/** Events of several processes may stand in the log in a slightly other order than their times say, in milliseconds. */
+const SKEW = 5 * 60_000;
+
+/**
+ * Makes everything due again that happened since a moment and did not reach a registration: deliveries that failed or were
+ * cancelled, and events for which no delivery was ever made, because the registration was disabled then.
+ *
+ * Goes back 30 days at most: for longer nobody remembers what was delivered, and nothing may be delivered a second time here.
+ * @param since milliseconds since the epoch
+ * @returns how many deliveries are due
+ */
+export async function recoverDeliveries(
+  parts: {
+    readonly events: EventStore;
+    readonly registrations: Registrations;
+    readonly deliveries: Deliveries;
+    readonly clock: Clock;
+  },
+  webhookId: string,
+  since: number,
+): Promise<number> {
+  const { events, registrations, deliveries, clock } = parts;
+  const from = Math.max(since, clock() - RETENTION);
+  let queued = 0;
+  for await (const stored of events.readAll({ types: Object.keys(WEBHOOK_EVENTS), direction: 'backward' })) {
+    const event: Recorded = upcast(stored);
+    if (event.metadata.at < toTimestamp(from - SKEW)) break;
+    if (event.metadata.at < toTimestamp(from) || !isDeliverable(event)) continue;
+    if (await recover(event)) queued += 1;
+  }
+  return queued;
+
+  async function recover(event: Recorded<DeliverableEvent>): Promise<boolean> {
+    const webhook = await registrations.gets(webhookId, event);
+    if (webhook === undefined) return false;
+    const { account } = webhook;
+    const added = await deliveries.add({
+      webhookId: webhook.webhookId,
+      account,
+      eventId: event.id,
+      payload: payloadOf(event),
+    });
+    return added !== undefined || deliveries.revive(`${event.id}:${webhookId}`);
+  }
+}

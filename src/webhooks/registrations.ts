@@ -1,0 +1,112 @@
+import { LRUCache } from 'lru-cache';
+import { apiKeys } from '../../projections/api-keys.ts';
+import { type WebhookDocument, webhooks } from '../../projections/webhooks.ts';
+import { unseal } from '../auth/seal.ts';
+import type { Clock } from '../clock.ts';
+import { webhookSecretPurpose } from '../commands/webhooks.ts';
+import { accountKey } from '../domain/account.ts';
+import { toTimestamp } from '../domain/calendar.ts';
+import type { Recorded } from '../domain/events.ts';
+import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
+import type { ReadModels } from '../projector/read-models.ts';
+import type { DeliverableEvent } from './payload.ts';
+import type { Secrets } from './signature.ts';
+
+/** Where deliveries of a registration go now, and with which secrets they are signed: the present one first. */
+export type Recipient = Pick<WebhookDocument, 'webhookId' | 'account' | 'url'> & { readonly secrets: Secrets };
+
+/** A registration that gets nothing, and why. */
+export type Inactive = { readonly inactive: string };
+
+export type Registrations = ReturnType<typeof createRegistrations>;
+
+/** Who may be sent what, as the read models show it now. */
+export function createRegistrations(parts: {
+  readonly readModels: ReadModels;
+  readonly secretKey: Buffer;
+  readonly clock: Clock;
+}) {
+  const { readModels, secretKey, clock } = parts;
+  /** Under which hash a key is found; that never changes. */
+  const keyHashes = new LRUCache<string, string>({ max: 10_000 });
+  const unsealed = new LRUCache<string, string>({ max: 10_000 });
+
+  async function hashOf(apiKeyId: string): Promise<string | undefined> {
+    const known = keyHashes.get(apiKeyId);
+    if (known !== undefined) return known;
+    for await (const { key } of readModels.collection(apiKeys).find({ where: { apiKeyId }, limit: 1 })) {
+      keyHashes.set(apiKeyId, key);
+      return key;
+    }
+    return undefined;
+  }
+
+  /** An API key that was revoked takes its registrations along (DESIGN §5). Other credentials do not end that way. */
+  async function isRevoked(credential: WebhookDocument['credential']): Promise<boolean> {
+    const [kind, id] = splitOnce(credential);
+    if (kind !== 'apiKey') return false;
+    const hash = await hashOf(id);
+    const key = hash === undefined ? undefined : await readModels.collection(apiKeys).get(hash);
+    return key === undefined || key.document.revokedAt !== undefined;
+  }
+
+  async function whyInactive(webhook: WebhookDocument): Promise<string | undefined> {
+    if (webhook.status === 'disabled') return 'The registration is disabled';
+    return (await isRevoked(webhook.credential)) ? 'The API key was revoked' : undefined;
+  }
+
+  function secretOf({ webhookId }: WebhookDocument, sealed: string): string {
+    const known = unsealed.get(sealed);
+    if (known !== undefined) return known;
+    const secret = unseal(secretKey, webhookSecretPurpose(webhookId), sealed);
+    unsealed.set(sealed, secret);
+    return secret;
+  }
+
+  return {
+    /** The registration, if deliveries may go to it at this moment. */
+    async recipient(webhookId: string): Promise<Recipient | Inactive> {
+      const webhook = (await readModels.collection(webhooks).get(webhookId))?.document;
+      if (webhook === undefined) return { inactive: 'The registration was removed' };
+      const inactive = await whyInactive(webhook);
+      if (inactive !== undefined) return { inactive };
+      const { account, url, sealedSecret, previousSealedSecret, previousUntil } = webhook;
+      const secret = secretOf(webhook, sealedSecret);
+      const overlaps =
+        previousSealedSecret !== undefined && previousUntil !== undefined && previousUntil > toTimestamp(clock());
+      const secrets: Secrets = overlaps ? [secret, secretOf(webhook, previousSealedSecret)] : [secret];
+      return { webhookId: webhook.webhookId, account, url, secrets };
+    },
+
+    /**
+     * The registrations that get an event (DESIGN §5): those of the community whose space it is and of the brand whose booking
+     * or review it is, subscribed to its kind, made before it. Call it once the read models have passed the event.
+     */
+    async matching(event: Recorded<DeliverableEvent>): Promise<WebhookDocument[]> {
+      const { communityId, brandId } = event.data;
+      const accounts = [accountKey({ kind: 'Community', id: communityId }), accountKey({ kind: 'Brand', id: brandId })];
+      const found: WebhookDocument[] = [];
+      for await (const { document } of readModels.collection(webhooks).find({ where: { account: { in: accounts } } })) {
+        if (subscribes(document, event) && (await whyInactive(document)) === undefined) found.push(document);
+      }
+      return found;
+    },
+
+    /** As `matching`, for one registration and from what is known of it. */
+    async gets(webhookId: string, event: Recorded<DeliverableEvent>): Promise<WebhookDocument | undefined> {
+      const webhook = (await readModels.collection(webhooks).get(webhookId))?.document;
+      if (webhook === undefined || !subscribes(webhook, event)) return undefined;
+      const { communityId, brandId } = event.data;
+      const { kind, id } = webhook.owner;
+      return id === (kind === 'Community' ? communityId : brandId) ? webhook : undefined;
+    },
+  };
+}
+
+const subscribes = (webhook: WebhookDocument, { type, position }: Recorded<DeliverableEvent>): boolean =>
+  (webhook.events & WEBHOOK_EVENTS[type]) !== 0 && webhook.registeredAt < position;
+
+function splitOnce(credential: string): readonly [kind: string, id: string] {
+  const colon = credential.indexOf(':');
+  return [credential.slice(0, colon), credential.slice(colon + 1)];
+}

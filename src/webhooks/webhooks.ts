@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto';
+import type { BaseLogger } from 'pino';
+import type { Clock } from '../clock.ts';
+import type { DocumentStore } from '../document-store/document-store.ts';
+import { toTimestamp } from '../domain/calendar.ts';
+import { type Refusal, refuse } from '../domain/decision.ts';
+import type { Timestamp } from '../domain/ids.ts';
+import type { Consumer, EventStore } from '../event-store/event-store.ts';
+import type { ReadModels } from '../projector/read-models.ts';
+import { createDeliverer } from './deliverer.ts';
+import { type DeliveryDocument, type ListDeliveries, type Listener, openDeliveries } from './deliveries.ts';
+import { startFanOut } from './fan-out.ts';
+import type { InFlightLimits } from './in-flight.ts';
+import { openLeases } from './leases.ts';
+import { testPayload } from './payload.ts';
+import { recoverDeliveries } from './recovery.ts';
+import { createRegistrations, type Recipient } from './registrations.ts';
+import { createSender, type SenderOptions } from './sender.ts';
+
+export type Webhooks = {
+  /** Begins to fan events out and to deliver. Everything below works without it, too: another process then delivers. */
+  start(): Promise<void>;
+  /** Takes nothing new, ends what is under way (seconds at most). */
+  stop(): Promise<void>;
+
+  listDeliveries(which: ListDeliveries): Promise<DeliveryDocument[]>;
+  /** One delivery with its payload and attempts. */
+  getDelivery(deliveryId: string): Promise<DeliveryDocument | undefined>;
+  /** Sends a delivery again at once, whatever became of it, with a whole schedule before it. */
+  resend(deliveryId: string): Promise<DeliveryDocument | Refusal>;
+  /** Everything since then that did not reach the registration becomes due; 30 days back at most. */
+  recover(webhookId: string, since: Timestamp): Promise<{ readonly due: number } | Refusal>;
+  /** Sends an event of kind `Test`, once. */
+  sendTest(webhookId: string): Promise<DeliveryDocument | Refusal>;
+  /** Calls `listener` with every delivery that this process makes or changes. @returns how to stop that */
+  onDelivery(listener: Listener): () => void;
+};
+
+export type WebhooksParts = {
+  readonly events: EventStore;
+  readonly documents: DocumentStore;
+  readonly readModels: ReadModels;
+  readonly config: { readonly secretKey: Buffer; readonly webhooksAllowPrivate: boolean };
+  readonly clock: Clock;
+  readonly logger: Pick<BaseLogger, 'info' | 'error'>;
+  readonly commands: {
+    /** Disables a registration for good; `reason` is shown to its owner. */
+    readonly disable: (webhookId: string, reason: string) => Promise<unknown>;
+  };
+  readonly sending?: Pick<SenderOptions, 'deadline' | 'resolve' | 'tls'>;
+  readonly tuning?: Tuning;
+};
+
+/** How deliveries are paced; the defaults suit production. Times in milliseconds. */
+export type Tuning = {
+  readonly inFlight?: InFlightLimits;
+  readonly leaseDuration?: number;
+  readonly pollEvery?: number;
+};
+
+/** Webhook deliveries (DESIGN §5): from the log, through delivery documents, to each registered endpoint. */
+export async function createWebhooks(parts: WebhooksParts): Promise<Webhooks> {
+  const { events, documents, readModels, config, clock, logger, commands, sending, tuning } = parts;
+  const deliveries = await openDeliveries({ documents, clock });
+  const leases = await openLeases({ documents, clock, ...tuning });
+  const registrations = createRegistrations({ readModels, secretKey: config.secretKey, clock });
+  const sender = createSender({ allowPrivate: config.webhooksAllowPrivate, ...sending });
+  const { disable } = commands;
+  const { wake, ...deliverer } = createDeliverer({
+    deliveries,
+    registrations,
+    leases,
+    sender,
+    disable,
+    clock,
+    logger,
+    ...tuning,
+  });
+  let consumer: Consumer | undefined;
+
+  async function activeRecipient(webhookId: string): Promise<Recipient | Refusal> {
+    const recipient = await registrations.recipient(webhookId);
+    return 'inactive' in recipient ? refuse('ValidationError', `${recipient.inactive}.`) : recipient;
+  }
+
+  return {
+    async start() {
+      deliverer.start();
+      consumer = await startFanOut({ events, readModels, registrations, deliveries, wake });
+    },
+
+    async stop() {
+      await consumer?.close();
+      await deliverer.stop();
+      await sender.close();
+    },
+
+    listDeliveries: deliveries.list,
+    getDelivery: deliveries.get,
+    onDelivery: deliveries.onChange,
+
+    async resend(deliveryId) {
+      const delivery = await deliveries.get(deliveryId);
+      if (delivery === undefined) return unknownDelivery(deliveryId);
+      const recipient = await activeRecipient(delivery.webhookId);
+      if ('refused' in recipient) return recipient;
+      const resent = await deliveries.resend(deliveryId);
+      if (resent === undefined) return unknownDelivery(deliveryId);
+      wake(resent.webhookId);
+      return resent;
+    },
+
+    async recover(webhookId, since) {
+      const recipient = await activeRecipient(webhookId);
+      if ('refused' in recipient) return recipient;
+      const due = await recoverDeliveries({ events, registrations, deliveries, clock }, webhookId, Date.parse(since));
+      wake(webhookId);
+      return { due };
+    },
+
+    async sendTest(webhookId) {
+      const recipient = await activeRecipient(webhookId);
+      if ('refused' in recipient) return recipient;
+      const delivery = await deliveries.add({
+        webhookId: recipient.webhookId,
+        account: recipient.account,
+        eventId: randomUUID(),
+        payload: testPayload(recipient.webhookId, toTimestamp(clock())),
+      });
+      if (delivery === undefined) throw new Error('A new id was taken already');
+      wake(webhookId);
+      return delivery;
+    },
+  };
+}
+
+const unknownDelivery = (id: string): Refusal => refuse('ResourceNotFound', `There is no delivery ${id}.`);

@@ -1,0 +1,459 @@
+import { fork } from 'node:child_process';
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Webhook } from 'standardwebhooks';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { DeliveryDocument, DeliveryState } from '../../src/webhooks/deliveries.ts';
+import type { Webhooks } from '../../src/webhooks/webhooks.ts';
+import { approved, requested } from './deliverable-events.ts';
+import { type Answer, answering, certificate, type Receiver, startReceiver } from './receiver.ts';
+import { accepted, BRAND, COMMUNITY, openVenue, type Venue } from './venue.ts';
+
+const HOUR = 3_600_000;
+
+let venue: Venue;
+const receivers: Receiver[] = [];
+beforeEach(async () => {
+  venue = await openVenue();
+});
+afterEach(async () => {
+  await venue.close();
+  for (const receiver of receivers.splice(0)) await receiver.close();
+});
+
+async function receive(answer?: Answer, options?: { readonly tls?: boolean }): Promise<Receiver> {
+  const receiver = await startReceiver(answer, options);
+  receivers.push(receiver);
+  return receiver;
+}
+
+/** Waits until the only delivery of a registration is in that state. */
+const until = (webhooks: Webhooks, webhookId: string, state: DeliveryState): Promise<DeliveryDocument> =>
+  vi.waitFor(
+    async () => {
+      const [delivery] = await webhooks.listDeliveries({ webhookId });
+      if (delivery?.state !== state) throw new Error(`It is ${delivery?.state}`);
+      return delivery;
+    },
+    { timeout: 10_000, interval: 10 },
+  );
+
+/** Waits until the only delivery of a registration has seen so many attempts. */
+const attempted = (webhooks: Webhooks, webhookId: string, count: number): Promise<DeliveryDocument> =>
+  vi.waitFor(
+    async () => {
+      const [delivery] = await webhooks.listDeliveries({ webhookId });
+      if (delivery?.attempts.length !== count) throw new Error(`${delivery?.attempts.length} attempts`);
+      return delivery;
+    },
+    { timeout: 10_000, interval: 5 },
+  );
+
+const plainSignature = (secret: string, body: string) => createHmac('sha256', secret).update(body).digest('hex');
+
+test('an event arrives signed, over TLS, and the delivery says how it went', async () => {
+  const receiver = await receive(answering(200, {}, 'thanks'), { tls: true });
+  const { webhookId, signingSecret } = await venue.register(COMMUNITY, receiver.url);
+  const webhooks = await venue.deliver({ sending: { tls: { ca: certificate } } });
+  const eventId = await venue.happen(approved());
+
+  const delivery = await until(webhooks, webhookId, 'Delivered');
+  const [request] = receiver.received;
+  if (request === undefined) throw new Error('nothing came');
+  expect(request.headers['content-type']).toBe('application/json');
+  expect(request.headers['x-service-signature']).toBe(plainSignature(signingSecret, request.body));
+  expect(new Webhook(signingSecret).verify(request.body, headersOf(request.headers))).toEqual({
+    event: 'BookingApproved',
+    timestamp: delivery.eventAt,
+    data: expect.objectContaining({ bookingId: 41, totalPrice: 172.55, status: 'Approved' }),
+  });
+  expect(delivery).toMatchObject({
+    deliveryId: `${eventId}:${webhookId}`,
+    event: 'BookingApproved',
+    body: request.body,
+    tries: 1,
+    attempts: [{ url: receiver.url, address: '127.0.0.1', status: 200, answer: 'thanks' }],
+  });
+});
+
+const headersOf = (headers: object): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+
+test('ten tries on the schedule, with the same id and body, then Failed and kept for 30 days', async () => {
+  const receiver = await receive(answering(500, {}, 'broken'));
+  const { webhookId } = await venue.register(COMMUNITY, receiver.url);
+  const webhooks = await venue.deliver();
+  await venue.happen(approved());
+  for (let tries = 1; tries < 10; tries++) {
+    const delivery = await attempted(webhooks, webhookId, tries);
+    expect(delivery.state).toBe('Pending');
+    venue.advance(Math.max(0, Date.parse(delivery.due) - venue.clock()));
+  }
+  const failed = await until(webhooks, webhookId, 'Failed');
+
+  const at = failed.attempts.map((attempt) => Date.parse(attempt.at));
+  const planned = [5, 30, 120, 600, 1_800, 7_200, 18_000, 36_000, 50_400];
+  for (const [i, seconds] of planned.entries()) {
+    const waited = ((at[i + 1] ?? 0) - (at[i] ?? 0)) / 1_000;
+    expect(waited).toBeGreaterThanOrEqual(seconds * 0.8);
+    expect(waited).toBeLessThan(seconds * 1.2 + 5);
+  }
+  expect(failed).toMatchObject({ tries: 10, reason: 'The last try failed: status 500' });
+  expect(failed.attempts).toHaveLength(10);
+  expect(failed.attempts[0]).toMatchObject({ status: 500, answer: 'broken' });
+  expect(Date.parse(failed.expiresAt) - Date.parse(failed.due)).toBe(30 * 24 * HOUR);
+  expect(new Set(receiver.received.map(({ headers, body }) => `${headers['webhook-id']} ${body}`)).size).toBe(1);
+  expect(new Set(receiver.received.map(({ headers }) => headers['webhook-timestamp'])).size).toBe(10);
+});
+
+test('Retry-After puts the next try off', async () => {
+  const receiver = await receive(answering(429, { 'retry-after': '9' }));
+  const { webhookId } = await venue.register(COMMUNITY, receiver.url);
+  const webhooks = await venue.deliver();
+  await venue.happen(approved());
+  const { due, attempts } = await attempted(webhooks, webhookId, 1);
+  const waits = Date.parse(due) - Date.parse(attempts[0]?.at ?? '');
+  expect(waits).toBeGreaterThanOrEqual(9_000);
+  expect(waits).toBeLessThanOrEqual(10_000);
+});
+
+test('a receiver that hangs, refuses or redirects is told apart in the attempts', async () => {
+  const hanging = await receive(() => {});
+  const redirecting = await receive(answering(302, { location: 'http://127.0.0.1:1/' }));
+  const gone = await startReceiver();
+  await gone.close();
+  const webhooks = await venue.deliver({ sending: { deadline: 100 } });
+  const outcomes: unknown[] = [];
+  for (const { url } of [hanging, redirecting, gone]) {
+    const { webhookId } = await venue.register(COMMUNITY, url);
+    accepted(await webhooks.sendTest(webhookId));
+    const { attempts, reason } = await until(webhooks, webhookId, 'Failed');
+    outcomes.push([attempts[0]?.error?.type ?? attempts[0]?.status, reason]);
+  }
+  expect(outcomes).toEqual([
+    ['Timeout', 'The last try failed: Timeout'],
+    [302, 'The last try failed: status 302'],
+    ['Refused', 'The last try failed: Refused'],
+  ]);
+});
+
+test('an address that is not public is refused at the moment of delivery', async () => {
+  const receiver = await receive(undefined, { tls: true });
+  const { webhookId } = await venue.register(COMMUNITY, `https://rebind.example:${receiver.port}/`);
+  const webhooks = await venue.deliver({
+    config: { secretKey: Buffer.alloc(32, 7), webhooksAllowPrivate: false },
+    sending: { tls: { ca: certificate }, resolve: async () => [{ address: '127.0.0.1', family: 4 }] },
+  });
+  await venue.happen(approved());
+  const delivery = await attempted(webhooks, webhookId, 1);
+  expect(delivery.attempts).toMatchObject([{ error: { type: 'Forbidden' }, address: '127.0.0.1' }]);
+  expect(receiver.connections()).toBe(0);
+});
+
+test('410 disables the registration at once and cancels what else was pending', async () => {
+  const { promise: allThere, resolve: answer } = Promise.withResolvers<void>();
+  const receiver = await receive(async (_, response) => {
+    await allThere;
+    response.writeHead(410).end();
+  });
+  const { webhookId } = await venue.register(COMMUNITY, receiver.url);
+  const webhooks = await venue.deliver();
+  for (let i = 0; i < 20; i++) await venue.happen(requested({ bookingId: i }));
+  await vi.waitFor(async () => expect(await webhooks.listDeliveries({ webhookId })).toHaveLength(20));
+  answer();
+  await vi.waitFor(async () => expect(await webhooks.listDeliveries({ webhookId, state: 'Pending' })).toEqual([]));
+  const deliveries = await webhooks.listDeliveries({ webhookId });
+  expect(deliveries.filter(({ state }) => state === 'Failed').length).toBeLessThanOrEqual(4);
+  expect(deliveries.find(({ state }) => state === 'Failed')?.reason).toBe('The receiver answered 410 Gone');
+  expect(deliveries.find(({ state }) => state === 'Cancelled')?.reason).toBe('The registration is disabled');
+  expect(receiver.received.length).toBeLessThanOrEqual(4);
+});
+
+test('five days of nothing but failures disable a registration; a success in between starts the count anew', async () => {
+  const receiver = await receive(answering(503));
+  const { webhookId } = await venue.register(COMMUNITY, receiver.url);
+  const disabled: string[] = [];
+  const webhooks = await venue.deliver({
+    commands: {
+      disable: async (id, reason) => {
+        disabled.push(reason);
+        await venue.disable(id, reason);
+      },
+    },
+  });
+  const failAt = async (hours: number) => {
+    venue.advance(hours * HOUR);
+    const eventId = await venue.happen(approved());
+    await vi.waitFor(async () =>
+      expect(await webhooks.getDelivery(`${eventId}:${webhookId}`)).toMatchObject({ attempts: [{ status: 503 }] }),
+    );
+  };
+  await failAt(0);
+  await failAt(4 * 24);
+  receiver.answer = answering(200);
+  await venue.happen(requested());
+  await vi.waitFor(async () =>
+    expect(await webhooks.listDeliveries({ webhookId, state: 'Delivered' })).not.toHaveLength(0),
+  );
+  receiver.answer = answering(503);
+  await failAt(2 * 24);
+  await failAt(4 * 24);
+  expect(disabled).toEqual([]);
+  venue.advance(1.1 * 24 * HOUR);
+  await vi.waitFor(() => expect(disabled).toEqual(['Every delivery failed for five days']));
+
+  // Enabled again, the first failure does not disable it at once.
+  await venue.enable(webhookId);
+  await failAt(0);
+  expect(disabled).toHaveLength(1);
+});
+
+test('receivers that hang, with many deliveries due, delay nobody', async () => {
+  const hanging = await receive(() => {});
+  const prompt = await receive();
+  for (let i = 0; i < 6; i++) await venue.register(COMMUNITY, `${hanging.url}&n=${i}`);
+  await venue.register(BRAND, prompt.url);
+  for (let i = 0; i < 30; i++) await venue.happen(requested({ bookingId: i, brandId: 77 }));
+  // Six receivers that hang could fill four places many times over, and none of them times out before the prompt one is served.
+  let timeouts = 0;
+  const tuning = { inFlight: { prompt: 4, slow: 8, slowAfter: 50 } };
+  const webhooks = await venue.deliver({ tuning, sending: { deadline: 2_000 } });
+  webhooks.onDelivery(({ attempts }) => {
+    if (attempts.at(-1)?.error?.type === 'Timeout') timeouts += 1;
+  });
+  await hanging.until(8);
+  await venue.happen(approved({ communityId: 77 }));
+  await prompt.until(1);
+  expect(timeouts).toBe(0);
+});
+
+test('no more than four are in flight to one receiver', async () => {
+  let underWay = 0;
+  let most = 0;
+  const receiver = await receive((_, response) => {
+    underWay += 1;
+    most = Math.max(most, underWay);
+    setTimeout(() => {
+      underWay -= 1;
+      response.end();
+    }, 5);
+  });
+  await venue.register(COMMUNITY, receiver.url);
+  for (let i = 0; i < 40; i++) await venue.happen(requested({ bookingId: i }));
+  await venue.deliver();
+  await receiver.until(40);
+  expect(most).toBe(4);
+});
+
+test.each([
+  ['removed', (one: { webhookId: string }) => venue.remove(one.webhookId), 'The registration was removed'],
+  ['disabled', (one: { webhookId: string }) => venue.disable(one.webhookId), 'The registration is disabled'],
+  ['its key revoked', (one: { apiKeyId: string }) => venue.revoke(one.apiKeyId), 'The API key was revoked'],
+] as const)('once a registration is %s not one more request goes out', async (_, stop, reason) => {
+  const receiver = await receive((_, response) => {
+    setTimeout(() => response.end(), 20);
+  });
+  const one = await venue.register(COMMUNITY, receiver.url);
+  for (let i = 0; i < 60; i++) await venue.happen(requested({ bookingId: i }));
+  const webhooks = await venue.deliver();
+  await receiver.until(6);
+  await stop(one);
+  // The command has answered. What was under way at that moment may have left already.
+  const sent = receiver.received.length;
+  const { webhookId } = one;
+  await vi.waitFor(async () =>
+    expect(await webhooks.listDeliveries({ webhookId, state: 'Cancelled' })).toContainEqual(
+      expect.objectContaining({ reason }),
+    ),
+  );
+  await vi.waitFor(async () => expect(await webhooks.listDeliveries({ webhookId, state: 'Pending' })).toEqual([]));
+  expect(receiver.received.length).toBeLessThanOrEqual(sent + 4);
+  expect(receiver.received.length).toBeLessThan(60);
+});
+
+test('while a rotation overlaps, receivers of the old and of the new secret verify; afterwards only the new one does', async () => {
+  const strict = (secret: () => string): Answer => {
+    return ({ body, headers }, response) => {
+      const genuine = headers['x-service-signature'] === plainSignature(secret(), body);
+      response.writeHead(genuine ? 200 : 401).end();
+    };
+  };
+  let [oldSecret, newSecret] = ['', ''];
+  const behind = await receive(strict(() => oldSecret));
+  const ahead = await receive(strict(() => newSecret));
+  const first = await venue.register(COMMUNITY, behind.url);
+  const second = await venue.register(COMMUNITY, ahead.url);
+  oldSecret = first.signingSecret;
+  await venue.rotate(first.webhookId);
+  newSecret = await venue.rotate(second.webhookId);
+  const webhooks = await venue.deliver();
+
+  await venue.happen(approved());
+  const late = await until(webhooks, first.webhookId, 'Delivered');
+  expect(late.attempts).toMatchObject([{ status: 401 }, { status: 200, previousSecret: true }]);
+  expect(late.tries).toBe(1);
+  expect((await until(webhooks, second.webhookId, 'Delivered')).attempts).toMatchObject([{ status: 200 }]);
+  for (const { headers, body } of behind.received) new Webhook(oldSecret).verify(body, headersOf(headers));
+  for (const { headers, body } of ahead.received) {
+    new Webhook(newSecret).verify(body, headersOf(headers));
+    new Webhook(second.signingSecret).verify(body, headersOf(headers));
+  }
+
+  venue.advance(24 * HOUR + 1_000);
+  behind.answer = answering(401);
+  const seen = behind.received.length;
+  await venue.happen(requested());
+  await behind.until(seen + 1);
+  await pause(100);
+  expect(behind.received).toHaveLength(seen + 1);
+  expect(behind.received.at(-1)?.headers['webhook-signature']).not.toContain(' ');
+});
+
+test('a delivery can be resent, whatever became of it', async () => {
+  const receiver = await receive(answering(500));
+  const { webhookId } = await venue.register(COMMUNITY, receiver.url);
+  const webhooks = await venue.deliver();
+  await venue.happen(approved());
+  const { deliveryId } = await attempted(webhooks, webhookId, 1);
+  receiver.answer = answering(204);
+  accepted(await webhooks.resend(deliveryId));
+  const delivered = await until(webhooks, webhookId, 'Delivered');
+  expect(delivered.attempts.map(({ status }) => status)).toEqual([500, 204]);
+  accepted(await webhooks.resend(deliveryId));
+  await receiver.until(3);
+  expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+});
+
+test('an unknown delivery, and one of a registration that is gone, cannot be resent', async () => {
+  const receiver = await receive();
+  const { webhookId } = await venue.register(COMMUNITY, receiver.url);
+  const webhooks = await venue.deliver();
+  await venue.happen(approved());
+  const { deliveryId } = await until(webhooks, webhookId, 'Delivered');
+  await venue.remove(webhookId);
+  expect(await webhooks.resend('nothing')).toMatchObject({ refused: 'ResourceNotFound' });
+  expect(await webhooks.resend(deliveryId)).toMatchObject({ refused: 'ValidationError' });
+  expect(await webhooks.sendTest(webhookId)).toMatchObject({ refused: 'ValidationError' });
+});
+
+test('recovery delivers everything since then that did not arrive, never attempted events included, and nothing twice', async () => {
+  const receiver = await receive();
+  const { webhookId } = await venue.register(COMMUNITY, receiver.url, 1 + 2);
+  const webhooks = await venue.deliver();
+  const kindsSince = (from: number) => receiver.received.slice(from).map(({ body }) => JSON.parse(body).data.bookingId);
+
+  await venue.happen(approved({ bookingId: 1 }));
+  await receiver.until(1);
+  await venue.disable(webhookId);
+  await venue.happen(requested({ bookingId: 2 }));
+  venue.advance(2 * HOUR);
+  const since = new Date(venue.clock()).toISOString();
+  await venue.happen(requested({ bookingId: 3 }));
+  await venue.happen(requested({ bookingId: 4, communityId: 77 }));
+  await venue.enable(webhookId);
+  await venue.happen(approved({ bookingId: 5 }));
+  await receiver.until(2);
+  expect(kindsSince(1)).toEqual([5]);
+
+  const iso = (text: string) => text as DeliveryDocument['createdAt'];
+  expect(await webhooks.recover(webhookId, iso(since))).toEqual({ due: 1 });
+  await receiver.until(3);
+  expect(kindsSince(2)).toEqual([3]);
+  expect(await webhooks.recover(webhookId, iso('2000-01-01T00:00:00.000Z'))).toEqual({ due: 1 });
+  await receiver.until(4);
+  expect(kindsSince(3)).toEqual([2]);
+  expect(await webhooks.recover(webhookId, iso('2000-01-01T00:00:00.000Z'))).toEqual({ due: 0 });
+});
+
+test('recovery brings back what failed and what was cancelled', async () => {
+  const receiver = await receive(answering(410));
+  const { webhookId } = await venue.register(COMMUNITY, receiver.url);
+  const webhooks = await venue.deliver();
+  const since = new Date(venue.clock()).toISOString() as DeliveryDocument['createdAt'];
+  for (let i = 0; i < 12; i++) await venue.happen(requested({ bookingId: i }));
+  await vi.waitFor(async () => expect(await webhooks.listDeliveries({ webhookId, state: 'Pending' })).toEqual([]));
+  expect(await webhooks.recover(webhookId, since)).toMatchObject({ refused: 'ValidationError' });
+  receiver.answer = answering(200);
+  await venue.enable(webhookId);
+  expect(await webhooks.recover(webhookId, since)).toEqual({ due: 12 });
+  await vi.waitFor(async () =>
+    expect(await webhooks.listDeliveries({ webhookId, state: 'Delivered' })).toHaveLength(12),
+  );
+});
+
+test('a test delivery goes out once, says so, and does not count against the receiver', async () => {
+  const receiver = await receive(answering(500));
+  const { webhookId, signingSecret } = await venue.register(COMMUNITY, receiver.url, 8);
+  const webhooks = await venue.deliver();
+  const seen: string[] = [];
+  const unfollow = webhooks.onDelivery(({ state }) => seen.push(state));
+  accepted(await webhooks.sendTest(webhookId));
+  const delivery = await until(webhooks, webhookId, 'Failed');
+  unfollow();
+  expect(seen).toEqual(['Pending', 'Failed']);
+  expect(delivery).toMatchObject({ event: 'Test', tries: 1 });
+  const [request] = receiver.received;
+  expect(JSON.parse(request?.body ?? '')).toEqual({ event: 'Test', timestamp: delivery.eventAt, data: { webhookId } });
+  expect(request?.headers['x-service-signature']).toBe(plainSignature(signingSecret, request?.body ?? ''));
+});
+
+test('deliveries are listed newest first, of a registration or an account, by state, page by page', async () => {
+  const receiver = await receive();
+  const { webhookId } = await venue.register(COMMUNITY, receiver.url);
+  await venue.register(BRAND, receiver.url);
+  const webhooks = await venue.deliver();
+  for (let i = 0; i < 5; i++) {
+    await venue.happen(requested({ bookingId: i }));
+    await receiver.until(2 * i + 2);
+    venue.advance(1_000);
+  }
+  await vi.waitFor(async () =>
+    expect(await webhooks.listDeliveries({ webhookId, state: 'Delivered' })).toHaveLength(5),
+  );
+  const ids = (deliveries: readonly DeliveryDocument[]) =>
+    deliveries.map(({ body }) => JSON.parse(body).data.bookingId);
+  const firstPage = await webhooks.listDeliveries({ account: 'Community:3', limit: 2 });
+  expect(ids(firstPage)).toEqual([4, 3]);
+  const before = firstPage.at(-1)?.createdAt;
+  if (before === undefined) throw new Error('no page');
+  expect(ids(await webhooks.listDeliveries({ account: 'Community:3', before }))).toEqual([2, 1, 0]);
+  expect(await webhooks.listDeliveries({ account: 'Brand:3' })).toEqual([]);
+  expect(await webhooks.getDelivery(firstPage[0]?.deliveryId ?? '')).toEqual(firstPage[0]);
+});
+
+test('when a process is killed in the middle of a delivery, another one sends it again, with the same id', async () => {
+  const receiver = await receive(() => {});
+  const { webhookId } = await venue.register(COMMUNITY, receiver.url);
+  const process = fork(new URL('deliver-process.ts', import.meta.url), [venue.folder]);
+  const exited = once(process, 'exit');
+  await venue.happen(approved());
+  await receiver.until(1);
+  receiver.answer = answering(200);
+  const webhooks = await venue.deliver();
+  process.kill('SIGKILL');
+  await exited;
+  await until(webhooks, webhookId, 'Delivered');
+  expect(receiver.received).toHaveLength(2);
+  expect(new Set(receiver.received.map(({ headers, body }) => `${headers['webhook-id']} ${body}`)).size).toBe(1);
+});
+
+test('stopping lets what is under way end and hands the registration over at once', async () => {
+  let finish: () => void = () => {};
+  const receiver = await receive((_, response) => {
+    finish = () => response.end();
+  });
+  const { webhookId } = await venue.register(COMMUNITY, receiver.url);
+  const leaving = await venue.deliver();
+  await venue.happen(approved());
+  await receiver.until(1);
+  const stopped = leaving.stop();
+  finish();
+  await stopped;
+  const staying = await venue.deliver();
+  expect(await until(staying, webhookId, 'Delivered')).toMatchObject({ tries: 1 });
+
+  receiver.answer = answering(200);
+  await venue.happen(requested());
+  await receiver.until(2);
+});

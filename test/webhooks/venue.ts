@@ -1,0 +1,199 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { projections } from '../../projections/index.ts';
+import type { AnyProjection, Projection, Row } from '../../projections/projection.ts';
+import { type Commands, createCommands } from '../../src/commands/commands.ts';
+import type { Documents } from '../../src/document-store/document-store.ts';
+import { openSqliteDocumentStore } from '../../src/document-store/sqlite-document-store.ts';
+import { type Account, OPERATOR } from '../../src/domain/account.ts';
+import { isRefusal, type Refusal } from '../../src/domain/decision.ts';
+import type { DomainEvent, Recorded } from '../../src/domain/events.ts';
+import { brandId, communityId, timestamp } from '../../src/domain/ids.ts';
+import { upcast } from '../../src/domain/upcast.ts';
+import { LOG_START } from '../../src/event-store/event-store.ts';
+import { openSqliteEventStore } from '../../src/event-store/sqlite-event-store.ts';
+import type { ReadModels } from '../../src/projector/read-models.ts';
+import { newSigningSecret } from '../../src/webhooks/signature.ts';
+import { createWebhooks, type Webhooks, type WebhooksParts } from '../../src/webhooks/webhooks.ts';
+
+export const COMMUNITY: Account = { kind: 'Community', id: communityId(3) };
+export const BRAND: Account = { kind: 'Brand', id: brandId(9) };
+
+export type Registered = {
+  readonly webhookId: string;
+  readonly signingSecret: string;
+  readonly apiKeyId: string;
+};
+
+export type Venue = Awaited<ReturnType<typeof openVenue>>;
+
+const issuer = { actor: OPERATOR, correlationId: 'test' };
+const SECRET_KEY = Buffer.alloc(32, 7);
+
+/** The service around webhooks, on the embedded engines: log, read models, commands. Several may share a folder. */
+export async function openVenue({ folder: shared }: { readonly folder?: string } = {}) {
+  const folder = shared ?? (await mkdtemp(join(tmpdir(), 'venue-webhooks-')));
+  let shift = 0;
+  const clock = () => Date.now() + shift;
+  const events = await openSqliteEventStore({ path: join(folder, 'log.sqlite'), clock, leaseMs: 1_000 });
+  const documents = await openSqliteDocumentStore({ folder, clock });
+  const projector = await startProjector();
+  const commands: Commands = await createCommands({
+    events,
+    documents,
+    readModels: projector.readModels,
+    clock,
+    settings: { serviceFeePercent: 15, currency: 'USD', secretKey: SECRET_KEY },
+    makeSigningSecret: newSigningSecret,
+    urlProblem: () => undefined,
+  });
+  const running: Webhooks[] = [];
+
+  /** Folds the log as the service's projector does, and can be held up. */
+  async function startProjector() {
+    const open = (projection: AnyProjection): Promise<Documents<Row>> =>
+      documents.open<Row>({ name: projection.name, kind: 'readModel', indexes: projection.indexes });
+    const models = new Map<string, Documents<Row>>();
+    for (const projection of projections)
+      models.set(projection.name, await open(projection as unknown as AnyProjection));
+    const stop = new AbortController();
+    let reached = LOG_START;
+    let gate: PromiseWithResolvers<void> | undefined;
+    const waiting = new Set<() => void>();
+
+    const apply = async (event: Recorded) => {
+      for (const projection of projections as unknown as readonly AnyProjection[]) {
+        if (!projection.types.includes(event.type)) continue;
+        const key = projection.key(event);
+        const model = models.get(projection.name);
+        const before = (await model?.get(key))?.document;
+        await model?.project([{ key, position: event.position, document: projection.evolve(before, event) }]);
+      }
+    };
+    const done = (async () => {
+      for await (const batch of events.subscribe({ signal: stop.signal })) {
+        for (const stored of batch.events) {
+          await gate?.promise;
+          await apply(upcast(stored));
+          reached = stored.position;
+          for (const look of waiting) look();
+        }
+        reached = batch.position;
+        for (const look of waiting) look();
+      }
+    })();
+
+    const readModels: ReadModels = {
+      collection<D extends object>(projection: Projection<D>) {
+        const model = models.get(projection.name);
+        if (model === undefined) throw new Error(`No read model ${projection.name}`);
+        return model as unknown as Documents<D>;
+      },
+      waitFor: (position, timeoutMs = 2_000) =>
+        new Promise((resolve) => {
+          const finish = (passed: boolean) => {
+            clearTimeout(timer);
+            waiting.delete(look);
+            resolve(passed);
+          };
+          const look = () => {
+            if (reached >= position) finish(true);
+          };
+          const timer = setTimeout(() => finish(false), timeoutMs);
+          waiting.add(look);
+          look();
+        }),
+    };
+    return {
+      readModels,
+      hold() {
+        gate = Promise.withResolvers();
+      },
+      release() {
+        gate?.resolve();
+        gate = undefined;
+      },
+      async stop() {
+        gate?.resolve();
+        stop.abort();
+        await done;
+      },
+    };
+  }
+
+  return {
+    folder,
+    clock,
+    commands,
+    events,
+    documents,
+    readModels: projector.readModels,
+    /** Moves the clock, in milliseconds. */
+    advance(by: number) {
+      shift += by;
+    },
+    holdProjector: projector.hold,
+    releaseProjector: projector.release,
+
+    /** A registration of an account, made with a key of its own. */
+    async register(account: Account, url: string, mask = 15): Promise<Registered> {
+      const permissions = 16;
+      const { apiKeyId } = accepted(await commands.apiKeys.issue({ account, permissions, label: 'test' }, issuer));
+      const owner = { account, credential: `apiKey:${apiKeyId}` as const };
+      const { webhookId, signingSecret } = accepted(
+        await commands.webhooks.register({ owner, url, events: mask }, issuer),
+      );
+      return { webhookId, signingSecret, apiKeyId };
+    },
+
+    rotate: async (webhookId: string) => accepted(await commands.webhooks.rotate({ webhookId }, issuer)).signingSecret,
+    remove: async (webhookId: string) => accepted(await commands.webhooks.remove({ webhookId }, issuer)),
+    disable: async (webhookId: string, reason = 'test') =>
+      accepted(await commands.webhooks.disable({ webhookId, reason }, issuer)),
+    enable: async (webhookId: string) => accepted(await commands.webhooks.enable({ webhookId }, issuer)),
+    revoke: async (apiKeyId: string) => commands.apiKeys.revoke({ apiKeyId }, issuer),
+
+    /** Appends an event as it is, now. @returns its id */
+    async happen({ type, data, metadata }: Recorded<DomainEvent>): Promise<string> {
+      const id = randomUUID();
+      const at = timestamp(new Date(clock()).toISOString());
+      const stream = `test-${randomBytes(6).toString('hex')}`;
+      await events.append(stream, [{ id, type, data, metadata: { ...metadata, at } }], { expectedRevision: 'none' });
+      return id;
+    },
+
+    /** Starts a deliverer as another process would. */
+    async deliver({ tuning, ...parts }: Partial<WebhooksParts> = {}): Promise<Webhooks> {
+      const webhooks = await createWebhooks({
+        events,
+        documents,
+        readModels: projector.readModels,
+        config: { secretKey: SECRET_KEY, webhooksAllowPrivate: true },
+        clock,
+        logger: pino({ level: 'silent' }),
+        commands: { disable: (webhookId, reason) => commands.webhooks.disable({ webhookId, reason }, issuer) },
+        tuning: { pollEvery: 20, ...tuning },
+        ...parts,
+      });
+      await webhooks.start();
+      running.push(webhooks);
+      return webhooks;
+    },
+
+    async close() {
+      await Promise.all(running.map((webhooks) => webhooks.stop()));
+      await projector.stop();
+      await events.close();
+      await documents.close();
+      if (shared === undefined) await rm(folder, { recursive: true });
+    },
+  };
+}
+
+export function accepted<T extends object>(value: T | Refusal): T {
+  if (isRefusal(value)) throw new Error(`${value.refused}: ${value.details}`);
+  return value;
+}
