@@ -11,7 +11,7 @@ export type DocumentPlace = {
   remove(): Promise<void>;
 };
 
-async function sqlitePlace(): Promise<DocumentPlace> {
+export async function sqlitePlace(): Promise<DocumentPlace> {
   const folder = await mkdtemp(join(tmpdir(), 'venue-documents-'));
   const stores: DocumentStore[] = [];
   return {

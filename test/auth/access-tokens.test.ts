@@ -1,0 +1,152 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { exportSPKI, generateKeyPair, importJWK, type JWTPayload, SignJWT } from 'jose';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type AccessTokens, createAccessTokens, storedTokenIds } from '../../src/auth/access-tokens.ts';
+import { type Artefacts, createArtefacts } from '../../src/auth/authorization-server/artefacts.ts';
+import { createRevocation } from '../../src/auth/authorization-server/revocation.ts';
+import { createSigningKeys, type SigningKeys } from '../../src/auth/signing-keys.ts';
+import { type DocumentPlace, sqlitePlace } from '../document-store/engines.ts';
+
+const issuer = 'https://venues.example';
+const secretKey = randomBytes(32);
+const now = Date.parse('2026-01-01T00:00:00Z');
+let time = now;
+let place: DocumentPlace;
+let signingKeys: SigningKeys;
+let artefacts: Artefacts;
+let tokens: AccessTokens;
+
+beforeAll(async () => {
+  place = await sqlitePlace();
+  const documents = await place.open();
+  const clock = () => time;
+  signingKeys = await createSigningKeys({ documents, secretKey, clock });
+  const revocation = await createRevocation(documents);
+  artefacts = await createArtefacts({ documents, revocation, secretKey, clock });
+  tokens = createAccessTokens({ issuer, signingKeys, artefacts, secretKey, clock });
+});
+afterAll(() => place.remove());
+
+type Mint = {
+  readonly claims?: Record<string, unknown>;
+  readonly header?: Record<string, unknown>;
+  readonly key?: Parameters<SignJWT['sign']>[0];
+};
+
+/** A token that is stored as good, so that whatever is refused is refused for what the token itself says. */
+async function mint({ claims = {}, header = {}, key }: Mint = {}): Promise<string> {
+  const [signing] = (await signingKeys.current()).keys;
+  const jti = randomUUID();
+  const seconds = now / 1000;
+  const payload = {
+    iss: issuer,
+    aud: 'api',
+    sub: 'usr_1',
+    client_id: 'app',
+    account: 'Brand:7',
+    scope: 'openid service.api.read',
+    iat: seconds,
+    exp: seconds + 3600,
+    jti,
+    ...claims,
+  };
+  await artefacts.adapter('AccessToken').upsert(storedTokenIds(secretKey)(String(payload.jti)), {}, 7200);
+  return new SignJWT(payload as JWTPayload)
+    .setProtectedHeader({ alg: 'RS256', typ: 'at+jwt', kid: signing.kid, ...header })
+    .sign(key ?? (await importJWK(signing.privateJwk, 'RS256')));
+}
+
+test('a good token: the account it names, the flags of its scopes, the client and the user', async () => {
+  expect(await tokens.callerOf(await mint())).toEqual({
+    account: { kind: 'Brand', id: 7 },
+    permissions: 1 | 2 | 8,
+    credential: { kind: 'client', id: 'app', userId: 'usr_1' },
+  });
+  const all = 'service.api.read service.api.write service.api.webhooks';
+  expect(await tokens.callerOf(await mint({ claims: { scope: all } }))).toMatchObject({ permissions: 31 });
+  expect(await tokens.callerOf(await mint({ claims: { scope: 'service.api.admin toString' } }))).toMatchObject({
+    permissions: 0,
+  });
+});
+
+test.each<[string, Mint]>([
+  ['another audience', { claims: { aud: 'mcp' } }],
+  ['several audiences', { claims: { aud: ['api', 'mcp'] } }],
+  ['no audience we have', { claims: { aud: 'other' } }],
+  ['another issuer', { claims: { iss: 'https://evil.example' } }],
+  ['the issuer with a slash more', { claims: { iss: `${issuer}/` } }],
+  ['expired', { claims: { exp: now / 1000 - 1 } }],
+  ['not valid yet', { claims: { nbf: now / 1000 + 60 } }],
+  ['no expiry', { claims: { exp: undefined } }],
+  ['no client', { claims: { client_id: undefined } }],
+  ['no account', { claims: { account: undefined } }],
+  ['an account of no kind we have', { claims: { account: 'Admin:1' } }],
+  ['an account that is an object', { claims: { account: { kind: 'Brand', id: 7 } } }],
+  ['an id token', { header: { typ: 'JWT' } }],
+  ['no kid', { header: { kid: undefined } }],
+  ['an unknown kid', { header: { kid: 'nobody' } }],
+  ['a kid that is a path', { header: { kid: '../../../../dev/null' } }],
+  ['a kid that is a property', { header: { kid: '__proto__' } }],
+])('refused: %s', async (_what, wrong) => {
+  expect(await tokens.callerOf(await mint(wrong))).toBeUndefined();
+});
+
+test('refused: a token of another key, whatever its header says about where to find the key', async () => {
+  const { privateKey, publicKey } = await generateKeyPair('RS256', { extractable: true });
+  const jwk = await crypto.subtle.exportKey('jwk', publicKey);
+  for (const header of [{}, { jwk }, { jku: 'https://evil.example/jwks' }, { x5u: 'https://evil.example/cert' }])
+    expect(await tokens.callerOf(await mint({ key: privateKey, header }))).toBeUndefined();
+});
+
+test('refused: the public key used as a shared secret, another algorithm, none at all', async () => {
+  const [signing] = (await signingKeys.current()).keys;
+  const publicKey = await importJWK(signing.publicJwk, 'RS256', { extractable: true });
+  if (publicKey instanceof Uint8Array) throw new Error('Not a public key');
+  const secret = new TextEncoder().encode(await exportSPKI(publicKey));
+  expect(await tokens.callerOf(await mint({ header: { alg: 'HS256' }, key: secret }))).toBeUndefined();
+  const pss = await importJWK({ ...signing.privateJwk, alg: 'PS256' }, 'PS256');
+  expect(await tokens.callerOf(await mint({ header: { alg: 'PS256' }, key: pss }))).toBeUndefined();
+
+  const [header = '', payload] = (await mint()).split('.');
+  const decoded = JSON.parse(Buffer.from(header, 'base64url').toString());
+  for (const alg of ['none', 'None', 'NONE', '']) {
+    const none = Buffer.from(JSON.stringify({ ...decoded, alg })).toString('base64url');
+    expect(await tokens.callerOf(`${none}.${payload}.`)).toBeUndefined();
+  }
+});
+
+test('refused: anything that was changed, and anything that is no token', async () => {
+  const [header = '', payload = '', signature = ''] = (await mint()).split('.');
+  const claims = JSON.parse(Buffer.from(payload, 'base64url').toString());
+  const richer = Buffer.from(JSON.stringify({ ...claims, account: 'Brand:8' })).toString('base64url');
+  for (const wrong of [
+    `${header}.${richer}.${signature}`,
+    `${header}.${payload}.`,
+    `${header}.${payload}`,
+    `${header}.${payload}.${signature}.${signature}`,
+    '..',
+    'x',
+    '',
+    'e30.e30.e30',
+    'a'.repeat(100_000),
+  ])
+    expect(await tokens.callerOf(wrong)).toBeUndefined();
+});
+
+test('a token that was verified once still expires, and still stops when it is revoked', async () => {
+  const [expiring, revoked] = [await mint(), await mint()];
+  expect(await tokens.callerOf(expiring)).toBeDefined();
+  expect(await tokens.callerOf(revoked)).toBeDefined();
+  const id = await tokens.storedId(revoked);
+  await artefacts.adapter('AccessToken').destroy(id ?? '');
+  expect(await tokens.callerOf(revoked)).toBeUndefined();
+  time = now + 3600_000;
+  expect(await tokens.callerOf(expiring)).toBeUndefined();
+  time = now;
+});
+
+test('what a token is stored under does not follow from what it says', async () => {
+  const token = await mint({ claims: { jti: 'known' } });
+  expect(await tokens.storedId(token)).not.toContain('known');
+  expect(storedTokenIds(randomBytes(32))('known')).not.toBe(await tokens.storedId(token));
+});
