@@ -3,9 +3,10 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Consume, Consumer, ParkedEvent, StoredEvent } from './event-store.ts';
-import type { LogChanges, Wakeup } from './sqlite-log-changes.ts';
+import type { LogChanges } from './sqlite-log-changes.ts';
 import { inTransaction } from './sqlite-log-file.ts';
 import { type Row, storedEvent } from './sqlite-stored-event.ts';
+import type { Wakeup } from './wakeup.ts';
 
 /** Positions looked at for new events in one transaction. */
 const WINDOW = 8_192;

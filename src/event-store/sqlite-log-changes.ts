@@ -1,33 +1,8 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { Wakeup } from './wakeup.ts';
 
 /** How often commits of other processes are looked for (a look takes about 2 µs). */
 const POLL_MS = 20;
-
-/** Somebody who waits for the log to change. A wake that comes before the wait is not lost. */
-export class Wakeup {
-  #woken = false;
-  #resolve: (() => void) | undefined;
-
-  readonly wake = (): void => {
-    this.#woken = true;
-    this.#resolve?.();
-  };
-
-  /** Resolves when woken, at the latest after `limit` milliseconds. */
-  async wait(limit?: number): Promise<void> {
-    if (!this.#woken) {
-      await new Promise<void>((resolve) => {
-        const timer = limit === undefined ? undefined : setTimeout(resolve, limit);
-        this.#resolve = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    }
-    this.#resolve = undefined;
-    this.#woken = false;
-  }
-}
 
 /** Wakes all who follow the log: at once for what this process writes, by polling for what others write. */
 export class LogChanges {

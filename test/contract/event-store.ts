@@ -243,179 +243,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
       });
     });
 
-    describe('readStream', () => {
-      test('reads a stream that does not exist as empty', async () => {
-        expect(await Array.fromAsync(store.readStream(unique('thing')))).toEqual([]);
-        expect(await Array.fromAsync(store.readStream(unique('thing'), { direction: 'backward' }))).toEqual([]);
-      });
-
-      test('reads in both directions, from a revision, up to a limit', async () => {
-        const stream = unique('thing');
-        await store.append(stream, events('Made', 10), { expectedRevision: 'none' });
-        const read = async (options: Parameters<EventStore['readStream']>[1]): Promise<unknown[]> =>
-          numbers(await Array.fromAsync(store.readStream(stream, options)));
-        expect(await read({})).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
-        expect(await read({ from: 7 })).toEqual([7, 8, 9]);
-        expect(await read({ from: 7, limit: 2 })).toEqual([7, 8]);
-        expect(await read({ limit: 3 })).toEqual([0, 1, 2]);
-        expect(await read({ limit: 0 })).toEqual([]);
-        expect(await read({ from: 10 })).toEqual([]);
-        expect(await read({ direction: 'backward' })).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
-        expect(await read({ direction: 'backward', limit: 1 })).toEqual([9]);
-        expect(await read({ direction: 'backward', from: 2 })).toEqual([2, 1, 0]);
-        expect(await read({ direction: 'backward', from: 5, limit: 2 })).toEqual([5, 4]);
-      });
-
-      test('reads a stream of thousands, in order, and stops when its reader does', async () => {
-        const stream = unique('thing');
-        for (let from = 0; from < 3_000; from += 500) {
-          await store.append(stream, events('Made', 500, from), { expectedRevision: 'any' });
-        }
-        let next = 0;
-        for await (const { revision, data } of store.readStream(stream)) {
-          expect([revision, data.n]).toEqual([next, next]);
-          next += 1;
-        }
-        expect(next).toBe(3_000);
-        for await (const { revision } of store.readStream(stream, { direction: 'backward' })) {
-          next -= 1;
-          expect(revision).toBe(next);
-          if (next === 2_000) break;
-        }
-      });
-    });
-
-    describe('readAll', () => {
-      test('reads events of the types asked for, in both directions, after a position, up to a limit', async () => {
-        const [wanted, unwanted] = [unique('Wanted'), unique('Unwanted')];
-        for (let n = 0; n < 6; n += 1) {
-          await store.append(unique('thing'), [event(wanted, n), event(unwanted, n)], { expectedRevision: 'none' });
-        }
-        const types = [wanted];
-        const all = await Array.fromAsync(store.readAll({ types }));
-        expect(numbers(all)).toEqual([0, 1, 2, 3, 4, 5]);
-        expect(all.map(({ position }) => position)).toEqual(all.map(({ position }) => position).sort());
-        const read = async (options: Parameters<EventStore['readAll']>[0]): Promise<unknown[]> =>
-          numbers(await Array.fromAsync(other.readAll({ types, ...options })));
-        const middle = all[2]?.position ?? '';
-        expect(await read({ after: LOG_START })).toEqual([0, 1, 2, 3, 4, 5]);
-        expect(await read({ after: middle })).toEqual([3, 4, 5]);
-        expect(await read({ after: middle, limit: 1 })).toEqual([3]);
-        expect(await read({ limit: 2 })).toEqual([0, 1]);
-        expect(await read({ direction: 'backward' })).toEqual([5, 4, 3, 2, 1, 0]);
-        expect(await read({ direction: 'backward', limit: 1 })).toEqual([5]);
-        expect(await read({ direction: 'backward', after: middle })).toEqual([1, 0]);
-        expect(await read({ types: [wanted, unwanted], limit: 3 })).toEqual([0, 0, 1]);
-        expect(await read({ types: [unique('Never')] })).toEqual([]);
-      });
-
-      test('continues in the middle of a multi-event append', async () => {
-        const type = unique('Made');
-        await store.append(unique('thing'), events(type, 3), { expectedRevision: 'none' });
-        const [first, second] = await Array.fromAsync(store.readAll({ types: [type] }));
-        expect(numbers(await Array.fromAsync(store.readAll({ types: [type], after: first?.position ?? '' })))).toEqual([
-          1, 2,
-        ]);
-        expect(
-          numbers(
-            await Array.fromAsync(
-              store.readAll({ types: [type], direction: 'backward', after: second?.position ?? '' }),
-            ),
-          ),
-        ).toEqual([0]);
-      });
-
-      test('reads thousands without a filter, and no system event', async () => {
-        const type = unique('Made');
-        const { position } = await store.append(unique('thing'), [event(unique('Before'))], {
-          expectedRevision: 'none',
-        });
-        for (let from = 0; from < 2_000; from += 500) {
-          await store.append(unique('thing'), events(type, 500, from), { expectedRevision: 'none' });
-        }
-        let next = 0;
-        for await (const one of store.readAll({ after: position })) {
-          expect(one.type.startsWith('$')).toBe(false);
-          if (one.type === type) expect(one.data.n).toBe(next++);
-        }
-        expect(next).toBe(2_000);
-      });
-
-      test('refuses a position of another engine', async () => {
-        await expect(Array.fromAsync(store.readAll({ after: 'nonsense' }))).rejects.toThrow(TypeError);
-      });
-    });
-
-    describe('subscribe', () => {
-      test('catches up, then follows, without a gap or a repetition', async () => {
-        const type = unique('Made');
-        const stream = unique('thing');
-        await store.append(stream, events(type, 700), { expectedRevision: 'none' });
-        const followed = follow(store, { types: [type] });
-        const writing = (async () => {
-          for (let n = 700; n < 760; n += 2)
-            await other.append(stream, events(type, 2, n), { expectedRevision: n - 1 });
-        })();
-        await writing;
-        await until(() => expect(followed.events).toHaveLength(760));
-        expect(numbers(followed.events)).toEqual(Array.from({ length: 760 }, (_, n) => n));
-        expect(followed.batches.at(-1)).toMatchObject({ caughtUp: true });
-        const positions = followed.batches.map(({ position }) => position);
-        expect(positions).toEqual([...positions].sort());
-      });
-
-      test('continues after a position, in the middle of an append too', async () => {
-        const type = unique('Made');
-        await store.append(unique('thing'), events(type, 5), { expectedRevision: 'none' });
-        const [, second] = await Array.fromAsync(store.readAll({ types: [type] }));
-        const followed = follow(store, { types: [type], after: second?.position ?? '' });
-        await until(() => expect(numbers(followed.events)).toEqual([2, 3, 4]));
-      });
-
-      test('moves its position over events that the filter drops', async () => {
-        const { position } = await store.append(unique('thing'), [event(unique('Made'))], { expectedRevision: 'none' });
-        const followed = follow(store, { types: [unique('Never')], after: position });
-        await until(() => expect(followed.batches.length).toBeGreaterThan(0));
-        // As many as make sure of a checkpoint of EventStoreDB's filter.
-        const passed = await store.append(unique('thing'), events(unique('Made'), 2_000), { expectedRevision: 'none' });
-        await store.append(unique('thing'), events(unique('Made'), 2_000), { expectedRevision: 'none' });
-        await until(() => expect((followed.batches.at(-1)?.position ?? '') >= passed.position).toBe(true));
-        expect(followed.events).toEqual([]);
-      });
-
-      test('wakes subscribers of this and of other clients', async () => {
-        const type = unique('Made');
-        const here = follow(store, { types: [type] });
-        const there = follow(other, { types: [type] });
-        await until(() => expect(Math.min(here.batches.length, there.batches.length)).toBeGreaterThan(0));
-        await store.append(unique('thing'), [event(type, 1)], { expectedRevision: 'none' });
-        await other.append(unique('thing'), [event(type, 2)], { expectedRevision: 'none' });
-        await until(() =>
-          expect([numbers(here.events), numbers(there.events)]).toEqual([
-            [1, 2],
-            [1, 2],
-          ]),
-        );
-      });
-
-      test('ends without an error when its signal aborts', async () => {
-        const controller = new AbortController();
-        const idle = follow(store, { types: [unique('Never')], signal: controller.signal });
-        await until(() => expect(idle.batches.length).toBeGreaterThan(0));
-        controller.abort();
-        await idle.end;
-        const late = follow(store, { signal: controller.signal });
-        await late.end;
-        expect(late.batches).toEqual([]);
-      });
-
-      test('ends when its reader breaks off', async () => {
-        const type = unique('Made');
-        await store.append(unique('thing'), events(type, 3), { expectedRevision: 'none' });
-        for await (const batch of store.subscribe({ types: [type] })) if (batch.events.length > 0) break;
-      });
-    });
-
+    // Before the tests that fill the log: a new group begins at its start.
     describe('consume', () => {
       test('hands every event of its types to the group once, from the start of the log, then live', async () => {
         const type = unique('Made');
@@ -573,6 +401,179 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         await until(() => expect(rest).toBe(20 - atClose));
         await sleep(100);
         expect(rest).toBe(20 - atClose);
+      });
+    });
+
+    describe('readAll', () => {
+      test('reads events of the types asked for, in both directions, after a position, up to a limit', async () => {
+        const [wanted, unwanted] = [unique('Wanted'), unique('Unwanted')];
+        for (let n = 0; n < 6; n += 1) {
+          await store.append(unique('thing'), [event(wanted, n), event(unwanted, n)], { expectedRevision: 'none' });
+        }
+        const types = [wanted];
+        const all = await Array.fromAsync(store.readAll({ types }));
+        expect(numbers(all)).toEqual([0, 1, 2, 3, 4, 5]);
+        expect(all.map(({ position }) => position)).toEqual(all.map(({ position }) => position).sort());
+        const read = async (options: Parameters<EventStore['readAll']>[0]): Promise<unknown[]> =>
+          numbers(await Array.fromAsync(other.readAll({ types, ...options })));
+        const middle = all[2]?.position ?? '';
+        expect(await read({ after: LOG_START })).toEqual([0, 1, 2, 3, 4, 5]);
+        expect(await read({ after: middle })).toEqual([3, 4, 5]);
+        expect(await read({ after: middle, limit: 1 })).toEqual([3]);
+        expect(await read({ limit: 2 })).toEqual([0, 1]);
+        expect(await read({ direction: 'backward' })).toEqual([5, 4, 3, 2, 1, 0]);
+        expect(await read({ direction: 'backward', limit: 1 })).toEqual([5]);
+        expect(await read({ direction: 'backward', after: middle })).toEqual([1, 0]);
+        expect(await read({ types: [wanted, unwanted], limit: 3 })).toEqual([0, 0, 1]);
+        expect(await read({ types: [unique('Never')] })).toEqual([]);
+      });
+
+      test('continues in the middle of a multi-event append', async () => {
+        const type = unique('Made');
+        await store.append(unique('thing'), events(type, 3), { expectedRevision: 'none' });
+        const [first, second] = await Array.fromAsync(store.readAll({ types: [type] }));
+        expect(numbers(await Array.fromAsync(store.readAll({ types: [type], after: first?.position ?? '' })))).toEqual([
+          1, 2,
+        ]);
+        expect(
+          numbers(
+            await Array.fromAsync(
+              store.readAll({ types: [type], direction: 'backward', after: second?.position ?? '' }),
+            ),
+          ),
+        ).toEqual([0]);
+      });
+
+      test('reads thousands without a filter, and no system event', async () => {
+        const type = unique('Made');
+        const { position } = await store.append(unique('thing'), [event(unique('Before'))], {
+          expectedRevision: 'none',
+        });
+        for (let from = 0; from < 2_000; from += 500) {
+          await store.append(unique('thing'), events(type, 500, from), { expectedRevision: 'none' });
+        }
+        let next = 0;
+        for await (const one of store.readAll({ after: position })) {
+          expect(one.type.startsWith('$')).toBe(false);
+          if (one.type === type) expect(one.data.n).toBe(next++);
+        }
+        expect(next).toBe(2_000);
+      });
+
+      test('refuses a position of another engine', async () => {
+        await expect(Array.fromAsync(store.readAll({ after: 'nonsense' }))).rejects.toThrow(TypeError);
+      });
+    });
+
+    describe('readStream', () => {
+      test('reads a stream that does not exist as empty', async () => {
+        expect(await Array.fromAsync(store.readStream(unique('thing')))).toEqual([]);
+        expect(await Array.fromAsync(store.readStream(unique('thing'), { direction: 'backward' }))).toEqual([]);
+      });
+
+      test('reads in both directions, from a revision, up to a limit', async () => {
+        const stream = unique('thing');
+        await store.append(stream, events('Made', 10), { expectedRevision: 'none' });
+        const read = async (options: Parameters<EventStore['readStream']>[1]): Promise<unknown[]> =>
+          numbers(await Array.fromAsync(store.readStream(stream, options)));
+        expect(await read({})).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        expect(await read({ from: 7 })).toEqual([7, 8, 9]);
+        expect(await read({ from: 7, limit: 2 })).toEqual([7, 8]);
+        expect(await read({ limit: 3 })).toEqual([0, 1, 2]);
+        expect(await read({ limit: 0 })).toEqual([]);
+        expect(await read({ from: 10 })).toEqual([]);
+        expect(await read({ direction: 'backward' })).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
+        expect(await read({ direction: 'backward', limit: 1 })).toEqual([9]);
+        expect(await read({ direction: 'backward', from: 2 })).toEqual([2, 1, 0]);
+        expect(await read({ direction: 'backward', from: 5, limit: 2 })).toEqual([5, 4]);
+      });
+
+      test('reads a stream of thousands, in order, and stops when its reader does', async () => {
+        const stream = unique('thing');
+        for (let from = 0; from < 3_000; from += 500) {
+          await store.append(stream, events('Made', 500, from), { expectedRevision: 'any' });
+        }
+        let next = 0;
+        for await (const { revision, data } of store.readStream(stream)) {
+          expect([revision, data.n]).toEqual([next, next]);
+          next += 1;
+        }
+        expect(next).toBe(3_000);
+        for await (const { revision } of store.readStream(stream, { direction: 'backward' })) {
+          next -= 1;
+          expect(revision).toBe(next);
+          if (next === 2_000) break;
+        }
+      });
+    });
+
+    describe('subscribe', () => {
+      test('catches up, then follows, without a gap or a repetition', async () => {
+        const type = unique('Made');
+        const stream = unique('thing');
+        await store.append(stream, events(type, 700), { expectedRevision: 'none' });
+        const followed = follow(store, { types: [type] });
+        const writing = (async () => {
+          for (let n = 700; n < 760; n += 2)
+            await other.append(stream, events(type, 2, n), { expectedRevision: n - 1 });
+        })();
+        await writing;
+        await until(() => expect(followed.events).toHaveLength(760));
+        expect(numbers(followed.events)).toEqual(Array.from({ length: 760 }, (_, n) => n));
+        expect(followed.batches.at(-1)).toMatchObject({ caughtUp: true });
+        const positions = followed.batches.map(({ position }) => position);
+        expect(positions).toEqual([...positions].sort());
+      });
+
+      test('continues after a position, in the middle of an append too', async () => {
+        const type = unique('Made');
+        await store.append(unique('thing'), events(type, 5), { expectedRevision: 'none' });
+        const [, second] = await Array.fromAsync(store.readAll({ types: [type] }));
+        const followed = follow(store, { types: [type], after: second?.position ?? '' });
+        await until(() => expect(numbers(followed.events)).toEqual([2, 3, 4]));
+      });
+
+      test('moves its position over events that the filter drops', async () => {
+        const { position } = await store.append(unique('thing'), [event(unique('Made'))], { expectedRevision: 'none' });
+        const followed = follow(store, { types: [unique('Never')], after: position });
+        await until(() => expect(followed.batches.length).toBeGreaterThan(0));
+        // As many as make sure of a checkpoint of EventStoreDB's filter.
+        const passed = await store.append(unique('thing'), events(unique('Made'), 2_000), { expectedRevision: 'none' });
+        await store.append(unique('thing'), events(unique('Made'), 2_000), { expectedRevision: 'none' });
+        await until(() => expect((followed.batches.at(-1)?.position ?? '') >= passed.position).toBe(true));
+        expect(followed.events).toEqual([]);
+      });
+
+      test('wakes subscribers of this and of other clients', async () => {
+        const type = unique('Made');
+        const here = follow(store, { types: [type] });
+        const there = follow(other, { types: [type] });
+        await until(() => expect(Math.min(here.batches.length, there.batches.length)).toBeGreaterThan(0));
+        await store.append(unique('thing'), [event(type, 1)], { expectedRevision: 'none' });
+        await other.append(unique('thing'), [event(type, 2)], { expectedRevision: 'none' });
+        await until(() =>
+          expect([numbers(here.events), numbers(there.events)]).toEqual([
+            [1, 2],
+            [1, 2],
+          ]),
+        );
+      });
+
+      test('ends without an error when its signal aborts', async () => {
+        const controller = new AbortController();
+        const idle = follow(store, { types: [unique('Never')], signal: controller.signal });
+        await until(() => expect(idle.batches.length).toBeGreaterThan(0));
+        controller.abort();
+        await idle.end;
+        const late = follow(store, { signal: controller.signal });
+        await late.end;
+        expect(late.batches).toEqual([]);
+      });
+
+      test('ends when its reader breaks off', async () => {
+        const type = unique('Made');
+        await store.append(unique('thing'), events(type, 3), { expectedRevision: 'none' });
+        for await (const batch of store.subscribe({ types: [type] })) if (batch.events.length > 0) break;
       });
     });
 

@@ -1,0 +1,635 @@
+import { once } from 'node:events';
+import { type AddressInfo, createConnection, createServer, type Socket, type Server as TcpServer } from 'node:net';
+import gossipGrpc from '@eventstore/db-client/generated/gossip_grpc_pb.js';
+import gossip from '@eventstore/db-client/generated/gossip_pb.js';
+import persistentGrpc from '@eventstore/db-client/generated/persistent_grpc_pb.js';
+import persistent from '@eventstore/db-client/generated/persistent_pb.js';
+import featuresGrpc from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js';
+import features from '@eventstore/db-client/generated/serverfeatures_pb.js';
+import shared from '@eventstore/db-client/generated/shared_pb.js';
+import streamsGrpc from '@eventstore/db-client/generated/streams_grpc_pb.js';
+import streams from '@eventstore/db-client/generated/streams_pb.js';
+import {
+  type handleClientStreamingCall,
+  type handleUnaryCall,
+  Metadata,
+  Server,
+  ServerCredentials,
+  type ServerDuplexStream,
+  type ServerWritableStream,
+  status,
+} from '@grpc/grpc-js';
+
+type Recorded = {
+  readonly id: string;
+  readonly stream: string;
+  readonly revision: number;
+  readonly type: string;
+  readonly contentType: string;
+  readonly data: Uint8Array;
+  readonly metadata: Uint8Array;
+  readonly commit: bigint;
+  readonly prepare: bigint;
+  readonly created: number;
+};
+type Proposed = Pick<Recorded, 'id' | 'type' | 'contentType' | 'data' | 'metadata'>;
+
+/** What happens to the next append. */
+export type AppendFault =
+  | 'connection lost before storing'
+  | 'connection lost after storing'
+  | 'neither stored nor answered'
+  | 'stored, not answered'
+  | 'refused as unavailable';
+
+type Link = { readonly link: Recorded; readonly event: Recorded };
+type Outstanding = { readonly event: Recorded; readonly link?: Recorded; readonly retries: number };
+type Sent = Outstanding & { readonly deadline: number };
+type PersistentCall = ServerDuplexStream<persistent.ReadReq, persistent.ReadResp>;
+type GroupConsumer = { readonly call: PersistentCall; readonly buffer: number; readonly sent: Map<string, Sent> };
+type Group = {
+  readonly name: string;
+  readonly regex: RegExp;
+  readonly maxRetries: number;
+  readonly timeout: number;
+  next: number;
+  readonly retry: Outstanding[];
+  readonly consumers: Set<GroupConsumer>;
+};
+
+const text = (bytes: Uint8Array | string): string => Buffer.from(bytes).toString('utf8');
+
+/**
+ * An EventStoreDB in memory: as much of its gRPC protocol as the service uses, spoken over a real connection, with
+ * the behaviours of a real server that a client trips over, and faults on demand.
+ */
+export class EventStoreDbServer {
+  /** Faults of the coming appends, in order. */
+  readonly appendFaults: AppendFault[] = [];
+  /** Cuts every connection when the next acknowledgement arrives, before it is taken. */
+  dropOnNextAck = false;
+  /** Sends filtered checkpoints that lie this many events back. */
+  checkpointLag = 0;
+  /** Accepts calls and leaves them without an answer. */
+  mute = false;
+  /** Group creations seen, as asked for. */
+  readonly created: persistent.CreateReq.Options[] = [];
+  /** Calls of the batch append, which this server advertises and never answers. */
+  batchAppends = 0;
+  /** Catch-up subscriptions that the server still serves. */
+  readonly subscriptions = new Set<ServerWritableStream<streams.ReadReq, streams.ReadResp>>();
+
+  readonly #log: Recorded[] = [];
+  readonly #streams = new Map<string, Recorded[]>();
+  readonly #truncatedBefore = new Map<string, number>();
+  readonly #groups = new Map<string, Group>();
+  readonly #grpc = new Server();
+  readonly #sockets = new Set<Socket>();
+  readonly #waiting = new Set<() => void>();
+  #proxy: TcpServer | undefined;
+  #backendPort = 0;
+  #port = 0;
+  #offset = 1_000n;
+  #clock: NodeJS.Timeout | undefined;
+
+  static async start(): Promise<EventStoreDbServer> {
+    const server = new EventStoreDbServer();
+    await server.#start();
+    return server;
+  }
+
+  get url(): string {
+    return `esdb://127.0.0.1:${this.#port}?tls=false`;
+  }
+
+  async #start(): Promise<void> {
+    this.#grpc.addService(streamsGrpc.StreamsService, {
+      read: this.#read,
+      append: this.#append,
+      batchAppend: this.#batchAppend,
+      delete: this.#unimplemented,
+      tombstone: this.#unimplemented,
+    });
+    this.#grpc.addService(persistentGrpc.PersistentSubscriptionsService, {
+      create: this.#createGroup,
+      read: this.#readGroup,
+      replayParked: this.#replayParked,
+      update: this.#unimplemented,
+      delete: this.#unimplemented,
+      getInfo: this.#unimplemented,
+      list: this.#unimplemented,
+      restartSubsystem: this.#unimplemented,
+    });
+    this.#grpc.addService(featuresGrpc.ServerFeaturesService, { getSupportedMethods: this.#supportedMethods });
+    this.#grpc.addService(gossipGrpc.GossipService, { read: this.#gossip });
+    this.#backendPort = await new Promise<number>((resolve, reject) => {
+      this.#grpc.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) =>
+        error === null ? resolve(port) : reject(error),
+      );
+    });
+    this.#store('$users', [system('$UserCreated')]);
+    await this.connect();
+    this.#clock = setInterval(() => this.#expire(), 20);
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#clock);
+    await this.disconnect();
+    this.#grpc.forceShutdown();
+  }
+
+  /** Cuts every connection, as a broken network does. */
+  dropConnections(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** Cuts every connection and refuses new ones until `connect`. */
+  async disconnect(): Promise<void> {
+    const closed = new Promise((resolve) => this.#proxy?.close(resolve) ?? resolve(undefined));
+    this.dropConnections();
+    await closed;
+    this.#proxy = undefined;
+  }
+
+  async connect(): Promise<void> {
+    const proxy = createServer((front) => {
+      const back = createConnection(this.#backendPort, '127.0.0.1');
+      for (const [one, other] of [
+        [front, back],
+        [back, front],
+      ] as const) {
+        this.#sockets.add(one);
+        one.setNoDelay(true);
+        one.on('error', () => {});
+        one.on('close', () => {
+          this.#sockets.delete(one);
+          other.destroy();
+        });
+        one.pipe(other);
+      }
+    });
+    proxy.listen(this.#port, '127.0.0.1');
+    await once(proxy, 'listening');
+    this.#port = (proxy.address() as AddressInfo).port;
+    this.#proxy = proxy;
+  }
+
+  /** Ends every subscription, of both kinds, as a server does that shuts down in good order: without an error. */
+  endSubscriptions(): void {
+    for (const call of this.subscriptions) call.end();
+    for (const group of this.#groups.values()) for (const { call } of group.consumers) call.end();
+  }
+
+  /** Ends every subscription with an error. */
+  failSubscriptions(code: status): void {
+    for (const call of this.subscriptions) call.emit('error', { code, details: 'Told to fail' });
+    for (const group of this.#groups.values()) {
+      for (const { call } of group.consumers) call.emit('error', { code, details: 'Told to fail' });
+    }
+  }
+
+  /** Events of one append share the commit position, as in a log with explicit transactions. */
+  #store(stream: string, events: readonly Proposed[]): Recorded {
+    const list = this.#streams.get(stream) ?? [];
+    this.#streams.set(stream, list);
+    const prepares = events.map(({ data, metadata }) => {
+      this.#offset += BigInt(120 + data.length + metadata.length);
+      return this.#offset;
+    });
+    this.#offset += 50n;
+    const commit = this.#offset;
+    for (const [index, event] of events.entries()) {
+      const prepare = prepares[index] ?? commit;
+      const recorded = { ...event, stream, revision: list.length, commit, prepare, created: Date.now() };
+      list.push(recorded);
+      this.#log.push(recorded);
+    }
+    // A real server's own events stand between those of its users.
+    if (this.#log.length % 7 === 0) this.#store('$stats', [system('$statsCollected')]);
+    const last = list.at(-1);
+    if (last === undefined) throw new Error('Nothing to store');
+    for (const wake of [...this.#waiting]) wake();
+    for (const group of this.#groups.values()) this.#push(group);
+    return last;
+  }
+
+  readonly #append: handleClientStreamingCall<streams.AppendReq, streams.AppendResp> = (call, answer) => {
+    let options: streams.AppendReq.Options | undefined;
+    const events: Proposed[] = [];
+    call.on('error', () => {});
+    call.on('data', (request: streams.AppendReq) => {
+      options ??= request.getOptions();
+      const message = request.getProposedMessage();
+      if (message === undefined) return;
+      events.push({
+        id: message.getId()?.getString() ?? '',
+        type: message.getMetadataMap().get('type') ?? '',
+        contentType: message.getMetadataMap().get('content-type') ?? '',
+        data: message.getData_asU8(),
+        metadata: message.getCustomMetadata_asU8(),
+      });
+    });
+    call.on('end', () => {
+      if (options === undefined) return;
+      const fault = this.appendFaults.shift();
+      if (fault === 'connection lost before storing') return this.dropConnections();
+      if (fault === 'neither stored nor answered' || this.mute) return;
+      if (fault === 'refused as unavailable')
+        return answer({ code: status.UNAVAILABLE, details: 'Server Is Not Ready' });
+      const response = this.#appendOnce(options, events);
+      if (fault === 'stored, not answered') return;
+      if (fault === 'connection lost after storing') return this.dropConnections();
+      answer(null, response);
+    });
+  };
+
+  #appendOnce(options: streams.AppendReq.Options, events: readonly Proposed[]): streams.AppendResp {
+    const stream = text(options.getStreamIdentifier()?.getStreamName() ?? '');
+    const list = this.#streams.get(stream) ?? [];
+    const response = new streams.AppendResp();
+    const expected = options.hasRevision() ? Number(options.getRevision()) : options.hasNoStream() ? -1 : undefined;
+    if (expected !== undefined && expected !== list.length - 1) {
+      const written = list.slice(expected + 1, expected + 1 + events.length);
+      const same = written.length === events.length && written.every(({ id }, index) => id === events[index]?.id);
+      const last = written.at(-1);
+      if (same && last !== undefined) return response.setSuccess(success(last));
+      const wrong = new streams.AppendResp.WrongExpectedVersion();
+      if (list.length > 0) wrong.setCurrentRevision(String(list.length - 1));
+      else wrong.setCurrentNoStream(new shared.Empty());
+      if (expected === -1) wrong.setExpectedNoStream(new shared.Empty());
+      else wrong.setExpectedRevision(String(expected));
+      return response.setWrongExpectedVersion(wrong);
+    }
+    return response.setSuccess(success(this.#store(stream, events)));
+  }
+
+  readonly #batchAppend = (call: ServerDuplexStream<streams.BatchAppendReq, streams.BatchAppendResp>): void => {
+    call.on('error', () => {});
+    call.on('data', () => {
+      this.batchAppends += 1;
+    });
+  };
+
+  readonly #read = (call: ServerWritableStream<streams.ReadReq, streams.ReadResp>): void => {
+    call.on('error', () => {});
+    const options = call.request.getOptions();
+    if (options === undefined || this.mute) return;
+    if (options.hasSubscription()) void this.#subscribe(call, options);
+    else void this.#readOnce(call, options);
+  };
+
+  async #readOnce(
+    call: ServerWritableStream<streams.ReadReq, streams.ReadResp>,
+    options: streams.ReadReq.Options,
+  ): Promise<void> {
+    const backward = options.getReadDirection() === streams.ReadReq.Options.ReadDirection.BACKWARDS;
+    const limit = Number(options.getCount());
+    const streamOptions = options.getStream();
+    let records: readonly Recorded[];
+    if (streamOptions !== undefined) {
+      const name = text(streamOptions.getStreamIdentifier()?.getStreamName() ?? '');
+      const list = this.#streams.get(name);
+      if (list === undefined) {
+        const missing = new streams.ReadResp.StreamNotFound().setStreamIdentifier(identifier(name));
+        call.write(new streams.ReadResp().setStreamNotFound(missing));
+        call.end();
+        return;
+      }
+      const from = streamOptions.hasRevision() ? Number(streamOptions.getRevision()) : undefined;
+      const first = this.#truncatedBefore.get(name) ?? 0;
+      records = backward ? list.slice(first, (from ?? list.length) + 1) : list.slice(Math.max(from ?? 0, first));
+    } else {
+      const all = options.getAll();
+      const position = all?.getPosition();
+      records = this.#log;
+      // Forward a position is inclusive, backward it is not.
+      if (position !== undefined) {
+        records = records.filter((record) => compare(record, position) < 0 === backward);
+      } else if (backward ? all?.hasStart() : all?.hasEnd()) records = [];
+    }
+    if (backward) records = records.toReversed();
+    for (const record of records.slice(0, limit)) {
+      if (call.cancelled) return;
+      const response = new streams.ReadResp().setEvent(
+        readEvent(record, options.getResolveLinks() ? this.#resolve(record) : undefined),
+      );
+      await send(call, response);
+    }
+    call.end();
+  }
+
+  async #subscribe(
+    call: ServerWritableStream<streams.ReadReq, streams.ReadResp>,
+    options: streams.ReadReq.Options,
+  ): Promise<void> {
+    this.subscriptions.add(call);
+    let open = true;
+    let wake = (): void => {};
+    const end = (): void => {
+      open = false;
+      this.subscriptions.delete(call);
+      wake();
+    };
+    for (const event of ['cancelled', 'close', 'finish', 'error']) call.on(event, end);
+    const filter = options.getFilter();
+    const regex = new RegExp(filter?.getEventType()?.getRegex() ?? '');
+    const window = (filter?.getMax() || 32) * (filter?.getCheckpointintervalmultiplier() || 1);
+    const position = options.getAll()?.getPosition();
+    // A subscription starts after its position.
+    let next = position === undefined ? 0 : this.#log.findIndex((record) => compare(record, position) > 0);
+    if (next === -1) next = this.#log.length;
+    const write = async (response: streams.ReadResp): Promise<void> => {
+      if (open) await send(call, response);
+    };
+    await write(
+      new streams.ReadResp().setConfirmation(new streams.ReadResp.SubscriptionConfirmation().setSubscriptionId('s')),
+    );
+    let considered = 0;
+    let caughtUp = false;
+    while (open) {
+      const record = this.#log[next];
+      if (record !== undefined) {
+        next += 1;
+        considered += 1;
+        if (regex.test(record.type)) await write(new streams.ReadResp().setEvent(readEvent(record)));
+        if (filter !== undefined && considered % window === 0) {
+          const at = this.#log[Math.max(0, next - 1 - this.checkpointLag)] ?? record;
+          const checkpoint = new streams.ReadResp.Checkpoint();
+          checkpoint.setCommitPosition(String(at.commit)).setPreparePosition(String(at.prepare));
+          await write(new streams.ReadResp().setCheckpoint(checkpoint));
+        }
+      } else if (!caughtUp) {
+        caughtUp = true;
+        await write(new streams.ReadResp().setCaughtUp(new streams.ReadResp.CaughtUp()));
+      } else {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+          this.#waiting.add(resolve);
+        });
+        this.#waiting.delete(wake);
+      }
+    }
+  }
+
+  readonly #createGroup: handleUnaryCall<persistent.CreateReq, persistent.CreateResp> = (call, answer) => {
+    const options = call.request.getOptions();
+    if (options === undefined || this.mute) return;
+    const name = options.getGroupName();
+    if (this.#groups.has(name)) {
+      return answer(failure(status.ALREADY_EXISTS, 'persistent-subscription-exists', name));
+    }
+    this.created.push(options);
+    const settings = options.getSettings();
+    this.#groups.set(name, {
+      name,
+      regex: new RegExp(options.getAll()?.getFilter()?.getEventType()?.getRegex() ?? ''),
+      maxRetries: settings?.getMaxRetryCount() ?? 10,
+      timeout: settings?.getMessageTimeoutMs() ?? 30_000,
+      next: options.getAll()?.hasEnd() ? this.#log.length : 0,
+      retry: [],
+      consumers: new Set(),
+    });
+    answer(null, new persistent.CreateResp());
+  };
+
+  readonly #readGroup = (call: PersistentCall): void => {
+    let group: Group | undefined;
+    let consumer: GroupConsumer | undefined;
+    const leave = (): void => {
+      if (group === undefined || consumer === undefined || !group.consumers.delete(consumer)) return;
+      for (const sent of consumer.sent.values()) this.#retry(group, sent);
+      this.#push(group);
+    };
+    for (const event of ['cancelled', 'close', 'finish', 'error']) call.on(event, leave);
+    call.on('end', () => {
+      leave();
+      call.end();
+    });
+    call.on('data', (request: persistent.ReadReq) => {
+      if (this.mute) return;
+      const options = request.getOptions();
+      if (options !== undefined) {
+        group = this.#groups.get(options.getGroupName());
+        if (group === undefined) {
+          call.emit(
+            'error',
+            failure(status.NOT_FOUND, 'persistent-subscription-does-not-exist', options.getGroupName()),
+          );
+          return;
+        }
+        consumer = { call, buffer: options.getBufferSize(), sent: new Map() };
+        const confirmation = new persistent.ReadResp.SubscriptionConfirmation().setSubscriptionId('s');
+        call.write(new persistent.ReadResp().setSubscriptionConfirmation(confirmation));
+        group.consumers.add(consumer);
+      }
+      if (group === undefined || consumer === undefined) return;
+      const ack = request.getAck();
+      if (ack !== undefined) {
+        if (this.dropOnNextAck) {
+          this.dropOnNextAck = false;
+          return this.dropConnections();
+        }
+        for (const id of ack.getIdsList()) consumer.sent.delete(id.getString());
+      }
+      const nack = request.getNack();
+      for (const id of nack?.getIdsList() ?? []) {
+        const sent = consumer.sent.get(id.getString());
+        if (sent === undefined || nack === undefined) continue;
+        consumer.sent.delete(id.getString());
+        if (nack.getAction() === persistent.ReadReq.Nack.Action.PARK) {
+          this.#park(group, sent.event, `Client explicitly NAK'ed message.\n${nack.getReason()}`);
+        } else this.#retry(group, sent);
+      }
+      this.#push(group);
+    });
+  };
+
+  #retry(group: Group, { event, link, retries }: Outstanding): void {
+    if (retries >= group.maxRetries) this.#park(group, event, `Reached retry count of ${group.maxRetries}`);
+    else group.retry.push({ event, ...(link === undefined ? {} : { link }), retries: retries + 1 });
+  }
+
+  #park(group: Group, event: Recorded, reason: string): void {
+    const metadata = { added: new Date().toISOString(), reason, subscriptionEventNumber: 1 };
+    this.#store(parkedStream(group), [
+      {
+        id: crypto.randomUUID(),
+        type: '$>',
+        contentType: 'application/octet-stream',
+        data: Buffer.from(`${event.revision}@${event.stream}`),
+        metadata: Buffer.from(JSON.stringify(metadata)),
+      },
+    ]);
+  }
+
+  /** Hands events to consumers that have room, in turns. */
+  #push(group: Group): void {
+    for (;;) {
+      const free = [...group.consumers].filter(({ sent, buffer }) => sent.size < buffer);
+      const consumer = free.toSorted((a, b) => a.sent.size - b.sent.size)[0];
+      if (consumer === undefined) return;
+      const outstanding = group.retry.shift() ?? this.#nextOf(group);
+      if (outstanding === undefined) return;
+      const { event, link, retries } = outstanding;
+      consumer.sent.set((link ?? event).id, { ...outstanding, deadline: Date.now() + group.timeout });
+      const message = new persistent.ReadResp.ReadEvent().setEvent(persistentRecord(event)).setRetryCount(retries);
+      message.setCommitPosition(String(event.commit));
+      if (link !== undefined) message.setLink(persistentRecord(link));
+      consumer.call.write(new persistent.ReadResp().setEvent(message));
+    }
+  }
+
+  #nextOf(group: Group): Outstanding | undefined {
+    for (;;) {
+      const event = this.#log[group.next];
+      if (event === undefined) return undefined;
+      group.next += 1;
+      if (group.regex.test(event.type)) return { event, retries: 0 };
+    }
+  }
+
+  #expire(): void {
+    const now = Date.now();
+    for (const group of this.#groups.values()) {
+      for (const { sent } of group.consumers) {
+        for (const [id, message] of sent) {
+          if (message.deadline > now) continue;
+          sent.delete(id);
+          this.#retry(group, message);
+        }
+      }
+      this.#push(group);
+    }
+  }
+
+  readonly #replayParked: handleUnaryCall<persistent.ReplayParkedReq, persistent.ReplayParkedResp> = (call, answer) => {
+    const name = call.request.getOptions()?.getGroupName() ?? '';
+    const group = this.#groups.get(name);
+    if (group === undefined) return answer(failure(status.NOT_FOUND, 'persistent-subscription-does-not-exist', name));
+    const list = this.#streams.get(parkedStream(group)) ?? [];
+    for (const record of list.slice(this.#truncatedBefore.get(parkedStream(group)) ?? 0)) {
+      const resolved = this.#resolve(record);
+      if (resolved !== undefined) group.retry.push({ ...resolved, retries: 0 });
+    }
+    this.#truncatedBefore.set(parkedStream(group), list.length);
+    answer(null, new persistent.ReplayParkedResp());
+    this.#push(group);
+  };
+
+  #resolve(link: Recorded): Link | undefined {
+    if (link.type !== '$>') return undefined;
+    const [, revision, stream] = /^(\d+)@(.*)$/s.exec(text(link.data)) ?? [];
+    const event = this.#streams.get(stream ?? '')?.[Number(revision)];
+    return event === undefined ? undefined : { link, event };
+  }
+
+  readonly #supportedMethods: handleUnaryCall<shared.Empty, features.SupportedMethods> = (_call, answer) => {
+    if (this.mute) return;
+    const methods = new features.SupportedMethods().setEventStoreServerVersion('24.10.0');
+    for (const [service, names] of [
+      ['event_store.client.streams.streams', ['read', 'append', 'batchappend']],
+      ['event_store.client.persistent_subscriptions.persistentsubscriptions', ['create', 'read', 'replayparked']],
+    ] as const) {
+      for (const name of names) {
+        methods.addMethods(
+          new features.SupportedMethod().setServiceName(service).setMethodName(name).setFeaturesList(['all', 'stream']),
+        );
+      }
+    }
+    answer(null, methods);
+  };
+
+  readonly #gossip: handleUnaryCall<shared.Empty, gossip.ClusterInfo> = (_call, answer) => {
+    const member = new gossip.MemberInfo()
+      .setInstanceId(new shared.UUID().setString(crypto.randomUUID()))
+      .setState(gossip.MemberInfo.VNodeState.LEADER)
+      .setIsAlive(true)
+      .setHttpEndPoint(new gossip.EndPoint().setAddress('127.0.0.1').setPort(this.#port));
+    answer(null, new gossip.ClusterInfo().setMembersList([member]));
+  };
+
+  readonly #unimplemented: handleUnaryCall<unknown, unknown> = (_call, answer) =>
+    answer({ code: status.UNIMPLEMENTED, details: 'Not part of this test server' });
+}
+
+/** Resolves when the client can take more, or has gone. */
+async function send(
+  call: ServerWritableStream<streams.ReadReq, streams.ReadResp>,
+  response: streams.ReadResp,
+): Promise<void> {
+  if (call.write(response)) return;
+  await new Promise<void>((resolve) => {
+    const go = (): void => {
+      for (const event of ['drain', 'close', 'cancelled']) call.off(event, go);
+      resolve();
+    };
+    for (const event of ['drain', 'close', 'cancelled']) call.on(event, go);
+  });
+}
+
+function system(type: string): Proposed {
+  const data = Buffer.from('{}');
+  return { id: crypto.randomUUID(), type, contentType: 'application/json', data, metadata: new Uint8Array() };
+}
+
+function parkedStream({ name }: Group): string {
+  return `$persistentsubscription-$all::${name}-parked`;
+}
+
+function identifier(stream: string): shared.StreamIdentifier {
+  return new shared.StreamIdentifier().setStreamName(Buffer.from(stream));
+}
+
+/** Below zero when the record stands before the position. */
+function compare(record: Recorded, position: streams.ReadReq.Options.Position): number {
+  const [commit, prepare] = [BigInt(position.getCommitPosition()), BigInt(position.getPreparePosition())];
+  if (record.commit !== commit) return record.commit < commit ? -1 : 1;
+  return record.prepare < prepare ? -1 : record.prepare > prepare ? 1 : 0;
+}
+
+function success({ revision, commit, prepare }: Recorded): streams.AppendResp.Success {
+  const position = new streams.AppendResp.Position()
+    .setCommitPosition(String(commit))
+    .setPreparePosition(String(prepare));
+  return new streams.AppendResp.Success().setCurrentRevision(String(revision)).setPosition(position);
+}
+
+function fill<Message extends streams.ReadResp.ReadEvent.RecordedEvent | persistent.ReadResp.ReadEvent.RecordedEvent>(
+  message: Message,
+  record: Recorded,
+): Message {
+  message.setId(new shared.UUID().setString(record.id));
+  message.setStreamIdentifier(identifier(record.stream));
+  message.setStreamRevision(String(record.revision));
+  message.setCommitPosition(String(record.commit));
+  message.setPreparePosition(String(record.prepare));
+  message.setData(record.data);
+  message.setCustomMetadata(record.metadata);
+  message.getMetadataMap().set('type', record.type);
+  message.getMetadataMap().set('content-type', record.contentType);
+  message.getMetadataMap().set('created', String(BigInt(record.created) * 10_000n));
+  return message;
+}
+
+function readEvent(record: Recorded, resolved?: Link): streams.ReadResp.ReadEvent {
+  const message = new streams.ReadResp.ReadEvent().setCommitPosition(String(record.commit));
+  message.setEvent(fill(new streams.ReadResp.ReadEvent.RecordedEvent(), resolved?.event ?? record));
+  if (resolved !== undefined) message.setLink(fill(new streams.ReadResp.ReadEvent.RecordedEvent(), resolved.link));
+  return message;
+}
+
+function persistentRecord(record: Recorded): persistent.ReadResp.ReadEvent.RecordedEvent {
+  return fill(new persistent.ReadResp.ReadEvent.RecordedEvent(), record);
+}
+
+function failure(
+  code: status,
+  exception: string,
+  group: string,
+): { code: status; details: string; metadata: Metadata } {
+  const metadata = new Metadata();
+  metadata.set('exception', exception);
+  metadata.set('stream-name', '$all');
+  metadata.set('group-name', group);
+  return { code, details: exception, metadata };
+}
