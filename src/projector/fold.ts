@@ -29,19 +29,30 @@ export const createTarget = (projection: AnyProjection, documents: Documents<Row
 /**
  * Folds events, in log order, into the documents of every target and writes what changed. Events that a document has seen
  * already are passed over, so any batch may be repeated, overlap another, or be folded by two projectors at once.
- * @throws {ProjectionFailed} when a projection throws; nothing of that projection was written then
+ * @throws {ProjectionFailed} when a projection throws; nothing was written then
  */
 export async function fold(targets: readonly Target[], events: readonly Recorded[]): Promise<void> {
-  for (const target of targets) await foldOne(target, events);
+  const folded: Folded[] = [];
+  for (const target of targets) folded.push(await foldOne(target, events));
+  // Written at the same moment, so that an engine that can puts them into one transaction.
+  await Promise.all(
+    folded.map(({ documents, changed }) => (changed.size === 0 ? undefined : documents.project([...changed.values()]))),
+  );
+  for (const { standing, now } of folded) for (const [key, at] of now) standing.set(key, at);
 }
 
-async function foldOne({ projection, documents, standing }: Target, events: readonly Recorded[]): Promise<void> {
+type Folded = Target & {
+  readonly now: ReadonlyMap<string, Standing>;
+  readonly changed: ReadonlyMap<string, Projected<Row>>;
+};
+
+async function foldOne(target: Target, events: readonly Recorded[]): Promise<Folded> {
+  const { projection, documents, standing } = target;
   const handled: { readonly key: string; readonly event: Recorded }[] = [];
   for (const event of events) {
-    if (projection.types.includes(event.type))
-      handled.push({ key: guard(projection, event, () => projection.key(event)), event });
+    if (!projection.types.includes(event.type)) continue;
+    handled.push({ key: guard(projection, event, () => projection.key(event)), event });
   }
-  if (handled.length === 0) return;
 
   const now = new Map<string, Standing>();
   const unknown: string[] = [];
@@ -66,8 +77,7 @@ async function foldOne({ projection, documents, standing }: Target, events: read
     now.set(key, { position: event.position, ...(document && { document }) });
     changed.set(key, { key, position: event.position, document });
   }
-  await documents.project([...changed.values()]);
-  for (const [key, at] of now) standing.set(key, at);
+  return { ...target, now, changed };
 }
 
 /** A projection could not take an event. */

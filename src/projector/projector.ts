@@ -49,6 +49,8 @@ export type Projector = {
 };
 
 const LEASE: LeaseTimes = { leaseMs: 3_000, tickMs: 250 };
+/** Events folded in one go by a build: more would be faster, and keep the process from answering for longer. */
+const BUILD_BATCH = 1_000;
 const GRACE_MS = 60_000;
 /** Pauses after failures in a row, in milliseconds; the last one is repeated. */
 const BACKOFF = [100, 200, 500, 1_000, 2_000, 5_000] as const;
@@ -259,8 +261,12 @@ class Reign {
       if (!(await builds.replace(THE_ONE, document, at.version))) throw new Fenced('Another projector builds');
       at = { ...at, version: at.version + 1, document };
     };
+    let read: Recorded[] = [];
     for await (const batch of this.#options.events.subscribe({ after: at.document.position, signal: this.#closing })) {
-      await write(batch.events.map(upcast), batch.position);
+      read.push(...batch.events.map(upcast));
+      if (!batch.caughtUp && read.length < BUILD_BATCH) continue;
+      await write(read, batch.position);
+      read = [];
       this.#worked('build');
       if (batch.caughtUp) break;
     }
@@ -273,7 +279,7 @@ class Reign {
       for await (const event of this.#options.events.readAll({ after: at.document.position })) {
         if (live === undefined || event.position > live) break;
         rest.push(upcast(event));
-        if (rest.length < 512) continue;
+        if (rest.length < BUILD_BATCH) continue;
         await write(rest, event.position);
         rest = [];
       }

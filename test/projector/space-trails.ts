@@ -76,26 +76,46 @@ export async function happen(events: EventStore, space: number, type: (typeof SP
 
 export const json = (value: object): JsonObject => JSON.parse(JSON.stringify(value));
 
+type Fold<D extends object> = {
+  readonly types: readonly string[];
+  key(event: Recorded): string;
+  evolve(document: D | undefined, event: Recorded): D | undefined;
+};
+
 /** What the read model must hold, folded in memory. */
-export async function expected<D extends object>(
-  events: EventStore,
-  {
-    types,
-    key,
-    evolve,
-  }: {
-    types: readonly string[];
-    key(event: Recorded): string;
-    evolve(document: D | undefined, event: Recorded): D | undefined;
-  },
-): Promise<Map<string, D>> {
+export function inMemory<D extends object>(
+  events: readonly Recorded[],
+  { types, key, evolve }: Fold<D>,
+): Map<string, D> {
   const documents = new Map<string, D>();
-  for await (const stored of events.readAll()) {
-    if (!types.includes(stored.type)) continue;
-    const event = upcast(stored);
+  for (const event of events) {
+    if (!types.includes(event.type)) continue;
     const document = evolve(documents.get(key(event)), event);
     if (document === undefined) documents.delete(key(event));
     else documents.set(key(event), document);
   }
   return documents;
+}
+
+export const expected = async <D extends object>(events: EventStore, projection: Fold<D>): Promise<Map<string, D>> =>
+  inMemory((await Array.fromAsync(events.readAll())).map(upcast), projection);
+
+/** A log of these happenings, without an engine. */
+export function recorded(
+  happenings: readonly { readonly space: number; readonly type: (typeof SPACE_EVENTS)[number] }[],
+): Recorded[] {
+  const revisions = new Map<number, number>();
+  return happenings.map(({ space, type }, i) => {
+    const revision = (revisions.get(space) ?? -1) + 1;
+    revisions.set(space, revision);
+    const id = `event-${i}`;
+    return {
+      ...spaceEvent(space, type),
+      id,
+      stream: `space-${space}`,
+      revision,
+      position: String(i).padStart(6, '0'),
+      metadata,
+    };
+  });
 }

@@ -1,0 +1,118 @@
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { DocumentStore } from '../../src/document-store/document-store.ts';
+import type { Recorded } from '../../src/domain/events.ts';
+import { createTarget, fold, type Target } from '../../src/projector/fold.ts';
+import { collectionOf } from '../../src/projector/projector-state.ts';
+import { type DocumentPlace, documentEngines } from '../document-store/engines.ts';
+import { counts, inMemory, recorded, SPACE_EVENTS, trails } from './space-trails.ts';
+
+describe.each(documentEngines)('fold on %s', (_name, newPlace) => {
+  let place: DocumentPlace;
+  let stores: DocumentStore[];
+  let run = 0;
+
+  beforeEach(async () => {
+    place = await newPlace();
+    stores = [await place.open(), await place.open()];
+  });
+  afterEach(() => place.remove());
+
+  const log = fc
+    .array(fc.record({ space: fc.nat(4), type: fc.constantFrom(...SPACE_EVENTS) }), { minLength: 1, maxLength: 40 })
+    .map((happenings) => recorded(happenings));
+
+  /** A projector's pass over the log: where each batch begins, how long it is, in which process, remembering or not. */
+  const steps = fc.array(
+    fc.record({ from: fc.nat(39), length: fc.integer({ min: 1, max: 15 }), process: fc.nat(1), forgets: fc.boolean() }),
+    { maxLength: 8 },
+  );
+
+  const targetsIn = async (store: DocumentStore, prefix: string): Promise<Target[]> => [
+    createTarget(trails(), await store.open(collectionOf(trails(), `${prefix}-trails`))),
+    createTarget(counts, await store.open(collectionOf(counts, `${prefix}-counts`))),
+  ];
+  const forget = (targets: readonly Target[]) =>
+    targets.map(({ projection, documents }) => createTarget(projection, documents));
+
+  async function expectToHold(store: DocumentStore, prefix: string, events: readonly Recorded[]): Promise<void> {
+    const found = async (name: string) => {
+      const documents = await store.open({ name: `${prefix}-${name}`, kind: 'readModel', indexes: [] });
+      const all = await Array.fromAsync(documents.find({}));
+      return new Map(all.map(({ key, document }) => [key, document]));
+    };
+    expect(await found('trails')).toEqual(inMemory(events, trails()));
+    expect(await found('counts')).toEqual(inMemory(events, counts));
+  }
+
+  it('gives the same documents however the log is cut up, repeated, overlapped and shared out', async () => {
+    await fc.assert(
+      fc.asyncProperty(log, steps, fc.boolean(), async (events, passes, together) => {
+        const prefix = `run${run++}`;
+        const targets = await Promise.all(stores.map((store) => targetsIn(store, prefix)));
+        let reached = 0;
+        const work: Promise<void>[] = [];
+        for (const { from, length, process, forgets } of passes) {
+          // A projector may go back, and never leaves anything out.
+          const start = Math.min(from, reached);
+          const mine = targets[process] ?? [];
+          const pass = fold(forgets ? forget(mine) : mine, events.slice(start, start + length));
+          if (together && start + length <= reached) work.push(pass);
+          else await pass;
+          reached = Math.max(reached, Math.min(start + length, events.length));
+        }
+        await Promise.all(work);
+        await fold(targets[0] ?? [], events.slice(reached));
+        for (const store of stores) await expectToHold(store, prefix, events);
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  it('gives the same documents when two processes fold everything at the same moment', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        log,
+        fc.integer({ min: 1, max: 9 }),
+        fc.integer({ min: 1, max: 9 }),
+        async (events, one, other) => {
+          const prefix = `run${run++}`;
+          const pass = async (store: DocumentStore, size: number) => {
+            const targets = await targetsIn(store, prefix);
+            for (let i = 0; i < events.length; i += size) await fold(targets, events.slice(i, i + size));
+          };
+          const [first, second] = stores;
+          if (first === undefined || second === undefined) throw new Error('There are two stores');
+          await Promise.all([pass(first, one), pass(second, other)]);
+          await expectToHold(first, prefix, events);
+          await expectToHold(second, prefix, events);
+        },
+      ),
+      { numRuns: 25 },
+    );
+  });
+
+  it('writes nothing of a batch in which a projection throws', async () => {
+    const [store] = stores;
+    if (store === undefined) throw new Error('There are two stores');
+    const targets = await targetsIn(store, 'broken');
+    const broken: Target[] = targets.map((target) => ({
+      ...target,
+      projection: {
+        ...target.projection,
+        evolve: (document, event) => {
+          if (target.projection.name === 'counts' && event.revision === 1) throw new Error('cannot');
+          return target.projection.evolve(document, event);
+        },
+      },
+    }));
+    const events = recorded([
+      { space: 1, type: 'SpaceAdded' },
+      { space: 1, type: 'SpaceChanged' },
+    ]);
+    await expect(fold(broken, events)).rejects.toThrow(/Projection counts failed on SpaceChanged .* cannot/);
+    await expectToHold(store, 'broken', []);
+    await fold(targets, events);
+    await expectToHold(store, 'broken', events);
+  });
+});

@@ -1,0 +1,109 @@
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { DocumentStore, Documents } from '../../src/document-store/document-store.ts';
+import type { EventStore } from '../../src/event-store/event-store.ts';
+import { openSqliteEventStore } from '../../src/event-store/sqlite-event-store.ts';
+import { openProjector, type Projector } from '../../src/projector/projector.ts';
+import { collectionOf, openProjectorState } from '../../src/projector/projector-state.ts';
+import { verify } from '../../src/projector/verify.ts';
+import { type DocumentPlace, documentEngines } from '../document-store/engines.ts';
+import { counts, happen, SPACE_EVENTS, type Trail, trails } from './space-trails.ts';
+
+describe.each(documentEngines)('verify on %s', (_name, newPlace) => {
+  let folder: string;
+  let place: DocumentPlace;
+  let events: EventStore;
+  let documents: DocumentStore;
+  let projector: Projector;
+  let live: Documents<Trail>;
+  const projections = [trails(), counts];
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'venue-verified-'));
+    events = await openSqliteEventStore({ path: join(folder, 'events.sqlite') });
+    place = await newPlace();
+    documents = await place.open();
+    projector = await openProjector({
+      events,
+      documents,
+      projections,
+      clock: () => 0,
+      logger: { info: vi.fn(), warn: vi.fn(), error: vi.fn() },
+      tickMs: 20,
+    });
+    projector.start();
+    await projector.readModels.waitFor(await happenings(600));
+    await vi.waitFor(async () => expect(await projector.lag()).toBe(0));
+    const { pointers } = await openProjectorState(documents);
+    const pointer = await pointers.get('trails');
+    live = await documents.open(collectionOf(trails(), pointer?.document.collection ?? ''));
+  });
+  afterEach(async () => {
+    await projector.stop();
+    await place.remove();
+    await events.close();
+    await rm(folder, { recursive: true });
+  });
+
+  const happenings = async (count: number) => {
+    let position = '';
+    for (let i = 0; i < count; i++) {
+      position = await happen(events, (i * 7) % 40, SPACE_EVENTS[(i * i + i) % 4] ?? 'SpaceAdded');
+    }
+    return position;
+  };
+  const run = (limit?: number) =>
+    verify({ events, documents: documents, projections, ...(limit !== undefined && { limit }) });
+
+  it('finds nothing wrong with read models that equal the log, and leaves nothing behind', async () => {
+    const names = await documents.names();
+    const scratch = join(folder, 'scratch');
+    await mkdir(scratch);
+    vi.stubEnv('TMPDIR', scratch);
+    const progress: number[] = [];
+    const found = await verify({ events, documents, projections, onProgress: ({ done }) => progress.push(done) });
+    expect(found).toMatchObject({ events: 600, differences: [], notVerified: [] });
+    expect(found.documents).toBe((await live.count()) + 3);
+    expect(progress.at(-1)).toBe(600);
+    expect(await documents.names()).toEqual(names);
+    expect(await readdir(scratch)).toEqual([]);
+    vi.unstubAllEnvs();
+  });
+
+  it('finds a document that differs, one that is missing and one too many', async () => {
+    const [first, second] = await Array.fromAsync(live.find({ limit: 2 }));
+    if (first === undefined || second === undefined) throw new Error('There are documents');
+    await live.replace(first.key, { ...first.document, trail: ['forged'] }, first.version);
+    await live.delete(second.key);
+    await live.insert('999', { spaceId: 999, trail: [] });
+    const { differences } = await run();
+    expect(differences).toHaveLength(3);
+    expect(differences).toContainEqual({
+      projection: 'trails',
+      key: first.key,
+      expected: first.document,
+      actual: { ...first.document, trail: ['forged'] },
+    });
+    expect(differences).toContainEqual({ projection: 'trails', key: second.key, expected: second.document });
+    expect(differences).toContainEqual({ projection: 'trails', key: '999', actual: { spaceId: 999, trail: [] } });
+    expect((await run(1)).differences).toHaveLength(1);
+  });
+
+  it('is not misled by events that go on meanwhile', async () => {
+    let writing = true;
+    const writer = (async () => {
+      while (writing) await happenings(5);
+    })();
+    for (let round = 0; round < 5; round++) expect((await run()).differences).toEqual([]);
+    writing = false;
+    await writer;
+  });
+
+  it('says which read models it did not look at', async () => {
+    const { notVerified, differences } = await verify({ events, documents, projections: [trails(2), counts] });
+    expect(notVerified).toEqual(['trails']);
+    expect(differences).toEqual([]);
+  });
+});
