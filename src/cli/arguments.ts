@@ -1,0 +1,44 @@
+import { InvalidArgumentError } from '@commander-js/extra-typings';
+import { isPlainDate, toTimestamp } from '../domain/calendar.ts';
+import { type Cents, cents, type PlainDate, type Timestamp } from '../domain/ids.ts';
+
+/** Readers of what is typed on the command line. Each throws `InvalidArgumentError` with the rule it breaks. */
+
+export function wholeNumber(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
+  return Number(text);
+}
+
+export function decimal(text: string): number {
+  if (!/^\d{1,6}(\.\d{1,6})?$/.test(text)) throw new InvalidArgumentError('It must be a number, such as 2.5.');
+  return Number(text);
+}
+
+/** An amount with at most two decimals, exactly. */
+export function amount(text: string): Cents {
+  const [, whole, fraction = ''] = /^(\d{1,9})(?:\.(\d{1,2}))?$/.exec(text) ?? [];
+  if (whole === undefined) throw new InvalidArgumentError('It must be an amount with at most two decimals: 420.00');
+  return cents(Number(whole) * 100 + Number(fraction.padEnd(2, '0')));
+}
+
+/** `9-22`: two hours of the 24-hour clock. */
+export function hours(text: string): { readonly windowStart: number; readonly windowEnd: number } {
+  const [, start, end] = /^(\d{1,2})-(\d{1,2})$/.exec(text) ?? [];
+  if (start === undefined || end === undefined) throw new InvalidArgumentError('It must be two hours, such as 9-22.');
+  return { windowStart: Number(start), windowEnd: Number(end) };
+}
+
+export function date(text: string): PlainDate {
+  if (!isPlainDate(text)) throw new InvalidArgumentError('It must be a date, YYYY-MM-DD.');
+  return text;
+}
+
+/** A moment in ISO 8601 with a zone, or a date (midnight UTC). */
+export function moment(text: string): Timestamp {
+  if (isPlainDate(text)) return toTimestamp(Date.parse(text));
+  try {
+    return toTimestamp(Temporal.Instant.from(text).epochMilliseconds);
+  } catch {
+    throw new InvalidArgumentError('It must be a moment in ISO 8601 with a zone, such as 2026-03-01T12:00:00Z.');
+  }
+}

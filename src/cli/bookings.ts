@@ -1,0 +1,152 @@
+import { type Command, Option } from '@commander-js/extra-typings';
+import { type BookingDocument, bookings } from '../../projections/bookings.ts';
+import { toBookingDto } from '../api/booking-dto.ts';
+import { historyEntries } from '../api/history-entry.ts';
+import type { Core } from '../app.ts';
+import type { Account } from '../domain/account.ts';
+import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
+import { toAmount } from '../domain/pricing.ts';
+import { BOOKING_STATUSES } from '../domain/space-day.ts';
+import { requiredAccount } from './accounts.ts';
+import { date, wholeNumber } from './arguments.ts';
+import { type Answer, operate } from './operation.ts';
+import { fields, table } from './print.ts';
+
+export function bookingCommands(venue: Command): void {
+  const booking = venue.command('booking').description('booking requests and what becomes of them');
+
+  booking
+    .command('list')
+    .description('the bookings that a community or a brand sees')
+    .option('--community <id>', 'of the spaces of this community', wholeNumber)
+    .option('--brand <id>', 'made by this brand', wholeNumber)
+    .addOption(new Option('--status <status>', 'only in this state').choices(BOOKING_STATUSES))
+    .option('--from <date>', 'only on or after this date', date)
+    .option('--to <date>', 'only on or before this date', date)
+    .addHelpText('after', '\nExample:\n  venue booking list --community 1 --status Pending --from 2026-03-01')
+    .action(({ status, from, to, ...named }, command) => {
+      const account = requiredAccount(named);
+      return operate(command, async ({ queries }) => {
+        const found = queries.bookings.list(account, {
+          ...(status === undefined ? {} : { status }),
+          ...(from === undefined ? {} : { startDate: from }),
+          ...(to === undefined ? {} : { endDate: to }),
+        });
+        const all = await Array.fromAsync(found);
+        const rows = all.map((each) => ({
+          Id: each.bookingId,
+          Date: each.date,
+          Hours: `${each.startHour}-${each.endHour}`,
+          Space: each.spaceName,
+          Brand: each.brandName,
+          Status: each.status,
+          Price: price(each),
+        }));
+        return { json: all.map(toJson), text: table(rows) };
+      });
+    });
+
+  booking
+    .command('show')
+    .description('one booking')
+    .argument('<id>', 'the booking', wholeNumber)
+    .addHelpText('after', '\nExample:\n  venue booking show 7')
+    .action((id, _, command) => operate(command, (core) => shown(core, id)));
+
+  booking
+    .command('history')
+    .description('what happened to a booking: when, who, what changed')
+    .argument('<id>', 'the booking', wholeNumber)
+    .addHelpText('after', '\nExample:\n  venue booking history 7')
+    .action((id, _, command) =>
+      operate(command, async (core) => {
+        const found = await get(core, id);
+        if (isRefusal(found)) return found;
+        const steps = await core.queries.bookingHistory(communityOf(found), id);
+        if (steps === undefined) return unknown(id);
+        const entries = historyEntries(steps);
+        const rows = entries.map(({ at, event, actor, changes }) => ({
+          At: at,
+          Event: event,
+          Actor: `${actor.kind} ${actor.id}`,
+          Changes: Object.entries(changes)
+            .map(([field, { to }]) => `${field} ${String(to)}`)
+            .join(', '),
+        }));
+        return { json: entries, text: table(rows) };
+      }),
+    );
+
+  booking
+    .command('approve')
+    .description('approve a request, as its community')
+    .argument('<id>', 'the booking', wholeNumber)
+    .addHelpText('after', '\nExample:\n  venue booking approve 7')
+    .action((id, _, command) =>
+      operate(command, async (core, issuer) => {
+        const found = await get(core, id);
+        if (isRefusal(found)) return found;
+        const { communityId } = found;
+        const outcome = await core.commands.bookings.approve({ bookingId: id, communityId }, issuer);
+        return isRefusal(outcome) ? outcome : shown(core, id);
+      }),
+    );
+
+  booking
+    .command('cancel')
+    .description('decline a request or cancel a booking, for one of its parties')
+    .argument('<id>', 'the booking', wholeNumber)
+    .addOption(new Option('--by <party>', 'who cancels').choices(['community', 'brand'] as const).makeOptionMandatory())
+    .option('--reason <text>', 'shown to the other party')
+    .addHelpText('after', '\nExample:\n  venue booking cancel 7 --by community --reason "Water damage"')
+    .action((id, { by: party, reason }, command) =>
+      operate(command, async (core, issuer) => {
+        const found = await get(core, id);
+        if (isRefusal(found)) return found;
+        const by = party === 'brand' ? ({ kind: 'Brand', id: found.brandId } as const) : communityOf(found);
+        const because = reason === undefined ? {} : { reason };
+        const outcome = await core.commands.bookings.cancel({ bookingId: id, by, ...because }, issuer);
+        return isRefusal(outcome) ? outcome : shown(core, id);
+      }),
+    );
+}
+
+const communityOf = ({ communityId: id }: BookingDocument) => ({ kind: 'Community', id }) as const satisfies Account;
+
+const unknown = (id: number) => refuse('ResourceNotFound', `There is no booking ${id}.`);
+
+async function get({ projector }: Core, id: number): Promise<BookingDocument | Refusal> {
+  const found = await projector.readModels.collection(bookings).get(String(id));
+  return found?.document ?? unknown(id);
+}
+
+async function shown(core: Core, id: number): Promise<Answer | Refusal> {
+  const booking = await get(core, id);
+  if (isRefusal(booking)) return booking;
+  const text = fields({
+    Booking: booking.bookingId,
+    Status: booking.status,
+    Space: `${booking.spaceId}, ${booking.spaceName}`,
+    Brand: `${booking.brandId}, ${booking.brandName}`,
+    When: `${booking.date}, ${booking.startHour}:00 to ${booking.endHour}:00, ${booking.timeZone}`,
+    Price: price(booking),
+    Message: booking.message,
+    Cancelled: booking.cancelledBy && `by ${booking.cancelledBy}${booking.reason ? `: ${booking.reason}` : ''}`,
+    Refund: booking.refund ? `${toAmount(booking.refund).toFixed(2)} ${booking.currency}` : undefined,
+    Created: booking.createdAt,
+  });
+  return { json: toJson(booking), text };
+}
+
+const price = ({ totalPrice, currency }: BookingDocument) => `${toAmount(totalPrice).toFixed(2)} ${currency}`;
+
+/** BookingDto, and what an operator may know beyond it. */
+const toJson = (booking: BookingDocument) => ({
+  ...toBookingDto(booking),
+  communityId: booking.communityId,
+  brandId: booking.brandId,
+  brandName: booking.brandName,
+  ...(booking.message === undefined ? {} : { message: booking.message }),
+  ...(booking.cancelledBy === undefined ? {} : { cancelledBy: booking.cancelledBy }),
+  ...(booking.reason === undefined ? {} : { reason: booking.reason }),
+});

@@ -1,0 +1,35 @@
+import type { Command } from '@commander-js/extra-typings';
+import { brands } from '../../projections/brands.ts';
+import { isRefusal } from '../domain/decision.ts';
+import { operate } from './operation.ts';
+import { fields, table } from './print.ts';
+
+export function brandCommands(venue: Command): void {
+  const brand = venue.command('brand').description('brands, which book spaces');
+
+  brand
+    .command('add')
+    .description('add a brand')
+    .requiredOption('--name <name>', 'display name')
+    .addHelpText('after', '\nExample:\n  venue brand add --name "Northwind Coffee"')
+    .action((options, command) =>
+      operate(command, async ({ commands }, issuer) => {
+        const added = await commands.catalogue.addBrand(options, issuer);
+        if (isRefusal(added)) return added;
+        const { brandId: id, name } = added;
+        return { json: { id, name }, text: fields({ Brand: id, Name: name }) };
+      }),
+    );
+
+  brand
+    .command('list')
+    .description('all brands')
+    .addHelpText('after', '\nExample:\n  venue brand list')
+    .action((_, command) =>
+      operate(command, async ({ projector }) => {
+        const found = projector.readModels.collection(brands).find({ sort: [{ field: 'brandId' }] });
+        const all = await Array.fromAsync(found, ({ document: { brandId: id, name } }) => ({ id, name }));
+        return { json: all, text: table(all.map(({ id, name }) => ({ Id: id, Name: name }))) };
+      }),
+    );
+}

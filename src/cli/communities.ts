@@ -1,0 +1,39 @@
+import type { Command } from '@commander-js/extra-typings';
+import { isRefusal } from '../domain/decision.ts';
+import { operate } from './operation.ts';
+import { fields, table } from './print.ts';
+
+export function communityCommands(venue: Command): void {
+  const community = venue.command('community').description('communities, which own spaces');
+
+  community
+    .command('add')
+    .description('add a community')
+    .requiredOption('--name <name>', 'display name')
+    .requiredOption('--time-zone <zone>', 'IANA time zone; "today" and "past" are judged there')
+    .addHelpText('after', '\nExample:\n  venue community add --name "Harbour Lofts" --time-zone Europe/Berlin')
+    .action((options, command) =>
+      operate(command, async ({ commands }, issuer) => {
+        const added = await commands.catalogue.addCommunity(options, issuer);
+        if (isRefusal(added)) return added;
+        const { communityId: id, name, timeZone } = added;
+        return { json: { id, name, timeZone }, text: fields({ Community: id, Name: name, 'Time zone': timeZone }) };
+      }),
+    );
+
+  community
+    .command('list')
+    .description('all communities')
+    .addHelpText('after', '\nExample:\n  venue community list')
+    .action((_, command) =>
+      operate(command, async ({ queries }) => {
+        const all = await queries.spaces.communities();
+        return {
+          json: all.map(({ communityId: id, name, timeZone }) => ({ id, name, timeZone })),
+          text: table(
+            all.map(({ communityId, name, timeZone }) => ({ Id: communityId, Name: name, 'Time zone': timeZone })),
+          ),
+        };
+      }),
+    );
+}

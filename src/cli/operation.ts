@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto';
+import { pino } from 'pino';
+import type { ErrorCode } from '../api/errors.ts';
+import { type Core, openCore } from '../app.ts';
+import type { Issuer } from '../commands/command-log.ts';
+import { readConfig } from '../config.ts';
+import { OPERATOR } from '../domain/account.ts';
+import { isRefusal, type Refusal } from '../domain/decision.ts';
+import type { EventStore, Position } from '../event-store/event-store.ts';
+
+/** What a command prints: `json` with `--json`, else `text`. */
+export type Answer = { readonly json: unknown; readonly text: string };
+
+/** The error shape of the API, on the command line. */
+export type Problem = { readonly error: ErrorCode; readonly details: string };
+
+/** A rule said no. It leaves the command as an error, so that the process ends with 1. */
+export class RefusedError extends Error {
+  readonly problem: Problem;
+
+  constructor({ refused, details }: Refusal) {
+    super(details);
+    this.name = 'RefusedError';
+    this.problem = { error: refused, details };
+  }
+}
+
+/** The command that an action belongs to; knows the options given before it. */
+type Invoked = {
+  optsWithGlobals(): object;
+  configureOutput(): { readonly writeOut?: (text: string) => void };
+};
+
+/** How long the read models may take to catch up before a command gives up, in milliseconds. */
+const CATCH_UP_MS = 30_000;
+
+/**
+ * Runs `work` on the service's parts and prints its answer. Projects while no other process does, so what is read is
+ * current and what is written shows at once.
+ */
+export async function operate(
+  command: Invoked,
+  work: (core: Core, issuer: Issuer) => Promise<Answer | Refusal>,
+): Promise<void> {
+  const { LOG_LEVEL = '', ...environment } = process.env;
+  const config = readConfig({ ...environment, LOG_LEVEL: LOG_LEVEL.trim() || 'silent' });
+  const core = await openCore(config, pino({ level: config.logLevel }, pino.destination(2)));
+  core.projector.start();
+  try {
+    await catchUp(core);
+    const answer = await work(core, { actor: OPERATOR, correlationId: `cli-${randomUUID()}` });
+    if (isRefusal(answer)) throw new RefusedError(answer);
+    const printed = 'json' in command.optsWithGlobals() ? JSON.stringify(answer.json, null, 2) : answer.text;
+    command.configureOutput().writeOut?.(`${printed}\n`);
+  } finally {
+    await core.projector.stop();
+    await core.close();
+  }
+}
+
+async function catchUp({ events, projector }: Core): Promise<void> {
+  const end = await logEnd(events);
+  if (end === undefined || (await projector.readModels.waitFor(end, CATCH_UP_MS))) return;
+  throw new Error(`The read models did not catch up with the log within ${CATCH_UP_MS / 1_000} s; try again.`);
+}
+
+async function logEnd(events: EventStore): Promise<Position | undefined> {
+  for await (const { position } of events.readAll({ direction: 'backward', limit: 1 })) return position;
+  return undefined;
+}

@@ -1,0 +1,50 @@
+import type { Command } from '@commander-js/extra-typings';
+import { operate } from './operation.ts';
+import { table } from './print.ts';
+
+/** The group that turns events into webhook deliveries (DESIGN §5). */
+const GROUP = 'webhook-deliveries';
+
+export function parkedCommands(venue: Command): void {
+  const parked = venue.command('parked').description('events that could not be handled and were set aside');
+
+  parked
+    .command('list')
+    .description('what was set aside, and why')
+    .option('--group <name>', 'consumer group', GROUP)
+    .addHelpText('after', '\nExample:\n  venue parked list')
+    .action(({ group }, command) =>
+      operate(command, async ({ events }) => {
+        const all = await Array.fromAsync(events.parked(group));
+        const rows = all.map(({ id, event, reason, parkedAt }) => ({
+          Id: id,
+          Event: event.type,
+          Stream: event.stream,
+          Parked: parkedAt,
+          Reason: reason,
+        }));
+        const json = all.map(({ id, event: { type, stream, revision }, reason, parkedAt }) => ({
+          id,
+          type,
+          stream,
+          revision,
+          reason,
+          parkedAt,
+        }));
+        return { json, text: table(rows) };
+      }),
+    );
+
+  parked
+    .command('replay')
+    .description('hand one event, or all of them, to the group again')
+    .argument('[id]', 'the id that `parked list` shows')
+    .option('--group <name>', 'consumer group', GROUP)
+    .addHelpText('after', '\nExamples:\n  venue parked replay\n  venue parked replay 0198f2c4-…')
+    .action((id, { group }, command) =>
+      operate(command, async ({ events }) => {
+        const replayed = await events.replayParked(group, id);
+        return { json: { replayed }, text: replayed === 1 ? '1 event replayed.' : `${replayed} events replayed.` };
+      }),
+    );
+}

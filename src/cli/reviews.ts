@@ -1,0 +1,38 @@
+import type { Command } from '@commander-js/extra-typings';
+import { isRefusal } from '../domain/decision.ts';
+import { wholeNumber } from './arguments.ts';
+import { operate } from './operation.ts';
+import { fields } from './print.ts';
+
+export function reviewCommands(venue: Command): void {
+  const review = venue.command('review').description('reviews of completed bookings');
+
+  review
+    .command('post')
+    .description('post the one review of a completed booking, for its brand')
+    .argument('<booking-id>', 'the booking reviewed', wholeNumber)
+    .requiredOption('--rating <stars>', '1 to 5', wholeNumber)
+    .requiredOption('--title <text>', 'headline')
+    .requiredOption('--content <text>', 'the review')
+    .addHelpText(
+      'after',
+      '\nExample:\n  venue review post 7 --rating 5 --title "Light and quiet" --content "The hall was ready when we came."',
+    )
+    .action((bookingId, options, command) =>
+      operate(command, async ({ commands }, issuer) => {
+        const posted = await commands.reviews.post({ bookingId, ...options }, issuer);
+        if (isRefusal(posted)) return posted;
+        const { reviewId: id, communityId, spaceId, spaceName, rating, title, content } = posted;
+        return {
+          json: { id, bookingId, propertyId: communityId, spaceId, rating, title, content },
+          text: fields({
+            Review: id,
+            Booking: bookingId,
+            Space: `${spaceId}, ${spaceName}`,
+            Rating: rating,
+            Title: title,
+          }),
+        };
+      }),
+    );
+}

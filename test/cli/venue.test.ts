@@ -1,0 +1,190 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { runVenue } from '../../src/cli/venue.ts';
+import { type ServiceProcess, startServiceProcess, temporaryDataDir, venue } from '../service/service-process.ts';
+
+/** What a command printed for machines. */
+async function json(dataDir: string, ...args: readonly string[]) {
+  const { code, stdout, stderr } = await venue(dataDir, ...args, '--json');
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return JSON.parse(stdout);
+}
+
+const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+
+async function call(service: ServiceProcess, key: string, path: string, body?: object) {
+  const response = await fetch(`${service.url}/api/v1${path}`, {
+    headers: { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }) },
+    ...(body && { method: 'POST', body: JSON.stringify(body) }),
+  });
+  const answer = JSON.parse(await response.text());
+  return { status: response.status, body: answer };
+}
+
+describe('beside the running service', () => {
+  test('what it does shows in the service at once', async () => {
+    const dataDir = temporaryDataDir();
+    const service = await startServiceProcess(dataDir, { DEMO: 'false' });
+
+    const community = await json(dataDir, 'community', 'add', '--name', 'Mill', '--time-zone', 'Asia/Tokyo');
+    const terms = ['--window', '9-22', '--duration', '2.5', '--fee', '420.10'];
+    const space = await json(dataDir, 'space', 'add', '--community', `${community.id}`, '--name', 'Loft', ...terms);
+    expect(space).toMatchObject({ name: 'Loft', eventFee: 420.1, windowStart: 9, windowEnd: 22, active: true });
+    const brand = await json(dataDir, 'brand', 'add', '--name', 'Roastery');
+    const { key, id: keyId } = await json(dataDir, 'key', 'issue', '--brand', `${brand.id}`);
+
+    const availability = `/spaces/${space.id}/availability?date=${inDays(3)}`;
+    expect(await call(service, key, availability)).toMatchObject({ status: 200, body: { durationHours: 2.5 } });
+
+    const request = { spaceId: space.id, startTime: inDays(3), startHour: 10 };
+    const booked = await call(service, key, '/bookings', request);
+    expect(booked).toMatchObject({ status: 201, body: { status: 'Pending', totalPrice: 483.12 } });
+
+    const bookingId = `${booked.body.id}`;
+    expect(await json(dataDir, 'booking', 'approve', bookingId)).toMatchObject({ status: 'Approved' });
+    expect((await call(service, key, '/bookings')).body).toMatchObject([{ status: 'Approved' }]);
+
+    const reason = ['--reason', 'Water damage'];
+    await json(dataDir, 'booking', 'cancel', bookingId, '--by', 'community', ...reason);
+    expect((await call(service, key, '/bookings')).body).toMatchObject([{ status: 'Cancelled' }]);
+    const history = await json(dataDir, 'booking', 'history', bookingId);
+    expect(history.map(({ event }: { event: string }) => event)).toEqual([
+      'BookingRequested',
+      'BookingApproved',
+      'BookingCancelled',
+    ]);
+
+    await json(dataDir, 'space', 'close', `${space.id}`);
+    expect(await call(service, key, '/bookings', request)).toMatchObject({
+      status: 422,
+      body: { error: 'BookingNotAllowed' },
+    });
+
+    await json(dataDir, 'key', 'revoke', keyId);
+    expect(await call(service, key, '/bookings')).toMatchObject({ status: 401, body: { error: 'InvalidApiKey' } });
+  });
+});
+
+describe('without a running service', () => {
+  test('sees what it did before, in tables for people', async () => {
+    const dataDir = temporaryDataDir();
+    await json(dataDir, 'community', 'add', '--name', 'Mill', '--time-zone', 'Asia/Tokyo');
+    const terms = ['--name', 'Loft', '--window', '9-22', '--duration', '4', '--fee', '99'];
+    await json(dataDir, 'space', 'add', '--community', '1', ...terms);
+    await json(dataDir, 'space', 'change', '1', '--fee', '100.5', '--name', 'Attic');
+
+    const { code, stdout } = await venue(dataDir, 'space', 'list');
+    expect(code).toBe(0);
+    expect(stdout).toBe(
+      [
+        'Id  Community  Name   Active  Window  Hours  Fee         Time zone',
+        ' 1          1  Attic  yes     9-22        4  100.50 USD  Asia/Tokyo',
+        '',
+      ].join('\n'),
+    );
+    expect((await venue(dataDir, 'brand', 'list')).stdout).toBe('None.\n');
+  });
+
+  test('prints no control characters that somebody stored', async () => {
+    const dataDir = temporaryDataDir();
+    await json(dataDir, 'brand', 'add', '--name', 'Mill\u001b[31m\nRed');
+    expect((await venue(dataDir, 'brand', 'list')).stdout).toBe('Id  Name\n 1  Mill [31m Red\n');
+  });
+});
+
+/** Runs a command inside this process. */
+async function inProcess(...args: readonly string[]) {
+  let stdout = '';
+  let stderr = '';
+  const code = await runVenue(args, {
+    out: (text) => {
+      stdout += text;
+    },
+    err: (text) => {
+      stderr += text;
+    },
+  });
+  return { code, stdout, stderr };
+}
+
+describe('when something is wrong', () => {
+  const TERMS = ['--name', 'Loft', '--window', '9-22', '--duration', '4'];
+
+  test.each([
+    [['nope'], "unknown command 'nope'"],
+    [['space', 'add'], '--community'],
+    [['space', 'add', '--community', '1', ...TERMS, '--fee', '420.005'], 'at most two decimals'],
+    [['space', 'add', '--community', '1', ...TERMS, '--fee', '-1'], '--fee'],
+    [['space', 'change', '1'], 'nothing to change'],
+    [['booking', 'approve', 'seven'], 'whole number'],
+    [['booking', 'cancel', '7', '--by', 'system'], 'community, brand'],
+    [['booking', 'list', '--community', '1', '--from', '2026-02-30'], 'YYYY-MM-DD'],
+    [['key', 'issue'], 'one of --community ID and --brand ID'],
+    [['key', 'issue', '--brand', '1', '--community', '1'], 'one of --community ID and --brand ID'],
+  ])('%j is wrong usage: 2, one line', async (args, message) => {
+    const plain = await inProcess(...args);
+    expect(plain).toMatchObject({ code: 2, stdout: '' });
+    expect(plain.stderr).toContain(message);
+    expect(plain.stderr).toMatch(/^ValidationError: .+\n$/);
+    const machine = await inProcess(...args, '--json');
+    expect(machine).toMatchObject({ code: 2, stdout: '' });
+    expect(JSON.parse(machine.stderr)).toEqual({ error: 'ValidationError', details: expect.stringContaining(message) });
+  });
+
+  test('a group without a command shows what there is: 2', async () => {
+    const plain = await inProcess('booking');
+    expect(plain).toMatchObject({ code: 2, stdout: '' });
+    expect(plain.stderr).toContain('approve');
+    expect(JSON.parse((await inProcess('booking', '--json')).stderr)).toMatchObject({ error: 'ValidationError' });
+  });
+
+  test('what a rule refuses: 1, one line', async () => {
+    vi.stubEnv('DATA_DIR', temporaryDataDir());
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const refused = [
+      [['booking', 'approve', '7'], 'ResourceNotFound'],
+      [['key', 'issue', '--brand', '9'], 'ResourceNotFound'],
+      [['key', 'revoke', 'key_none'], 'ResourceNotFound'],
+      [['webhook', 'enable', 'wh_none'], 'ResourceNotFound'],
+      [['community', 'add', '--name', 'Mill', '--time-zone', 'Mars/Olympus'], 'ValidationError'],
+      [['space', 'add', '--community', '9', ...TERMS, '--fee', '1'], 'ResourceNotFound'],
+    ] as const;
+    for (const [args, error] of refused) {
+      const plain = await inProcess(...args);
+      expect(plain).toMatchObject({ code: 1, stdout: '' });
+      expect(plain.stderr).toMatch(new RegExp(`^${error}: .+\n$`));
+      const machine = await inProcess(...args, '--json');
+      expect(machine).toMatchObject({ code: 1, stdout: '' });
+      expect(JSON.parse(machine.stderr)).toEqual({ error, details: expect.any(String) });
+    }
+  });
+
+  test('the process ends with that code', async () => {
+    const dataDir = temporaryDataDir();
+    const ended = await Promise.all([
+      venue(dataDir, 'nope'),
+      venue(dataDir, 'booking', 'approve', '7'),
+      venue('/dev/null/nowhere', 'brand', 'list'),
+    ]);
+    expect(ended.map(({ code }) => code)).toEqual([2, 1, 2]);
+    expect(ended[2]?.stderr).toMatch(/^ValidationError: DATA_DIR: .+\n$/);
+  });
+});
+
+test('every command explains itself, with an example', async () => {
+  const { stdout: overview } = await inProcess('--help');
+  const [, listed = ''] = overview.split('Commands:');
+  const groups = [...listed.matchAll(/^ {2}([a-z]+) /gm)]
+    .map(([, name = '']) => name)
+    .filter((name) => name !== 'help');
+  expect(groups).toContain('booking');
+  for (const group of groups.filter((name) => name !== 'npm')) {
+    const [, commands = ''] = (await inProcess(group, '--help')).stdout.split('Commands:');
+    for (const [, command = ''] of commands.matchAll(/^ {2}([a-z]+) /gm)) {
+      if (command === 'help') continue;
+      const help = await inProcess(group, command, '--help');
+      expect(help.code).toBe(0);
+      expect(help.stdout).toMatch(new RegExp(`Examples?:\n +venue ${group} ${command}`));
+      expect(help.stdout).toContain('--json');
+    }
+  }
+});
