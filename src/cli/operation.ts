@@ -8,8 +8,8 @@ import { OPERATOR } from '../domain/account.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 import type { EventStore, Position } from '../event-store/event-store.ts';
 
-/** What a command prints: `json` with `--json`, else `text`. */
-export type Answer = { readonly json: unknown; readonly text: string };
+/** What a command prints: `json` with `--json`, else `text`. With a `failure` it ends with 1 after that. */
+export type Answer = { readonly json: unknown; readonly text: string; readonly failure?: string };
 
 /** The error shape of the API, on the command line. */
 export type Problem = { readonly error: ErrorCode; readonly details: string };
@@ -52,6 +52,7 @@ export async function operate(
     if (isRefusal(answer)) throw new RefusedError(answer);
     const printed = 'json' in command.optsWithGlobals() ? JSON.stringify(answer.json, null, 2) : answer.text;
     command.configureOutput().writeOut?.(`${printed}\n`);
+    if (answer.failure !== undefined) throw new Error(answer.failure);
   } finally {
     await core.projector.stop();
     await core.close();

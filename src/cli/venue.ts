@@ -6,6 +6,7 @@ import { communityCommands } from './communities.ts';
 import { keyCommands } from './keys.ts';
 import { type Problem, RefusedError } from './operation.ts';
 import { parkedCommands } from './parked.ts';
+import { readModelCommands } from './read-models.ts';
 import { reviewCommands } from './reviews.ts';
 import { spaceCommands } from './spaces.ts';
 import { webhookCommands } from './webhooks.ts';
@@ -86,6 +87,7 @@ Examples:
     reviewCommands,
     webhookCommands,
     parkedCommands,
+    readModelCommands,
   ];
   for (const addTo of groups) addTo(venue);
   return venue;

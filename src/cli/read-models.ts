@@ -1,0 +1,55 @@
+import { Argument, type Command } from '@commander-js/extra-typings';
+import { projections } from '../../projections/index.ts';
+import { rebuild } from '../projector/rebuild.ts';
+import { verify } from '../projector/verify.ts';
+import { operate } from './operation.ts';
+import { table } from './print.ts';
+import { progressBar } from './progress.ts';
+
+export function readModelCommands(venue: Command): void {
+  venue
+    .command('rebuild')
+    .description('build read models anew from the log, beside the live ones; readers notice nothing')
+    .addArgument(new Argument('[name]', 'only this one').choices(projections.map(({ name }) => name)))
+    .addHelpText('after', '\nExamples:\n  venue rebuild\n  venue rebuild availability')
+    .action((name, _, command) =>
+      operate(command, async ({ events, documents, clock, logger }) => {
+        const bar = progressBar((text) => command.configureOutput().writeErr?.(text), process.stderr.isTTY === true);
+        await rebuild({
+          ...{ events, documents, projections, clock, logger },
+          ...(name === undefined ? {} : { names: [name] }),
+          onProgress: bar.show,
+        });
+        bar.end();
+        const names = name === undefined ? projections.map((each) => each.name) : [name];
+        return { json: { rebuilt: names }, text: `Rebuilt: ${names.join(', ')}.` };
+      }),
+    );
+
+  venue
+    .command('verify')
+    .description('replay the log and compare every document of the read models; 1 when one differs')
+    .addHelpText('after', '\nExample:\n  venue verify')
+    .action((_, command) =>
+      operate(command, async ({ events, documents }) => {
+        const bar = progressBar((text) => command.configureOutput().writeErr?.(text), process.stderr.isTTY === true);
+        const found = await verify({ events, documents, projections, onProgress: bar.show });
+        bar.end();
+        const { differences, notVerified } = found;
+        const summary = `${found.documents} documents compared after ${found.events} events.`;
+        const left = notVerified.length === 0 ? '' : ` Not looked at, being built: ${notVerified.join(', ')}.`;
+        if (differences.length === 0 && notVerified.length === 0) return { json: found, text: summary };
+        const rows = differences.map(({ projection, key, expected, actual }) => ({
+          'Read model': projection,
+          Key: key,
+          'By the log': JSON.stringify(expected) ?? 'none',
+          Stored: JSON.stringify(actual) ?? 'none',
+        }));
+        return {
+          json: found,
+          text: differences.length === 0 ? summary : `${table(rows)}\n${summary}`,
+          failure: `${differences.length === 0 ? 'No document differs' : 'Read models differ from the log'}.${left}`,
+        };
+      }),
+    );
+}
