@@ -19,13 +19,14 @@ import type { Config } from './config.ts';
 import { type Demo, isEmptyLog, readDemo, seedDemo } from './demo.ts';
 import type { DocumentStore } from './document-store/document-store.ts';
 import { openSqliteDocumentStore } from './document-store/sqlite-document-store.ts';
+import { DELIVERER } from './domain/account.ts';
 import type { EventStore } from './event-store/event-store.ts';
-import { openSqliteEventStore } from './event-store/sqlite-event-store.ts';
 import { openProjector, type Projector } from './projector/projector.ts';
 import { createQueries, type Queries } from './queries/queries.ts';
 import { createScheduler } from './scheduler/scheduler.ts';
 import { checkWebhookUrl } from './webhooks/address-guard.ts';
 import { newSigningSecret } from './webhooks/signature.ts';
+import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts';
 
 /** The parts of the service, put together; nothing runs yet. The command line uses them beside a running service. */
 export type Core = {
@@ -37,6 +38,7 @@ export type Core = {
   readonly projector: Projector;
   readonly commands: Commands;
   readonly queries: Queries;
+  readonly webhooks: Webhooks;
   readonly users: Users;
   readonly authorizationServer: AuthorizationServer;
   /** Commands whose clock stands elsewhere, for demo data. */
@@ -51,7 +53,7 @@ export async function openCore(
   clock: Clock = systemClock(config.clockShift),
 ): Promise<Core> {
   mkdirSync(config.dataDir, { recursive: true });
-  const events = await openSqliteEventStore({ path: join(config.dataDir, 'events.db'), clock });
+  const events = await openEvents(config, logger, clock);
   const documents = await openSqliteDocumentStore({ folder: config.dataDir, clock });
   const projector = await openProjector({ events, documents, projections, clock, logger });
   const { readModels } = projector;
@@ -67,6 +69,7 @@ export async function openCore(
       urlProblem: (url) => checkWebhookUrl(url, { allowPrivate: config.webhooksAllowPrivate }),
     });
 
+  const commands = await commandsAt(clock);
   const queries = createQueries({ events, readModels, clock });
   const users = await createUsers({ documents, clock });
 
@@ -77,8 +80,23 @@ export async function openCore(
     events,
     documents,
     projector,
-    commands: await commandsAt(clock),
+    commands,
     queries,
+    webhooks: await createWebhooks({
+      events,
+      documents,
+      readModels,
+      config,
+      clock,
+      logger,
+      commands: {
+        disable: (webhookId, reason) =>
+          commands.webhooks.disable(
+            { webhookId, reason },
+            { actor: DELIVERER, correlationId: `delivery-${webhookId}` },
+          ),
+      },
+    }),
     users,
     authorizationServer: await createAuthorizationServer({
       publicUrl: config.publicUrl,
@@ -94,6 +112,16 @@ export async function openCore(
       await documents.close();
     },
   };
+}
+
+/** Engines are loaded when they are used: a start on the embedded ones need not wait for the clients of the others. */
+async function openEvents({ eventStoreUrl, dataDir }: Config, logger: Logger, clock: Clock): Promise<EventStore> {
+  if (eventStoreUrl === undefined) {
+    const { openSqliteEventStore } = await import('./event-store/sqlite-event-store.ts');
+    return openSqliteEventStore({ path: join(dataDir, 'events.db'), clock, logger });
+  }
+  const { openEventStoreDb } = await import('./event-store/eventstoredb.ts');
+  return openEventStoreDb({ url: eventStoreUrl, logger });
 }
 
 /** Everything that answers HTTP. */
@@ -149,12 +177,13 @@ export type Service = {
 export async function startService(config: Config, logger: Logger): Promise<Service> {
   const core = await openCore(config, logger);
   const app = await createApp(core);
-  const { projector, commands, clock } = core;
+  const { projector, commands, webhooks, clock } = core;
   const scheduler = createScheduler({ bookings: commands.bookings, readModels: projector.readModels, clock, logger });
 
   if (config.roles.has('projector')) projector.start();
   const demo = config.demo ? await demoOf(core) : undefined;
   if (config.roles.has('scheduler')) scheduler.start();
+  if (config.roles.has('webhooks')) await webhooks.start();
   if (config.roles.has('api')) await app.listen({ host: config.host, port: config.port });
 
   return {
@@ -163,7 +192,7 @@ export async function startService(config: Config, logger: Logger): Promise<Serv
     demo,
     async stop() {
       await app.close();
-      await scheduler.stop();
+      await Promise.all([scheduler.stop(), webhooks.stop()]);
       await projector.stop();
       await core.close();
     },

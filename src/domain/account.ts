@@ -19,4 +19,5 @@ export type Actor = {
 };
 
 export const SYSTEM: Actor = { kind: 'system', id: 'scheduler' };
+export const DELIVERER: Actor = { kind: 'system', id: 'webhooks' };
 export const OPERATOR: Actor = { kind: 'operator', id: 'cli' };
