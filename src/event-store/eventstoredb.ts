@@ -45,7 +45,7 @@ import {
 import { ConsumerGroups } from './eventstoredb-consumer-groups.ts';
 import { positionOf, serverPosition, storedEvent } from './eventstoredb-stored-event.ts';
 
-/** Attempts of an append after the first, and of a read that makes no progress. */
+/** Attempts of an append after the first, and of a read that makes no progress; none begins after two deadlines. */
 const RETRIES = 3;
 /** How far back an append without an expected revision is looked for, when nobody knows whether it was stored. */
 const LOOK_BACK = 256;
@@ -108,6 +108,7 @@ class EventStoreDb implements EventStore {
       },
       {
         retries: RETRIES,
+        maxRetryTime: this.#connection.deadlineMs * 2,
         minTimeout: 50,
         factor: 3,
         randomize: true,
@@ -137,19 +138,23 @@ class EventStoreDb implements EventStore {
       expected === 'any'
         ? { direction: 'backward', limit: LOOK_BACK }
         : { from: expected === 'none' ? 0 : expected + 1, limit: ids.length };
-    for await (const { id, revision, position } of this.readStream(stream, where)) {
+    for await (const { id, revision, position } of this.#readStream(stream, where, 0)) {
       if (id === ids.at(-1)) return { revision, position };
     }
     return undefined;
   }
 
-  async *readStream(stream: string, options: ReadStream = {}): AsyncGenerator<StoredEvent> {
+  readStream(stream: string, options: ReadStream = {}): AsyncGenerator<StoredEvent> {
+    return this.#readStream(stream, options, RETRIES);
+  }
+
+  async *#readStream(stream: string, options: ReadStream, retries: number): AsyncGenerator<StoredEvent> {
     this.#checkOpen();
     const { from, direction = 'forward', limit = Number.MAX_SAFE_INTEGER } = options;
     if (limit <= 0) return;
     const backward = direction === 'backward';
     let left = limit;
-    const events = this.#resuming(`a read of ${stream}`, (client, last) => {
+    const events = this.#resuming(`a read of ${stream}`, retries, (client, last) => {
       const next = last === undefined ? from : last.revision + (backward ? -1 : 1);
       if (left === 0 || (next !== undefined && next < 0)) return undefined;
       return client.readStream(stream, {
@@ -174,7 +179,7 @@ class EventStoreDb implements EventStore {
     const start = backward ? END : START;
     if (after !== undefined) serverPosition(after);
     let left = limit;
-    const events = this.#resuming('a read of $all', (client, last) => {
+    const events = this.#resuming('a read of $all', RETRIES, (client, last) => {
       const position = last?.position ?? after;
       const from = position === undefined || position === LOG_START ? start : serverPosition(position);
       if (backward && position === LOG_START) return undefined;
@@ -193,6 +198,7 @@ class EventStoreDb implements EventStore {
   /** Reads; goes on after the last event when the connection breaks, as long as there is progress. */
   async *#resuming(
     what: string,
+    retries: number,
     open: (
       client: EventStoreDBClient,
       last: StoredEvent | undefined,
@@ -200,6 +206,7 @@ class EventStoreDb implements EventStore {
   ): AsyncGenerator<StoredEvent> {
     let last: StoredEvent | undefined;
     let failures = 0;
+    let giveUpAt = 0;
     for (;;) {
       this.#checkOpen();
       const client = this.#connection.client('read');
@@ -218,7 +225,8 @@ class EventStoreDb implements EventStore {
         if (error instanceof StreamNotFoundError) return;
         this.#connection.failed(client, error);
         failures += 1;
-        if (!isTransient(error) || failures > RETRIES) throw error;
+        if (failures === 1) giveUpAt = performance.now() + this.#connection.deadlineMs * 2;
+        if (!isTransient(error) || failures > retries || performance.now() > giveUpAt) throw error;
         await sleep(50 * 3 ** failures * (0.5 + Math.random()));
       }
     }

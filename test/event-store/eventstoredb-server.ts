@@ -40,7 +40,8 @@ export type AppendFault =
   | 'connection lost after storing'
   | 'neither stored nor answered'
   | 'stored, not answered'
-  | 'refused as unavailable';
+  | 'refused as unavailable'
+  | 'answered late';
 
 type Link = { readonly link: Recorded; readonly event: Recorded };
 type Outstanding = { readonly event: Recorded; readonly link?: Recorded; readonly retries: number };
@@ -239,7 +240,8 @@ export class EventStoreDbServer {
       const response = this.#appendOnce(options, events);
       if (fault === 'stored, not answered') return;
       if (fault === 'connection lost after storing') return this.dropConnections();
-      answer(null, response);
+      if (fault === 'answered late') setTimeout(() => answer(null, response), 300);
+      else answer(null, response);
     });
   };
 
@@ -465,11 +467,12 @@ export class EventStoreDbServer {
   /** Hands events to consumers that have room, in turns. */
   #push(group: Group): void {
     for (;;) {
-      const free = [...group.consumers].filter(({ sent, buffer }) => sent.size < buffer);
-      const consumer = free.toSorted((a, b) => a.sent.size - b.sent.size)[0];
+      const consumer = [...group.consumers].find(({ sent, buffer }) => sent.size < buffer);
       if (consumer === undefined) return;
       const outstanding = group.retry.shift() ?? this.#nextOf(group);
       if (outstanding === undefined) return;
+      group.consumers.delete(consumer);
+      group.consumers.add(consumer);
       const { event, link, retries } = outstanding;
       consumer.sent.set((link ?? event).id, { ...outstanding, deadline: Date.now() + group.timeout });
       const message = new persistent.ReadResp.ReadEvent().setEvent(persistentRecord(event)).setRetryCount(retries);

@@ -1,0 +1,34 @@
+import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers';
+
+/** The version that the service is run on in production. */
+const IMAGE = 'eventstore/eventstore:24.10';
+
+export type RealServer = { readonly url: string; readonly name: string; readonly stop: () => Promise<void> };
+
+/** A real EventStoreDB: the one at `EVENTSTORE_URL`, or one in Docker. Answers why not when there is neither. */
+export async function startRealServer(): Promise<RealServer | { readonly missing: string }> {
+  const url = process.env.EVENTSTORE_URL;
+  if (url !== undefined && url !== '') return { url, name: 'EventStoreDB at EVENTSTORE_URL', stop: async () => {} };
+  try {
+    await getContainerRuntimeClient();
+  } catch {
+    return { missing: 'EVENTSTORE_URL is not set and no Docker answers' };
+  }
+  const container = await new GenericContainer(IMAGE)
+    .withEnvironment({
+      EVENTSTORE_INSECURE: 'true',
+      EVENTSTORE_MEM_DB: 'true',
+      EVENTSTORE_RUN_PROJECTIONS: 'None',
+      EVENTSTORE_TELEMETRY_OPTOUT: 'true',
+    })
+    .withExposedPorts(2113)
+    .withWaitStrategy(Wait.forHttp('/health/live', 2113).forStatusCode(204))
+    .start();
+  return {
+    url: `esdb://${container.getHost()}:${container.getMappedPort(2113)}?tls=false`,
+    name: `EventStoreDB, ${IMAGE} in Docker`,
+    stop: async () => {
+      await container.stop();
+    },
+  };
+}
