@@ -1,7 +1,7 @@
 import cors from '@fastify/cors';
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
-import type { FastifyPluginAsync } from 'fastify';
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
 import { type CallerOf, createAccessHook } from '../auth/authenticate.ts';
 import type { Commands } from '../commands/commands.ts';
 import type { Queries } from '../queries/queries.ts';
@@ -26,6 +26,7 @@ export const api =
   (parts: ApiParts): FastifyPluginAsync =>
   async (app) => {
     app.setValidatorCompiler(validatorCompiler);
+    acceptEmptyBodies(app);
     await app.register(swagger, {
       openapi: {
         openapi: '3.1.0',
@@ -61,3 +62,13 @@ export const api =
     app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
     await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: true, uiConfig: { docExpansion: 'list' } });
   };
+
+/** Many clients send `Content-Type: application/json` with every call; an empty body is then no body, and no error. */
+function acceptEmptyBodies(app: FastifyInstance): void {
+  const parseJson = app.getDefaultJsonParser('error', 'error');
+  app.removeContentTypeParser('application/json');
+  app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, body, done) => {
+    if (body === '') done(null, undefined);
+    else parseJson(request, body, done);
+  });
+}

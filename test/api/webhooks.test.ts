@@ -43,6 +43,9 @@ test('registrations belong to the key that made them, and go for good', async ()
   expect((await service.delete(`/webhooks/${id}`, { key: brand.key })).statusCode).toBe(404);
   const removed = await service.delete(`/webhooks/${id}`, { key: other });
   expect([removed.statusCode, removed.body]).toEqual([204, '']);
+  const { id: another } = (await register(endpoint, other)).json();
+  const headers = { 'content-type': 'application/json', 'content-length': '0' };
+  expect((await service.delete(`/webhooks/${another}`, { key: other, headers })).statusCode).toBe(204);
   expect(await ids(other)).toEqual([]);
   expect((await service.delete(`/webhooks/${id}`, { key: other })).json().error).toBe('ResourceNotFound');
   expect((await service.delete('/webhooks/wh_none', { key: other })).statusCode).toBe(404);
