@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { Logger } from 'pino';
+import manifest from '../package.json' with { type: 'json' };
 import { projections } from '../projections/index.ts';
 import { api } from './api/api.ts';
 import { handleClientError, handleError, sendError } from './api/errors.ts';
@@ -21,6 +22,8 @@ import type { DocumentStore } from './document-store/document-store.ts';
 import { openSqliteDocumentStore } from './document-store/sqlite-document-store.ts';
 import { DELIVERER } from './domain/account.ts';
 import type { EventStore } from './event-store/event-store.ts';
+import { mcpRoutes } from './mcp/mcp-server.ts';
+import { createTools } from './mcp/tools.ts';
 import { openProjector, type Projector } from './projector/projector.ts';
 import { createQueries, type Queries } from './queries/queries.ts';
 import { createScheduler } from './scheduler/scheduler.ts';
@@ -161,6 +164,9 @@ export async function createApp(core: Core): Promise<FastifyInstance> {
     }),
   );
   await app.register(authorizationServer.routes);
+  const { accessTokens, resources } = authorizationServer;
+  const tools = createTools({ commands, queries, clock: core.clock, pricing: config });
+  await app.register(mcpRoutes({ tools, accessTokens, resources, version: manifest.version }));
   return app;
 }
 

@@ -1,0 +1,161 @@
+import {
+  type AuthInfo,
+  createMcpHandler,
+  McpServer,
+  validateHostHeader,
+  validateOriginHeader,
+} from '@modelcontextprotocol/server';
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import type { AccessTokens, VerifiedToken } from '../auth/access-tokens.ts';
+import { API_KEY_PREFIX } from '../auth/api-key-format.ts';
+import { bearerToken } from '../auth/authenticate.ts';
+import { challengeOf } from '../auth/authorization-server/protected-resources.ts';
+import type { Resources } from '../auth/authorization-server/resources.ts';
+import { MCP_SCOPE } from '../auth/scopes.ts';
+import type { Tool, ToolCall } from './tool.ts';
+
+const MAX_BODY = 1024 * 1024;
+
+const INSTRUCTIONS = [
+  'Booking of spaces: communities own them, brands book them for events.',
+  'Find a space, check its open hours on a date, then request the booking; the community approves or declines it.',
+  'Dates and hours are those of the space’s own time zone. You act for the account that the user chose.',
+].join(' ');
+
+/**
+ * The MCP server at /mcp: Streamable HTTP, the current protocol (2026-07-28, stateless) and the earlier ones. OAuth only
+ * (SPEC: API keys, 4): audience `mcp`, scope `service.mcp`.
+ */
+export function mcpRoutes(parts: {
+  tools: readonly Tool[];
+  accessTokens: AccessTokens;
+  resources: Resources;
+  version: string;
+}): FastifyPluginAsync {
+  const { tools, accessTokens, resources, version } = parts;
+  const url = resources.mcp.uri;
+  const path = new URL(url).pathname;
+  const hostnames = [new URL(url).hostname, 'localhost', '127.0.0.1', '[::1]'];
+  const calls = new WeakMap<AuthInfo, ToolCall>();
+
+  const handler = createMcpHandler(({ authInfo }) => {
+    const call = authInfo && calls.get(authInfo);
+    if (call === undefined) throw new Error('An MCP request without a caller');
+    const server = new McpServer(
+      { name: 'venue-booking', title: 'Venue Booking', version },
+      { instructions: INSTRUCTIONS },
+    );
+    for (const tool of tools) tool.register(server, call);
+    return server;
+  });
+
+  function refuse(reply: FastifyReply, status: 401 | 403, error: string | undefined, description: string) {
+    const challenge = challengeOf(resources.mcp, MCP_SCOPE);
+    return reply
+      .code(status)
+      .header('www-authenticate', error === undefined ? challenge : `${challenge}, error="${error}"`)
+      .send({ error: error ?? 'invalid_token', error_description: description });
+  }
+
+  return async (app) => {
+    // A page that tricks a browser into calling us by another name (DNS rebinding) is turned away before anything else.
+    app.addHook('onRequest', async (request, reply) => {
+      const checked = [
+        validateHostHeader(request.headers.host, hostnames),
+        validateOriginHeader(request.headers.origin, hostnames),
+      ].find((result) => !result.ok);
+      if (checked !== undefined && !checked.ok)
+        return reply.code(403).send({ error: 'forbidden', error_description: checked.message });
+      if (request.headers.origin !== undefined) reply.headers(corsHeaders(request.headers.origin));
+      return undefined;
+    });
+    // The SDK parses messages and answers broken ones as the protocol wants it.
+    app.removeAllContentTypeParsers();
+    app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: MAX_BODY }, (_request, body, done) =>
+      done(null, body),
+    );
+    app.setErrorHandler((error: { statusCode?: number; message: string }, request, reply) => {
+      const status = error.statusCode ?? 500;
+      if (status >= 500) request.log.error({ err: error }, 'unexpected error');
+      const description = status >= 500 ? `An unexpected error happened (request ${request.id}).` : error.message;
+      return reply.code(status).send({ error: 'invalid_request', error_description: description });
+    });
+    app.decorateRequest('mcpToken', null);
+    app.addHook('onRequest', async (request, reply) => {
+      if (request.method === 'OPTIONS') return undefined;
+      const token = bearerToken(request.headers.authorization);
+      if (token === undefined)
+        return refuse(reply, 401, undefined, 'Send an access token: Authorization: Bearer <token>.');
+      if (token.startsWith(API_KEY_PREFIX))
+        return refuse(
+          reply,
+          401,
+          'invalid_token',
+          'API keys are for the REST API. The MCP server takes OAuth access tokens.',
+        );
+      const verified = await accessTokens.verify(token);
+      if (verified === undefined)
+        return refuse(reply, 401, 'invalid_token', 'The token is malformed, expired, revoked or unknown.');
+      if (verified.audience !== 'mcp')
+        return refuse(reply, 401, 'invalid_token', 'The token is for another audience: ask for one with resource=mcp.');
+      if (!verified.scopes.has(MCP_SCOPE))
+        return refuse(reply, 403, 'insufficient_scope', `The token lacks the scope ${MCP_SCOPE}.`);
+      request.mcpToken = verified;
+      return undefined;
+    });
+
+    app.options(path, (_request, reply) => reply.code(204).send());
+    app.route({
+      method: ['GET', 'POST', 'DELETE'],
+      url: path,
+      async handler(request, reply) {
+        const { mcpToken } = request;
+        if (mcpToken === null) throw new Error('An MCP request without a token');
+        const authInfo: AuthInfo = {
+          token: '',
+          clientId: mcpToken.clientId,
+          scopes: [...mcpToken.scopes],
+          expiresAt: Math.floor(mcpToken.expiresAt / 1000),
+        };
+        calls.set(authInfo, { caller: mcpToken.caller, correlationId: request.id });
+        return reply.send(await handler.fetch(webRequest(request, reply, url), { authInfo }));
+      },
+    });
+    app.addHook('preClose', () => handler.close());
+  };
+}
+
+/** For clients that run in a browser. The credential is a header, so an origin that may call gains nothing by itself. */
+const corsHeaders = (origin: string) => ({
+  vary: 'Origin',
+  'access-control-allow-origin': origin,
+  'access-control-allow-methods': 'GET, POST, DELETE',
+  'access-control-allow-headers':
+    'authorization, content-type, accept, last-event-id, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name',
+  'access-control-expose-headers': 'www-authenticate, mcp-session-id, mcp-protocol-version',
+  'access-control-max-age': '3600',
+});
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set on every request to the MCP server. */
+    mcpToken: VerifiedToken | null;
+  }
+}
+
+function webRequest(request: FastifyRequest, reply: FastifyReply, url: string): Request {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(request.headers))
+    for (const one of [value ?? []].flat()) headers.append(name, one);
+  const gone = new AbortController();
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) gone.abort();
+  });
+  const { body, method } = request;
+  return new Request(url, {
+    method,
+    headers,
+    signal: gone.signal,
+    ...(Buffer.isBuffer(body) ? { body: new Uint8Array(body) } : {}),
+  });
+}

@@ -1,0 +1,73 @@
+import { type CallToolResult, fromJsonSchema, type JsonSchemaType, type McpServer } from '@modelcontextprotocol/server';
+import type { Static, TObject } from 'typebox';
+import type { ErrorCode } from '../api/errors.ts';
+import type { Access } from '../auth/authenticate.ts';
+import type { Caller } from '../auth/caller.ts';
+import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
+import { allows } from '../domain/permissions.ts';
+
+/** Who calls, and the id of the request. */
+export type ToolCall = { readonly caller: Caller; readonly correlationId: string };
+
+export type Tool = { register(server: McpServer, call: ToolCall): void };
+
+type Definition<I extends TObject, O extends TObject> = {
+  readonly name: string;
+  readonly title: string;
+  /** Written for the model that chooses the tool. */
+  readonly description: string;
+  readonly input: I;
+  readonly output: O;
+  /** The same rule as on the REST route that does this. */
+  readonly access: Access;
+  readonly readOnly: boolean;
+  /** What to try next, by what went wrong. */
+  readonly advice?: { readonly [C in ErrorCode]?: string };
+  run(input: Static<I>, call: ToolCall): Promise<Static<O> | Refusal>;
+};
+
+/**
+ * Declares a tool. It is held to the permissions and the account of the caller as the REST routes are; a refusal becomes
+ * an error that says what to do about it.
+ */
+export function tool<I extends TObject, O extends TObject>(definition: Definition<I, O>): Tool {
+  const { name, title, description, access, readOnly } = definition;
+  const inputSchema = fromJsonSchema<Static<I>>(asJsonSchema(definition.input));
+  const outputSchema = fromJsonSchema<Static<O>>(asJsonSchema(definition.output));
+  const annotations = {
+    title,
+    readOnlyHint: readOnly,
+    destructiveHint: false,
+    // Those that write take an idempotency key.
+    idempotentHint: true,
+    openWorldHint: false,
+  };
+  return {
+    register(server, call) {
+      server.registerTool(
+        name,
+        { title, description, inputSchema, outputSchema, annotations },
+        async (input): Promise<CallToolResult> => {
+          const outcome = denied(call.caller, access) ?? (await definition.run(input, call));
+          if (isRefusal(outcome)) return failed(outcome, definition.advice?.[outcome.refused]);
+          return { content: [{ type: 'text', text: JSON.stringify(outcome) }], structuredContent: { ...outcome } };
+        },
+      );
+    },
+  };
+}
+
+function denied({ permissions, account }: Caller, { permission, scope }: Access): Refusal | undefined {
+  if (!allows(permissions, permission)) return refuse('InsufficientPermissions', `This needs ${permission}.`);
+  if (scope !== undefined && account.kind !== scope)
+    return refuse('ScopeViolation', `This is for ${scope} accounts; you act for a ${account.kind} account.`);
+  return undefined;
+}
+
+function failed({ refused, details }: Refusal, advice: string | undefined): CallToolResult {
+  const text = advice === undefined ? `${refused}: ${details}` : `${refused}: ${details} ${advice}`;
+  return { isError: true, content: [{ type: 'text', text }] };
+}
+
+/** TypeBox schemas are JSON Schema with symbols beside; what goes over the wire is the plain part. */
+const asJsonSchema = (schema: TObject): JsonSchemaType => JSON.parse(JSON.stringify(schema));

@@ -1,0 +1,235 @@
+import { Type } from 'typebox';
+import { toBookingDto } from '../api/booking-dto.ts';
+import { historyEntries } from '../api/history-entry.ts';
+import { toReviewDto } from '../api/review-dto.ts';
+import {
+  AvailabilityResponse,
+  BookingDto,
+  BookingStatus,
+  CreateBooking,
+  HistoryEntry,
+  ReviewDto,
+} from '../api/schemas.ts';
+import { actorOf } from '../auth/caller.ts';
+import type { Clock } from '../clock.ts';
+import type { Commands } from '../commands/commands.ts';
+import { localDate } from '../domain/calendar.ts';
+import { isRefusal, refuse } from '../domain/decision.ts';
+import { brandId, type PlainDate } from '../domain/ids.ts';
+import { priceOf, toAmount } from '../domain/pricing.ts';
+import type { Queries } from '../queries/queries.ts';
+import { type Tool, tool } from './tool.ts';
+
+export type ToolParts = {
+  readonly commands: Commands;
+  readonly queries: Queries;
+  readonly clock: Clock;
+  readonly pricing: { readonly serviceFeePercent: number; readonly currency: string };
+};
+
+const Id = (description: string) => Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description });
+const PlainDateText = (description: string) => Type.String({ format: 'date', description });
+/** No additional fields: a model that misspells one is told so instead of being half understood. */
+const Input = <P extends Parameters<typeof Type.Object>[0]>(properties: P) =>
+  Type.Object(properties, { additionalProperties: false });
+
+const LIMIT = { default: 50, maximum: 500 } as const;
+
+/** The tools of the MCP server. They call what the REST routes call. */
+export function createTools({ commands, queries, clock, pricing }: ToolParts): readonly Tool[] {
+  const findSpaces = tool({
+    name: 'find_spaces',
+    title: 'Find spaces',
+    description:
+      'Lists bookable spaces with their booking window, event length, price and community. Start here to get a spaceId, and today’s date where the space is.',
+    input: Input({
+      name: Type.Optional(
+        Type.String({ maxLength: 200, description: 'Only spaces or communities whose name contains this.' }),
+      ),
+      communityId: Type.Optional(Id('Only spaces of this community.')),
+      includeInactive: Type.Optional(Type.Boolean({ description: 'Also those that take no bookings now.' })),
+    }),
+    output: Type.Object({
+      spaces: Type.Array(
+        Type.Object({
+          spaceId: Id('Space identifier.'),
+          name: Type.String(),
+          communityId: Id('Community identifier.'),
+          communityName: Type.String(),
+          timeZone: Type.String({ description: 'IANA zone in which dates and hours of the space are meant.' }),
+          today: PlainDateText('The date there now.'),
+          windowStart: Type.Integer({ description: 'Earliest start hour, 24-hour clock.' }),
+          windowEnd: Type.Integer({ description: 'Latest hour of the window.' }),
+          durationHours: Type.Number({ description: 'Length of an event; fixed.' }),
+          totalPrice: Type.Number({ description: 'What an event costs the brand, service fee included.' }),
+          currency: Type.String(),
+          active: Type.Boolean({ description: 'False: takes no bookings.' }),
+        }),
+      ),
+    }),
+    access: { permission: 'ReadAvailability' },
+    readOnly: true,
+    async run({ name, communityId, includeInactive = false }, { caller }) {
+      const [spaces, communities] = await Promise.all([
+        queries.spaces.list(caller.account),
+        queries.spaces.communities(),
+      ]);
+      const names = new Map(communities.map((community) => [community.communityId, community.name]));
+      const wanted = name?.trim().toLowerCase() ?? '';
+      const described = spaces.map((space) => ({
+        spaceId: space.spaceId,
+        name: space.name,
+        communityId: space.communityId,
+        communityName: names.get(space.communityId) ?? '',
+        timeZone: space.timeZone,
+        today: localDate(clock(), space.timeZone),
+        windowStart: space.windowStart,
+        windowEnd: space.windowEnd,
+        durationHours: space.durationHours,
+        totalPrice: toAmount(priceOf(space.eventFee, pricing.serviceFeePercent).totalPrice),
+        currency: pricing.currency,
+        active: space.active,
+      }));
+      return {
+        spaces: described.filter(
+          (space) =>
+            (includeInactive || space.active) &&
+            (communityId === undefined || space.communityId === communityId) &&
+            (space.name.toLowerCase().includes(wanted) || space.communityName.toLowerCase().includes(wanted)),
+        ),
+      };
+    },
+  });
+
+  const checkAvailability = tool({
+    name: 'check_availability',
+    title: 'Check availability',
+    description: 'Says which start hours of a space are open on a date. Check before requesting a booking.',
+    input: Input({
+      spaceId: Id('From find_spaces.'),
+      date: PlainDateText('YYYY-MM-DD, today or later in the zone of the space.'),
+    }),
+    output: AvailabilityResponse,
+    access: { permission: 'ReadAvailability' },
+    readOnly: true,
+    advice: { ResourceNotFound: SEE_SPACES, ValidationError: 'Choose a later date.' },
+    async run({ spaceId, date }, { caller }) {
+      const found = await queries.availability(caller.account, spaceId, date as PlainDate);
+      if (isRefusal(found)) return found;
+      const { name: spaceName, windowStart, windowEnd, durationHours } = found.space;
+      return { spaceId, spaceName, date, windowStart, windowEnd, durationHours, timeSlots: [...found.timeSlots] };
+    },
+  });
+
+  const listBookings = tool({
+    name: 'list_bookings',
+    title: 'List bookings',
+    description:
+      'Lists bookings by date: a community sees those of its spaces, a brand those it made. Narrow by date and status; "more" says that the limit cut the list.',
+    input: Input({
+      startDate: Type.Optional(PlainDateText('On or after this date.')),
+      endDate: Type.Optional(PlainDateText('On or before this date.')),
+      status: Type.Optional(BookingStatus),
+      limit: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: LIMIT.maximum,
+          description: `At most so many; ${LIMIT.default} if absent.`,
+        }),
+      ),
+    }),
+    output: Type.Object({ bookings: Type.Array(BookingDto), more: Type.Boolean() }),
+    access: { permission: 'ReadBookings' },
+    readOnly: true,
+    async run({ startDate, endDate, status, limit = LIMIT.default }, { caller }) {
+      if (startDate !== undefined && endDate !== undefined && startDate > endDate)
+        return refuse('ValidationError', 'startDate must not be after endDate.');
+      const found = queries.bookings.list(caller.account, {
+        ...(startDate === undefined ? {} : { startDate: startDate as PlainDate }),
+        ...(endDate === undefined ? {} : { endDate: endDate as PlainDate }),
+        ...(status === undefined ? {} : { status }),
+      });
+      const bookings = [];
+      for await (const booking of found) {
+        if (bookings.length === limit) return { bookings, more: true };
+        bookings.push(toBookingDto(booking));
+      }
+      return { bookings, more: false };
+    },
+  });
+
+  const requestBooking = tool({
+    name: 'request_booking',
+    title: 'Request a booking',
+    description:
+      'Requests a space for a date and start hour in the name of the brand. The request is Pending until the community answers; the price is charged when it approves. Ask the user before calling this. Repeating a call with the same idempotencyKey never books twice.',
+    input: Input({
+      spaceId: CreateBooking.properties.spaceId,
+      date: PlainDateText('YYYY-MM-DD, in the zone of the space.'),
+      startHour: CreateBooking.properties.startHour,
+      message: CreateBooking.properties.message,
+      idempotencyKey: Type.String({
+        minLength: 1,
+        maxLength: 255,
+        description: 'Any text of your own for this one request; send the same again when you retry.',
+      }),
+    }),
+    output: BookingDto,
+    access: { permission: 'WriteBookings', scope: 'Brand' },
+    readOnly: false,
+    advice: {
+      SlotUnavailable: 'Call check_availability for the hours that are open, and let the user choose another one.',
+      BookingNotAllowed: 'Choose another date or space; for a different request use a new idempotencyKey.',
+      ResourceNotFound: SEE_SPACES,
+      ScopeViolation: 'The user has to connect again and choose a brand account.',
+    },
+    async run({ spaceId, date, startHour, message, idempotencyKey }, { caller, correlationId }) {
+      const command = {
+        brandId: brandId(caller.account.id),
+        spaceId,
+        date: date as PlainDate,
+        startHour,
+        idempotencyKey,
+        ...(message === undefined ? {} : { message }),
+      };
+      const booking = await commands.bookings.request(command, { actor: actorOf(caller), correlationId });
+      return isRefusal(booking) ? booking : toBookingDto(booking);
+    },
+  });
+
+  const bookingHistory = tool({
+    name: 'booking_history',
+    title: 'Booking history',
+    description: 'Tells what happened to a booking, in order: when, who did it, and what changed.',
+    input: Input({ bookingId: Id('From list_bookings.') }),
+    output: Type.Object({ history: Type.Array(HistoryEntry) }),
+    access: { permission: 'ReadBookings' },
+    readOnly: true,
+    advice: { ResourceNotFound: 'list_bookings shows the bookings there are.' },
+    async run({ bookingId }, { caller }) {
+      const steps = await queries.bookingHistory(caller.account, bookingId);
+      if (steps === undefined) return refuse('ResourceNotFound', `There is no booking ${bookingId}.`);
+      return { history: historyEntries(steps) };
+    },
+  });
+
+  const listReviews = tool({
+    name: 'list_reviews',
+    title: 'List reviews',
+    description:
+      'Lists the reviews of a community. A community reads its own; a brand those of communities where it completed a booking.',
+    input: Input({ communityId: Id('From find_spaces.') }),
+    output: Type.Object({ reviews: Type.Array(ReviewDto) }),
+    access: { permission: 'ReadReviews' },
+    readOnly: true,
+    async run({ communityId }, { caller }) {
+      const found = await queries.reviews.list(caller.account, communityId);
+      if (isRefusal(found)) return found;
+      return { reviews: await Array.fromAsync(found, toReviewDto) };
+    },
+  });
+
+  return [findSpaces, checkAvailability, listBookings, requestBooking, bookingHistory, listReviews];
+}
+
+const SEE_SPACES = 'find_spaces lists the spaces there are.';

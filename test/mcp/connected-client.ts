@@ -1,0 +1,82 @@
+import {
+  Client,
+  type OAuthClientProvider,
+  StreamableHTTPClientTransport,
+  UnauthorizedError,
+} from '@modelcontextprotocol/client';
+import { Browser } from '../auth/browser.ts';
+
+export const REDIRECT = 'http://127.0.0.1:9/callback';
+
+export type SignIn = { readonly email: string; readonly password: string; readonly account: string };
+
+/** What an MCP client keeps of its own; everything else the SDK finds out from the server. */
+export class ClientMemory implements OAuthClientProvider {
+  readonly redirectUrl = REDIRECT;
+  readonly clientMetadata = {
+    client_name: 'MCP test client',
+    redirect_uris: [REDIRECT],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none',
+  };
+  /** Where the user was sent, last. */
+  sentTo: URL | undefined;
+  #client: Awaited<ReturnType<OAuthClientProvider['clientInformation']>>;
+  #tokens: Awaited<ReturnType<OAuthClientProvider['tokens']>>;
+  #verifier = '';
+  #discovered: Awaited<ReturnType<NonNullable<OAuthClientProvider['discoveryState']>>>;
+
+  clientInformation() {
+    return this.#client;
+  }
+  saveClientInformation(client: NonNullable<Awaited<ReturnType<OAuthClientProvider['clientInformation']>>>) {
+    this.#client = client;
+  }
+  tokens() {
+    return this.#tokens;
+  }
+  saveTokens(tokens: NonNullable<Awaited<ReturnType<OAuthClientProvider['tokens']>>>) {
+    this.#tokens = tokens;
+  }
+  redirectToAuthorization(url: URL) {
+    this.sentTo = url;
+  }
+  saveCodeVerifier(verifier: string) {
+    this.#verifier = verifier;
+  }
+  discoveryState() {
+    return this.#discovered;
+  }
+  saveDiscoveryState(state: NonNullable<Awaited<ReturnType<NonNullable<OAuthClientProvider['discoveryState']>>>>) {
+    this.#discovered = state;
+  }
+  codeVerifier() {
+    return this.#verifier;
+  }
+}
+
+/** Connects as a client does at first contact: refused, sent to sign in, allowed, connected. */
+export async function connect(url: string, signIn: SignIn, memory = new ClientMemory()) {
+  const open = () => ({
+    client: new Client({ name: 'test', version: '1' }),
+    transport: new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { authProvider: memory }),
+  });
+  const first = open();
+  const refused = await first.client.connect(first.transport).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (!(refused instanceof UnauthorizedError) || memory.sentTo === undefined) throw refused;
+  await first.transport.finishAuth(await codeFor(memory.sentTo, url, signIn));
+  const { client, transport } = open();
+  await client.connect(transport);
+  return { client, memory };
+}
+
+async function codeFor(sentTo: URL, url: string, { email, password, account }: SignIn): Promise<URLSearchParams> {
+  const browser = new Browser(url);
+  const consent = await browser.submit(await browser.open(sentTo), '/sign-in', { email, password });
+  const { url: back } = await browser.submit(consent, '/consent', { account });
+  return back.searchParams;
+}

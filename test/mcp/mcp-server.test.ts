@@ -1,0 +1,283 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { Client as EarlierClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as EarlierTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { freePort } from '../auth/authorization-server/running-server.ts';
+import { API_SCOPE, TestApp } from '../auth/authorization-server/test-app.ts';
+import { accepted, type RunningService, runService } from '../running-service.fixture.ts';
+import { ClientMemory, connect } from './connected-client.ts';
+
+const user = { email: 'ada@example.com', password: 'correct horse battery' };
+let service: RunningService;
+let url: string;
+let asBrand: { email: string; password: string; account: string };
+let asCommunity: { email: string; password: string; account: string };
+let brandKey: string;
+let communityId: number;
+let spaceId: number;
+let brandTools: Client;
+let communityTools: Client;
+
+beforeAll(async () => {
+  const port = await freePort();
+  url = `http://127.0.0.1:${port}`;
+  service = await runService({ PUBLIC_URL: url });
+  const brand = await service.brand();
+  const community = await service.community();
+  const accounts = [brand.account, community.account];
+  accepted(await service.core.users.add({ ...user, accounts }));
+  asBrand = { ...user, account: `Brand:${brand.id}` };
+  asCommunity = { ...user, account: `Community:${community.id}` };
+  brandKey = brand.key;
+  communityId = community.id;
+  spaceId = await service.space(community);
+  await service.app.listen({ host: '127.0.0.1', port });
+  ({ client: brandTools } = await connect(url, asBrand));
+  ({ client: communityTools } = await connect(url, asCommunity));
+});
+afterAll(() => service.stop());
+
+/** What a tool answered; its text when it refused. */
+async function call(client: Client, name: string, input: Record<string, unknown>): Promise<unknown> {
+  const { isError, structuredContent, content } = await client.callTool({ name, arguments: input });
+  if (!isError) return structuredContent;
+  const [first] = content;
+  return first?.type === 'text' ? first.text : content;
+}
+
+const post = (body: unknown, headers: Record<string, string> = {}) =>
+  fetch(`${url}/mcp`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+const PING = { jsonrpc: '2.0', id: 1, method: 'ping' };
+
+async function mcpToken(scope = 'service.mcp'): Promise<string> {
+  const app = await TestApp.register(url);
+  return (await app.tokens({ ...asBrand, resource: 'mcp', scope })).access_token;
+}
+
+test('the SDK client goes all the way by itself: refused, told where to ask, registered, allowed, served', async () => {
+  const { client, memory } = await connect(url, asBrand);
+  expect(memory.sentTo?.searchParams.get('resource')).toBe(`${url}/mcp`);
+  expect(memory.sentTo?.searchParams.get('scope')).toBe('service.mcp offline_access');
+  expect(client.getServerVersion()).toMatchObject({ name: 'venue-booking' });
+  expect(await call(client, 'find_spaces', {})).toMatchObject({ spaces: [{ spaceId, communityName: 'Harbour' }] });
+
+  const before = memory.tokens();
+  if (before === undefined) throw new Error('No tokens');
+  memory.saveTokens({ ...before, access_token: 'expired' });
+  expect(await call(client, 'find_spaces', {})).toMatchObject({ spaces: [{ spaceId }] });
+  expect(memory.tokens()?.refresh_token).not.toBe(before.refresh_token);
+});
+
+test('both protocols: the current one and what earlier clients speak', async () => {
+  const token = await mcpToken();
+  const requestInit = { headers: { authorization: `Bearer ${token}` } };
+  const current = new Client(
+    { name: 'current', version: '1' },
+    { versionNegotiation: { mode: { pin: '2026-07-28' } } },
+  );
+  await current.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit }));
+  expect(current.getNegotiatedProtocolVersion()).toBe('2026-07-28');
+  expect((await current.listTools()).tools).toHaveLength(6);
+  expect(await call(current, 'find_spaces', {})).toMatchObject({ spaces: [{ spaceId }] });
+
+  const earlier = new EarlierClient({ name: 'earlier', version: '1' });
+  const transport = new EarlierTransport(new URL(`${url}/mcp`), { requestInit });
+  // Its types do not follow exactOptionalPropertyTypes.
+  await earlier.connect(transport as Parameters<typeof earlier.connect>[0]);
+  expect((await earlier.listTools()).tools).toHaveLength(6);
+  expect(await earlier.callTool({ name: 'find_spaces', arguments: {} })).toMatchObject({
+    structuredContent: { spaces: [{ spaceId }] },
+  });
+
+  for (const protocolVersion of ['2025-11-25', '2025-06-18', '2025-03-26']) {
+    const params = { protocolVersion, capabilities: {}, clientInfo: { name: 'raw', version: '1' } };
+    const answer = await post({ jsonrpc: '2.0', id: 1, method: 'initialize', params }, requestInit.headers);
+    expect(await answer.text()).toContain(`"protocolVersion":"${protocolVersion}"`);
+  }
+});
+
+test('every tool has both schemas, says whether it writes, and what it is for', async () => {
+  const { tools } = await brandTools.listTools();
+  expect(tools.map(({ name }) => name)).toEqual([
+    'find_spaces',
+    'check_availability',
+    'list_bookings',
+    'request_booking',
+    'booking_history',
+    'list_reviews',
+  ]);
+  for (const { name, description, inputSchema, outputSchema, annotations } of tools) {
+    expect(description?.length).toBeGreaterThan(40);
+    expect(inputSchema).toMatchObject({ type: 'object', additionalProperties: false });
+    expect(outputSchema).toMatchObject({ type: 'object' });
+    expect(annotations).toMatchObject({ readOnlyHint: name !== 'request_booking', idempotentHint: true });
+  }
+});
+
+test('a booking through the tools is the booking of the REST API, and its community sees it', async () => {
+  const day = { spaceId, date: '2026-12-10' };
+  const request = { ...day, startHour: 10, message: 'For forty', idempotencyKey: 'mcp-1' };
+  const booked = await call(brandTools, 'request_booking', request);
+  expect(booked).toMatchObject({ spaceId, status: 'Pending', startHour: 10, endHour: 14, totalPrice: 230 });
+  expect(await call(brandTools, 'request_booking', request)).toEqual(booked);
+
+  const { id } = booked as { id: number };
+  const overRest = (await service.get('/bookings', { key: brandKey })).json();
+  expect(await call(brandTools, 'list_bookings', {})).toEqual({ bookings: overRest, more: false });
+  expect(await call(communityTools, 'list_bookings', { status: 'Pending' })).toMatchObject({ bookings: [{ id }] });
+  expect(await call(communityTools, 'booking_history', { bookingId: id })).toMatchObject({
+    history: [{ event: 'BookingRequested', actor: { kind: 'client', account: { kind: 'Brand' } } }],
+  });
+
+  const { timeSlots } = (await call(brandTools, 'check_availability', day)) as {
+    timeSlots: { hour: number; isAvailable: boolean }[];
+  };
+  expect(timeSlots.find(({ hour }) => hour === 10)?.isAvailable).toBe(false);
+  expect(timeSlots.find(({ hour }) => hour === 14)?.isAvailable).toBe(true);
+});
+
+test('refusals say what is wrong and what to do', async () => {
+  const taken = { spaceId, date: '2026-12-11', startHour: 12, message: 'x' };
+  await call(brandTools, 'request_booking', { ...taken, idempotencyKey: 'mcp-2' });
+  expect(await call(brandTools, 'request_booking', { ...taken, idempotencyKey: 'mcp-3' })).toMatch(
+    /^SlotUnavailable: .* Call check_availability/,
+  );
+  expect(await call(brandTools, 'request_booking', { ...taken, startHour: 16, idempotencyKey: 'mcp-2' })).toMatch(
+    /^BookingNotAllowed: .* new idempotencyKey/,
+  );
+  expect(await call(communityTools, 'request_booking', { ...taken, idempotencyKey: 'mcp-4' })).toMatch(
+    /^ScopeViolation: .* choose a brand account/,
+  );
+  expect(await call(brandTools, 'check_availability', { spaceId: 999, date: '2026-12-11' })).toMatch(
+    /^ResourceNotFound: .* find_spaces/,
+  );
+  expect(await call(brandTools, 'check_availability', { spaceId, date: '2026-11-30' })).toMatch(/^ValidationError: /);
+  expect(await call(brandTools, 'booking_history', { bookingId: 999 })).toMatch(/^ResourceNotFound: /);
+  // No completed booking there: over REST it does not exist either.
+  expect(await call(brandTools, 'list_reviews', { communityId })).toMatch(/^ResourceNotFound: /);
+  expect(await call(communityTools, 'list_reviews', { communityId })).toEqual({ reviews: [] });
+});
+
+test.each<[string, string, Record<string, unknown>]>([
+  ['a date that is none', 'check_availability', { spaceId: 1, date: '2026-02-30' }],
+  ['a number as text', 'check_availability', { spaceId: '1', date: '2026-12-11' }],
+  ['a field that there is not', 'list_bookings', { state: 'Pending' }],
+  ['a status that there is not', 'list_bookings', { status: 'pending' }],
+  ['dates the wrong way round', 'list_bookings', { startDate: '2026-12-11', endDate: '2026-12-10' }],
+  ['an hour past the clock', 'request_booking', { spaceId: 1, date: '2026-12-11', startHour: 24, idempotencyKey: 'k' }],
+  ['no idempotency key', 'request_booking', { spaceId: 1, date: '2026-12-11', startHour: 10 }],
+  [
+    'a message too long',
+    'request_booking',
+    { spaceId: 1, date: '2026-12-11', startHour: 10, idempotencyKey: 'k', message: 'x'.repeat(501) },
+  ],
+])('bad input is an error of the tool: %s', async (_what, name, input) => {
+  expect(await call(brandTools, name, input)).toMatch(/validation|ValidationError/i);
+});
+
+test('the list says when it was cut', async () => {
+  expect(await call(brandTools, 'list_bookings', { limit: 1 })).toMatchObject({ bookings: [{}], more: true });
+});
+
+test('what an API key holder may not see stays unseen: another brand finds nothing of the first', async () => {
+  const other = await service.brand('Other');
+  accepted(await service.core.users.add({ ...user, email: 'bea@example.com', accounts: [other.account] }));
+  const { client } = await connect(url, { ...user, email: 'bea@example.com', account: `Brand:${other.id}` });
+  expect(await call(client, 'list_bookings', {})).toEqual({ bookings: [], more: false });
+  const { bookings } = (await call(brandTools, 'list_bookings', {})) as { bookings: { id: number }[] };
+  expect(await call(client, 'booking_history', { bookingId: bookings[0]?.id })).toMatch(/^ResourceNotFound/);
+});
+
+test('the metadata names the resource and its authorization server exactly', async () => {
+  const response = await fetch(`${url}/.well-known/oauth-protected-resource/mcp`);
+  expect(response.headers.get('access-control-allow-origin')).toBe('*');
+  expect(await response.json()).toMatchObject({
+    resource: `${url}/mcp`,
+    authorization_servers: [url],
+    scopes_supported: ['service.mcp'],
+  });
+});
+
+test('without a token: 401 that says where to ask and for what', async () => {
+  for (const method of ['POST', 'GET', 'DELETE']) {
+    const response = await fetch(`${url}/mcp`, { method });
+    expect(response.status).toBe(401);
+    expect(response.headers.get('www-authenticate')).toBe(
+      `Bearer resource_metadata="${url}/.well-known/oauth-protected-resource/mcp", scope="service.mcp"`,
+    );
+  }
+});
+
+test('refused: an API key (told so), a token for the API, an unknown one; too small a scope is 403', async () => {
+  const refusal = async (token: string) => {
+    const response = await post(PING, { authorization: `Bearer ${token}` });
+    const { error, error_description: description } = (await response.json()) as Record<string, string>;
+    return { status: response.status, error, description, challenge: response.headers.get('www-authenticate') };
+  };
+  expect(await refusal(brandKey)).toMatchObject({ status: 401, description: expect.stringContaining('API keys') });
+  const app = await TestApp.register(url);
+  const { access_token: forApi } = await app.tokens({ ...asBrand, scope: API_SCOPE });
+  expect(await refusal(forApi)).toMatchObject({
+    status: 401,
+    error: 'invalid_token',
+    description: expect.stringContaining('audience'),
+  });
+  expect(await refusal('nothing')).toMatchObject({ status: 401, error: 'invalid_token' });
+  const small = await refusal(await mcpToken('openid'));
+  expect(small).toMatchObject({ status: 403, error: 'insufficient_scope' });
+  expect(small.challenge).toContain('error="insufficient_scope"');
+  expect(small.challenge).toContain('scope="service.mcp"');
+});
+
+test('a token for the MCP server is refused by the REST API', async () => {
+  const response = await service.get('/bookings', { key: await mcpToken() });
+  expect([response.statusCode, response.json().error]).toEqual([401, 'InvalidApiKey']);
+});
+
+test('called by another name, or from a page elsewhere: refused before anything else', async () => {
+  const authorization = `Bearer ${await mcpToken()}`;
+  const status = async (headers: Record<string, string>) =>
+    (await service.call('POST', '/mcp', { headers: { authorization, ...headers }, body: PING })).statusCode;
+  expect(await status({ host: 'evil.example' })).toBe(403);
+  expect(await status({ host: '127.0.0.1:3000', origin: 'https://evil.example' })).toBe(403);
+  expect(await status({ host: '127.0.0.1:3000', origin: 'null' })).toBe(403);
+  expect(await status({ host: '127.0.0.1:3000', origin: 'http://localhost:6274' })).not.toBe(403);
+  const preflight = await fetch(`${url}/mcp`, {
+    method: 'OPTIONS',
+    headers: { origin: 'http://localhost:6274', 'access-control-request-method': 'POST' },
+  });
+  expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([
+    204,
+    'http://localhost:6274',
+  ]);
+});
+
+test('messages that are none get the protocol’s errors', async () => {
+  const authorization = `Bearer ${await mcpToken()}`;
+  for (const [body, headers, status] of [
+    ['{', {}, 400],
+    ['[]', {}, 400],
+    [PING, { 'content-type': 'text/plain' }, 415],
+    [{ ...PING, params: 'x'.repeat(2_000_000) }, {}, 413],
+  ] as const) {
+    const response = await post(body, { authorization, ...headers });
+    expect(response.status).toBe(status);
+  }
+  expect((await fetch(`${url}/mcp`, { headers: { authorization } })).status).toBe(405);
+});
+
+test('a disconnected app is out at once', async () => {
+  const { client, memory } = await connect(url, asBrand, new ClientMemory());
+  const { connectedApps } = service.core.authorizationServer;
+  const [account] = (await service.core.users.byEmail(user.email))?.accounts ?? [];
+  if (account === undefined) throw new Error('No account');
+  const apps = await connectedApps.grantsOf({ account });
+  const ours = apps.find(({ clientId }) => clientId === memory.clientInformation()?.client_id);
+  expect(ours).toMatchObject({ clientName: 'MCP test client', audiences: ['mcp'], scopes: ['service.mcp'] });
+  expect(await connectedApps.revokeGrant(ours?.grantId ?? '', { account })).toBe(true);
+  await expect(client.callTool({ name: 'find_spaces', arguments: {} })).rejects.toThrow('invalid_grant');
+});
