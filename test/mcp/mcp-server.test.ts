@@ -279,5 +279,5 @@ test('a disconnected app is out at once', async () => {
   const ours = apps.find(({ clientId }) => clientId === memory.clientInformation()?.client_id);
   expect(ours).toMatchObject({ clientName: 'MCP test client', audiences: ['mcp'], scopes: ['service.mcp'] });
   expect(await connectedApps.revokeGrant(ours?.grantId ?? '', { account })).toBe(true);
-  await expect(client.callTool({ name: 'find_spaces', arguments: {} })).rejects.toThrow('invalid_grant');
+  await expect(client.callTool({ name: 'find_spaces', arguments: {} })).rejects.toThrow('grant request is invalid');
 });
