@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { runVenue } from '../../src/cli/venue.ts';
-import { type ServiceProcess, startServiceProcess, temporaryDataDir, venue } from '../service/service-process.ts';
+import { call, inDays } from '../service/client.ts';
+import { startServiceProcess, temporaryDataDir, venue } from '../service/service-process.ts';
 
 /** What a command printed for machines. */
 async function json(dataDir: string, ...args: readonly string[]) {
@@ -24,17 +25,6 @@ async function inProcess(...args: readonly string[]) {
     },
   });
   return { code, stdout, stderr };
-}
-
-const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
-
-async function call(service: ServiceProcess, key: string, path: string, body?: object) {
-  const response = await fetch(`${service.url}/api/v1${path}`, {
-    headers: { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }) },
-    ...(body && { method: 'POST', body: JSON.stringify(body) }),
-  });
-  const answer = JSON.parse(await response.text());
-  return { status: response.status, body: answer };
 }
 
 describe('beside the running service', () => {

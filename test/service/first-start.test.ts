@@ -1,0 +1,81 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { call, inDays } from './client.ts';
+import { startServiceProcess, temporaryDataDir } from './service-process.ts';
+
+test('the first start leaves a demo in which everything printed and promised works', async () => {
+  const dataDir = temporaryDataDir();
+  const service = await startServiceProcess(dataDir);
+  const demo = service.demo();
+
+  const user = { email: expect.stringContaining('@'), password: expect.any(String) };
+  const space = { id: expect.any(Number), name: expect.any(String), active: expect.any(Boolean) };
+  const community = { id: expect.any(Number), name: expect.any(String), timeZone: expect.any(String) };
+  const apiKey = expect.stringMatching(/^vbs_live_/);
+  expect(demo).toEqual({
+    baseUrl: `${demo.authUrl}/api/v1`,
+    authUrl: service.url.replace('127.0.0.1', 'localhost'),
+    communities: [
+      { ...community, apiKey, user, spaces: [space, space] },
+      { ...community, apiKey, user, spaces: [space, space] },
+    ],
+    brands: [
+      { id: expect.any(Number), name: expect.any(String), apiKey, user },
+      { id: expect.any(Number), name: expect.any(String), apiKey, user },
+    ],
+  });
+  expect(new Set(demo.communities.map(({ timeZone }) => timeZone)).size).toBe(2);
+  expect(demo.communities.flatMap(({ spaces }) => spaces).filter(({ active }) => !active)).toHaveLength(1);
+  expect(statSync(join(dataDir, 'demo.json')).mode & 0o777).toBe(0o600);
+  expect(statSync(join(dataDir, 'secret.key')).mode & 0o777).toBe(0o600);
+
+  const statuses = new Set<string>();
+  for (const { apiKey: key, id, spaces } of demo.communities) {
+    const listed = await call(service, key, '/bookings');
+    expect(listed.status).toBe(200);
+    for (const { status } of listed.body) statuses.add(status);
+    expect((await call(service, key, `/communities/${id}/reviews`)).status).toBe(200);
+    expect((await call(service, key, `/spaces/${spaces[0]?.id}/availability?date=${inDays(2)}`)).status).toBe(200);
+    expect((await call(service, key, '/webhooks')).status).toBe(200);
+    expect(await call(service, key, '/bookings', {})).toMatchObject({ status: 403 });
+  }
+  expect([...statuses].sort()).toEqual(['Approved', 'Cancelled', 'Completed', 'Pending']);
+
+  const [brand] = demo.brands;
+  const [home] = demo.communities;
+  if (brand === undefined || home === undefined) throw new Error('The demo has no brand or community');
+  const wanted = { spaceId: home.spaces[0]?.id, startTime: inDays(20), startHour: 10 };
+  expect(await call(service, brand.apiKey, '/bookings', wanted)).toMatchObject({ status: 201 });
+  const reviews = await call(service, brand.apiKey, `/communities/${home.id}/reviews`);
+  expect(reviews.body.length).toBeGreaterThan(0);
+
+  const [, header, value, address] = /curl -H '([^:]+): ([^']+)' '([^']+)'/.exec(service.output.stdout) ?? [];
+  if (header === undefined || value === undefined || address === undefined) throw new Error('No curl was printed');
+  const pasted = await fetch(address, { headers: { [header]: value } });
+  expect(pasted.status).toBe(200);
+  expect(await pasted.json()).toMatchObject({
+    timeSlots: expect.arrayContaining([{ hour: 9, label: '9:00 AM', isAvailable: true }]),
+  });
+});
+
+test('a later start keeps what there is, and its demo.json says where it is now', async () => {
+  const dataDir = temporaryDataDir();
+  const first = await startServiceProcess(dataDir);
+  const before = first.demo();
+  expect(await first.end('SIGTERM')).toBe(0);
+
+  const second = await startServiceProcess(dataDir);
+  const after = second.demo();
+  expect(after.communities).toEqual(before.communities);
+  expect(after.baseUrl).not.toBe(before.baseUrl);
+  const key = after.brands[0]?.apiKey ?? '';
+  expect((await call(second, key, '/bookings')).body.length).toBeGreaterThan(0);
+});
+
+test('with DEMO=false the first start makes nothing up', async () => {
+  const dataDir = temporaryDataDir();
+  const service = await startServiceProcess(dataDir, { DEMO: 'false' });
+  expect(() => service.demo()).toThrow('ENOENT');
+  expect(service.output.stdout).not.toContain('curl');
+});

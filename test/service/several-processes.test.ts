@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { call, inDays } from './client.ts';
+import { startServiceProcess, temporaryDataDir } from './service-process.ts';
+
+test('fifty simultaneous requests for one slot through three processes: one booking, forty-nine refusals', async () => {
+  const dataDir = temporaryDataDir();
+  const first = await startServiceProcess(dataDir);
+  const services = [first, ...(await Promise.all([startServiceProcess(dataDir), startServiceProcess(dataDir)]))];
+  const { brands, communities } = first.demo();
+  const spaceId = communities[0]?.spaces[0]?.id;
+  const wanted = { spaceId, startTime: inDays(50), startHour: 14 };
+
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, (_, i) => {
+      const service = services[i % services.length] ?? first;
+      return call(service, brands[i % brands.length]?.apiKey ?? '', '/bookings', wanted);
+    }),
+  );
+  const made = answers.filter(({ status }) => status === 201);
+  const refused = answers.filter(({ status, body }) => status === 422 && body.error === 'SlotUnavailable');
+  expect([made.length, refused.length]).toEqual([1, 49]);
+
+  // Whoever is asked sees the same one.
+  const key = communities[0]?.apiKey ?? '';
+  for (const service of services) {
+    const { body } = await call(service, key, `/bookings?startDate=${inDays(50)}&endDate=${inDays(50)}`);
+    expect(body).toEqual([made[0]?.body]);
+  }
+});

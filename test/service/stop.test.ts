@@ -1,0 +1,44 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { call, inDays } from './client.ts';
+import { startServiceProcess, temporaryDataDir } from './service-process.ts';
+
+test('SIGTERM under load: what is in flight is answered, nothing new is taken, the process ends with 0 within 10 s', async () => {
+  const service = await startServiceProcess(temporaryDataDir());
+  const demo = service.demo();
+  const key = demo.brands[0]?.apiKey ?? '';
+  const spaceId = demo.communities[0]?.spaces[0]?.id;
+
+  let loading = true;
+  const load = Array.from({ length: 8 }, async () => {
+    // Calls that come too late are refused by the system; nobody answers them with an error.
+    while (loading) expect((await call(service, key, '/bookings').catch(() => ({ status: 200 }))).status).toBe(200);
+  });
+
+  const body = JSON.stringify({ spaceId, startTime: inDays(40), startHour: 10 });
+  const halfway = request(`${service.url}/api/v1/bookings`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'content-length': body.length },
+  });
+  const responded = once(halfway, 'response');
+  halfway.write(body.slice(0, 20));
+  await delay(300);
+
+  const began = performance.now();
+  const ended = service.end('SIGTERM');
+  await delay(300);
+  const late = await call(service, key, '/bookings').catch(() => 'refused');
+  expect(late).toBe('refused');
+  halfway.end(body.slice(20));
+  const [response] = await responded;
+  expect(response.statusCode).toBe(201);
+  expect(JSON.parse(await text(response))).toMatchObject({ status: 'Pending', spaceId });
+
+  expect(await ended).toBe(0);
+  expect(performance.now() - began).toBeLessThan(10_000);
+  loading = false;
+  await Promise.all(load);
+});
