@@ -16,7 +16,7 @@ import {
 import pRetry from 'p-retry';
 import type { Consume, Consumer, ParkedEvent, StoredEvent } from './event-store.ts';
 import { type Connection, FOR_EVER, pause, RESUME_MS, readWithin, within } from './eventstoredb-connection.ts';
-import { storedEvent } from './eventstoredb-stored-event.ts';
+import { hasPosition, storedEvent } from './eventstoredb-stored-event.ts';
 
 /** The nth retry comes after 100 ms × 2^(n-1), at most this: the server waits for it within its message timeout. */
 const LONGEST_BACKOFF_MS = 5_000;
@@ -364,14 +364,11 @@ class Membership {
 /** The event that was handed out, or that it refers to; undefined when it is none of this service. */
 async function eventOf(connection: Connection, recorded: RecordedEvent | undefined): Promise<StoredEvent | undefined> {
   const replay = replayOf(recorded);
-  if (replay === undefined) return storedEvent(recorded);
-  const read = connection.client('read').readStream(replay.stream, {
-    fromRevision: BigInt(replay.revision),
-    maxCount: 1,
-  });
-  for await (const { event } of readWithin(connection.deadlineMs, 'a read of a parked event', read))
-    return storedEvent(event);
-  return undefined;
+  if (recorded === undefined || (replay === undefined && hasPosition(recorded))) return storedEvent(recorded);
+  const { stream, revision } = replay ?? { stream: recorded.streamId, revision: recorded.revision };
+  const read = connection.client('read').readStream(stream, { fromRevision: BigInt(revision), maxCount: 1 });
+  const [found] = await Array.fromAsync(readWithin(connection.deadlineMs, 'a read of a parked event', read));
+  return storedEvent(found?.event);
 }
 
 function replayOf(recorded: RecordedEvent | undefined): Replay | undefined {

@@ -3,10 +3,23 @@ import { type JsonObject, LOG_START, type Position, type StoredEvent } from './e
 
 type ServerPosition = { readonly commit: bigint; readonly prepare: bigint };
 
-/** Undefined for what is no event of this service: the server's own (`$…`), and what is no JSON object. */
+/** What the server says where it knows no position: all bits set, in a number without a sign. */
+const UNKNOWN = 2n ** 64n - 1n;
+
+/** False for an event that the server read from its stream of parked events: it does not tell the position then. */
+export function hasPosition(recorded: RecordedEvent | undefined): boolean {
+  return recorded?.position !== undefined && recorded.position.commit !== UNKNOWN;
+}
+
+/**
+ * Undefined for what is no event of this service: the server's own (`$…`), and what is no JSON object.
+ * @throws when the server does not tell the position
+ */
 export function storedEvent(recorded: RecordedEvent | undefined): StoredEvent | undefined {
-  if (recorded?.position === undefined || recorded.type.startsWith('$') || !isJsonObject(recorded.data))
-    return undefined;
+  if (recorded === undefined || recorded.type.startsWith('$') || !isJsonObject(recorded.data)) return undefined;
+  if (recorded.position === undefined || recorded.position.commit === UNKNOWN) {
+    throw new Error(`EventStoreDB did not tell the position of event ${recorded.id}: version 22.6 or later is needed`);
+  }
   return {
     id: recorded.id,
     type: recorded.type,

@@ -82,6 +82,8 @@ class EventStoreDb implements EventStore {
     const messages = checked.map((event) => jsonEvent(event));
     const ids = checked.map(({ id }) => id);
     const { expectedRevision } = options;
+    // Where the server recognises a repetition, it does not reliably tell the position of the last event.
+    const mayBeRepetition = events.some(({ id }) => id !== undefined);
     // The ids stay the same from attempt to attempt: the server stores them once.
     return pRetry(
       async (attempt) => {
@@ -98,7 +100,7 @@ class EventStoreDb implements EventStore {
             }),
           )
           .then(
-            (result) => this.#appended(stream, expectedRevision, result),
+            (result) => this.#appended(stream, expectedRevision, result, mayBeRepetition),
             (error: unknown) => {
               if (!(error instanceof WrongExpectedVersionError)) throw error;
               const actual = typeof error.actualVersion === 'bigint' ? Number(error.actualVersion) : 'none';
@@ -118,11 +120,16 @@ class EventStoreDb implements EventStore {
     );
   }
 
-  async #appended(stream: string, expected: ExpectedRevision, result: AppendResult): Promise<Appended> {
+  async #appended(
+    stream: string,
+    expected: ExpectedRevision,
+    result: AppendResult,
+    mayBeRepetition: boolean,
+  ): Promise<Appended> {
     const revision = Number(result.nextExpectedRevision);
     // `throwOnAppendFailure=false` in the URL makes the client answer a conflict instead of throwing it.
     if (!result.success) throw new WrongExpectedRevision(stream, expected, revision < 0 ? 'none' : revision);
-    if (result.position !== undefined) return { revision, position: positionOf(result.position) };
+    if (result.position !== undefined && !mayBeRepetition) return { revision, position: positionOf(result.position) };
     const [last] = await Array.fromAsync(this.readStream(stream, { from: revision, limit: 1 }));
     if (last === undefined) throw new Error(`Stream ${stream} does not hold what was appended at ${revision}`);
     return { revision, position: last.position };

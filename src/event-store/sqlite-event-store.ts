@@ -21,7 +21,7 @@ import {
 } from './event-store.ts';
 import { ConsumerGroups } from './sqlite-consumer-groups.ts';
 import { LogChanges } from './sqlite-log-changes.ts';
-import { inTransaction, type LogFile, openLogFile } from './sqlite-log-file.ts';
+import { inTransaction, isBusy, type LogFile, openLogFile } from './sqlite-log-file.ts';
 import { numberOf, positionOf, type Row, storedEvent } from './sqlite-stored-event.ts';
 
 /** Events read in one go; in between, other work of the process has its turn. */
@@ -132,6 +132,7 @@ class SqliteEventStore implements EventStore {
     } catch (error) {
       const [first] = group;
       if (group.length === 1) first?.reject(error);
+      else if (isBusy(error)) for (const append of group) append.reject(error);
       // One append that cannot be stored must not take the others with it.
       else for (const append of group) await this.#write([append]);
     }

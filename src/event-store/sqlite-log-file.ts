@@ -141,7 +141,8 @@ async function whenFree<Result>(attempt: () => Result): Promise<Result> {
   }
 }
 
-function isBusy(error: unknown): boolean {
+/** Another process holds the file, and has done so for longer than is waited. */
+export function isBusy(error: unknown): boolean {
   // The low byte is the primary result code: 5 is SQLITE_BUSY (sqlite.org/rescode.html).
   return (
     error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' && (error.errcode & 0xff) === 5

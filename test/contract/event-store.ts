@@ -354,10 +354,15 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         const type = unique('Made');
         const group = unique('group');
         const handled: unknown[] = [];
+        const positions = new Map<unknown, string>();
         let broken = true;
         await store.append(unique('thing'), events(type, 4), { expectedRevision: 'none' });
-        await consume(store, group, { types: [type], maxRetries: 0 }, async ({ data }) => {
-          if (broken) throw new Error('broken');
+        await consume(store, group, { types: [type], maxRetries: 0 }, async ({ data, position }) => {
+          if (broken) {
+            positions.set(data.n, position);
+            throw new Error('broken');
+          }
+          expect(position).toBe(positions.get(data.n));
           handled.push(data.n);
         });
         await until(async () => expect(await Array.fromAsync(store.parked(group))).toHaveLength(4));

@@ -58,6 +58,9 @@ type Group = {
   readonly consumers: Set<GroupConsumer>;
 };
 
+/** How the protocol says that a position is not known. */
+const UNKNOWN = 2n ** 64n - 1n;
+
 const text = (bytes: Uint8Array | string): string => Buffer.from(bytes).toString('utf8');
 
 /**
@@ -254,7 +257,8 @@ export class EventStoreDbServer {
       const written = list.slice(expected + 1, expected + 1 + events.length);
       const same = written.length === events.length && written.every(({ id }, index) => id === events[index]?.id);
       const last = written.at(-1);
-      if (same && last !== undefined) return response.setSuccess(success(last));
+      // The position of a repetition is the first event's, not the last's.
+      if (same && last !== undefined) return response.setSuccess(success({ ...last, ...position(written[0]) }));
       const wrong = new streams.AppendResp.WrongExpectedVersion();
       if (list.length > 0) wrong.setCurrentRevision(String(list.length - 1));
       else wrong.setCurrentNoStream(new shared.Empty());
@@ -475,9 +479,15 @@ export class EventStoreDbServer {
       group.consumers.add(consumer);
       const { event, link, retries } = outstanding;
       consumer.sent.set((link ?? event).id, { ...outstanding, deadline: Date.now() + group.timeout });
-      const message = new persistent.ReadResp.ReadEvent().setEvent(persistentRecord(event)).setRetryCount(retries);
-      message.setCommitPosition(String(event.commit));
-      if (link !== undefined) message.setLink(persistentRecord(link));
+      const message = new persistent.ReadResp.ReadEvent().setRetryCount(retries);
+      if (link === undefined) {
+        message.setEvent(persistentRecord(event)).setCommitPosition(String(event.commit));
+      } else {
+        // What was parked is read from the stream of parked events, without positions.
+        const unknown = { commit: UNKNOWN, prepare: UNKNOWN };
+        message.setEvent(persistentRecord({ ...event, ...unknown })).setNoPosition(new shared.Empty());
+        message.setLink(persistentRecord({ ...link, ...unknown }));
+      }
       consumer.call.write(new persistent.ReadResp().setEvent(message));
     }
   }
@@ -573,6 +583,10 @@ async function send(
 function system(type: string): Proposed {
   const data = Buffer.from('{}');
   return { id: crypto.randomUUID(), type, contentType: 'application/json', data, metadata: new Uint8Array() };
+}
+
+function position(record: Recorded | undefined): Pick<Recorded, 'commit' | 'prepare'> {
+  return { commit: record?.commit ?? UNKNOWN, prepare: record?.prepare ?? UNKNOWN };
 }
 
 function parkedStream({ name }: Group): string {

@@ -349,7 +349,9 @@ describe('EventStoreDB, when things go wrong', () => {
       const store = await open();
       await store.append('thing', range(3).map(made), { expectedRevision: 'none' });
       let reason = 'first';
-      await store.consume('group', { maxRetries: 0 }, async () => {
+      const positions: string[] = [];
+      await store.consume('group', { maxRetries: 0 }, async ({ position }) => {
+        positions.push(position);
         throw new Error(reason);
       });
       const reasons = async (): Promise<string[]> =>
@@ -358,6 +360,8 @@ describe('EventStoreDB, when things go wrong', () => {
       reason = 'second';
       expect(await store.replayParked('group')).toBe(3);
       await until(async () => expect(await reasons()).toEqual(['second', 'second', 'second']));
+      const all = (await Array.fromAsync(store.readAll())).map(({ position }) => position);
+      expect(positions.toSorted()).toEqual([...all, ...all].toSorted());
     });
 
     test('an event that was put back alone can be parked again, as itself', async () => {
