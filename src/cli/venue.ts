@@ -2,13 +2,16 @@ import { Command, CommanderError } from '@commander-js/extra-typings';
 import { ConfigError } from '../config.ts';
 import { bookingCommands } from './bookings.ts';
 import { brandCommands } from './brands.ts';
+import { clientCommands } from './clients.ts';
 import { communityCommands } from './communities.ts';
 import { keyCommands } from './keys.ts';
 import { type Problem, RefusedError } from './operation.ts';
 import { parkedCommands } from './parked.ts';
 import { readModelCommands } from './read-models.ts';
 import { reviewCommands } from './reviews.ts';
+import { signingKeyCommands } from './signing-keys.ts';
 import { spaceCommands } from './spaces.ts';
+import { userCommands } from './users.ts';
 import { webhookCommands } from './webhooks.ts';
 
 /** 0 done, 1 refused or failed, 2 wrong usage or configuration. */
@@ -83,6 +86,9 @@ Examples:
     spaceCommands,
     brandCommands,
     keyCommands,
+    userCommands,
+    clientCommands,
+    signingKeyCommands,
     bookingCommands,
     reviewCommands,
     webhookCommands,

@@ -36,14 +36,15 @@ const surroundings = (): Environment => ({ PATH: process.env.PATH ?? '', HOME: p
 
 export type Ended = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
 
-/** Runs `node <file> <args>` to its end. */
-export async function runNode(file: string, args: readonly string[], env: Environment): Promise<Ended> {
+/** Runs `node <file> <args>` to its end; `input` is what it reads from stdin. */
+export async function runNode(file: string, args: readonly string[], env: Environment, input?: string): Promise<Ended> {
   const child = spawn(process.execPath, [file, ...args], {
     cwd: ROOT,
     env: { ...surroundings(), ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   });
   const output = collect(child);
+  child.stdin.end(input);
   await once(child, 'close');
   return { code: child.exitCode, ...output };
 }

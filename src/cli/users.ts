@@ -1,0 +1,132 @@
+import type { Command } from '@commander-js/extra-typings';
+import type { User, Users } from '../auth/users.ts';
+import type { Account } from '../domain/account.ts';
+import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
+import { namedAccount, nameOf, requiredAccount } from './accounts.ts';
+import { wholeNumber } from './arguments.ts';
+import { type Answer, operate } from './operation.ts';
+import { readPassword } from './password.ts';
+import { fields, table } from './print.ts';
+
+export function userCommands(venue: Command): void {
+  const user = venue.command('user').description('people who sign in to the console and connect apps');
+
+  user
+    .command('add')
+    .description('add a user of a community or a brand; the password is asked for, or read from stdin')
+    .requiredOption('--email <address>', 'how the user signs in')
+    .option('--community <id>', 'of this community', wholeNumber)
+    .option('--brand <id>', 'of this brand', wholeNumber)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  venue user add --email ada@example.com --brand 1
+  printf '%s' "$PASSWORD" | venue user add --email ada@example.com --community 2`,
+    )
+    .action(({ email, ...named }, command) => {
+      const account = requiredAccount(named);
+      return operate(command, async (core) => {
+        const owner = await nameOf(core, account);
+        if (isRefusal(owner)) return owner;
+        const password = await readPassword(`Password of ${email}: `);
+        return shown(await core.users.add({ email, password, accounts: [account] }));
+      });
+    });
+
+  user
+    .command('join')
+    .description('let a user act for one more community or brand')
+    .requiredOption('--email <address>', 'whom')
+    .option('--community <id>', 'for this community', wholeNumber)
+    .option('--brand <id>', 'for this brand', wholeNumber)
+    .addHelpText('after', '\nExample:\n  venue user join --email ada@example.com --brand 2')
+    .action(({ email, ...named }, command) => {
+      const account = requiredAccount(named);
+      return operate(command, async (core) => {
+        const owner = await nameOf(core, account);
+        if (isRefusal(owner)) return owner;
+        return withUser(core.users, email, async ({ id }) => shown(await core.users.addAccount(id, account)));
+      });
+    });
+
+  user
+    .command('leave')
+    .description(
+      'end that a user acts for a community or a brand; apps connected to it can no longer renew their access',
+    )
+    .requiredOption('--email <address>', 'whom')
+    .option('--community <id>', 'for this community', wholeNumber)
+    .option('--brand <id>', 'for this brand', wholeNumber)
+    .addHelpText('after', '\nExample:\n  venue user leave --email ada@example.com --brand 2')
+    .action(({ email, ...named }, command) => {
+      const account = requiredAccount(named);
+      return operate(command, ({ users }) =>
+        withUser(users, email, async ({ id }) => shown(await users.removeAccount(id, account))),
+      );
+    });
+
+  user
+    .command('list')
+    .description('the users there are')
+    .option('--community <id>', 'only of this community', wholeNumber)
+    .option('--brand <id>', 'only of this brand', wholeNumber)
+    .addHelpText('after', '\nExample:\n  venue user list --brand 1')
+    .action((named, command) => {
+      const account = namedAccount(named);
+      return operate(command, async ({ users }) => {
+        const all = await users.list(account);
+        const rows = all.map(({ id, email, accounts, createdAt }) => ({
+          Id: id,
+          'E-mail': email,
+          Accounts: accounts.map(inWords).join(', '),
+          Added: createdAt,
+        }));
+        return { json: all, text: table(rows) };
+      });
+    });
+
+  user
+    .command('password')
+    .description('set a new password, asked for or read from stdin; the user is signed out everywhere')
+    .requiredOption('--email <address>', 'whose')
+    .addHelpText('after', '\nExample:\n  venue user password --email ada@example.com')
+    .action(({ email }, command) =>
+      operate(command, ({ users }) =>
+        withUser(users, email, async ({ id }) =>
+          shown(await users.changePassword(id, await readPassword(`New password of ${email}: `))),
+        ),
+      ),
+    );
+
+  user
+    .command('remove')
+    .description('remove a user: signed out and disconnected at once, apps included')
+    .requiredOption('--email <address>', 'whom')
+    .addHelpText('after', '\nExample:\n  venue user remove --email ada@example.com')
+    .action(({ email }, command) =>
+      operate(command, ({ users }) =>
+        withUser(users, email, async ({ id }) => {
+          await users.remove(id);
+          return { json: { id, removed: true }, text: `User ${email} is removed.` };
+        }),
+      ),
+    );
+}
+
+async function withUser(
+  users: Users,
+  email: string,
+  work: (user: User) => Promise<Answer | Refusal>,
+): Promise<Answer | Refusal> {
+  const user = await users.byEmail(email);
+  return user === undefined ? refuse('ResourceNotFound', `There is no user ${email}.`) : work(user);
+}
+
+const inWords = ({ kind, id }: Account) => `${kind} ${id}`;
+
+function shown(user: User | Refusal): Answer | Refusal {
+  if (isRefusal(user)) return user;
+  const text = fields({ Id: user.id, 'E-mail': user.email, Accounts: user.accounts.map(inWords).join(', ') });
+  return { json: user, text };
+}

@@ -1,0 +1,91 @@
+import * as oidc from 'openid-client';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { runVenue } from '../../src/cli/venue.ts';
+import { TestApp } from '../auth/authorization-server/test-app.ts';
+import { runNode, startServiceProcess, temporaryDataDir } from '../service/service-process.ts';
+
+const PASSWORD = 'correct horse battery';
+
+test('users, clients and keys: what the command line does shows in the running service at once', async () => {
+  const dataDir = temporaryDataDir();
+  const service = await startServiceProcess(dataDir);
+  const issuer = `http://localhost:${new URL(service.url).port}`;
+  const [brand, otherBrand] = service.demo().brands;
+  if (brand === undefined || otherBrand === undefined) throw new Error('No demo brands');
+
+  vi.stubEnv('DATA_DIR', dataDir);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  /** Runs a command inside this process, beside the service's. */
+  async function run(...args: readonly string[]) {
+    let [stdout, stderr] = ['', ''];
+    const output = { out: (text: string) => (stdout += text), err: (text: string) => (stderr += text) };
+    const code = await runVenue([...args, '--json'], output);
+    return { code, stdout, stderr };
+  }
+  /** With something to read from stdin it needs a process of its own. */
+  const runWith = (input: string, ...args: readonly string[]) =>
+    runNode('src/cli.ts', [...args, '--json'], { DATA_DIR: dataDir }, input);
+  function parsed({ code, stdout, stderr }: { code: number | null; stdout: string; stderr: string }) {
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    return JSON.parse(stdout);
+  }
+  const email = ['--email', 'ada@example.com'];
+
+  const user = parsed(await runWith(`${PASSWORD}\n`, 'user', 'add', ...email, '--brand', `${brand.id}`));
+  expect(user).toMatchObject({ email: 'ada@example.com', accounts: [{ kind: 'Brand', id: brand.id }] });
+  expect(JSON.stringify(user)).not.toContain('argon2');
+  parsed(await run('user', 'join', ...email, '--brand', `${otherBrand.id}`));
+
+  const app = await TestApp.register(issuer);
+  const consent = { email: 'ada@example.com', password: PASSWORD, account: `Brand:${otherBrand.id}` };
+  const tokens = await app.tokens(consent);
+  const bookings = (token: string) =>
+    fetch(`${service.url}/api/v1/bookings`, { headers: { authorization: `Bearer ${token}` } });
+  const asKey = await (await bookings(otherBrand.apiKey)).json();
+  const answer = await bookings(tokens.access_token);
+  expect([answer.status, await answer.json()]).toEqual([200, asKey]);
+
+  const { kid } = parsed(await run('keys', 'rotate'));
+  const published = await (await fetch(`${issuer}/.well-known/jwks`)).text();
+  expect(published).toContain(kid);
+
+  const added = parsed(
+    await run('client', 'add', '--brand', `${brand.id}`, '--grant', 'client_credentials', '--name', 'Sync'),
+  );
+  const insecure = { execute: [oidc.allowInsecureRequests] };
+  const client = await oidc.discovery(new URL(issuer), added.clientId, added.clientSecret, undefined, insecure);
+  const { access_token: machine } = await oidc.clientCredentialsGrant(client, { resource: 'api' });
+  expect((await bookings(machine)).status).toBe(200);
+  expect(JSON.stringify(parsed(await run('client', 'list')))).not.toContain(added.clientSecret);
+  parsed(await run('client', 'remove', added.clientId));
+  expect((await bookings(machine)).status).toBe(401);
+
+  parsed(await runWith('another long one', 'user', 'password', ...email));
+  expect((await bookings(tokens.access_token)).status).toBe(200);
+  parsed(await run('user', 'remove', ...email));
+  expect((await bookings(tokens.access_token)).status).toBe(401);
+
+  const short = await runWith('short', 'user', 'add', ...email, '--brand', `${brand.id}`);
+  expect([short.code, JSON.parse(short.stderr).error]).toEqual([1, 'ValidationError']);
+  for (const args of [
+    ['user', 'add', ...email, '--brand', '999'],
+    ['user', 'remove', ...email],
+    ['client', 'remove', 'nobody'],
+  ]) {
+    const { code, stderr } = await run(...args);
+    expect([code, JSON.parse(stderr).error]).toEqual([1, 'ResourceNotFound']);
+  }
+});
+
+test('the demo users can sign in', async () => {
+  const service = await startServiceProcess(temporaryDataDir());
+  const issuer = `http://localhost:${new URL(service.url).port}`;
+  const { brands, communities } = service.demo();
+  for (const [kind, { id, user }] of [
+    ['Brand', brands[0] ?? expect.fail()],
+    ['Community', communities[0] ?? expect.fail()],
+  ] as const) {
+    const tokens = await (await TestApp.register(issuer)).tokens({ ...user, account: `${kind}:${id}` });
+    expect(tokens.claims()).toMatchObject({ email: user.email });
+  }
+});
