@@ -1,4 +1,4 @@
-import { createHash, randomInt } from 'node:crypto';
+import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /** Live keys begin with it (SPEC: API keys). */
@@ -23,7 +23,7 @@ export function isApiKey(text: string): boolean {
 }
 
 /** SHA-256, hex: all that is kept of a key. */
-export const hashApiKey = (key: string): string => createHash('sha256').update(key).digest('hex');
+export const hashApiKey = (key: string): string => hash('sha256', key, 'hex');
 
 /** What people may see of a key to tell it from others. */
 export const previewApiKey = (key: string): string => `${key.slice(0, API_KEY_PREFIX.length + 4)}…`;

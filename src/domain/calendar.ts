@@ -2,13 +2,18 @@ import type { PlainDate, Timestamp } from './ids.ts';
 
 /** Dates and hours of a community are wall-clock times in its IANA zone (DESIGN §7, time zone). */
 
-const DATE = /^\d{4}-\d{2}-\d{2}$/;
+const HOUR_MS = 3_600_000;
+const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
+const DAYS_IN_MONTH = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 /** A date of the real calendar, written YYYY-MM-DD; 2026-02-30 is none. */
 export function isPlainDate(text: string): text is PlainDate {
-  if (!DATE.test(text)) return false;
-  const parsed = new Date(`${text}T00:00:00Z`);
-  return !Number.isNaN(parsed.getTime()) && parsed.toISOString().startsWith(text);
+  const match = DATE.exec(text);
+  if (match === null) return false;
+  const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])];
+  const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  const days = month === 2 && isLeap ? 29 : (DAYS_IN_MONTH[month - 1] ?? 0);
+  return day >= 1 && day <= days;
 }
 
 export const isTimeZone = (zone: string): boolean => {
@@ -22,24 +27,63 @@ export const isTimeZone = (zone: string): boolean => {
 
 export const toTimestamp = (milliseconds: number): Timestamp => new Date(milliseconds).toISOString() as Timestamp;
 
+/** A date on the wall of a zone: the moments (milliseconds since the epoch) between which it lies. */
+export type WallDay = {
+  readonly date: PlainDate;
+  readonly zone: string;
+  readonly start: number;
+  readonly end: number;
+};
+
+/**
+ * Days that were asked for, and today in each zone: the same few answer nearly every question, and working one out costs as
+ * much as the rest of a request. Bounded; forgetting costs time only.
+ */
+const REMEMBERED_DAYS = 20_000;
+const days = new Map<string, WallDay>();
+const todays = new Map<string, WallDay>();
+
+/** The day `date` in `zone`. It has 24 hours, but for those on which the clock is changed. */
+export function wallDay(date: PlainDate, zone: string): WallDay {
+  const key = `${date} ${zone}`;
+  const known = days.get(key);
+  if (known !== undefined) return known;
+  const plain = Temporal.PlainDate.from(date);
+  const start = plain.toZonedDateTime(zone).epochMilliseconds;
+  const end = plain.add({ days: 1 }).toZonedDateTime(zone).epochMilliseconds;
+  const day = { date, zone, start, end };
+  if (days.size >= REMEMBERED_DAYS) days.clear();
+  days.set(key, day);
+  return day;
+}
+
 /** The date on the wall of `zone` at a moment (milliseconds since the epoch). */
 export function localDate(milliseconds: number, zone: string): PlainDate {
-  const day = Temporal.Instant.fromEpochMilliseconds(milliseconds).toZonedDateTimeISO(zone).toPlainDate();
-  return day.toString() as PlainDate;
+  const today = todays.get(zone);
+  if (today !== undefined && today.start <= milliseconds && milliseconds < today.end) return today.date;
+  const plain = Temporal.Instant.fromEpochMilliseconds(milliseconds).toZonedDateTimeISO(zone).toPlainDate();
+  const day = wallDay(plain.toString() as PlainDate, zone);
+  todays.set(zone, day);
+  return day.date;
 }
 
 /**
- * The moment (milliseconds since the epoch) at which the clock of `zone` shows `hour` on `date`. `hour` may be fractional
- * and may be 24. Of an hour that comes twice the first is meant; one that is skipped gives the moment the clock jumps to.
+ * The moment (milliseconds since the epoch) at which the clock shows `hour` on a day. `hour` may be fractional and may be
+ * 24. Of an hour that comes twice the first is meant; one that is skipped gives the moment the clock jumps to.
  */
-export function momentOf(date: PlainDate, hour: number, zone: string): number {
-  const minutes = Math.round(hour * 60);
-  const time = Temporal.PlainDate.from(date).toPlainDateTime().add({ minutes });
-  return time.toZonedDateTime(zone).epochMilliseconds;
+export function momentOn(day: WallDay, hour: number): number {
+  if (hasEveryHourOnce(day)) return day.start + Math.round(hour * HOUR_MS);
+  const time = Temporal.PlainDate.from(day.date)
+    .toPlainDateTime()
+    .add({ minutes: Math.round(hour * 60) });
+  return time.toZonedDateTime(day.zone).epochMilliseconds;
 }
 
-/** False for the hour that daylight saving time skips. */
-export function hourExists(date: PlainDate, hour: number, zone: string): boolean {
-  const moment = Temporal.Instant.fromEpochMilliseconds(momentOf(date, hour, zone)).toZonedDateTimeISO(zone);
-  return moment.hour === Math.floor(hour);
+/** False for an hour that the clock of the zone skips. */
+export function hourExistsOn(day: WallDay, hour: number): boolean {
+  if (hasEveryHourOnce(day)) return true;
+  const moment = Temporal.Instant.fromEpochMilliseconds(momentOn(day, hour)).toZonedDateTimeISO(day.zone);
+  return moment.hour === Math.floor(hour) && moment.toPlainDate().toString() === day.date;
 }
+
+const hasEveryHourOnce = ({ start, end }: WallDay): boolean => end - start === 24 * HOUR_MS;

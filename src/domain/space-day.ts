@@ -1,4 +1,4 @@
-import { localDate, momentOf, toTimestamp } from './calendar.ts';
+import { localDate, momentOn, toTimestamp, wallDay } from './calendar.ts';
 import { type Decision, type Refusal, refuse } from './decision.ts';
 import type {
   BookingApproved,
@@ -111,7 +111,8 @@ export function requestBooking(
     const last = space.windowEnd - 1;
     return refuse('SlotUnavailable', `startHour ${startHour} is outside the window, ${space.windowStart} to ${last}.`);
   }
-  if (!canStart(space, date, startHour, context.now)) {
+  const wall = wallDay(date, space.timeZone);
+  if (!canStart(wall, startHour, context.now)) {
     return refuse(
       'SlotUnavailable',
       `${startHour}:00 on ${date} is past or skipped by the clock in ${space.timeZone}.`,
@@ -126,7 +127,7 @@ export function requestBooking(
   }
 
   const usageHours = reducedUsage(space, startHour);
-  const startsAt = momentOf(date, startHour, space.timeZone);
+  const startsAt = momentOn(wall, startHour);
   return [
     {
       type: 'BookingRequested',
@@ -147,7 +148,7 @@ export function requestBooking(
         timeZone: space.timeZone,
         freeFrom: use.until,
         startsAt: toTimestamp(startsAt),
-        endsAt: toTimestamp(momentOf(date, use.until, space.timeZone)),
+        endsAt: toTimestamp(momentOn(wall, use.until)),
         expiresAt: toTimestamp(Math.min(startsAt, context.now + space.answerHours * 3_600_000)),
         ...(command.message === undefined ? {} : { message: command.message }),
         ...(command.idempotencyKey === undefined ? {} : { idempotencyKey: command.idempotencyKey }),

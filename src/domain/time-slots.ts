@@ -1,4 +1,4 @@
-import { hourExists, momentOf } from './calendar.ts';
+import { hourExistsOn, momentOn, type WallDay, wallDay } from './calendar.ts';
 import type { PlainDate } from './ids.ts';
 import type { Space } from './space.ts';
 
@@ -40,25 +40,19 @@ const LABELS = Array.from(
 export const hourLabel = (hour: number): string => LABELS[hour] ?? String(hour);
 
 /** Whether an event may start at this hour, leaving aside what is booked: it exists in the zone and is not past. */
-export const canStart = (space: Space, date: PlainDate, hour: number, now: number): boolean =>
-  momentOf(date, hour, space.timeZone) > now && hourExists(date, hour, space.timeZone);
+export const canStart = (day: WallDay, hour: number, now: number): boolean =>
+  momentOn(day, hour) > now && hourExistsOn(day, hour);
 
 /**
  * One slot per start hour of the window. A slot is open when the space is active, the hour is still to come and the event,
  * cut at the end of the window, overlaps nothing that is taken (DESIGN §7).
  */
 export function timeSlots(space: Space, date: PlainDate, taken: readonly Interval[], now: number): TimeSlot[] {
-  // Far from now and from any clock change, the edges of the window answer for every hour in it.
-  const first = momentOf(date, space.windowStart, space.timeZone);
-  const last = momentOf(date, space.windowEnd, space.timeZone);
-  const steady = last - first === (space.windowEnd - space.windowStart) * 3_600_000;
-  const open = (hour: number) =>
-    steady ? first + (hour - space.windowStart) * 3_600_000 > now : canStart(space, date, hour, now);
-
+  const day = wallDay(date, space.timeZone);
   const slots: TimeSlot[] = [];
   for (let hour = space.windowStart; hour < space.windowEnd; hour += 1) {
     const use = { start: hour, until: usageEnd(space, hour) };
-    const isAvailable = space.active && !taken.some((held) => overlaps(held, use)) && open(hour);
+    const isAvailable = space.active && !taken.some((held) => overlaps(held, use)) && canStart(day, hour, now);
     const usageHours = reducedUsage(space, hour);
     const slot = { hour, label: hourLabel(hour), isAvailable };
     slots.push(usageHours === undefined ? slot : { ...slot, usageHours });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { hourExists, isPlainDate, isTimeZone, localDate, momentOf } from '../../src/domain/calendar.ts';
+import { hourExistsOn, isPlainDate, isTimeZone, localDate, momentOn, wallDay } from '../../src/domain/calendar.ts';
 import type { PlainDate } from '../../src/domain/ids.ts';
 
 const date = (text: string) => text as PlainDate;
@@ -40,12 +40,37 @@ describe('the same moment has different dates', () => {
 });
 
 test('wall-clock hours become moments, through clock changes', () => {
-  const iso = (day: string, hour: number) => new Date(momentOf(date(day), hour, 'Europe/Berlin')).toISOString();
+  const berlin = (day: string) => wallDay(date(day), 'Europe/Berlin');
+  const iso = (day: string, hour: number) => new Date(momentOn(berlin(day), hour)).toISOString();
   expect(iso('2026-07-01', 12)).toBe('2026-07-01T10:00:00.000Z');
   expect(iso('2026-12-01', 12.5)).toBe('2026-12-01T11:30:00.000Z');
   expect(iso('2026-12-31', 24)).toBe('2026-12-31T23:00:00.000Z');
   expect(iso('2027-03-28', 2)).toBe('2027-03-28T01:00:00.000Z');
-  expect(hourExists(date('2027-03-28'), 2, 'Europe/Berlin')).toBe(false);
-  expect(hourExists(date('2027-03-28'), 3, 'Europe/Berlin')).toBe(true);
-  expect(hourExists(date('2027-10-31'), 2, 'Europe/Berlin')).toBe(true);
+  expect(iso('2027-03-28', 24)).toBe('2027-03-28T22:00:00.000Z');
+  expect(hourExistsOn(berlin('2027-03-28'), 2)).toBe(false);
+  expect(hourExistsOn(berlin('2027-03-28'), 3)).toBe(true);
+  expect(hourExistsOn(berlin('2027-10-31'), 2)).toBe(true);
+});
+
+test('a zone that changes its clock by half an hour, at midnight, or skips a whole day', () => {
+  const lordHowe = wallDay(date('2026-10-04'), 'Australia/Lord_Howe');
+  expect(lordHowe.end - lordHowe.start).toBe(23.5 * 3_600_000);
+  const beirut = wallDay(date('2026-03-29'), 'Asia/Beirut');
+  expect(hourExistsOn(beirut, 0)).toBe(false);
+  expect(hourExistsOn(beirut, 1)).toBe(true);
+  const apia = wallDay(date('2011-12-30'), 'Pacific/Apia');
+  expect(apia.end - apia.start).toBe(0);
+  expect(hourExistsOn(apia, 12)).toBe(false);
+});
+
+test('today is told right around every midnight, whatever was asked before', () => {
+  const zone = 'America/New_York';
+  for (const [moment, expected] of [
+    ['2026-03-08T04:59:59.999Z', '2026-03-07'],
+    ['2026-03-08T05:00:00Z', '2026-03-08'],
+    ['2026-03-09T03:59:59.999Z', '2026-03-08'],
+    ['2026-03-09T04:00:00Z', '2026-03-09'],
+    ['2026-03-08T05:00:00Z', '2026-03-08'],
+  ] as const)
+    expect(localDate(Date.parse(moment), zone)).toBe(expected);
 });
