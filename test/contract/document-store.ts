@@ -30,8 +30,11 @@ const petViews: Collection<Pet> = {
   indexes: [{ fields: ['kind', 'age'] }],
 };
 
-/** What every document store promises (`document-store.ts`). */
-export function documentStoreContract(place: () => Promise<DocumentPlace>): void {
+/**
+ * What every document store promises (`document-store.ts`).
+ * @param standIn a stand-in for the engine, which lacks what is named at the tests
+ */
+export function documentStoreContract(place: () => Promise<DocumentPlace>, standIn = false): void {
   let here: DocumentPlace;
   let store: DocumentStore;
   let documents: Documents<Pet>;
@@ -65,13 +68,16 @@ export function documentStoreContract(place: () => Promise<DocumentPlace>): void
       expect((await documents.get('1'))?.document.name).toBe(`Tom ${answers.indexOf(true)}`);
     });
 
-    it('keeps unique indexes unique, absent fields aside', async () => {
+    it('keeps unique indexes unique', async () => {
       expect(await documents.insert('1', pet('Tom'))).toBe(true);
       expect(await documents.insert('2', pet('Tom'))).toBe(false);
       expect(await documents.insert('2', pet('Jim'))).toBe(true);
       expect(await documents.replace('2', pet('Tom'), 1)).toBe(false);
       expect((await documents.get('2'))?.document.name).toBe('Jim');
+    });
 
+    // mongo-java-server knows nothing of `partialFilterExpression`: to it two absent fields are equal.
+    it.skipIf(standIn)('lets any number of documents be without a field that is unique', async () => {
       const nicknames = await store.open<{ nickname?: string }>({
         name: 'nicknames',
         kind: 'record',
@@ -184,10 +190,13 @@ export function documentStoreContract(place: () => Promise<DocumentPlace>): void
     });
 
     it('stops when its reader does', async () => {
+      const seen: string[] = [];
       for await (const { key } of documents.find({})) {
-        expect(key).toBe('a');
+        seen.push(key);
         break;
       }
+      expect(seen).toHaveLength(1);
+      expect(await documents.count()).toBe(5);
     });
   });
 

@@ -1,8 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { MongoClient } from 'mongodb';
+import { inject } from 'vitest';
 import type { DocumentStore } from '../../src/document-store/document-store.ts';
+import { openMongoDocumentStore } from '../../src/document-store/mongodb.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite-document-store.ts';
+import type { MongoServer } from './mongo-server.ts';
 
 /** An empty place for documents, and as many stores on it as a test likes: each stands for a process of its own. */
 export type DocumentPlace = {
@@ -13,21 +18,48 @@ export type DocumentPlace = {
 
 export async function sqlitePlace(): Promise<DocumentPlace> {
   const folder = await mkdtemp(join(tmpdir(), 'venue-documents-'));
+  return placeOf(
+    () => openSqliteDocumentStore({ folder }),
+    () => rm(folder, { recursive: true }),
+  );
+}
+
+/** The MongoDB of this run. */
+export const mongoServer: MongoServer = JSON.parse(
+  await (await fetch(`http://127.0.0.1:${inject('mongoServer')}`)).text(),
+);
+
+async function mongoPlace(): Promise<DocumentPlace> {
+  if ('why' in mongoServer) throw new Error(mongoServer.why);
+  const { url } = mongoServer;
+  const database = `test-${randomUUID()}`;
+  return placeOf(
+    () => openMongoDocumentStore({ url, database }),
+    async () => {
+      const client = new MongoClient(url);
+      await client.db(database).dropDatabase();
+      await client.close();
+    },
+  );
+}
+
+function placeOf(open: () => Promise<DocumentStore>, remove: () => Promise<unknown>): DocumentPlace {
   const stores: DocumentStore[] = [];
   return {
     async open() {
-      const store = await openSqliteDocumentStore({ folder });
+      const store = await open();
       stores.push(store);
       return store;
     },
     async remove() {
       await Promise.all(stores.map((store) => store.close()));
-      await rm(folder, { recursive: true });
+      await remove();
     },
   };
 }
 
-/** The document engines that this machine has, for `describe.each`. */
+/** The document engines that can be had here, for `describe.each`. */
 export const documentEngines: readonly (readonly [name: string, place: () => Promise<DocumentPlace>])[] = [
   ['SQLite', sqlitePlace],
+  ...('why' in mongoServer ? [] : [['MongoDB', mongoPlace] as const]),
 ];

@@ -15,7 +15,7 @@ import { openProjectorState } from '../../src/projector/projector-state.ts';
 import { type LiveReadModels, openReadModels, type ReadModels } from '../../src/projector/read-models.ts';
 import { rebuild } from '../../src/projector/rebuild.ts';
 import { type DocumentPlace, documentEngines } from '../document-store/engines.ts';
-import { counts, expected, happen, SPACE_EVENTS, trails } from './space-trails.ts';
+import { counts, expected, happen, happenMany, trails } from './space-trails.ts';
 
 let folder: string;
 let events: EventStore;
@@ -50,14 +50,7 @@ async function start(documents: DocumentStore, projections?: readonly AnyProject
   return projector;
 }
 
-/** Something happens to one of `spaces` spaces; one in four events closes one. */
-const happenings = async (count: number, spaces = 10) => {
-  let position = '';
-  for (let i = 0; i < count; i++) {
-    position = await happen(events, (i * 7) % spaces, SPACE_EVENTS[(i * i + i) % 4] ?? 'SpaceAdded');
-  }
-  return position;
-};
+const happenings = (count: number, spaces = 10) => happenMany(events, count, spaces);
 
 async function expectToEqualTheLog<D extends object>(readModels: ReadModels, projection: Projection<D>) {
   const found = await Array.fromAsync(readModels.collection(projection).find({}));

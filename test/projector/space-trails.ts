@@ -74,6 +74,20 @@ export async function happen(events: EventStore, space: number, type: (typeof SP
   return position;
 }
 
+/** Many things happen, to `spaces` spaces; every now and then one is closed. Answers the position of the last one. */
+export async function happenMany(events: EventStore, count: number, spaces: number): Promise<string> {
+  let last = '';
+  for (let i = 0; i < count; i += 20) {
+    const positions = await Promise.all(
+      Array.from({ length: Math.min(20, count - i) }, (_, j) =>
+        happen(events, ((i + j) * 7) % spaces, SPACE_EVENTS[((i + j) % 7) % 4] ?? 'SpaceAdded'),
+      ),
+    );
+    for (const position of positions) if (position > last) last = position;
+  }
+  return last;
+}
+
 export const json = (value: object): JsonObject => JSON.parse(JSON.stringify(value));
 
 type Fold<D extends object> = {

@@ -9,7 +9,7 @@ import { openProjector, type Projector } from '../../src/projector/projector.ts'
 import { collectionOf, openProjectorState } from '../../src/projector/projector-state.ts';
 import { verify } from '../../src/projector/verify.ts';
 import { type DocumentPlace, documentEngines } from '../document-store/engines.ts';
-import { counts, happen, SPACE_EVENTS, type Trail, trails } from './space-trails.ts';
+import { counts, happenMany, type Trail, trails } from './space-trails.ts';
 
 describe.each(documentEngines)('verify on %s', (_name, newPlace) => {
   let folder: string;
@@ -47,13 +47,7 @@ describe.each(documentEngines)('verify on %s', (_name, newPlace) => {
     await rm(folder, { recursive: true });
   });
 
-  const happenings = async (count: number) => {
-    let position = '';
-    for (let i = 0; i < count; i++) {
-      position = await happen(events, (i * 7) % 40, SPACE_EVENTS[(i * i + i) % 4] ?? 'SpaceAdded');
-    }
-    return position;
-  };
+  const happenings = (count: number) => happenMany(events, count, 40);
   const run = (limit?: number) =>
     verify({ events, documents: documents, projections, ...(limit !== undefined && { limit }) });
 
