@@ -1,9 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
+import { CONSUMER_GROUP } from '../webhooks/fan-out.ts';
 import { operate } from './operation.ts';
 import { table } from './print.ts';
-
-/** The group that turns events into webhook deliveries (DESIGN §5). */
-const GROUP = 'webhook-deliveries';
 
 export function parkedCommands(venue: Command): void {
   const parked = venue.command('parked').description('events that could not be handled and were set aside');
@@ -11,7 +9,7 @@ export function parkedCommands(venue: Command): void {
   parked
     .command('list')
     .description('what was set aside, and why')
-    .option('--group <name>', 'consumer group', GROUP)
+    .option('--group <name>', 'consumer group', CONSUMER_GROUP)
     .addHelpText('after', '\nExample:\n  venue parked list')
     .action(({ group }, command) =>
       operate(command, async ({ events }) => {
@@ -39,7 +37,7 @@ export function parkedCommands(venue: Command): void {
     .command('replay')
     .description('hand one event, or all of them, to the group again')
     .argument('[id]', 'the id that `parked list` shows')
-    .option('--group <name>', 'consumer group', GROUP)
+    .option('--group <name>', 'consumer group', CONSUMER_GROUP)
     .addHelpText('after', '\nExamples:\n  venue parked replay\n  venue parked replay 0198f2c4-…')
     .action((id, { group }, command) =>
       operate(command, async ({ events }) => {

@@ -1,12 +1,15 @@
-import type { Command } from '@commander-js/extra-typings';
+import { type Command, Option } from '@commander-js/extra-typings';
 import { type WebhookDocument, webhooks } from '../../projections/webhooks.ts';
 import { accountKey } from '../domain/account.ts';
-import { isRefusal } from '../domain/decision.ts';
+import { isRefusal, refuse } from '../domain/decision.ts';
 import { webhookEventNames } from '../domain/webhook.ts';
+import type { Attempt, DeliveryState } from '../webhooks/deliveries.ts';
 import { namedAccount } from './accounts.ts';
-import { wholeNumber } from './arguments.ts';
+import { moment, wholeNumber } from './arguments.ts';
 import { operate } from './operation.ts';
 import { fields, table } from './print.ts';
+
+const STATES = ['Pending', 'Delivered', 'Failed', 'Cancelled'] as const satisfies readonly DeliveryState[];
 
 export function webhookCommands(venue: Command): void {
   const webhook = venue.command('webhook').description('webhook registrations and their deliveries');
@@ -37,6 +40,89 @@ export function webhookCommands(venue: Command): void {
     });
 
   webhook
+    .command('deliveries')
+    .description('what was, or is to be, delivered to a registration, newest first')
+    .argument('<id>', 'the registration')
+    .addOption(new Option('--state <state>', 'only in this state').choices(STATES))
+    .option('--limit <count>', 'at most so many', wholeNumber, 50)
+    .addHelpText('after', '\nExample:\n  venue webhook deliveries wh_Zb0… --state Failed')
+    .action((id, { state, limit }, command) =>
+      operate(command, async ({ webhooks }) => {
+        const all = await webhooks.listDeliveries({ webhookId: id, limit, ...(state === undefined ? {} : { state }) });
+        const rows = all.map((each) => ({
+          Id: each.deliveryId,
+          Event: each.event,
+          Happened: each.eventAt,
+          State: each.state,
+          Tries: each.tries,
+          Due: each.state === 'Pending' ? each.due : undefined,
+          Last: outcomeOf(each.attempts.at(-1)) ?? each.reason,
+        }));
+        return { json: all, text: table(rows) };
+      }),
+    );
+
+  webhook
+    .command('delivery')
+    .description('one delivery: its payload and every attempt')
+    .argument('<delivery-id>', 'the id that `webhook deliveries` shows')
+    .addHelpText('after', '\nExample:\n  venue webhook delivery 0198f2c4-…:wh_Zb0…')
+    .action((id, _, command) =>
+      operate(command, async ({ webhooks }) => {
+        const delivery = await webhooks.getDelivery(id);
+        if (delivery === undefined) return refuse('ResourceNotFound', `There is no delivery ${id}.`);
+        const attempts = delivery.attempts.map((attempt) => ({
+          At: attempt.at,
+          Outcome: outcomeOf(attempt),
+          Milliseconds: Math.round(attempt.duration),
+          Address: attempt.address,
+          Url: attempt.url,
+        }));
+        const facts = { Event: delivery.event, State: delivery.state, Reason: delivery.reason, Payload: delivery.body };
+        return { json: delivery, text: `${fields(facts)}\n\n${table(attempts)}` };
+      }),
+    );
+
+  webhook
+    .command('resend')
+    .description('send a delivery again, whatever became of it; a process with the role webhooks does it')
+    .argument('<delivery-id>', 'the id that `webhook deliveries` shows')
+    .addHelpText('after', '\nExample:\n  venue webhook resend 0198f2c4-…:wh_Zb0…')
+    .action((id, _, command) =>
+      operate(command, async ({ webhooks }) => {
+        const resent = await webhooks.resend(id);
+        return isRefusal(resent) ? resent : { json: resent, text: `Delivery ${id} is due now.` };
+      }),
+    );
+
+  webhook
+    .command('recover')
+    .description('send everything since a moment that did not reach a registration, 30 days back at most')
+    .argument('<id>', 'the registration')
+    .requiredOption('--since <moment>', 'ISO 8601 with a zone, or a date (midnight UTC)', moment)
+    .addHelpText('after', '\nExample:\n  venue webhook recover wh_Zb0… --since 2026-03-01T12:00:00Z')
+    .action((id, { since }, command) =>
+      operate(command, async ({ webhooks }) => {
+        const recovered = await webhooks.recover(id, since);
+        if (isRefusal(recovered)) return recovered;
+        const { due } = recovered;
+        return { json: { id, due }, text: due === 1 ? '1 delivery is due now.' : `${due} deliveries are due now.` };
+      }),
+    );
+
+  webhook
+    .command('test')
+    .description('send an event of kind Test, once')
+    .argument('<id>', 'the registration')
+    .addHelpText('after', '\nExample:\n  venue webhook test wh_Zb0…')
+    .action((id, _, command) =>
+      operate(command, async ({ webhooks }) => {
+        const sent = await webhooks.sendTest(id);
+        return isRefusal(sent) ? sent : { json: sent, text: `Delivery ${sent.deliveryId} is due now.` };
+      }),
+    );
+
+  webhook
     .command('enable')
     .description('deliver again to a registration that was disabled')
     .argument('<id>', 'the registration')
@@ -62,6 +148,18 @@ export function webhookCommands(venue: Command): void {
     );
 
   webhook
+    .command('remove')
+    .description('remove a registration for good')
+    .argument('<id>', 'the registration')
+    .addHelpText('after', '\nExample:\n  venue webhook remove wh_Zb0…')
+    .action((id, _, command) =>
+      operate(command, async ({ commands }, issuer) => {
+        const outcome = await commands.webhooks.remove({ webhookId: id }, issuer);
+        return isRefusal(outcome) ? outcome : { json: { id, removed: true }, text: `Webhook ${id} is removed.` };
+      }),
+    );
+
+  webhook
     .command('rotate')
     .description('make a new signing secret; the old one signs too for 24 hours')
     .argument('<id>', 'the registration')
@@ -78,6 +176,10 @@ export function webhookCommands(venue: Command): void {
       }),
     );
 }
+
+/** `200` or what went wrong. */
+const outcomeOf = (attempt: Attempt | undefined): string | undefined =>
+  attempt && (attempt.error ? `${attempt.error.type}: ${attempt.error.message}` : String(attempt.status));
 
 /** A registration without its secrets. */
 const toJson = ({ webhookId: id, owner: account, url, events, status, ...rest }: WebhookDocument) => ({

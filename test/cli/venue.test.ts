@@ -1,43 +1,29 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { runVenue } from '../../src/cli/venue.ts';
+import { describe, expect, test } from 'vitest';
 import { call, inDays } from '../service/client.ts';
 import { startServiceProcess, temporaryDataDir, venue } from '../service/service-process.ts';
+import { inProcess, json, useDataDir } from './in-process.ts';
 
-/** What a command printed for machines. */
-async function json(dataDir: string, ...args: readonly string[]) {
+/** What a process of its own printed for machines. */
+async function jsonOfProcess(dataDir: string, ...args: readonly string[]) {
   const { code, stdout, stderr } = await venue(dataDir, ...args, '--json');
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   return JSON.parse(stdout);
-}
-
-/** Runs a command inside this process. */
-async function inProcess(...args: readonly string[]) {
-  let stdout = '';
-  let stderr = '';
-  const code = await runVenue(args, {
-    out: (text) => {
-      stdout += text;
-    },
-    err: (text) => {
-      stderr += text;
-    },
-  });
-  return { code, stdout, stderr };
 }
 
 describe('beside the running service', () => {
   test('what it does shows in the service at once', async () => {
     const dataDir = temporaryDataDir();
     const service = await startServiceProcess(dataDir, { DEMO: 'false' });
+    useDataDir(dataDir);
 
-    const community = await json(dataDir, 'community', 'add', '--name', 'Mill', '--time-zone', 'Asia/Tokyo');
+    const community = await jsonOfProcess(dataDir, 'community', 'add', '--name', 'Mill', '--time-zone', 'Asia/Tokyo');
     const terms = ['--window', '9-22', '--duration', '2.5', '--fee', '420.10'];
-    const space = await json(dataDir, 'space', 'add', '--community', `${community.id}`, '--name', 'Loft', ...terms);
+    const space = await json('space', 'add', '--community', `${community.id}`, '--name', 'Loft', ...terms);
     expect(space).toMatchObject({ name: 'Loft', eventFee: 420.1, windowStart: 9, windowEnd: 22, active: true });
-    const brand = await json(dataDir, 'brand', 'add', '--name', 'Roastery');
-    const { key, id: keyId } = await json(dataDir, 'key', 'issue', '--brand', `${brand.id}`);
+    const brand = await json('brand', 'add', '--name', 'Roastery');
+    const { key, id: keyId } = await json('key', 'issue', '--brand', `${brand.id}`);
 
     const availability = `/spaces/${space.id}/availability?date=${inDays(3)}`;
     expect(await call(service, key, availability)).toMatchObject({ status: 200, body: { durationHours: 2.5 } });
@@ -47,39 +33,39 @@ describe('beside the running service', () => {
     expect(booked).toMatchObject({ status: 201, body: { status: 'Pending', totalPrice: 483.12 } });
 
     const bookingId = `${booked.body.id}`;
-    expect(await json(dataDir, 'booking', 'approve', bookingId)).toMatchObject({ status: 'Approved' });
+    expect(await jsonOfProcess(dataDir, 'booking', 'approve', bookingId)).toMatchObject({ status: 'Approved' });
     expect((await call(service, key, '/bookings')).body).toMatchObject([{ status: 'Approved' }]);
 
     const reason = ['--reason', 'Water damage'];
-    await json(dataDir, 'booking', 'cancel', bookingId, '--by', 'community', ...reason);
+    await json('booking', 'cancel', bookingId, '--by', 'community', ...reason);
     expect((await call(service, key, '/bookings')).body).toMatchObject([{ status: 'Cancelled' }]);
-    const history = await json(dataDir, 'booking', 'history', bookingId);
+    const history = await json('booking', 'history', bookingId);
     expect(history.map(({ event }: { event: string }) => event)).toEqual([
       'BookingRequested',
       'BookingApproved',
       'BookingCancelled',
     ]);
 
-    await json(dataDir, 'space', 'close', `${space.id}`);
+    await json('space', 'close', `${space.id}`);
     expect(await call(service, key, '/bookings', request)).toMatchObject({
       status: 422,
       body: { error: 'BookingNotAllowed' },
     });
 
-    await json(dataDir, 'key', 'revoke', keyId);
+    await json('key', 'revoke', keyId);
     expect(await call(service, key, '/bookings')).toMatchObject({ status: 401, body: { error: 'InvalidApiKey' } });
   });
 });
 
 describe('without a running service', () => {
   test('sees what it did before, in tables for people', async () => {
-    const dataDir = temporaryDataDir();
-    await json(dataDir, 'community', 'add', '--name', 'Mill', '--time-zone', 'Asia/Tokyo');
+    useDataDir(temporaryDataDir());
+    await inProcess('community', 'add', '--name', 'Mill', '--time-zone', 'Asia/Tokyo');
     const terms = ['--name', 'Loft', '--window', '9-22', '--duration', '4', '--fee', '99'];
-    await json(dataDir, 'space', 'add', '--community', '1', ...terms);
-    await json(dataDir, 'space', 'change', '1', '--fee', '100.5', '--name', 'Attic');
+    await inProcess('space', 'add', '--community', '1', ...terms);
+    await inProcess('space', 'change', '1', '--fee', '100.5', '--name', 'Attic');
 
-    const { code, stdout } = await venue(dataDir, 'space', 'list');
+    const { code, stdout } = await inProcess('space', 'list');
     expect(code).toBe(0);
     expect(stdout).toBe(
       [
@@ -88,13 +74,12 @@ describe('without a running service', () => {
         '',
       ].join('\n'),
     );
-    expect((await venue(dataDir, 'brand', 'list')).stdout).toBe('None.\n');
+    expect((await inProcess('brand', 'list')).stdout).toBe('None.\n');
   });
 
   test('finds a read model that is not what the log says, and builds it anew', async () => {
     const dataDir = temporaryDataDir();
-    vi.stubEnv('DATA_DIR', dataDir);
-    onTestFinished(() => void vi.unstubAllEnvs());
+    useDataDir(dataDir);
     await inProcess('brand', 'add', '--name', 'Mill');
     expect(await inProcess('verify')).toMatchObject({
       code: 0,
@@ -121,9 +106,9 @@ describe('without a running service', () => {
   });
 
   test('prints no control characters that somebody stored', async () => {
-    const dataDir = temporaryDataDir();
-    await json(dataDir, 'brand', 'add', '--name', 'Mill\u001b[31m\nRed');
-    expect((await venue(dataDir, 'brand', 'list')).stdout).toBe('Id  Name\n 1  Mill [31m Red\n');
+    useDataDir(temporaryDataDir());
+    await inProcess('brand', 'add', '--name', 'Mill\u001b[31m\nRed');
+    expect((await inProcess('brand', 'list')).stdout).toBe('Id  Name\n 1  Mill [31m Red\n');
   });
 });
 
@@ -159,8 +144,7 @@ describe('when something is wrong', () => {
   });
 
   test('what a rule refuses: 1, one line', async () => {
-    vi.stubEnv('DATA_DIR', temporaryDataDir());
-    onTestFinished(() => void vi.unstubAllEnvs());
+    useDataDir(temporaryDataDir());
     const refused = [
       [['booking', 'approve', '7'], 'ResourceNotFound'],
       [['key', 'issue', '--brand', '9'], 'ResourceNotFound'],
