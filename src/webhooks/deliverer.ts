@@ -2,6 +2,7 @@ import type { BaseLogger } from 'pino';
 import type { Clock } from '../clock.ts';
 import type { Stored } from '../document-store/document-store.ts';
 import { toTimestamp } from '../domain/calendar.ts';
+import type { Timestamp } from '../domain/ids.ts';
 import type { Attempt, Deliveries, DeliveryDocument, Outcome } from './deliveries.ts';
 import { createInFlight, type InFlightLimits } from './in-flight.ts';
 import type { Lease, Leases } from './leases.ts';
@@ -16,6 +17,9 @@ const PER_REGISTRATION = 4;
 const BATCH = 32;
 /** Another process's deliveries, and retries, are found at least so often, in milliseconds. */
 const POLL_EVERY = 1_000;
+
+/** The longest a result waits to be written down, in milliseconds. After a crash its delivery is sent again. */
+const GATHER = 50;
 
 const IN_FLIGHT: InFlightLimits = { prompt: 64, slow: 512, slowAfter: 500 };
 
@@ -44,12 +48,15 @@ export type DelivererParts = {
 /** The deliveries of one registration, while this process holds its lease. */
 type Lane = {
   readonly webhookId: string;
+  /** Deliveries that are being attempted. */
   readonly underWay: Set<string>;
+  /** How many of them wait for an answer; the others are being written down. */
+  sending: number;
   woken: boolean;
   slow: boolean;
   /** An attempt could not be written down: the registration is left alone until the next look. */
   broken: boolean;
-  /** The registration is being disabled: nothing more starts. */
+  /** The registration is disabled, or gone, or is being disabled: nothing more starts. */
   disabled: boolean;
   /** The receiver verifies with the secret before the last rotation; found out while both are valid. */
   wantsPrevious: boolean;
@@ -67,6 +74,9 @@ export function createDeliverer(parts: DelivererParts): Deliverer {
   const running = new Set<Promise<void>>();
   let started = false;
   let stopping = false;
+  let sending = 0;
+  let gathering: PromiseWithResolvers<void> | undefined;
+  let gatherTimer: NodeJS.Timeout | undefined;
   let polling: Promise<void> | undefined;
   let pollTimer: NodeJS.Timeout | undefined;
 
@@ -89,6 +99,7 @@ export function createDeliverer(parts: DelivererParts): Deliverer {
     const lane: Lane = {
       webhookId,
       underWay: new Set(),
+      sending: 0,
       woken: false,
       slow: false,
       broken: false,
@@ -114,64 +125,107 @@ export function createDeliverer(parts: DelivererParts): Deliverer {
 
   async function drain(lane: Lane, lease: Lease): Promise<void> {
     const mayStart = () => !stopping && !lane.broken && !lane.disabled && lease.isHeld();
+    let from: Timestamp | undefined;
     while (mayStart()) {
       lane.woken = false;
-      const batch = await deliveries.due(lane.webhookId, BATCH);
-      const due = batch.filter(({ key }) => !lane.underWay.has(key));
-      if (due.length === 0) {
-        if (lane.woken) continue;
-        if (lane.underWay.size === 0) return;
-        await lane.changed.promise;
-        continue;
-      }
+      // As they were when the question was asked: one that ends meanwhile may still come back as pending.
+      const underWay = new Set(lane.underWay);
+      const batch = await deliveries.due(lane.webhookId, underWay.size + BATCH, from);
+      const due = batch.filter(({ key }) => !underWay.has(key));
       for (const delivery of due) {
-        while (lane.underWay.size >= (lane.slow ? 1 : PER_REGISTRATION)) await lane.changed.promise;
-        if (!mayStart()) break;
+        while (lane.sending >= (lane.slow ? 1 : PER_REGISTRATION)) await lane.changed.promise;
         const place = await inFlight.take(lane.slow);
+        if (!mayStart()) {
+          place.free();
+          break;
+        }
         lane.underWay.add(delivery.key);
-        void attempt(lane, lease, delivery)
+        lane.sending += 1;
+        sending += 1;
+        const sent = () => {
+          lane.slow = place.isSlow();
+          lane.sending -= 1;
+          sending -= 1;
+          place.free();
+          notify(lane);
+        };
+        void attempt(lane, lease, delivery, sent)
           .catch((error: unknown) => {
             lane.broken = true;
             logger.error({ err: error, deliveryId: delivery.key }, 'A delivery could not be attempted; trying again');
           })
           .finally(() => {
-            place.free();
-            lane.slow = place.isSlow();
             lane.underWay.delete(delivery.key);
             notify(lane);
           });
       }
+      // Nothing becomes due in the past: what comes next is not looked for among what is under way.
+      from = due.at(-1)?.document.due;
+      if (from !== undefined) continue;
+      while (mayStart() && !lane.woken && lane.underWay.size > 0) await lane.changed.promise;
+      if (!lane.woken) break;
     }
     while (lane.underWay.size > 0) await lane.changed.promise;
   }
 
-  async function attempt(lane: Lane, lease: Lease, delivery: Stored<DeliveryDocument>): Promise<void> {
+  /** @param sent is called as soon as the receiver has answered: others may start while this one is written down */
+  async function attempt(
+    lane: Lane,
+    lease: Lease,
+    delivery: Stored<DeliveryDocument>,
+    sent: () => void,
+  ): Promise<void> {
     const { webhookId } = lane;
-    // Right before sending, so that a removed or disabled registration, or a revoked key, stops its deliveries at once.
-    const recipient = await registrations.recipient(webhookId);
-    if (stopping || lane.disabled || !lease.isHeld()) return;
-    if ('inactive' in recipient) {
-      await lease.succeeded();
-      return deliveries.cancelAll(webhookId, recipient.inactive);
+    let tried: Awaited<ReturnType<typeof send>>;
+    let gone = false;
+    try {
+      // Right before sending, so that a removed or disabled registration, or a revoked key, stops its deliveries at once.
+      const recipient = await registrations.recipient(webhookId);
+      if (stopping || lane.disabled || !lease.isHeld()) return;
+      if ('inactive' in recipient) {
+        lane.disabled = true;
+        await lease.succeeded();
+        return await deliveries.cancelAll(webhookId, recipient.inactive);
+      }
+      tried = await send(lane, recipient, delivery.document);
+      // Before anything else can start, and by the first of several that say so.
+      gone = tried.result.status === 410 && !lane.disabled;
+      if (gone) lane.disabled = true;
+    } finally {
+      sent();
     }
-    const { attempts, result } = await send(lane, recipient, delivery.document);
+    const { attempts, result } = tried;
+    await gather();
     if (isSuccess(result)) {
       await Promise.all([deliveries.record(delivery, attempts, { state: 'Delivered' }), lease.succeeded()]);
       return;
     }
-    const gone = result.status === 410;
-    const first = !lane.disabled;
-    // Before anything is awaited: nothing more is to start.
-    if (gone) lane.disabled = true;
     await deliveries.record(delivery, attempts, outcomeOf(delivery.document, result));
     if (gone) {
-      if (first) await disable(lane, lease, 'The receiver answered 410 Gone');
-    } else if (delivery.document.event !== 'Test') {
+      await disable(lease, webhookId, 'The receiver answered 410 Gone');
+    } else if (delivery.document.event !== 'Test' && !lane.disabled) {
       const failingSince = await lease.failed();
       if (clock() - failingSince < DISABLE_AFTER || lane.disabled) return;
       lane.disabled = true;
-      await disable(lane, lease, 'Every delivery failed for five days');
+      await disable(lease, webhookId, 'Every delivery failed for five days');
     }
+  }
+
+  /** Results are written down together, so that they share a commit: once nothing is on its way, or after a moment. */
+  function gather(): Promise<void> {
+    if (gathering === undefined) {
+      const next = Promise.withResolvers<void>();
+      gathering = next;
+      gatherTimer = setTimeout(writeGathered, GATHER);
+    }
+    const { promise } = gathering;
+    if (sending === 0) writeGathered();
+    return promise;
+  }
+  function writeGathered(): void {
+    clearTimeout(gatherTimer);
+    gathering?.resolve();
+    gathering = undefined;
   }
 
   /** One attempt. While two secrets are valid a receiver that says 401 gets it a second time, signed with the other one. */
@@ -211,8 +265,7 @@ export function createDeliverer(parts: DelivererParts): Deliverer {
       : { state: 'Pending', due: toTimestamp(now + delay) };
   }
 
-  async function disable(lane: Lane, lease: Lease, reason: string): Promise<void> {
-    const { webhookId } = lane;
+  async function disable(lease: Lease, webhookId: string, reason: string): Promise<void> {
     logger.info({ webhookId, reason }, 'Webhook disabled');
     await parts.disable(webhookId, reason);
     // Enabled again, it starts with a clean sheet.

@@ -7,7 +7,8 @@ import type { DeliveryKind, Payload } from './payload.ts';
 import type { SendResult } from './sender.ts';
 
 /** `Cancelled`: the registration was removed or disabled, or its key revoked, before it could be delivered. */
-export type DeliveryState = 'Pending' | 'Delivered' | 'Failed' | 'Cancelled';
+const STATES = ['Pending', 'Delivered', 'Failed', 'Cancelled'] as const;
+export type DeliveryState = (typeof STATES)[number];
 
 /** One POST to the receiver and what came of it. */
 export type Attempt = Omit<SendResult, 'retryAfter'> & {
@@ -53,11 +54,8 @@ export const deliveryCollection: Collection<DeliveryDocument> = {
   name: 'webhookDeliveries',
   kind: 'record',
   ttl: 'expiresAt',
-  indexes: [
-    { fields: ['state', 'webhookId', 'due'] },
-    { fields: ['webhookId', 'createdAt'] },
-    { fields: ['account', 'createdAt'] },
-  ],
+  // One index for every question: each further one would cost every delivery twice, when it is made and when it ends.
+  indexes: [{ fields: ['state', 'webhookId', 'due'] }],
 };
 
 export type NewDelivery = Pick<DeliveryDocument, 'webhookId' | 'account' | 'eventId'> & { readonly payload: Payload };
@@ -68,10 +66,11 @@ export type Outcome =
   | { readonly state: 'Pending'; readonly due: Timestamp }
   | { readonly state: 'Failed'; readonly reason: string };
 
-/** Which deliveries: newest first, of one registration or of a whole account. */
-export type ListDeliveries = ({ readonly webhookId: string } | { readonly account: AccountKey }) & {
+/** Which deliveries: those that wait first, then from the last that ended. */
+export type ListDeliveries = {
+  readonly webhookIds: readonly string[];
   readonly state?: DeliveryState;
-  /** Only deliveries made before then; to page on. */
+  /** Only deliveries that are due, or ended, before then; to page on. */
   readonly before?: Timestamp;
   /** Default 100. */
   readonly limit?: number;
@@ -148,9 +147,10 @@ export async function openDeliveries({
       return delivery;
     },
 
-    /** What is due of one registration, longest due first. */
-    due(webhookId: string, limit: number): Promise<Stored<DeliveryDocument>[]> {
-      const where = { state: 'Pending', webhookId, due: { to: toTimestamp(clock()) } };
+    /** What is due of one registration, longest due first; with `from` only what became due then or later. */
+    due(webhookId: string, limit: number, from?: Timestamp): Promise<Stored<DeliveryDocument>[]> {
+      const due = { ...(from === undefined ? {} : { from }), to: toTimestamp(clock()) };
+      const where = { state: 'Pending', webhookId, due };
       return Array.fromAsync(collection.find({ where, sort: [{ field: 'due' }], limit }));
     },
 
@@ -221,17 +221,24 @@ export async function openDeliveries({
       return (await collection.get(deliveryId))?.document;
     },
 
-    list({ state, before, limit = 100, ...whose }: ListDeliveries): Promise<DeliveryDocument[]> {
-      const found = collection.find({
-        where: {
-          ...whose,
-          ...(state === undefined ? {} : { state }),
-          ...(before === undefined ? {} : { createdAt: { below: before } }),
-        },
-        sort: [{ field: 'createdAt', direction: 'descending' }],
-        limit,
-      });
-      return Array.fromAsync(found, ({ document }) => document);
+    async list({ webhookIds, state, before, limit = 100 }: ListDeliveries): Promise<DeliveryDocument[]> {
+      const due = before === undefined ? {} : { due: { below: before } };
+      const states = state === undefined ? STATES : [state];
+      const found = await Promise.all(
+        webhookIds.flatMap((webhookId) =>
+          states.map((each) =>
+            Array.fromAsync(
+              collection.find({
+                where: { state: each, webhookId, ...due },
+                sort: [{ field: 'due', direction: 'descending' }],
+                limit,
+              }),
+              ({ document }) => document,
+            ),
+          ),
+        ),
+      );
+      return found.flat().sort(latestFirst).slice(0, limit);
     },
 
     /** Calls `listener` with every delivery that this process makes or changes. @returns how to stop that */
@@ -241,6 +248,8 @@ export async function openDeliveries({
     },
   };
 }
+
+const latestFirst = (a: DeliveryDocument, b: DeliveryDocument) => (a.due < b.due ? 1 : a.due > b.due ? -1 : 0);
 
 async function* inPages<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {
   let page: T[] = [];

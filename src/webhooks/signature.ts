@@ -1,4 +1,5 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 
 const PREFIX = 'whsec_';
 
@@ -7,7 +8,7 @@ export const newSigningSecret = (): string => PREFIX + randomBytes(32).toString(
 
 /** `X-Service-Signature` (SPEC: Events): lower-case hex HMAC-SHA256 of the raw body, keyed with the secret's own text. */
 export const serviceSignature = (secret: string, body: string): string =>
-  createHmac('sha256', secret).update(body).digest('hex');
+  createHmac('sha256', keysOf(secret).text).update(body).digest('hex');
 
 /** What is signed. `id` stays the same over all attempts; `at` is the moment of this one, in milliseconds. */
 export type Signed = { readonly id: string; readonly at: number; readonly body: string };
@@ -36,6 +37,19 @@ export function signatureHeaders([first, second]: Secrets, { id, at, body }: Sig
 export type Secrets = readonly [first: string, second?: string];
 
 const standardSignature = (secret: string, content: string): string =>
-  `v1,${createHmac('sha256', Buffer.from(secret.slice(PREFIX.length), 'base64'))
-    .update(content)
-    .digest('base64')}`;
+  `v1,${createHmac('sha256', keysOf(secret).bytes).update(content).digest('base64')}`;
+
+/** A secret as the two families use it: its own text, and the bytes that its base64 stands for. */
+type Keys = { readonly text: KeyObject; readonly bytes: KeyObject };
+const knownKeys = new LRUCache<string, Keys>({ max: 1_000 });
+
+function keysOf(secret: string): Keys {
+  const known = knownKeys.get(secret);
+  if (known !== undefined) return known;
+  const keys = {
+    text: createSecretKey(secret, 'utf8'),
+    bytes: createSecretKey(secret.slice(PREFIX.length), 'base64'),
+  };
+  knownKeys.set(secret, keys);
+  return keys;
+}

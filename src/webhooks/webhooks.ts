@@ -77,20 +77,37 @@ export async function createWebhooks(parts: WebhooksParts): Promise<Webhooks> {
     ...tuning,
   });
   let consumer: Consumer | undefined;
+  let starting: Promise<void> | undefined;
+  let stopping = false;
 
   async function activeRecipient(webhookId: string): Promise<Recipient | Refusal> {
     const recipient = await registrations.recipient(webhookId);
     return 'inactive' in recipient ? refuse('ValidationError', `${recipient.inactive}.`) : recipient;
   }
 
+  /**
+   * Read models may stand far behind when a process starts: after a power failure they have forgotten their last moments. A
+   * registration that they do not show yet must not be taken for one that was removed.
+   */
+  async function readModelsAreThere(): Promise<void> {
+    for await (const { position } of events.readAll({ direction: 'backward', limit: 1 })) {
+      while (!stopping && !(await readModels.waitFor(position, 1_000)));
+    }
+  }
+
   return {
     async start() {
-      deliverer.start();
+      starting = readModelsAreThere().then(
+        () => deliverer.start(),
+        (error: unknown) => logger.error({ err: error }, 'Webhook deliveries could not be started'),
+      );
       consumer = await startFanOut({ events, readModels, registrations, deliveries, wake });
     },
 
     async stop() {
+      stopping = true;
       await consumer?.close();
+      await starting;
       await deliverer.stop();
       await sender.close();
     },

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUIDv7 } from 'node:crypto';
 import { type Actor, SYSTEM } from '../../src/domain/account.ts';
 import type {
   BookingApproved,
@@ -49,7 +49,7 @@ const facts = (changes: Changes): BookingFacts => ({
 
 const recorded = <E extends DomainEvent>(event: E, at = AT, actor: Actor = SYSTEM): Recorded<E> => ({
   ...event,
-  id: randomUUID(),
+  id: randomUUIDv7(),
   stream: 'spaceDay-7-2026-05-02',
   revision: 0,
   position: '1',

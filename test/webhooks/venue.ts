@@ -4,18 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { projections } from '../../projections/index.ts';
-import type { AnyProjection, Projection, Row } from '../../projections/projection.ts';
 import { type Commands, createCommands } from '../../src/commands/commands.ts';
-import type { Documents } from '../../src/document-store/document-store.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite-document-store.ts';
 import { type Account, OPERATOR } from '../../src/domain/account.ts';
 import { isRefusal, type Refusal } from '../../src/domain/decision.ts';
 import type { DomainEvent, Recorded } from '../../src/domain/events.ts';
 import { brandId, communityId, timestamp } from '../../src/domain/ids.ts';
-import { upcast } from '../../src/domain/upcast.ts';
-import { LOG_START } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite-event-store.ts';
-import type { ReadModels } from '../../src/projector/read-models.ts';
+import { openProjector } from '../../src/projector/projector.ts';
 import { newSigningSecret } from '../../src/webhooks/signature.ts';
 import { createWebhooks, type Webhooks, type WebhooksParts } from '../../src/webhooks/webhooks.ts';
 
@@ -31,6 +27,7 @@ export type Registered = {
 export type Venue = Awaited<ReturnType<typeof openVenue>>;
 
 const issuer = { actor: OPERATOR, correlationId: 'test' };
+const logger = pino({ level: 'silent' });
 const SECRET_KEY = Buffer.alloc(32, 7);
 
 /** The service around webhooks, on the embedded engines: log, read models, commands. Several may share a folder. */
@@ -40,7 +37,31 @@ export async function openVenue({ folder: shared }: { readonly folder?: string }
   const clock = () => Date.now() + shift;
   const events = await openSqliteEventStore({ path: join(folder, 'log.sqlite'), clock, leaseMs: 1_000 });
   const documents = await openSqliteDocumentStore({ folder, clock });
-  const projector = await startProjector();
+  let gate: PromiseWithResolvers<void> | undefined;
+  const projector = await openProjector({
+    events: {
+      append: (...args) => events.append(...args),
+      readStream: (...args) => events.readStream(...args),
+      readAll: (...args) => events.readAll(...args),
+      consume: (...args) => events.consume(...args),
+      parked: (...args) => events.parked(...args),
+      replayParked: (...args) => events.replayParked(...args),
+      ping: () => events.ping(),
+      close: () => events.close(),
+      async *subscribe(options) {
+        for await (const batch of events.subscribe(options)) {
+          await gate?.promise;
+          yield batch;
+        }
+      },
+    },
+    documents,
+    projections,
+    clock,
+    logger,
+    tickMs: 50,
+  });
+  projector.start();
   const commands: Commands = await createCommands({
     events,
     documents,
@@ -51,78 +72,6 @@ export async function openVenue({ folder: shared }: { readonly folder?: string }
     urlProblem: () => undefined,
   });
   const running: Webhooks[] = [];
-
-  /** Folds the log as the service's projector does, and can be held up. */
-  async function startProjector() {
-    const open = (projection: AnyProjection): Promise<Documents<Row>> =>
-      documents.open<Row>({ name: projection.name, kind: 'readModel', indexes: projection.indexes });
-    const models = new Map<string, Documents<Row>>();
-    for (const projection of projections)
-      models.set(projection.name, await open(projection as unknown as AnyProjection));
-    const stop = new AbortController();
-    let reached = LOG_START;
-    let gate: PromiseWithResolvers<void> | undefined;
-    const waiting = new Set<() => void>();
-
-    const apply = async (event: Recorded) => {
-      for (const projection of projections as unknown as readonly AnyProjection[]) {
-        if (!projection.types.includes(event.type)) continue;
-        const key = projection.key(event);
-        const model = models.get(projection.name);
-        const before = (await model?.get(key))?.document;
-        await model?.project([{ key, position: event.position, document: projection.evolve(before, event) }]);
-      }
-    };
-    const done = (async () => {
-      for await (const batch of events.subscribe({ signal: stop.signal })) {
-        for (const stored of batch.events) {
-          await gate?.promise;
-          await apply(upcast(stored));
-          reached = stored.position;
-          for (const look of waiting) look();
-        }
-        reached = batch.position;
-        for (const look of waiting) look();
-      }
-    })();
-
-    const readModels: ReadModels = {
-      collection<D extends object>(projection: Projection<D>) {
-        const model = models.get(projection.name);
-        if (model === undefined) throw new Error(`No read model ${projection.name}`);
-        return model as unknown as Documents<D>;
-      },
-      waitFor: (position, timeoutMs = 2_000) =>
-        new Promise((resolve) => {
-          const finish = (passed: boolean) => {
-            clearTimeout(timer);
-            waiting.delete(look);
-            resolve(passed);
-          };
-          const look = () => {
-            if (reached >= position) finish(true);
-          };
-          const timer = setTimeout(() => finish(false), timeoutMs);
-          waiting.add(look);
-          look();
-        }),
-    };
-    return {
-      readModels,
-      hold() {
-        gate = Promise.withResolvers();
-      },
-      release() {
-        gate?.resolve();
-        gate = undefined;
-      },
-      async stop() {
-        gate?.resolve();
-        stop.abort();
-        await done;
-      },
-    };
-  }
 
   return {
     folder,
@@ -135,8 +84,14 @@ export async function openVenue({ folder: shared }: { readonly folder?: string }
     advance(by: number) {
       shift += by;
     },
-    holdProjector: projector.hold,
-    releaseProjector: projector.release,
+    /** The read models stand still until they are let go. */
+    holdProjector() {
+      gate = Promise.withResolvers();
+    },
+    releaseProjector() {
+      gate?.resolve();
+      gate = undefined;
+    },
 
     /** A registration of an account, made with a key of its own. */
     async register(account: Account, url: string, mask = 15): Promise<Registered> {
@@ -173,7 +128,7 @@ export async function openVenue({ folder: shared }: { readonly folder?: string }
         readModels: projector.readModels,
         config: { secretKey: SECRET_KEY, webhooksAllowPrivate: true },
         clock,
-        logger: pino({ level: 'silent' }),
+        logger,
         commands: { disable: (webhookId, reason) => commands.webhooks.disable({ webhookId, reason }, issuer) },
         tuning: { pollEvery: 20, ...tuning },
         ...parts,
@@ -185,6 +140,7 @@ export async function openVenue({ folder: shared }: { readonly folder?: string }
 
     async close() {
       await Promise.all(running.map((webhooks) => webhooks.stop()));
+      gate?.resolve();
       await projector.stop();
       await events.close();
       await documents.close();
