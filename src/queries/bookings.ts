@@ -1,7 +1,7 @@
 import { type BookingDocument, bookings } from '../../projections/bookings.ts';
 import type { Account } from '../domain/account.ts';
-import type { PlainDate } from '../domain/ids.ts';
-import type { BookingStatus } from '../domain/space-day.ts';
+import { type PlainDate, spaceId as toSpaceId } from '../domain/ids.ts';
+import { BOOKING_STATUSES, type BookingStatus } from '../domain/space-day.ts';
 import type { ReadModels } from '../projector/read-models.ts';
 
 export type BookingFilter = {
@@ -12,9 +12,23 @@ export type BookingFilter = {
   readonly status?: BookingStatus;
 };
 
+/** Where a page of bookings ended. */
+export type BookingCursor = { readonly date: PlainDate; readonly bookingId: number };
+
+export type BookingPage = {
+  readonly bookings: readonly BookingDocument[];
+  /** Where the next page starts; undefined on the last. */
+  readonly next: BookingCursor | undefined;
+};
+
 /** A community sees the bookings of its spaces, a brand those it made (SPEC: Visibility rule). */
 export const isVisibleBooking = (account: Account, booking: BookingDocument): boolean =>
   account.id === (account.kind === 'Community' ? booking.communityId : booking.brandId);
+
+export type BrandRecord = Readonly<Record<BookingStatus, number>>;
+
+const ownedBy = (account: Account) =>
+  account.kind === 'Community' ? { communityId: account.id } : { brandId: account.id };
 
 export function createBookingQueries({ readModels }: { readonly readModels: ReadModels }) {
   return {
@@ -29,13 +43,73 @@ export function createBookingQueries({ readModels }: { readonly readModels: Read
       const date = { ...(startDate && { from: startDate }), ...(endDate && { to: endDate }) };
       const found = readModels.collection(bookings).find({
         where: {
-          ...(account.kind === 'Community' ? { communityId: account.id } : { brandId: account.id }),
+          ...ownedBy(account),
           ...(status && { status }),
           ...((startDate ?? endDate) && { date }),
         },
         sort: [{ field: 'date' }, { field: 'bookingId' }],
       });
       for await (const { document } of found) yield document;
+    },
+
+    /** Some of the bookings that the account may see, by date and id, from where the last page ended. */
+    async page(
+      account: Account,
+      query: BookingFilter & {
+        readonly direction: 'ascending' | 'descending';
+        readonly after?: BookingCursor;
+        readonly limit: number;
+      },
+    ): Promise<BookingPage> {
+      const { startDate, endDate, status, direction, after, limit } = query;
+      const forward = direction === 'ascending';
+      const from = forward && after !== undefined ? after.date : startDate;
+      const to = !forward && after !== undefined ? after.date : endDate;
+      const found = readModels.collection(bookings).find({
+        where: {
+          ...ownedBy(account),
+          ...(status && { status }),
+          ...((from ?? to) && { date: { ...(from && { from }), ...(to && { to }) } }),
+        },
+        sort: [
+          { field: 'date', direction },
+          { field: 'bookingId', direction },
+        ],
+      });
+      const page: BookingDocument[] = [];
+      for await (const { document } of found) {
+        const seen =
+          after?.date === document.date &&
+          (forward ? document.bookingId <= after.bookingId : document.bookingId >= after.bookingId);
+        if (seen) continue;
+        const last = page.at(-1);
+        if (page.length === limit && last !== undefined)
+          return { bookings: page, next: { date: last.date, bookingId: last.bookingId } };
+        page.push(document);
+      }
+      return { bookings: page, next: undefined };
+    },
+
+    /** Everything on one day of a space, by start hour; nothing when the account may see none of it. */
+    async onDay(account: Account, spaceId: number, date: PlainDate): Promise<BookingDocument[]> {
+      const found = readModels.collection(bookings).find({ where: { spaceId: toSpaceId(spaceId), date } });
+      const day = await Array.fromAsync(found, ({ document }) => document);
+      return day.filter((booking) => isVisibleBooking(account, booking)).sort((a, b) => a.startHour - b.startHour);
+    },
+
+    /** How many bookings the account may see in a state. */
+    count: (account: Account, status: BookingStatus): Promise<number> =>
+      readModels.collection(bookings).count({ where: { ...ownedBy(account), status } }),
+
+    /** What a brand did at a community so far: how many of its bookings are in each state. */
+    async record({ communityId, brandId }: Pick<BookingDocument, 'communityId' | 'brandId'>): Promise<BrandRecord> {
+      const counts = BOOKING_STATUSES.map(async (status) => {
+        const count = await readModels.collection(bookings).count({ where: { brandId, communityId, status } });
+        return [status, count] as const;
+      });
+      const record: Record<BookingStatus, number> = { Pending: 0, Approved: 0, Cancelled: 0, Completed: 0 };
+      for (const [status, count] of await Promise.all(counts)) record[status] = count;
+      return record;
     },
   };
 }

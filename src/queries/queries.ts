@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { ReadModels } from '../projector/read-models.ts';
 import { createAccountQueries } from './accounts.ts';
+import { createApiKeyQueries } from './api-keys.ts';
 import { createAvailabilityQuery } from './availability.ts';
 import { createBookingQueries } from './bookings.ts';
 import { createReviewQueries } from './reviews.ts';
@@ -22,6 +23,7 @@ export function createQueries(parts: {
 }) {
   return {
     accounts: createAccountQueries(parts),
+    apiKeys: createApiKeyQueries(parts),
     availability: createAvailabilityQuery(parts),
     spaces: createSpaceQueries(parts),
     bookings: createBookingQueries(parts),

@@ -27,6 +27,20 @@ export function createReviewQueries({ readModels }: { readonly readModels: ReadM
       const found = readModels.collection(reviews).find({ where, sort: [{ field: 'reviewId' }] });
       return documentsOf(found);
     },
+
+    /** The reviews that concern an account, newest first: those of a community's spaces, those a brand wrote. */
+    async listOfAccount(account: Account): Promise<ReviewDocument[]> {
+      const where = account.kind === 'Community' ? { communityId: account.id } : { brandId: account.id };
+      const sort = [{ field: 'reviewId', direction: 'descending' }] as const;
+      return Array.fromAsync(readModels.collection(reviews).find({ where, sort }), ({ document }) => document);
+    },
+
+    /** The review of a booking that the account may see. */
+    async ofBooking(booking: Pick<ReviewDocument, 'bookingId'>): Promise<ReviewDocument | undefined> {
+      const where = { bookingId: booking.bookingId };
+      for await (const { document } of readModels.collection(reviews).find({ where, limit: 1 })) return document;
+      return undefined;
+    },
   };
 }
 

@@ -12,6 +12,12 @@ export function createWebhookQueries({ readModels }: { readonly readModels: Read
       return Array.fromAsync(found, ({ document }) => document);
     },
 
+    /** A registration of the account, or undefined when it has none such. */
+    async get(account: Account, webhookId: string): Promise<WebhookDocument | undefined> {
+      const found = await readModels.collection(webhooks).get(webhookId);
+      return found?.document.account === accountKey(account) ? found.document : undefined;
+    },
+
     /** Every registration of an account, whichever credential made it (the console), oldest first. */
     async listOfAccount(account: Account): Promise<WebhookDocument[]> {
       const where = { account: accountKey(account) };

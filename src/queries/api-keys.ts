@@ -1,0 +1,16 @@
+import { type ApiKeyDocument, apiKeys } from '../../projections/api-keys.ts';
+import { type Account, accountKey } from '../domain/account.ts';
+import type { ReadModels } from '../projector/read-models.ts';
+
+export function createApiKeyQueries({ readModels }: { readonly readModels: ReadModels }) {
+  return {
+    /** Every key of an account, revoked ones too, newest first. The keys themselves are nowhere. */
+    async listOfAccount(account: Account): Promise<ApiKeyDocument[]> {
+      const found = readModels.collection(apiKeys).find({
+        where: { account: accountKey(account) },
+        sort: [{ field: 'issuedAt', direction: 'descending' }],
+      });
+      return Array.fromAsync(found, ({ document }) => document);
+    },
+  };
+}
