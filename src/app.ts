@@ -17,6 +17,7 @@ import { createUsers, type Users } from './auth/users.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { type Commands, createCommands } from './commands/commands.ts';
 import type { Config } from './config.ts';
+import { registerConsole } from './console/console.ts';
 import { type Demo, isEmptyLog, readDemo, seedDemo } from './demo.ts';
 import type { DocumentStore } from './document-store/document-store.ts';
 import { openSqliteDocumentStore } from './document-store/sqlite-document-store.ts';
@@ -167,6 +168,13 @@ export async function createApp(core: Core): Promise<FastifyInstance> {
   const { accessTokens, resources } = authorizationServer;
   const tools = createTools({ commands, queries, clock: core.clock, pricing: config });
   await app.register(mcpRoutes({ tools, accessTokens, resources, version: manifest.version }));
+  await registerConsole(app, {
+    ...core,
+    readModels: projector.readModels,
+    connectedApps: authorizationServer.connectedApps,
+    clients: authorizationServer.clients,
+    settings: config,
+  });
   return app;
 }
 

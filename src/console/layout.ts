@@ -14,7 +14,7 @@ export type Page = {
   readonly rail?: Html;
   /** A page that stands alone and has more to say. */
   readonly wide?: boolean;
-  /** Where the page's server-sent events come from; pages without it do not update themselves. */
+  /** Where the page stands among the changes it is told of; pages without it do not keep themselves up to date. */
   readonly live?: string;
 };
 
@@ -91,6 +91,7 @@ export function page({ title, main, flash = [], rail, wide = false, live }: Page
 <body${live === undefined ? EMPTY : html` data-live="${live}"`}>
 <a class="skip" href="#main">Skip to the content</a>
 ${body}
+${live !== undefined && raw('<div class="toast" role="status" hidden></div>')}
 </body>
 </html>
 `.markup;

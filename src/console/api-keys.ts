@@ -1,0 +1,123 @@
+import type { ApiKeyDocument } from '../../projections/api-keys.ts';
+import { isRefusal } from '../domain/decision.ts';
+import { GRANTABLE, Permission, type PermissionName, permissionNames } from '../domain/permissions.ts';
+import {
+  choices,
+  confirm,
+  csrfField,
+  field,
+  formProblem,
+  NO_PROBLEMS,
+  onceField,
+  type Problems,
+  problemOf,
+} from './fields.ts';
+import { momentIn } from './formats.ts';
+import { type Html, html } from './html.ts';
+import { icon } from './layout.ts';
+import type { PageParts } from './pages.ts';
+import { secretBox } from './secret.ts';
+import { type Answer, missing, type Routes, type Visit } from './visit.ts';
+
+/** Permission flags in plain words. */
+export const PERMISSION_WORDS: Readonly<Record<PermissionName, { readonly label: string; readonly hint: string }>> = {
+  ReadAvailability: { label: 'See open hours', hint: 'Ask which hours of a space are open on a day.' },
+  ReadBookings: { label: 'See bookings', hint: 'List the bookings this account can see, with their history.' },
+  WriteBookings: { label: 'Request bookings', hint: 'Send booking requests in the name of this brand.' },
+  ReadReviews: { label: 'Read reviews', hint: 'Read the reviews of communities.' },
+  Webhooks: {
+    label: 'Manage webhooks',
+    hint: 'Register addresses that are told about bookings and reviews, and remove them.',
+  },
+};
+
+/** Keys for programs: what each may do, shown once, revoked at once. */
+export function apiKeyPages(routes: Routes, { commands, queries, settings }: PageParts): void {
+  routes.get('/console/keys', (visit) => listPage(visit));
+
+  routes.post('/console/keys', (visit) =>
+    visit.once(async () => {
+      const { account, form, issuer } = visit;
+      const label = form.text('label');
+      const chosen = form.all('permission');
+      const permissions = permissionNames(GRANTABLE[account.kind])
+        .filter((name) => chosen.includes(name))
+        .reduce((mask, name) => mask | Permission[name], 0);
+      if (permissions === 0) return listPage(visit, { permission: 'Choose at least one.' });
+      const outcome = await commands.apiKeys.issue({ account, permissions, label }, issuer);
+      if (isRefusal(outcome)) return listPage(visit, problemOf(outcome, { label: 'Name' }));
+      return {
+        title: 'New API key',
+        section: 'keys',
+        main: html`${backLink}<h1>The key “${label}” is ready</h1>
+${secretBox('key', outcome.key, 'Copy the key now and keep it where passwords are kept. It is shown this once; whoever has it can do what you chose.')}
+<div class="card"><h2>Try it</h2><pre>curl -H 'Authorization: Bearer ${outcome.key}' \\
+  '${settings.publicUrl}/api/v1/bookings'</pre></div><p><a class="button" href="/console/keys">I have copied it</a></p>`,
+      };
+    }),
+  );
+
+  routes.post('/console/keys/:id/revoke', async (visit) => {
+    const { account, params, issuer } = visit;
+    const outcome = await commands.apiKeys.revoke({ apiKeyId: params.id ?? '', by: account }, issuer);
+    return isRefusal(outcome)
+      ? missing('key')
+      : { go: '/console/keys', flash: { kind: 'done', text: 'Revoked. Calls with this key are refused from now on.' } };
+  });
+
+  async function listPage(visit: Visit, problems: Problems = NO_PROBLEMS): Promise<Answer> {
+    const { account, form } = visit;
+    const keys = await queries.apiKeys.listOfAccount(account);
+    const valid = keys.filter(({ revokedAt }) => revokedAt === undefined);
+    const revoked = keys.filter(({ revokedAt }) => revokedAt !== undefined);
+    const chosen = form.all('permission');
+    return {
+      title: 'API keys',
+      section: 'keys',
+      ...(problems === NO_PROBLEMS ? {} : { status: 422 }),
+      main: html`<div class="head"><div><h1>API keys</h1><p class="lead">For programs that act for ${visit.accountName}. A key works until it is revoked. <a href="/docs">How to use the API</a></p></div></div>
+<div class="split"><div>${
+        valid.length === 0
+          ? html`<div class="empty">${icon('key')}<h2>No keys</h2><p>Make one for each program, so that you can revoke one without stopping the others.</p></div>`
+          : keyTable(visit, valid)
+      }${
+        revoked.length > 0 &&
+        html`<details><summary>${revoked.length} revoked</summary><ul class="plain">${revoked.map((key) => html`<li class="muted">${key.label} <code>${key.preview}</code>, revoked ${momentIn('UTC', key.revokedAt ?? key.issuedAt)} UTC</li>`)}</ul></details>`
+      }</div>
+<div><form class="card fields" method="post" action="/console/keys">${csrfField(visit)}${onceField()}<h2>New key</h2>${formProblem(problems)}
+${field({ name: 'label', label: 'Name', hint: 'What is it for?', value: form.text('label'), required: true, problems, attributes: { maxlength: 100, autocomplete: 'off' } })}
+${choices(
+  { name: 'permission', label: 'What may it do?', problems },
+  'checkbox',
+  permissionNames(GRANTABLE[account.kind]).map((name) => ({
+    value: name,
+    ...PERMISSION_WORDS[name],
+    checked: chosen.includes(name),
+  })),
+)}
+<div><button class="button">Make the key</button></div></form></div></div>`,
+    };
+  }
+}
+
+const keyTable = (visit: Visit, keys: readonly ApiKeyDocument[]): Html =>
+  html`<table class="table"><caption class="visually-hidden">Keys that work</caption><thead><tr><th scope="col">Name</th><th scope="col">May</th><th scope="col">Made</th><th scope="col"><span class="visually-hidden">Revoke</span></th></tr></thead><tbody>${keys.map(
+    (key) =>
+      html`<tr><th scope="row" data-label="Name"><span>${key.label}<br><code class="muted small nowrap">${key.preview}</code></span></th><td data-label="May" class="small"><span>${permissionNames(
+        key.permissions,
+      )
+        .map((name) => PERMISSION_WORDS[name].label)
+        .join(
+          ', ',
+        )}</span></td><td data-label="Made" class="small"><span>${momentIn('UTC', key.issuedAt)} UTC</span></td><td class="actions">${confirm(
+        visit,
+        {
+          action: `/console/keys/${key.apiKeyId}/revoke`,
+          open: 'Revoke …',
+          question: `Revoke “${key.label}”? Programs that use it are refused at once, and its webhooks get nothing more. This cannot be undone.`,
+          doIt: 'Revoke the key',
+        },
+      )}</td></tr>`,
+  )}</tbody></table>`;
+
+const backLink = html`<p class="back"><a href="/console/keys">${icon('back')} API keys</a></p>`;

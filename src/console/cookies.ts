@@ -1,0 +1,46 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { seal, unseal } from '../auth/seal.ts';
+
+/**
+ * The console's cookies: never readable by scripts, never sent along by other sites' forms. For routes below the plugin
+ * `@fastify/cookie`.
+ */
+export type Cookies = ReturnType<typeof createCookies>;
+
+export function createCookies({ publicUrl, secretKey }: { readonly publicUrl: string; readonly secretKey: Buffer }) {
+  const secure = publicUrl.startsWith('https:');
+  // The prefix has browsers refuse the cookie when anybody but this very host, over https, sets it.
+  const nameOf = (name: string) => (secure ? `__Host-${name}` : name);
+
+  const set = (reply: FastifyReply, name: string, value: string, maxAge?: number) =>
+    reply.setCookie(nameOf(name), value, {
+      path: '/',
+      httpOnly: true,
+      sameSite: 'lax',
+      secure,
+      ...(maxAge === undefined ? {} : { maxAge }),
+    });
+
+  const get = (request: FastifyRequest, name: string): string | undefined => request.cookies[nameOf(name)];
+
+  return {
+    set,
+    get,
+    clear: (reply: FastifyReply, name: string) => set(reply, name, '', 0),
+
+    /** Only this service reads or makes what stands in it. `maxAge` in seconds. */
+    setSealed: (reply: FastifyReply, name: string, value: unknown, maxAge: number) =>
+      set(reply, name, seal(secretKey, `cookie:${name}`, JSON.stringify(value)), maxAge),
+
+    /** What was sealed; undefined when it is absent, or was not made by this service. */
+    getSealed(request: FastifyRequest, name: string): unknown {
+      const sealed = get(request, name);
+      if (sealed === undefined || sealed === '') return undefined;
+      try {
+        return JSON.parse(unseal(secretKey, `cookie:${name}`, sealed));
+      } catch {
+        return undefined;
+      }
+    },
+  };
+}

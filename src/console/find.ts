@@ -1,0 +1,233 @@
+import { isPlainDate, localDate } from '../domain/calendar.ts';
+import type { Community } from '../domain/community.ts';
+import { isRefusal } from '../domain/decision.ts';
+import type { PlainDate } from '../domain/ids.ts';
+import { priceOf } from '../domain/pricing.ts';
+import type { Space } from '../domain/space.ts';
+import type { TimeSlot } from '../domain/time-slots.ts';
+import { usageEnd } from '../domain/time-slots.ts';
+import { priceParts } from './booking-parts.ts';
+import {
+  csrfField,
+  errorText,
+  field,
+  formProblem,
+  NO_PROBLEMS,
+  onceField,
+  type Problems,
+  problemOf,
+  select,
+  textArea,
+} from './fields.ts';
+import { addDays, amount, clock, counted, dayAndMonth, duration, longDate, zoneName } from './formats.ts';
+import { flag, type Html, html } from './html.ts';
+import { icon } from './layout.ts';
+import { hoursTopic } from './live.ts';
+import type { PageParts } from './pages.ts';
+import { type Answer, idOf, missing, type Routes, type Visit } from './visit.ts';
+
+const PER_PAGE = 24;
+/** Days ahead whose open hours are counted below a space. */
+const DAYS_AHEAD = 7;
+
+/** A brand finds a space and a date, sees the open hours and the price with its parts, and requests. */
+export function findPages(routes: Routes, { commands, queries, settings }: PageParts): void {
+  const price = (space: Space) => ({
+    ...priceOf(space.eventFee, settings.serviceFeePercent),
+    currency: settings.currency,
+  });
+
+  routes.get(
+    '/console/find',
+    async (visit) => {
+      const { account, query, now } = visit;
+      const [all, communities] = await Promise.all([queries.spaces.list(account), queries.spaces.communities()]);
+      const places = new Map(communities.map((community) => [String(community.communityId), community]));
+      const place = places.get(query.text('community'));
+      // West of everywhere: the earliest date that is still today somewhere.
+      const earliest = localDate(now, 'Etc/GMT+12');
+      const asked = query.text('date');
+      const date = isPlainDate(asked) && asked >= earliest ? asked : addDays(localDate(now, 'UTC'), 1);
+      const problems: Problems =
+        asked !== '' && date !== asked ? { date: 'Choose today or a later date.' } : NO_PROBLEMS;
+      const found = all.filter((space) => place === undefined || space.communityId === place.communityId);
+      const page = Math.max(1, idOf(query.text('page')) ?? 1);
+      const shown = found.slice((page - 1) * PER_PAGE, page * PER_PAGE);
+      const cards = await Promise.all(
+        shown.map(async (space) => {
+          const open = await openHours(visit, space, date);
+          return spaceCard(
+            space,
+            places.get(String(space.communityId)),
+            date,
+            open,
+            price(space).totalPrice,
+            settings.currency,
+          );
+        }),
+      );
+      const href = (to: number) =>
+        `/console/find?date=${date}${place ? `&community=${place.communityId}` : ''}&page=${to}`;
+      return {
+        title: 'Find a space',
+        section: 'find',
+        main: html`<div class="head"><div><h1>Find a space</h1><p class="lead">Open hours on ${longDate(date)}, on the clock of each space.</p></div></div>
+<form class="card fields-row" method="get" action="/console/find">
+${field({ name: 'date', label: 'Date', type: 'date', value: problems === NO_PROBLEMS ? date : asked, required: true, problems, attributes: { min: earliest } })}
+${select({
+  name: 'community',
+  label: 'Community',
+  value: place === undefined ? '' : String(place.communityId),
+  options: [
+    { value: '', label: 'All communities' },
+    ...communities.map(({ communityId, name }) => ({ value: String(communityId), label: name })),
+  ],
+})}
+<div><button class="button">Show open hours</button></div></form>
+${
+  found.length === 0
+    ? html`<div class="empty">${icon('space')}<h2>No spaces yet</h2><p>As soon as a community adds one it is listed here.</p></div>`
+    : html`<p class="muted">${counted(found.length, 'space')}</p><ul class="grid">${cards}</ul>`
+}
+${
+  found.length > PER_PAGE &&
+  html`<nav class="pager" aria-label="Pages">${page > 1 ? html`<a class="button quiet" href="${href(page - 1)}">${icon('back')} Page ${page - 1}</a>` : html`<span></span>`}${page * PER_PAGE < found.length && html`<a class="button quiet" href="${href(page + 1)}">Page ${page + 1} ${icon('next')}</a>`}</nav>`
+}`,
+      };
+    },
+    'Brand',
+  );
+
+  routes.get(
+    '/console/find/:id',
+    (visit) => withSpace(visit, (space) => spacePage(visit, space, visit.query.text('date'))),
+    'Brand',
+  );
+
+  routes.post(
+    '/console/find/:id',
+    (visit) =>
+      withSpace(visit, async (space) => {
+        const { account, form, issuer } = visit;
+        if (account.kind !== 'Brand') return missing('space');
+        const date = form.text('date');
+        if (!isPlainDate(date)) return spacePage(visit, space, '', { '': 'Choose a date of the calendar.' });
+        const startHour = form.integer('startHour');
+        if (Number.isNaN(startHour)) return spacePage(visit, space, date, { startHour: 'Choose an hour to start at.' });
+        const message = form.text('message').replaceAll('\r\n', '\n');
+        const once = form.text('once');
+        const outcome = await commands.bookings.request(
+          {
+            brandId: account.id,
+            spaceId: space.spaceId,
+            date,
+            startHour,
+            ...(message === '' ? {} : { message }),
+            // Sent twice, the form still makes one booking; put right after a refusal, it is another request.
+            ...(once === '' ? {} : { idempotencyKey: `console:${once}` }),
+          },
+          issuer,
+        );
+        if (!isRefusal(outcome))
+          return {
+            go: `/console/bookings/${outcome.bookingId}`,
+            flash: {
+              kind: 'done',
+              text: `Requested. The community answers within ${space.answerHours} hours; nothing is charged before.`,
+            },
+          };
+        const problems =
+          outcome.refused === 'SlotUnavailable'
+            ? { startHour: 'This hour was taken or has passed meanwhile. Choose another.' }
+            : problemOf(outcome, { message: 'Message' });
+        return spacePage(visit, space, date, problems);
+      }),
+    'Brand',
+  );
+
+  async function withSpace(visit: Visit, then: (space: Space) => Promise<Answer>): Promise<Answer> {
+    const id = idOf(visit.params.id);
+    const space = id === undefined ? undefined : await queries.spaces.get(visit.account, id);
+    return space === undefined ? missing('space') : then(space);
+  }
+
+  async function openHours(visit: Visit, space: Space, date: PlainDate): Promise<readonly TimeSlot[]> {
+    const found = await queries.availability(visit.account, space.spaceId, date);
+    return isRefusal(found) ? [] : found.timeSlots.filter(({ isAvailable }) => isAvailable);
+  }
+
+  async function spacePage(
+    visit: Visit,
+    space: Space,
+    asked: string,
+    problems: Problems = NO_PROBLEMS,
+  ): Promise<Answer> {
+    const { account, form, now } = visit;
+    const today = localDate(now, space.timeZone);
+    const date = isPlainDate(asked) && asked >= today ? asked : today;
+    const wrongDate: Problems =
+      asked !== '' && asked !== date ? { date: `Choose ${dayAndMonth(today)} or a later date.` } : NO_PROBLEMS;
+    const ahead = Array.from({ length: DAYS_AHEAD }, (_, day) => addDays(date, day));
+    const [found, community, counts] = await Promise.all([
+      queries.availability(account, space.spaceId, date),
+      queries.spaces.community(space.communityId),
+      Promise.all(ahead.map(async (day) => (await openHours(visit, space, day)).length)),
+    ]);
+    const slots = isRefusal(found) ? [] : found.timeSlots;
+    const chosen = form.text('startHour');
+    return {
+      title: space.name,
+      section: 'find',
+      ...(problems === NO_PROBLEMS ? {} : { status: 422 }),
+      main: html`<p class="back"><a href="/console/find?date=${date}">${icon('back')} Find a space</a></p>
+<div class="head"><div><h1>${space.name}</h1><p class="lead">${community?.name}. Events last ${duration(space.durationHours)}, between ${clock(space.windowStart)} and ${clock(space.windowEnd)} ${zoneName(space.timeZone)}.</p></div></div>
+${formProblem(problems)}
+<div class="split"><div>
+<form class="card fields-row" method="get" action="/console/find/${space.spaceId}">${field({ name: 'date', label: 'Date', type: 'date', value: asked === '' ? date : asked, required: true, problems: wrongDate, attributes: { min: today } })}<div><button class="button quiet">Show this day</button></div></form>
+<nav aria-label="Days"><ul class="days">${ahead.map((day, index) => dayLink(space, day, counts[index] ?? 0, day === date))}</ul></nav>
+<form class="card fields" method="post" action="/console/find/${space.spaceId}">${csrfField(visit)}${onceField()}<input type="hidden" name="date" value="${date}">
+<h2>${longDate(date)}</h2>
+<div id="hours" data-live-region="${hoursTopic(space.spaceId, date)}">${space.active ? slotFields(space, slots, chosen, problems) : html`<p>This space takes no bookings at present.</p>`}</div>
+${space.active && textArea({ name: 'message', label: 'Message to the community (optional)', hint: 'What you plan, how many guests, what you need. At most 500 characters.', value: form.text('message'), problems, attributes: { maxlength: 500, rows: 3 } })}
+${space.active && html`<div><button class="button">Request this space</button></div>`}
+</form></div><div>
+<section class="card"><h2>Price</h2>${priceParts(price(space))}<p class="muted small">The price is the same whatever hour you choose. It is charged when the community approves; a request is free.</p></section>
+</div></div>`,
+    };
+  }
+}
+
+const spaceCard = (
+  space: Space,
+  community: Community | undefined,
+  date: string,
+  open: readonly TimeSlot[],
+  total: number,
+  currency: string,
+): Html => html`<li class="card space-card"><div><h2><a href="/console/find/${space.spaceId}?date=${date}">${space.name}</a></h2><p class="muted">${community?.name}, ${zoneName(space.timeZone)}</p></div>
+<p><strong>${amount(total, currency)}</strong> <span class="muted">for ${duration(space.durationHours)}, all in</span></p>
+${
+  !space.active
+    ? html`<p class="muted">Takes no bookings at present.</p>`
+    : open.length === 0
+      ? html`<p class="muted">No open hour on this day.</p>`
+      : html`<p class="open-hours"><span class="visually-hidden">Starts at </span>${open.slice(0, 6).map(({ hour }) => html`<a class="hour" href="/console/find/${space.spaceId}?date=${date}">${clock(hour)}</a>`)}${open.length > 6 && html`<span class="muted small">and ${open.length - 6} more</span>`}</p>`
+}</li>`;
+
+const dayLink = (space: Space, day: string, open: number, current: boolean): Html => {
+  const [weekday, date] = dayAndMonth(day).split(' ');
+  const text = html`<span aria-hidden="true">${weekday} ${date}</span><span class="visually-hidden">${longDate(day)}, </span><span class="small">${open === 0 ? 'none open' : `${open} open`}</span>`;
+  const href = `/console/find/${space.spaceId}?date=${day}`;
+  return current
+    ? html`<li><a href="${href}" aria-current="date">${text}</a></li>`
+    : html`<li><a href="${href}">${text}</a></li>`;
+};
+
+function slotFields(space: Space, slots: readonly TimeSlot[], chosen: string, problems: Problems): Html {
+  if (!slots.some(({ isAvailable }) => isAvailable))
+    return html`<p>No hour is open on this day. Choose another day above.</p>${errorText('startHour', problems.startHour)}`;
+  return html`<fieldset class="field"><legend>Start</legend><p class="hint">${zoneName(space.timeZone)}. Crossed out hours are taken or past.</p><ul class="slots">${slots.map(
+    ({ hour, isAvailable, usageHours }) =>
+      html`<li><label class="slot"><input type="radio" name="startHour" value="${hour}" required${flag('disabled', !isAvailable)}${flag('checked', isAvailable && chosen === String(hour))}><span>${isAvailable ? clock(hour) : html`<s>${clock(hour)}</s>`}</span><span class="small">${isAvailable ? html`to ${clock(usageEnd(space, hour))}${usageHours !== undefined && html`, only ${duration(usageHours)}`}` : html`not open`}</span></label></li>`,
+  )}</ul>${errorText('startHour', problems.startHour)}</fieldset>`;
+}

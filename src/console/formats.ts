@@ -1,0 +1,84 @@
+import type { PlainDate } from '../domain/ids.ts';
+
+/** How pages write money, dates and hours. Dates and hours belong to a space and are on the clock of its zone. */
+
+const money = new Map<string, Intl.NumberFormat>();
+
+/** `cents` in a currency (ISO 4217), such as `$1,150.00`. */
+export function amount(cents: number, currency: string): string {
+  let format = money.get(currency);
+  if (format === undefined) {
+    format = new Intl.NumberFormat('en', { style: 'currency', currency });
+    money.set(currency, format);
+  }
+  return format.format(cents / 100);
+}
+
+const utc = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', ...options });
+const LONG = utc({ weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' });
+const SHORT = utc({ weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' });
+const WEEKDAY = utc({ weekday: 'short', day: 'numeric', month: 'short' });
+const MONTH = utc({ month: 'long', year: 'numeric' });
+
+const noon = (date: string) => new Date(`${date}T12:00:00Z`);
+
+/** `Friday 20 November 2026` */
+export const longDate = (date: string): string => LONG.format(noon(date)).replace(',', '');
+/** `Fri 20 Nov 2026` */
+export const shortDate = (date: string): string => SHORT.format(noon(date)).replace(',', '');
+/** `Fri 20 Nov` */
+export const dayAndMonth = (date: string): string => WEEKDAY.format(noon(date)).replace(',', '');
+/** `November 2026`, of a month written YYYY-MM */
+export const monthName = (month: string): string => MONTH.format(noon(`${month}-15`));
+
+/** An hour of the day, which may be fractional, on the 24-hour clock: `09:30`. */
+export function clock(hour: number): string {
+  const minutes = Math.round(hour * 60);
+  return `${pad(Math.floor(minutes / 60))}:${pad(minutes % 60)}`;
+}
+
+/** `09:00–13:30` */
+export const hours = (from: number, until: number): string => `${clock(from)}–${clock(until)}`;
+
+/** `4 h`, `1.5 h` */
+export const duration = (length: number): string => `${Number(length.toFixed(2))} h`;
+
+const moments = new Map<string, Intl.DateTimeFormat>();
+
+/** A moment (ISO 8601) on the clock of a zone: `20 Nov 2026, 09:30`. */
+export function momentIn(zone: string, moment: string): string {
+  let format = moments.get(zone);
+  if (format === undefined) {
+    format = new Intl.DateTimeFormat('en-GB', { timeZone: zone, dateStyle: 'medium', timeStyle: 'short' });
+    moments.set(zone, format);
+  }
+  return format.format(new Date(moment));
+}
+
+/** How long until, or since, a moment, in the largest fitting unit: `in 3 hours`, `2 days ago`. */
+export function fromNow(moment: string, now: number): string {
+  const seconds = (Date.parse(moment) - now) / 1000;
+  for (const [unit, length] of UNITS) {
+    if (Math.abs(seconds) >= length) return RELATIVE.format(Math.trunc(seconds / length), unit);
+  }
+  return seconds < 0 ? 'just now' : 'in a moment';
+}
+
+const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'always' });
+const UNITS = [
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+] as const;
+
+/** The zone as people read it: `Europe/Berlin` → `Berlin time`. */
+export const zoneName = (zone: string): string => `${zone.split('/').at(-1)?.replaceAll('_', ' ')} time`;
+
+export const addDays = (date: PlainDate, days: number): PlainDate =>
+  Temporal.PlainDate.from(date).add({ days }).toString() as PlainDate;
+
+/** `1 request`, `2 requests` */
+export const counted = (count: number, one: string, many = `${one}s`): string =>
+  `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+
+const pad = (value: number) => String(value).padStart(2, '0');

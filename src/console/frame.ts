@@ -1,0 +1,77 @@
+import { type Account, accountKey } from '../domain/account.ts';
+import { csrfField } from './fields.ts';
+import { type Html, html } from './html.ts';
+import { type IconName, icon, mark } from './layout.ts';
+import type { Section } from './visit.ts';
+
+type Entry = { readonly section: Section; readonly href: string; readonly label: string; readonly icon: IconName };
+
+const COMMUNITY: readonly Entry[] = [
+  { section: 'inbox', href: '/console/inbox', label: 'Requests', icon: 'inbox' },
+  { section: 'calendar', href: '/console/calendar', label: 'Calendar', icon: 'calendar' },
+  { section: 'bookings', href: '/console/bookings', label: 'Bookings', icon: 'list' },
+  { section: 'spaces', href: '/console/spaces', label: 'Spaces', icon: 'space' },
+  { section: 'reviews', href: '/console/reviews', label: 'Reviews', icon: 'star' },
+  { section: 'charges', href: '/console/charges', label: 'Charges', icon: 'charge' },
+];
+
+const BRAND: readonly Entry[] = [
+  { section: 'find', href: '/console/find', label: 'Find a space', icon: 'search' },
+  { section: 'bookings', href: '/console/bookings', label: 'My bookings', icon: 'list' },
+  { section: 'reviews', href: '/console/reviews', label: 'Reviews', icon: 'star' },
+  { section: 'charges', href: '/console/charges', label: 'Charges', icon: 'charge' },
+];
+
+const CONNECTIONS: readonly Entry[] = [
+  { section: 'keys', href: '/console/keys', label: 'API keys', icon: 'key' },
+  { section: 'webhooks', href: '/console/webhooks', label: 'Webhooks', icon: 'webhook' },
+  { section: 'apps', href: '/console/apps', label: 'Connected apps', icon: 'apps' },
+  { section: 'clients', href: '/console/clients', label: 'Own clients', icon: 'client' },
+];
+
+/** The first page of an account. */
+export const homeOf = (account: Account): string => (account.kind === 'Community' ? '/console/inbox' : '/console/find');
+
+export type Frame = {
+  readonly account: Account;
+  readonly accountName: string;
+  readonly email: string;
+  /** Further accounts of the user. */
+  readonly others: readonly { readonly account: Account; readonly name: string }[];
+  /** Requests that wait for an answer. */
+  readonly waiting: number;
+  readonly section: Section | undefined;
+  readonly csrf: string;
+};
+
+/** The rail beside every console page: for which account, where to go, who is signed in. */
+export function rail(frame: Frame): Html {
+  const { account, accountName, email, others, csrf } = frame;
+  return html`<header class="rail">
+${mark()}
+<button class="menu-button" type="button" popovertarget="menu">${icon('menu')}Menu</button>
+<div class="rail-menu" id="menu" popover>
+<div class="account"><span class="kind">${account.kind}</span><span class="name">${accountName}</span>${
+    others.length > 0 &&
+    html`<details><summary>Switch account</summary><form class="switch" method="post" action="/console/account">${csrfField({ csrf })}${others.map(
+      (other) =>
+        html`<button class="rail-button" name="account" value="${accountKey(other.account)}">${other.name}</button>`,
+    )}</form></details>`
+  }</div>
+<nav aria-label="Console">${list(account.kind === 'Community' ? COMMUNITY : BRAND, frame)}</nav>
+<nav aria-label="Connections"><p class="nav-title">Connections</p>${list(CONNECTIONS, frame)}</nav>
+<div class="rail-foot"><span>${email}</span><form method="post" action="/console/sign-out">${csrfField({ csrf })}<button class="rail-button">${icon('leave')} Sign out</button></form></div>
+</div>
+</header>`;
+}
+
+const list = (entries: readonly Entry[], { section, waiting }: Frame): Html =>
+  html`<ul class="nav">${entries.map((entry) => {
+    const count =
+      entry.section === 'inbox' &&
+      html`<span id="waiting" data-live-region>${waiting > 0 && html`<span class="count">${waiting}<span class="visually-hidden"> waiting</span></span>`}</span>`;
+    const link = html`${icon(entry.icon)}<span>${entry.label}</span>${count}`;
+    return entry.section === section
+      ? html`<li><a href="${entry.href}" aria-current="page">${link}</a></li>`
+      : html`<li><a href="${entry.href}">${link}</a></li>`;
+  })}</ul>`;

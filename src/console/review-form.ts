@@ -1,0 +1,38 @@
+import type { BookingDocument } from '../../projections/bookings.ts';
+import type { ReviewDocument } from '../../projections/reviews.ts';
+import type { Account } from '../domain/account.ts';
+import { choices, csrfField, field, formProblem, type Problems, textArea } from './fields.ts';
+import { momentIn } from './formats.ts';
+import { type Html, html } from './html.ts';
+import type { Visit } from './visit.ts';
+
+/** Five stars, as many filled as were given; the number says the same. */
+export const stars = (rating: number): Html =>
+  html`<span class="stars" role="img" aria-label="${rating} of 5 stars">${'★'.repeat(rating)}<span class="off">${'☆'.repeat(5 - rating)}</span></span>`;
+
+export const reviewText = (
+  review: ReviewDocument,
+): Html => html`<p>${stars(review.rating)} <strong>${review.title}</strong></p>
+<p class="quote">${review.content}</p>
+<p class="muted small">${review.brandName}, <time datetime="${review.createdAt}">${momentIn('UTC', review.createdAt)} UTC</time>${review.isVerifiedBooking && ', verified booking'}</p>`;
+
+/** Whether to offer the form; the decider has the last word. */
+export const canReview = (account: Account, booking: BookingDocument, review: ReviewDocument | undefined): boolean =>
+  account.kind === 'Brand' && booking.status === 'Completed' && review === undefined;
+
+const WORDS = ['Poor', 'Fair', 'Good', 'Very good', 'Excellent'];
+
+export const reviewForm = (visit: Visit, { bookingId }: BookingDocument, problems: Problems): Html =>
+  html`<form class="fields" method="post" action="/console/bookings/${bookingId}/review">${csrfField(visit)}${formProblem(problems)}
+${choices(
+  { name: 'rating', label: 'Rating', problems },
+  'radio',
+  WORDS.map((word, index) => ({
+    value: String(index + 1),
+    label: `${index + 1} – ${word}`,
+    checked: visit.form.text('rating') === String(index + 1),
+  })).reverse(),
+)}
+${field({ name: 'title', label: 'Headline', value: visit.form.text('title'), required: true, problems, attributes: { maxlength: 200 } })}
+${textArea({ name: 'content', label: 'Review', hint: 'The community and other brands can read it.', value: visit.form.text('content'), required: true, problems, attributes: { maxlength: 5000, rows: 5 } })}
+<div><button class="button">Publish the review</button></div></form>`;

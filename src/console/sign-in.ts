@@ -1,0 +1,162 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { decodeJwt } from 'jose';
+import { CONSOLE_CALLBACK_PATH, CONSOLE_CLIENT_ID } from '../auth/authorization-server/provider.ts';
+import type { Users } from '../auth/users.ts';
+import type { Clock } from '../clock.ts';
+import type { Cookies } from './cookies.ts';
+import { problemPage, sendPage } from './layout.ts';
+import type { Sessions } from './sessions.ts';
+
+/** The console as a client of the service's own authorization server: authorization code with PKCE. */
+export type SignIn = {
+  readonly publicUrl: string;
+  readonly cookies: Cookies;
+  readonly sessions: Sessions;
+  readonly users: Pick<Users, 'get'>;
+  readonly clock: Clock;
+};
+
+/** Where the authorization server sends browsers back to. */
+const callbackUrl = (publicUrl: string): string => `${publicUrl}${CONSOLE_CALLBACK_PATH}`;
+
+const SIGNED_OUT_PATH = '/console/signed-out';
+
+export const SESSION_COOKIE = 'console';
+const STATE_COOKIE = 'console_sign_in';
+const STATE_SECONDS = 600;
+
+type Begun = { readonly state: string; readonly nonce: string; readonly verifier: string; readonly to: string };
+
+export function signInRoutes(app: FastifyInstance, parts: SignIn): void {
+  const { publicUrl, cookies, sessions, users, clock } = parts;
+
+  app.get<{ Querystring: { to?: string } }>('/console/sign-in', async (request, reply) => {
+    const begun: Begun = { state: random(), nonce: random(), verifier: random(), to: ownPath(request.query.to) };
+    cookies.setSealed(reply, STATE_COOKIE, begun, STATE_SECONDS);
+    const url = new URL(`${publicUrl}/connect/authorize`);
+    url.search = new URLSearchParams({
+      client_id: CONSOLE_CLIENT_ID,
+      redirect_uri: callbackUrl(publicUrl),
+      response_type: 'code',
+      scope: 'openid',
+      resource: 'api',
+      state: begun.state,
+      nonce: begun.nonce,
+      code_challenge: createHash('sha256').update(begun.verifier).digest('base64url'),
+      code_challenge_method: 'S256',
+    }).toString();
+    return reply.redirect(url.href, 303);
+  });
+
+  app.get<{ Querystring: { code?: string; state?: string; error?: string } }>(
+    CONSOLE_CALLBACK_PATH,
+    async (request, reply) => {
+      const begun = begunOf(cookies.getSealed(request, STATE_COOKIE));
+      cookies.clear(reply, STATE_COOKIE);
+      const { code, state, error } = request.query;
+      // Without the state we sent, somebody else may want to sign this browser in as themselves.
+      if (begun === undefined || state !== begun.state)
+        return refuse(reply, 'This sign-in was not begun in this browser, or it took longer than ten minutes.');
+      if (error !== undefined || code === undefined)
+        return refuse(reply, 'The sign-in was not completed. Nothing has happened.');
+
+      const idToken = await exchange(code, begun.verifier);
+      const userId = idToken && subjectOf(idToken, begun.nonce);
+      const user = userId === undefined ? undefined : await users.get(userId);
+      const account = user?.accounts[0];
+      if (idToken === undefined || user === undefined || account === undefined)
+        return refuse(reply, 'The sign-in could not be verified.');
+
+      const before = cookies.get(request, SESSION_COOKIE);
+      if (before !== undefined) await sessions.end(before);
+      cookies.set(reply, SESSION_COOKIE, await sessions.start(user.id, account));
+      return reply.redirect(begun.to, 303);
+    },
+  );
+
+  app.get(SIGNED_OUT_PATH, async (_request, reply) =>
+    sendPage(
+      reply,
+      200,
+      problemPage('You are signed out', 'Nobody can use the console in this browser until you sign in again.', {
+        href: '/console',
+        label: 'Sign in',
+      }),
+    ),
+  );
+
+  /** Trades the code for an ID token, in process: the authorization server is this very application. */
+  async function exchange(code: string, verifier: string): Promise<string | undefined> {
+    const answer = await app.inject({
+      method: 'POST',
+      url: '/connect/token',
+      headers: { host: new URL(publicUrl).host, 'content-type': 'application/x-www-form-urlencoded' },
+      payload: new URLSearchParams({
+        grant_type: 'authorization_code',
+        code,
+        client_id: CONSOLE_CLIENT_ID,
+        redirect_uri: callbackUrl(publicUrl),
+        code_verifier: verifier,
+        resource: 'api',
+      }).toString(),
+    });
+    if (answer.statusCode !== 200) {
+      app.log.warn({ status: answer.statusCode, body: answer.body }, 'the code of a sign-in was refused');
+      return undefined;
+    }
+    const { id_token: idToken } = answer.json<{ id_token?: unknown }>();
+    return typeof idToken === 'string' ? idToken : undefined;
+  }
+
+  /** Straight from the token endpoint, the token needs no look at its signature (OpenID Connect Core 3.1.3.7, 6). */
+  function subjectOf(idToken: string, nonce: string): string | undefined {
+    const { iss, aud, exp = 0, sub, nonce: answered } = decodeJwt(idToken);
+    const ours = iss === publicUrl && aud === CONSOLE_CLIENT_ID && answered === nonce && exp * 1000 > clock();
+    return ours ? sub : undefined;
+  }
+}
+
+/**
+ * Signs the browser out at the authorization server too. That asks people whether they mean it; here they have just said so,
+ * in a form of ours.
+ * @returns where to send the browser
+ */
+export async function endAuthorizationSession(
+  app: FastifyInstance,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  publicUrl: string,
+): Promise<string> {
+  const headers = { host: new URL(publicUrl).host, cookie: request.headers.cookie ?? '' };
+  const question = await app.inject({ url: '/connect/logout', headers });
+  const [, xsrf] = /name="xsrf" value="([^"]+)"/.exec(question.body) ?? [];
+  if (xsrf === undefined) return SIGNED_OUT_PATH;
+  const answer = await app.inject({
+    method: 'POST',
+    url: '/connect/logout/confirm',
+    headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
+    payload: new URLSearchParams({ xsrf, logout: 'yes' }).toString(),
+  });
+  // Whatever went wrong there, people can answer the question themselves.
+  if (answer.statusCode >= 400) return '/connect/logout';
+  for (const cookie of [answer.headers['set-cookie'] ?? []].flat()) reply.header('set-cookie', cookie);
+  return SIGNED_OUT_PATH;
+}
+
+const refuse = (reply: FastifyReply, text: string) =>
+  sendPage(reply, 400, problemPage('Sign-in failed', text, { href: '/console', label: 'Sign in again' }));
+
+const random = () => randomBytes(32).toString('base64url');
+
+/** A page of the console to return to; never an address elsewhere. */
+export const ownPath = (to: string | undefined): string =>
+  to !== undefined && /^\/console(?:[/?][\w\-./~%?&=:+]*)?$/.test(to) && to.length < 1_000 ? to : '/console';
+
+function begunOf(value: unknown): Begun | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { state, nonce, verifier, to } = value as Partial<Record<keyof Begun, unknown>>;
+  const isBegun =
+    typeof state === 'string' && typeof nonce === 'string' && typeof verifier === 'string' && typeof to === 'string';
+  return isBegun ? { state, nonce, verifier, to } : undefined;
+}

@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Session } from '../../src/console/sessions.ts';
+import { ownPath } from '../../src/console/sign-in.ts';
+import { communityId } from '../../src/domain/ids.ts';
+import { Browser, type Running, startDemo } from './console.fixture.ts';
+
+let running: Running;
+beforeAll(async () => {
+  running = await startDemo();
+});
+afterAll(() => running.stop());
+
+const community = () => {
+  const [first] = running.demo.communities;
+  if (first === undefined) throw new Error('The demo has no community');
+  return first;
+};
+
+async function signedIn(): Promise<Browser> {
+  const browser = new Browser(running.url);
+  await browser.signIn(community().user);
+  return browser;
+}
+
+const sessions = () =>
+  running.service.core.documents.open<Session>({
+    name: 'consoleSessions',
+    kind: 'record',
+    ttl: 'expiresAt',
+    indexes: [{ fields: ['userId'] }],
+  });
+
+test('signs in through the authorization server and returns to the page that was asked for', async () => {
+  const browser = new Browser(running.url);
+  const form = await browser.open('/console/spaces');
+  expect(form.title).toContain('Sign in');
+  const page = await browser.send(form, /sign-in$/, community().user);
+  expect(page.status).toBe(200);
+  expect(page.title).toContain('Spaces');
+});
+
+test('a session is kept under the digest of its id, which is new at every sign-in', async () => {
+  const browser = new Browser(running.url);
+  browser.setCookie('console', 'chosen-by-somebody-else');
+  await browser.signIn(community().user);
+  const id = browser.cookie('console') ?? '';
+  expect(id).not.toBe('chosen-by-somebody-else');
+  expect(id.length).toBeGreaterThan(40);
+  const stored = await sessions();
+  expect(await stored.get(id)).toBeUndefined();
+  expect(await stored.get(createHash('sha256').update(id).digest('base64url'))).toBeDefined();
+});
+
+test('the cookie cannot be read by scripts or sent along by other sites', async () => {
+  const answer = await new Browser(running.url).request('/console/sign-in');
+  const cookie = answer.headers.getSetCookie().join('\n');
+  expect(cookie).toMatch(/HttpOnly/);
+  expect(cookie).toMatch(/SameSite=Lax/);
+});
+
+test('a callback with a state that this browser did not begin signs nobody in', async () => {
+  const browser = new Browser(running.url);
+  await browser.request('/console/sign-in');
+  const answer = await browser.request('/console/callback?code=stolen&state=forged');
+  expect(answer.status).toBe(400);
+  expect(browser.cookie('console')).toBeUndefined();
+});
+
+test('only pages of the console are returned to', () => {
+  expect(ownPath('/console/bookings/7?at=2026-11-20T10:00')).toBe('/console/bookings/7?at=2026-11-20T10:00');
+  for (const to of [
+    'https://evil.example',
+    '//evil.example',
+    '/consoleevil',
+    '/console/\\evil.example',
+    '/api',
+    undefined,
+  ])
+    expect(ownPath(to)).toBe('/console');
+});
+
+test('signing out ends the session here and at the authorization server', async () => {
+  const browser = await signedIn();
+  const id = browser.cookie('console') ?? '';
+  const page = await browser.send(await browser.open('/console/inbox'), '/console/sign-out');
+  expect(page.text).toContain('You are signed out');
+  expect(browser.cookie('console')).toBeUndefined();
+  browser.setCookie('console', id);
+  expect((await browser.open('/console/inbox')).title).toContain('Sign in');
+});
+
+test('a changed password and a lost account end the session', async () => {
+  const { users } = running.service.core;
+  const account = { kind: 'Community', id: communityId(community().id) } as const;
+  const other = { kind: 'Community', id: communityId(running.demo.communities[1]?.id ?? 0) } as const;
+  const added = await users.add({ email: 'two@demo.example', password: 'long enough 1', accounts: [account, other] });
+  if ('refused' in added) throw new Error(added.details);
+  const browser = new Browser(running.url);
+  const page = await browser.signIn({ email: 'two@demo.example', password: 'long enough 1' });
+  expect(page.text).toContain(community().name);
+
+  await users.removeAccount(added.id, account);
+  expect((await browser.request('/console/inbox')).status).toBe(303);
+  expect((await browser.open('/console/inbox')).text).not.toContain(community().name);
+  await users.changePassword(added.id, 'long enough 2');
+  expect((await browser.request('/console/inbox')).status).toBe(303);
+});
+
+test('a user with several accounts switches between them; a form of the other account then does nothing', async () => {
+  const { users } = running.service.core;
+  const [one, two] = running.demo.communities.map(({ id }) => ({ kind: 'Community', id: communityId(id) }) as const);
+  if (one === undefined || two === undefined) throw new Error('The demo has too few communities');
+  await users.add({ email: 'both@demo.example', password: 'long enough 1', accounts: [one, two] });
+  const browser = new Browser(running.url);
+  const first = await browser.signIn({ email: 'both@demo.example', password: 'long enough 1' });
+  const before = await browser.open('/console/spaces/new');
+  const page = await browser.send(first, '/console/account', { account: `Community:${two.id}` });
+  expect(page.text).toContain(`<span class="name">${running.demo.communities[1]?.name}</span>`);
+
+  expect((await browser.send(before, '/console/spaces/new', { name: 'Wrong account' })).status).toBe(403);
+  const forbidden = await browser.send(page, '/console/account', { account: 'Brand:1' });
+  expect(forbidden.status).toBe(403);
+});
