@@ -43,7 +43,8 @@ export function mcpRoutes(parts: {
     if (call === undefined) throw new Error('An MCP request without a caller');
     const server = new McpServer(
       { name: 'venue-booking', title: 'Venue Booking', version },
-      { instructions: INSTRUCTIONS },
+      // The tools are what they are: there is no change to listen for.
+      { instructions: INSTRUCTIONS, capabilities: { tools: { listChanged: false } } },
     );
     for (const tool of tools) tool.register(server, call);
     return server;
