@@ -1,0 +1,101 @@
+import * as oidc from 'openid-client';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { accepted, type RunningService, runService } from '../running-service.fixture.ts';
+import { freePort } from './authorization-server/running-server.ts';
+import { API_SCOPE, TestApp } from './authorization-server/test-app.ts';
+
+/** Access tokens at the REST API of the whole service. */
+
+const user = { email: 'ada@example.com', password: 'correct horse battery' };
+let service: RunningService;
+let url: string;
+let brand: { id: number; key: string };
+let community: { id: number; key: string };
+let spaceId: number;
+
+beforeAll(async () => {
+  const port = await freePort();
+  url = `http://127.0.0.1:${port}`;
+  service = await runService({ PUBLIC_URL: url });
+  const [addedBrand, addedCommunity] = [await service.brand(), await service.community()];
+  accepted(await service.core.users.add({ ...user, accounts: [addedBrand.account, addedCommunity.account] }));
+  [brand, community] = [addedBrand, addedCommunity];
+  spaceId = await service.space(community);
+  await service.app.listen({ host: '127.0.0.1', port });
+});
+afterAll(() => service.stop());
+
+const asBrand = () => ({ ...user, account: `Brand:${brand.id}` });
+const booking = (startHour: number, day = '2026-12-10') => ({ spaceId, startTime: day, startHour });
+
+test('an app books for its user, refreshes, is revoked, and is out', async () => {
+  const app = await TestApp.register(url);
+  const tokens = await app.tokens(asBrand());
+  const booked = await service.post('/bookings', { key: tokens.access_token, body: booking(10) });
+  expect(booked.statusCode).toBe(201);
+  expect((await service.get('/bookings', { key: brand.key })).json()).toEqual([booked.json()]);
+  const history = (await service.get(`/bookings/${booked.json().id}/history`, { key: brand.key })).json();
+  expect(history).toMatchObject([{ actor: { kind: 'client', id: app.id, account: { kind: 'Brand', id: brand.id } } }]);
+
+  const renewed = await app.refresh(tokens.refresh_token);
+  expect((await service.get('/bookings', { key: renewed.access_token })).statusCode).toBe(200);
+  await oidc.tokenRevocation(app.client, renewed.refresh_token ?? '');
+  for (const token of [tokens.access_token, renewed.access_token]) {
+    const refused = await service.get('/bookings', { key: token });
+    expect([refused.statusCode, refused.json().error]).toEqual([401, 'InvalidApiKey']);
+    expect(refused.headers['www-authenticate']).toBe(
+      `Bearer resource_metadata="${url}/.well-known/oauth-protected-resource/api/v1", error="invalid_token"`,
+    );
+  }
+});
+
+test('scopes are permission flags: what was not allowed is 403', async () => {
+  const app = await TestApp.register(url);
+  const { access_token: reader } = await app.tokens({ ...asBrand(), scope: 'service.api.read' });
+  expect((await service.get(`/spaces/${spaceId}/availability?date=2026-12-10`, { key: reader })).statusCode).toBe(200);
+  for (const refused of [
+    await service.post('/bookings', { key: reader, body: booking(15) }),
+    await service.get('/webhooks', { key: reader }),
+  ])
+    expect([refused.statusCode, refused.json().error]).toEqual([403, 'InsufficientPermissions']);
+
+  const { access_token: hooks } = await app.tokens({ ...asBrand(), scope: 'service.api.webhooks' });
+  expect((await service.get('/webhooks', { key: hooks })).json()).toEqual([]);
+  expect((await service.get('/bookings', { key: hooks })).json().error).toBe('InsufficientPermissions');
+  const { access_token: nothing } = await app.tokens({ ...asBrand(), scope: 'openid' });
+  expect((await service.get('/bookings', { key: nothing })).json().error).toBe('InsufficientPermissions');
+});
+
+test('the account that was chosen decides: a community may not book, and sees its own', async () => {
+  const app = await TestApp.register(url);
+  const consent = { ...user, account: `Community:${community.id}`, scope: API_SCOPE };
+  const { access_token: token } = await app.tokens(consent);
+  const refused = await service.post('/bookings', { key: token, body: booking(16) });
+  expect([refused.statusCode, refused.json().error]).toEqual([403, 'ScopeViolation']);
+  const asKey = (await service.get('/bookings', { key: community.key })).json();
+  expect((await service.get('/bookings', { key: token })).json()).toEqual(asKey);
+});
+
+test('a webhook belongs to the client and the account, not to the token', async () => {
+  const app = await TestApp.register(url);
+  const scope = 'offline_access service.api.webhooks';
+  const tokens = await app.tokens({ ...asBrand(), scope });
+  const body = { url: 'https://receiver.example/hook', events: 15 };
+  const registered = await service.post('/webhooks', { key: tokens.access_token, body });
+  expect(registered.statusCode).toBe(201);
+  const renewed = await app.refresh(tokens.refresh_token);
+  expect((await service.get('/webhooks', { key: renewed.access_token })).json()).toMatchObject([
+    { id: registered.json().id },
+  ]);
+  const stranger = await (await TestApp.register(url)).tokens({ ...asBrand(), scope });
+  expect((await service.get('/webhooks', { key: stranger.access_token })).json()).toEqual([]);
+});
+
+test('the metadata of the API as a protected resource', async () => {
+  const response = await fetch(`${url}/.well-known/oauth-protected-resource/api/v1`);
+  expect(await response.json()).toMatchObject({
+    resource: `${url}/api/v1`,
+    authorization_servers: [url],
+    scopes_supported: ['service.api.read', 'service.api.write', 'service.api.webhooks'],
+  });
+});
