@@ -54,8 +54,8 @@ export const deliveryCollection: Collection<DeliveryDocument> = {
   name: 'webhookDeliveries',
   kind: 'record',
   ttl: 'expiresAt',
-  // One index for every question: each further one would cost every delivery twice, when it is made and when it ends.
-  indexes: [{ fields: ['state', 'webhookId', 'due'] }],
+  // Each further one would cost every delivery twice, when it is made and when it ends.
+  indexes: [{ fields: ['state', 'webhookId', 'due'] }, { fields: ['state', 'webhookId', 'createdAt'] }],
 };
 
 export type NewDelivery = Pick<DeliveryDocument, 'webhookId' | 'account' | 'eventId'> & { readonly payload: Payload };
@@ -66,11 +66,11 @@ export type Outcome =
   | { readonly state: 'Pending'; readonly due: Timestamp }
   | { readonly state: 'Failed'; readonly reason: string };
 
-/** Which deliveries: those that wait first, then from the last that ended. */
+/** Which deliveries of a registration, newest first. */
 export type ListDeliveries = {
-  readonly webhookIds: readonly string[];
+  readonly webhookId: string;
   readonly state?: DeliveryState;
-  /** Only deliveries that are due, or ended, before then; to page on. */
+  /** Only deliveries made before then; to page on. */
   readonly before?: Timestamp;
   /** Default 100. */
   readonly limit?: number;
@@ -221,24 +221,21 @@ export async function openDeliveries({
       return (await collection.get(deliveryId))?.document;
     },
 
-    async list({ webhookIds, state, before, limit = 100 }: ListDeliveries): Promise<DeliveryDocument[]> {
-      const due = before === undefined ? {} : { due: { below: before } };
-      const states = state === undefined ? STATES : [state];
+    async list({ webhookId, state, before, limit = 100 }: ListDeliveries): Promise<DeliveryDocument[]> {
+      // One look into the index for each state: it is exact however few of them have the state that is asked for.
       const found = await Promise.all(
-        webhookIds.flatMap((webhookId) =>
-          states.map((each) =>
-            Array.fromAsync(
-              collection.find({
-                where: { state: each, webhookId, ...due },
-                sort: [{ field: 'due', direction: 'descending' }],
-                limit,
-              }),
-              ({ document }) => document,
-            ),
+        (state === undefined ? STATES : [state]).map((each) =>
+          Array.fromAsync(
+            collection.find({
+              where: { state: each, webhookId, ...(before === undefined ? {} : { createdAt: { below: before } }) },
+              sort: [{ field: 'createdAt', direction: 'descending' }],
+              limit,
+            }),
+            ({ document }) => document,
           ),
         ),
       );
-      return found.flat().sort(latestFirst).slice(0, limit);
+      return found.flat().sort(newestFirst).slice(0, limit);
     },
 
     /** Calls `listener` with every delivery that this process makes or changes. @returns how to stop that */
@@ -249,7 +246,8 @@ export async function openDeliveries({
   };
 }
 
-const latestFirst = (a: DeliveryDocument, b: DeliveryDocument) => (a.due < b.due ? 1 : a.due > b.due ? -1 : 0);
+const newestFirst = (a: DeliveryDocument, b: DeliveryDocument) =>
+  a.createdAt < b.createdAt ? 1 : a.createdAt > b.createdAt ? -1 : 0;
 
 async function* inPages<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {
   let page: T[] = [];

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { webhooks as registrations } from '../../projections/webhooks.ts';
 import type { ReadModels } from '../../src/projector/read-models.ts';
 import type { DeliveryDocument, DeliveryState } from '../../src/webhooks/deliveries.ts';
 import type { Webhooks } from '../../src/webhooks/webhooks.ts';
@@ -33,7 +34,7 @@ async function receive(answer?: Answer, options?: { readonly tls?: boolean }): P
 const until = (webhooks: Webhooks, webhookId: string, state: DeliveryState): Promise<DeliveryDocument> =>
   vi.waitFor(
     async () => {
-      const [delivery] = await webhooks.listDeliveries({ webhookIds: [webhookId] });
+      const [delivery] = await webhooks.listDeliveries({ webhookId });
       if (delivery?.state !== state) throw new Error(`It is ${delivery?.state}`);
       return delivery;
     },
@@ -44,7 +45,7 @@ const until = (webhooks: Webhooks, webhookId: string, state: DeliveryState): Pro
 const attempted = (webhooks: Webhooks, webhookId: string, count: number): Promise<DeliveryDocument> =>
   vi.waitFor(
     async () => {
-      const [delivery] = await webhooks.listDeliveries({ webhookIds: [webhookId] });
+      const [delivery] = await webhooks.listDeliveries({ webhookId });
       if (delivery?.attempts.length !== count) throw new Error(`${delivery?.attempts.length} attempts`);
       return delivery;
     },
@@ -161,12 +162,10 @@ test('410 disables the registration at once and cancels what else was pending', 
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const webhooks = await venue.deliver();
   for (let i = 0; i < 20; i++) await venue.happen(requested({ bookingId: i }));
-  await vi.waitFor(async () => expect(await webhooks.listDeliveries({ webhookIds: [webhookId] })).toHaveLength(20));
+  await vi.waitFor(async () => expect(await webhooks.listDeliveries({ webhookId })).toHaveLength(20));
   answer();
-  await vi.waitFor(async () =>
-    expect(await webhooks.listDeliveries({ webhookIds: [webhookId], state: 'Pending' })).toEqual([]),
-  );
-  const deliveries = await webhooks.listDeliveries({ webhookIds: [webhookId] });
+  await vi.waitFor(async () => expect(await webhooks.listDeliveries({ webhookId, state: 'Pending' })).toEqual([]));
+  const deliveries = await webhooks.listDeliveries({ webhookId });
   expect(deliveries.filter(({ state }) => state === 'Failed').length).toBeLessThanOrEqual(4);
   expect(deliveries.find(({ state }) => state === 'Failed')?.reason).toBe('The receiver answered 410 Gone');
   expect(deliveries.find(({ state }) => state === 'Cancelled')?.reason).toBe('The registration is disabled');
@@ -197,7 +196,7 @@ test('five days of nothing but failures disable a registration; a success in bet
   receiver.answer = answering(200);
   await venue.happen(requested());
   await vi.waitFor(async () =>
-    expect(await webhooks.listDeliveries({ webhookIds: [webhookId], state: 'Delivered' })).not.toHaveLength(0),
+    expect(await webhooks.listDeliveries({ webhookId, state: 'Delivered' })).not.toHaveLength(0),
   );
   receiver.answer = answering(503);
   await failAt(2 * 24);
@@ -266,13 +265,11 @@ test.each([
   const sent = receiver.received.length;
   const { webhookId } = one;
   await vi.waitFor(async () =>
-    expect(await webhooks.listDeliveries({ webhookIds: [webhookId], state: 'Cancelled' })).toContainEqual(
+    expect(await webhooks.listDeliveries({ webhookId, state: 'Cancelled' })).toContainEqual(
       expect.objectContaining({ reason }),
     ),
   );
-  await vi.waitFor(async () =>
-    expect(await webhooks.listDeliveries({ webhookIds: [webhookId], state: 'Pending' })).toEqual([]),
-  );
+  await vi.waitFor(async () => expect(await webhooks.listDeliveries({ webhookId, state: 'Pending' })).toEqual([]));
   expect(receiver.received.length).toBeLessThanOrEqual(sent + 4);
   expect(receiver.received.length).toBeLessThan(60);
 });
@@ -377,15 +374,13 @@ test('recovery brings back what failed and what was cancelled', async () => {
   const webhooks = await venue.deliver();
   const since = new Date(venue.clock()).toISOString() as DeliveryDocument['createdAt'];
   for (let i = 0; i < 12; i++) await venue.happen(requested({ bookingId: i }));
-  await vi.waitFor(async () =>
-    expect(await webhooks.listDeliveries({ webhookIds: [webhookId], state: 'Pending' })).toEqual([]),
-  );
+  await vi.waitFor(async () => expect(await webhooks.listDeliveries({ webhookId, state: 'Pending' })).toEqual([]));
   expect(await webhooks.recover(webhookId, since)).toMatchObject({ refused: 'ValidationError' });
   receiver.answer = answering(200);
   await venue.enable(webhookId);
   expect(await webhooks.recover(webhookId, since)).toEqual({ due: 12 });
   await vi.waitFor(async () =>
-    expect(await webhooks.listDeliveries({ webhookIds: [webhookId], state: 'Delivered' })).toHaveLength(12),
+    expect(await webhooks.listDeliveries({ webhookId, state: 'Delivered' })).toHaveLength(12),
   );
 });
 
@@ -405,26 +400,35 @@ test('a test delivery goes out once, says so, and does not count against the rec
   expect(request?.headers['x-service-signature']).toBe(plainSignature(signingSecret, request?.body ?? ''));
 });
 
-test('deliveries are listed from the last that ended, of several registrations, by state, page by page', async () => {
+test('deliveries are listed newest first, by state, page by page', async () => {
   const receiver = await receive();
-  const { webhookId: one } = await venue.register(COMMUNITY, receiver.url, 1);
-  const { webhookId: two } = await venue.register(BRAND, receiver.url, 2);
+  const { webhookId } = await venue.register(COMMUNITY, receiver.url);
+  await venue.register(BRAND, receiver.url);
   const webhooks = await venue.deliver();
-  const delivered = (ids: readonly string[]) => webhooks.listDeliveries({ webhookIds: ids, state: 'Delivered' });
-  for (let i = 0; i < 6; i++) {
-    await venue.happen(i % 2 === 0 ? requested({ bookingId: i }) : approved({ bookingId: i }));
-    await vi.waitFor(async () => expect(await delivered([one, two])).toHaveLength(i + 1));
+  for (let i = 0; i < 5; i++) {
+    receiver.answer = answering(i === 2 ? 410 : 200);
+    await venue.enable(webhookId);
+    await venue.happen(requested({ bookingId: i, brandId: 77 }));
+    await vi.waitFor(async () => {
+      const [newest] = await webhooks.listDeliveries({ webhookId, limit: 1 });
+      expect(JSON.parse(newest?.body ?? '{}').data?.bookingId).toBe(i);
+      expect(newest?.state).toBe(i === 2 ? 'Failed' : 'Delivered');
+      expect((await venue.readModels.collection(registrations).get(webhookId))?.document.status).toBe(
+        i === 2 ? 'disabled' : 'enabled',
+      );
+    });
     venue.advance(1_000);
   }
   const bookings = (deliveries: readonly DeliveryDocument[]) =>
     deliveries.map(({ body }) => JSON.parse(body).data.bookingId);
-  const firstPage = await webhooks.listDeliveries({ webhookIds: [one, two], limit: 2 });
-  expect(bookings(firstPage)).toEqual([5, 4]);
-  const before = firstPage.at(-1)?.due;
+  const firstPage = await webhooks.listDeliveries({ webhookId, limit: 2 });
+  expect(bookings(firstPage)).toEqual([4, 3]);
+  const before = firstPage.at(-1)?.createdAt;
   if (before === undefined) throw new Error('no page');
-  expect(bookings(await webhooks.listDeliveries({ webhookIds: [one, two], before }))).toEqual([3, 2, 1, 0]);
-  expect(bookings(await delivered([two]))).toEqual([5, 3, 1]);
-  expect(await webhooks.listDeliveries({ webhookIds: [one], state: 'Failed' })).toEqual([]);
+  expect(bookings(await webhooks.listDeliveries({ webhookId, before }))).toEqual([2, 1, 0]);
+  expect(bookings(await webhooks.listDeliveries({ webhookId, state: 'Failed' }))).toEqual([2]);
+  expect(bookings(await webhooks.listDeliveries({ webhookId, state: 'Delivered', limit: 3 }))).toEqual([4, 3, 1]);
+  expect(await webhooks.listDeliveries({ webhookId, state: 'Cancelled' })).toEqual([]);
   expect(await webhooks.getDelivery(firstPage[0]?.deliveryId ?? '')).toEqual(firstPage[0]);
 });
 
@@ -481,7 +485,7 @@ test('while the read models have yet to catch up, nothing is taken for removed',
   };
   const after = await venue.deliver({ readModels: forgetful });
   await pause(150);
-  expect((await after.listDeliveries({ webhookIds: [webhookId] })).map(({ state }) => state)).toEqual(['Pending']);
+  expect((await after.listDeliveries({ webhookId })).map(({ state }) => state)).toEqual(['Pending']);
   there = true;
   await until(after, webhookId, 'Delivered');
 });
