@@ -48,7 +48,11 @@ export function webhookCommands(venue: Command): void {
     .addHelpText('after', '\nExample:\n  venue webhook deliveries wh_Zb0… --state Failed')
     .action((id, { state, limit }, command) =>
       operate(command, async ({ webhooks }) => {
-        const all = await webhooks.listDeliveries({ webhookId: id, limit, ...(state === undefined ? {} : { state }) });
+        const all = await webhooks.listDeliveries({
+          webhookIds: [id],
+          limit,
+          ...(state === undefined ? {} : { state }),
+        });
         const rows = all.map((each) => ({
           Id: each.deliveryId,
           Event: each.event,

@@ -1,4 +1,5 @@
 import type { ApiKeyDocument } from '../../projections/api-keys.ts';
+import type { AccountKind } from '../domain/account.ts';
 import { isRefusal } from '../domain/decision.ts';
 import { GRANTABLE, Permission, type PermissionName, permissionNames } from '../domain/permissions.ts';
 import {
@@ -31,6 +32,10 @@ export const PERMISSION_WORDS: Readonly<Record<PermissionName, { readonly label:
   },
 };
 
+/** What a key of an account can be given. Only brands request bookings: a community's key would be refused all the same. */
+const offered = (kind: AccountKind): PermissionName[] =>
+  permissionNames(GRANTABLE[kind]).filter((name) => kind === 'Brand' || name !== 'WriteBookings');
+
 /** Keys for programs: what each may do, shown once, revoked at once. */
 export function apiKeyPages(routes: Routes, { commands, queries, settings }: PageParts): void {
   routes.get('/console/keys', (visit) => listPage(visit));
@@ -40,7 +45,7 @@ export function apiKeyPages(routes: Routes, { commands, queries, settings }: Pag
       const { account, form, issuer } = visit;
       const label = form.text('label');
       const chosen = form.all('permission');
-      const permissions = permissionNames(GRANTABLE[account.kind])
+      const permissions = offered(account.kind)
         .filter((name) => chosen.includes(name))
         .reduce((mask, name) => mask | Permission[name], 0);
       if (permissions === 0) return listPage(visit, { permission: 'Choose at least one.' });
@@ -89,7 +94,7 @@ ${field({ name: 'label', label: 'Name', hint: 'What is it for?', value: form.tex
 ${choices(
   { name: 'permission', label: 'What may it do?', problems },
   'checkbox',
-  permissionNames(GRANTABLE[account.kind]).map((name) => ({
+  offered(account.kind).map((name) => ({
     value: name,
     ...PERMISSION_WORDS[name],
     checked: chosen.includes(name),
