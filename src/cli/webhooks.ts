@@ -49,7 +49,7 @@ export function webhookCommands(venue: Command): void {
     .action((id, { state, limit }, command) =>
       operate(command, async ({ webhooks }) => {
         const all = await webhooks.listDeliveries({
-          webhookIds: [id],
+          webhookId: id,
           limit,
           ...(state === undefined ? {} : { state }),
         });

@@ -209,7 +209,7 @@ ${choices(
     const state = STATES.find((known) => known === query.text('state'));
     const before = query.text('before');
     const deliveries = await webhooks.listDeliveries({
-      webhookIds: [webhookId],
+      webhookId,
       ...(state && { state }),
       ...(isMoment(before) ? { before: timestamp(before) } : {}),
       limit: PER_PAGE + 1,
@@ -254,7 +254,7 @@ ${
 }${
   deliveries.length > PER_PAGE &&
   last &&
-  html`<nav class="pager" aria-label="Pages"><a href="${withState(state)}">${icon('back')} Newest</a><a class="button quiet" href="${base}?${state ? `state=${state}&` : ''}before=${encodeURIComponent(last.due)}">Older ${icon('next')}</a></nav>`
+  html`<nav class="pager" aria-label="Pages"><a href="${withState(state)}">${icon('back')} Newest</a><a class="button quiet" href="${base}?${state ? `state=${state}&` : ''}before=${encodeURIComponent(last.createdAt)}">Older ${icon('next')}</a></nav>`
 }</section>
 <form class="card fields narrow" method="post" action="${base}/recover">${csrfField(visit)}<h2>Recover</h2><p>Sends everything that did not arrive since a moment: failed deliveries, and events for which none was made while the webhook was disabled. 30 days back at most.</p>
 ${field({ name: 'since', label: 'Since', hint: 'UTC', type: 'datetime-local', value: visit.form.text('since') || yesterday, required: true, problems })}
