@@ -81,7 +81,7 @@ describe('EventStoreDB, when things go wrong', () => {
     test.each(faults.flatMap((fault) => revisions.map((expected) => ({ fault, expected }))))(
       '$fault, expecting revision $expected: stored once, answered as if nothing had been',
       async ({ fault, expected }) => {
-        const store = await open({ deadlineMs: 300 });
+        const store = await open({ deadlineMs: 600 });
         if (expected === 1) await store.append('thing', [made(0), made(1)], { expectedRevision: 'none' });
         server.appendFaults.push(fault);
         const appended = await store.append('thing', [made(2), made(3)], { expectedRevision: expected });
@@ -92,7 +92,7 @@ describe('EventStoreDB, when things go wrong', () => {
     );
 
     test('an append whose answer was lost is recognised behind what others appended since', async () => {
-      const [store, other] = [await open({ deadlineMs: 300 }), await open({ deadlineMs: 300 })];
+      const [store, other] = [await open({ deadlineMs: 600 }), await open({ deadlineMs: 600 })];
       server.appendFaults.push('stored, not answered');
       const appending = store.append('thing', [made(0)], { expectedRevision: 'none' });
       await until(async () => expect(await Array.fromAsync(other.readStream('thing'))).toHaveLength(1));
@@ -102,7 +102,7 @@ describe('EventStoreDB, when things go wrong', () => {
     });
 
     test('an append that was lost, and overtaken by another, is a conflict', async () => {
-      const [store, other] = [await open({ deadlineMs: 300 }), await open({ deadlineMs: 300 })];
+      const [store, other] = [await open({ deadlineMs: 600 }), await open({ deadlineMs: 600 })];
       server.appendFaults.push('neither stored nor answered');
       const appending = store.append('thing', [made(0)], { expectedRevision: 'none' }).catch((error: unknown) => error);
       await until(() => expect(server.appendFaults).toEqual([]));
@@ -112,7 +112,7 @@ describe('EventStoreDB, when things go wrong', () => {
     });
 
     test('a server that never answers ends in an error, and is used again when it does', async () => {
-      const store = await open({ deadlineMs: 100 });
+      const store = await open({ deadlineMs: 500 });
       server.mute = true;
       await expect(store.append('thing', [made(0)], { expectedRevision: 'none' })).rejects.toThrow(
         /deadline|no answer/i,
@@ -164,7 +164,7 @@ describe('EventStoreDB, when things go wrong', () => {
     test('a server that is away at first is found when it comes', async () => {
       const url = `${server.url.replace('?', ',127.0.0.1:1?')}&maxDiscoverAttempts=1&discoveryInterval=10`;
       await server.disconnect();
-      const store = await open({ url, deadlineMs: 500 });
+      const store = await open({ url, deadlineMs: 1_000 });
       const followed = follow(store);
       await expect(store.append('thing', [made(0)], { expectedRevision: 'none' })).rejects.toThrow(
         'Failed to discover',
@@ -230,8 +230,8 @@ describe('EventStoreDB, when things go wrong', () => {
     });
 
     test('survives an outage, and a server that does not confirm', async () => {
-      const store = await open({ deadlineMs: 200 });
-      const followed = follow(store);
+      const store = await open();
+      const followed = follow(await open({ deadlineMs: 200 }));
       await store.append('thing', [made(0)], { expectedRevision: 'none' });
       await until(() => expect(numbers(followed.events)).toEqual([0]));
       await server.disconnect();
@@ -315,16 +315,16 @@ describe('EventStoreDB, when things go wrong', () => {
     });
 
     test('no event times out in the queue of a slow consumer', async () => {
-      const store = await open({ messageTimeoutMs: 400 });
-      await store.append('thing', range(12).map(made), { expectedRevision: 'none' });
+      const store = await open({ messageTimeoutMs: 1_000 });
+      await store.append('thing', range(8).map(made), { expectedRevision: 'none' });
       const handled: unknown[] = [];
       await store.consume('group', { concurrency: 1 }, async ({ data }) => {
-        await sleep(150);
+        await sleep(300);
         handled.push(data.n);
       });
-      await until(() => expect(handled.length).toBeGreaterThanOrEqual(12));
-      await sleep(500);
-      expect(handled).toEqual(range(12));
+      await until(() => expect(handled.length).toBeGreaterThanOrEqual(8));
+      await sleep(1_100);
+      expect(handled).toEqual(range(8));
     });
 
     test('an event whose handler never ends goes to another consumer', async () => {

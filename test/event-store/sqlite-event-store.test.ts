@@ -37,7 +37,7 @@ describe('SQLite event log', () => {
     await rm(folder, { recursive: true });
   });
 
-  const open = async (leaseMs = 400): Promise<EventStore> => {
+  const open = async (leaseMs = 1_000): Promise<EventStore> => {
     const store = await openSqliteEventStore({ path, leaseMs });
     stores.push(store);
     return store;
@@ -132,13 +132,13 @@ describe('SQLite event log', () => {
   });
 
   test('a consumer keeps an event that takes longer than its lease', async () => {
-    const [store, other] = [await open(200), await open(200)];
+    const [store, other] = [await open(600), await open(600)];
     await store.append('thing', [made(0)], { expectedRevision: 'none' });
     let attempts = 0;
     let ended = false;
     const handler = async (): Promise<void> => {
       attempts += 1;
-      await new Promise((resolve) => setTimeout(resolve, 900));
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
       ended = true;
     };
     await store.consume('group', {}, handler);
