@@ -20,7 +20,6 @@ import type { Config } from './config.ts';
 import { registerConsole } from './console/console.ts';
 import { type Demo, isEmptyLog, readDemo, seedDemo } from './demo.ts';
 import type { DocumentStore } from './document-store/document-store.ts';
-import { openSqliteDocumentStore } from './document-store/sqlite-document-store.ts';
 import { DELIVERER } from './domain/account.ts';
 import type { EventStore } from './event-store/event-store.ts';
 import { mcpRoutes } from './mcp/mcp-server.ts';
@@ -58,7 +57,7 @@ export async function openCore(
 ): Promise<Core> {
   mkdirSync(config.dataDir, { recursive: true });
   const events = await openEvents(config, logger, clock);
-  const documents = await openSqliteDocumentStore({ folder: config.dataDir, clock });
+  const documents = await openDocuments(config, logger, clock);
   const projector = await openProjector({ events, documents, projections, clock, logger });
   const { readModels } = projector;
 
@@ -126,6 +125,15 @@ async function openEvents({ eventStoreUrl, dataDir }: Config, logger: Logger, cl
   }
   const { openEventStoreDb } = await import('./event-store/eventstoredb.ts');
   return openEventStoreDb({ url: eventStoreUrl, logger });
+}
+
+async function openDocuments({ mongoUrl, dataDir }: Config, logger: Logger, clock: Clock): Promise<DocumentStore> {
+  if (mongoUrl === undefined) {
+    const { openSqliteDocumentStore } = await import('./document-store/sqlite-document-store.ts');
+    return openSqliteDocumentStore({ folder: dataDir, clock });
+  }
+  const { openMongoDocumentStore } = await import('./document-store/mongodb.ts');
+  return openMongoDocumentStore({ url: mongoUrl, logger });
 }
 
 /** Everything that answers HTTP. */

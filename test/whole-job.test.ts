@@ -1,0 +1,143 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { mongoServer } from './document-store/engines.ts';
+import { EventStoreDbServer } from './event-store/eventstoredb-server.ts';
+import { accepted, ISSUER, type RunningService, runService } from './running-service.fixture.ts';
+
+type Settings = Readonly<Record<string, string>>;
+type Engines = { readonly settings: Settings; stop(): Promise<void> };
+
+const embedded = async (): Promise<Engines> => ({ settings: {}, stop: async () => {} });
+
+/** EventStoreDB's client against the gRPC test server; MongoDB as far as it is to be had here. */
+const production = async (): Promise<Engines> => {
+  if ('why' in mongoServer) throw new Error(mongoServer.why);
+  const log = await EventStoreDbServer.start();
+  const url = new URL(mongoServer.url);
+  url.pathname = `/job-${randomUUID()}`;
+  const settings = {
+    EVENTSTORE_URL: log.url,
+    MONGODB_URL: url.href,
+    SECRET_KEY: randomBytes(32).toString('base64'),
+  };
+  return { settings, stop: () => log.stop() };
+};
+
+const pairs: [string, () => Promise<Engines>][] = [['the embedded engines', embedded]];
+if (!('why' in mongoServer)) pairs.push(['EventStoreDB and MongoDB', production]);
+
+describe.each(pairs)('the whole main job on %s', (_, engines) => {
+  let pair: Engines;
+  let service: RunningService;
+  let community: Awaited<ReturnType<RunningService['community']>>;
+  let brand: Awaited<ReturnType<RunningService['brand']>>;
+  let space: number;
+  const received: { readonly headers: IncomingMessage['headers']; readonly body: string }[] = [];
+  const receiver = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    received.push({ headers: request.headers, body });
+    response.end();
+  });
+
+  beforeAll(async () => {
+    pair = await engines();
+    service = await runService(pair.settings);
+    await service.core.webhooks.start();
+    community = await service.community();
+    brand = await service.brand();
+    space = await service.space(community);
+    await once(receiver.listen(0, '127.0.0.1'), 'listening');
+  });
+  afterAll(async () => {
+    await service.core.webhooks.stop();
+    await service.stop();
+    await pair.stop();
+    receiver.close();
+  });
+
+  const deliveries = (count: number) => vi.waitFor(() => expect(received).toHaveLength(count), { timeout: 10_000 });
+
+  test('a space is booked, refused the second time, seen by those it concerns, told to the webhook until that is removed', async () => {
+    const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
+    const webhook = (await service.post('/webhooks', { key: brand.key, body: { url, events: 15 } })).json();
+
+    const wish = { spaceId: space, startTime: '2026-12-10', startHour: 10, message: 'Hello' };
+    const booked = await service.post('/bookings', { key: brand.key, body: wish });
+    expect(booked.statusCode).toBe(201);
+    expect((await service.post('/bookings', { key: brand.key, body: wish })).json().error).toBe('SlotUnavailable');
+
+    const open = await service.get(`/spaces/${space}/availability?date=2026-12-10`, { key: community.key });
+    expect(open.json().timeSlots.filter((slot: { isAvailable: boolean }) => slot.isAvailable)).toHaveLength(8);
+
+    const stranger = await service.brand('Stranger');
+    const seenBy = async (key: string) => (await service.get('/bookings', { key })).json();
+    expect(await seenBy(brand.key)).toEqual([booked.json()]);
+    expect(await seenBy(community.key)).toEqual([booked.json()]);
+    expect(await seenBy(stranger.key)).toEqual([]);
+
+    const { id: bookingId } = booked.json();
+    accepted(await service.core.commands.bookings.approve({ bookingId, communityId: community.id }, ISSUER));
+    await deliveries(2);
+    const verifier = new Webhook(webhook.signingSecret);
+    // The service's clock stands in December; the library compares with the machine's.
+    vi.setSystemTime(service.time.now);
+    for (const { headers, body } of received) verifier.verify(body, headers as Record<string, string>);
+    vi.useRealTimers();
+    const bodies = received.map(({ body }) => JSON.parse(body));
+    const approved = bodies.find(({ event }) => event === 'BookingApproved');
+    expect(bodies.map(({ event }) => event).sort()).toEqual(['BookingApproved', 'BookingRequested']);
+    expect(approved).toEqual({
+      event: 'BookingApproved',
+      timestamp: '2026-12-01T12:00:00.000Z',
+      data: {
+        bookingId,
+        spaceId: space,
+        spaceName: 'Great Hall',
+        date: '2026-12-10',
+        startHour: 10,
+        endHour: 14,
+        status: 'Approved',
+        totalPrice: 230,
+      },
+    });
+
+    expect((await service.delete(`/webhooks/${webhook.id}`, { key: brand.key })).statusCode).toBe(204);
+    const by = { kind: 'Community', id: community.id } as const;
+    accepted(await service.core.commands.bookings.cancel({ bookingId, by }, ISSUER));
+    const history = await service.get(`/bookings/${bookingId}/history`, { key: brand.key });
+    expect(history.json().map(({ event }: { event: string }) => event)).toEqual([
+      'BookingRequested',
+      'BookingApproved',
+      'BookingCancelled',
+    ]);
+    // A second registration tells when the cancellation would have arrived, had it been sent.
+    await service.post('/webhooks', { key: brand.key, body: { url, events: 1 } });
+    await service.post('/bookings', { key: brand.key, body: { ...wish, startHour: 15 } });
+    await deliveries(3);
+    expect(received.map(({ body }) => JSON.parse(body).event)).not.toContain('BookingCancelled');
+  });
+
+  test('fifty requests for one slot: one is made, forty-nine are refused', async () => {
+    const body = { spaceId: space, startTime: '2026-12-20', startHour: 10 };
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () => service.post('/bookings', { key: brand.key, body })),
+    );
+    const codes = answers.map((answer) => `${answer.statusCode} ${answer.json().error ?? ''}`);
+    expect(codes.filter((code) => code === '201 ')).toHaveLength(1);
+    expect(codes.filter((code) => code === '422 SlotUnavailable')).toHaveLength(49);
+  });
+
+  test('a revoked key stops at once', async () => {
+    const issued = accepted(
+      await service.core.commands.apiKeys.issue({ account: brand.account, permissions: 2, label: 'x' }, ISSUER),
+    );
+    expect((await service.get('/bookings', { key: issued.key })).statusCode).toBe(200);
+    await service.core.commands.apiKeys.revoke({ apiKeyId: issued.apiKeyId }, ISSUER);
+    expect((await service.get('/bookings', { key: issued.key })).statusCode).toBe(401);
+  });
+});
