@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { AnyProjection, Row } from '../../projections/projection.ts';
-import type { DocumentStore, Documents } from '../document-store/document-store.ts';
+import type { DocumentStore, Documents, Projected } from '../document-store/document-store.ts';
 import { openSqliteDocumentStore } from '../document-store/sqlite-document-store.ts';
 import type { Recorded } from '../domain/events.ts';
 import { upcast } from '../domain/upcast.ts';
@@ -31,8 +31,6 @@ export type Verification = {
 };
 
 const CHUNK = 500;
-/** Looks at a document that moves on while it is compared. */
-const LOOKS = 20;
 
 /**
  * Replays the log beside the live read models and compares every document. Safe beside a running service: a document that
@@ -77,20 +75,19 @@ async function verifyWith(
     targets.push({ ...createTarget(projection, replayed), live });
   }
 
+  const checkpoint = await checkpoints.get(THE_ONE);
   let position: Position = LOG_START;
   let replayed = 0;
-  /** Replays up to where the read models stand now. */
-  async function replay(): Promise<void> {
-    const checkpoint = await checkpoints.get(THE_ONE);
-    if (checkpoint === undefined) return;
-    const { position: end, events: total } = checkpoint.document;
+  /** Replays the log up to and including `end`. */
+  async function replay(end: Position): Promise<void> {
+    if (end <= position) return;
     let chunk: Recorded[] = [];
     const flush = async () => {
       await fold(targets, chunk);
       replayed += chunk.length;
-      position = chunk.at(-1)?.position ?? position;
       chunk = [];
-      onProgress?.({ done: replayed, total });
+      const total = checkpoint?.document.events;
+      onProgress?.({ done: replayed, ...(total !== undefined && { total: Math.max(total, replayed) }) });
     };
     for await (const event of events.readAll({ after: position })) {
       if (event.position > end) break;
@@ -99,47 +96,60 @@ async function verifyWith(
     await flush();
     position = end;
   }
-  await replay();
+  await replay(checkpoint?.document.position ?? LOG_START);
+  const verified = position;
 
   const differences: Difference[] = [];
-  let compared = 0;
-  async function compare({ projection, documents: expected, live }: Compared, keys: readonly string[]): Promise<void> {
-    let open = keys;
-    for (let look = 0; open.length > 0; look++) {
-      if (look > 0) await replay();
-      const [wanted, found] = [await expected.projected(open), await live.projected(open)];
-      const stillOpen: string[] = [];
-      for (const key of open) {
-        const expectation = wanted.get(key)?.document;
-        // A document that no projection wrote has no position.
-        const actual = found.get(key) ?? (await live.get(key));
-        if (isDeepStrictEqual(expectation, actual?.document)) continue;
-        // It is ahead of the replay, or (read just before its checkpoint was written) may be: look again further on.
-        if (look === 0 || (actual !== undefined && 'position' in actual && actual.position > position && look < LOOKS))
-          stillOpen.push(key);
-        else if (differences.length < limit) {
-          differences.push({
-            projection: projection.name,
-            key,
-            ...(expectation && { expected: expectation }),
-            ...(actual?.document && { actual: actual.document }),
-          });
-        }
-      }
-      open = stillOpen;
-    }
-    compared += keys.length;
+  const ahead: { readonly target: Compared; readonly key: string }[] = [];
+  function judge({ projection }: Compared, key: string, expected: Row | undefined, actual: Row | undefined): void {
+    if (differences.length >= limit || isDeepStrictEqual(expected, actual)) return;
+    differences.push({ projection: projection.name, key, ...(expected && { expected }), ...(actual && { actual }) });
   }
 
-  for (const target of targets) {
-    for await (const keys of chunksOf(target.documents)) await compare(target, keys);
-    for await (const keys of chunksOf(target.live)) {
-      const replayedKeys = await target.documents.projected(keys);
-      const surplus = keys.filter((key) => replayedKeys.get(key)?.document === undefined);
-      if (surplus.length > 0) await compare(target, surplus);
+  /** Compares documents with the replay; those that have moved on since are left for later. */
+  async function compare(target: Compared, keys: readonly string[]): Promise<void> {
+    const wanted = await target.documents.projected(keys);
+    const found = await target.live.projected(keys);
+    for (const key of keys) {
+      const expected = wanted.get(key)?.document;
+      let actual = found.get(key);
+      if (actual !== undefined && isDeepStrictEqual(expected, actual.document)) continue;
+      // No projection wrote it, or it was written since.
+      const stray = actual === undefined ? await target.live.get(key) : undefined;
+      if (stray !== undefined) actual = (await target.live.projected([key])).get(key);
+      if (actual !== undefined && actual.position > verified) ahead.push({ target, key });
+      else judge(target, key, expected, actual?.document ?? stray?.document);
     }
   }
-  return { position, events: replayed, documents: compared, differences, notVerified };
+
+  let compared = 0;
+  for (const target of targets) {
+    for await (const keys of chunksOf(target.documents)) {
+      compared += keys.length;
+      await compare(target, keys);
+    }
+    for await (const keys of chunksOf(target.live)) {
+      const wanted = await target.documents.projected(keys);
+      await compare(
+        target,
+        keys.filter((key) => wanted.get(key)?.document === undefined),
+      );
+    }
+  }
+
+  // What has moved on is compared where it stands now: the replay follows from one such place to the next.
+  const moved: { readonly target: Compared; readonly actual: Projected<Row> }[] = [];
+  for (const { target, key } of ahead) {
+    const actual = (await target.live.projected([key])).get(key);
+    if (actual !== undefined) moved.push({ target, actual });
+  }
+  moved.sort((a, b) => (a.actual.position < b.actual.position ? -1 : 1));
+  for (const { target, actual } of moved) {
+    await replay(actual.position);
+    const expected = (await target.documents.projected([actual.key])).get(actual.key);
+    judge(target, actual.key, expected?.document, actual.document);
+  }
+  return { position: verified, events: replayed, documents: compared, differences, notVerified };
 }
 
 async function* chunksOf(documents: Documents<Row>): AsyncGenerator<string[]> {

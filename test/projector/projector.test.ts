@@ -31,6 +31,9 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
+/** Within what even a busy machine needs. */
+const eventually = (check: () => unknown) => vi.waitFor(check, { timeout: 15_000, interval: 20 });
+
 const logger = { info: vi.fn(), warn: vi.fn(), error: vi.fn() };
 let now = 0;
 const options = (documents: DocumentStore, projections: readonly AnyProjection[] = [trails(), counts]) => ({
@@ -135,7 +138,7 @@ describe.each(documentEngines)('projector on %s', (_name, newPlace) => {
     await start(documents, [fragile, trails()]);
     await readModels.waitFor(await happen(events, 1, 'SpaceAdded'));
     const position = await happen(events, 3, 'SpaceAdded');
-    await vi.waitFor(async () => expect((await elsewhere.status()).trouble?.attempts).toBeGreaterThan(1));
+    await eventually(async () => expect((await elsewhere.status()).trouble?.attempts).toBeGreaterThan(1));
     expect((await elsewhere.status()).trouble).toMatchObject({
       doing: 'project',
       message: expect.stringMatching(/Projection counts failed on SpaceAdded .*cannot count/),
@@ -144,7 +147,7 @@ describe.each(documentEngines)('projector on %s', (_name, newPlace) => {
     expect(logger.error).toHaveBeenCalled();
     broken = false;
     expect(await elsewhere.waitFor(position)).toBe(true);
-    await vi.waitFor(async () => expect(await elsewhere.status()).toEqual({ lag: 0 }));
+    await eventually(async () => expect(await elsewhere.status()).toEqual({ lag: 0 }));
     await expectToEqualTheLog(elsewhere, trails());
     await expectToEqualTheLog(elsewhere, counts);
   });
@@ -158,7 +161,7 @@ describe.each(documentEngines)('projector on %s', (_name, newPlace) => {
     const closing = ends.splice(-2, 1)[0];
     await closing?.();
     const whole = (await expected(events, trails())).size;
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       seen.add(await elsewhere.collection(trails()).count());
       expect(seen).toContain(whole);
     });
@@ -179,7 +182,7 @@ describe.each(documentEngines)('projector on %s', (_name, newPlace) => {
     await start(documents, [trails(2, 'new:'), counts]);
     const key = [...(await expected(events, trails())).keys()][0] ?? '';
     let marks: string[] = [];
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const document = await elsewhere.collection(trails()).get(key);
       marks = [...marks, document?.document.trail[0]?.startsWith('new:') === true ? 'new' : document ? 'old' : 'none'];
       expect(marks.at(-1)).toBe('new');
@@ -188,7 +191,7 @@ describe.each(documentEngines)('projector on %s', (_name, newPlace) => {
     await expectToEqualTheLog(elsewhere, trails(2, 'new:'));
     expect(await documents.names()).toContain(before);
     now += 60_000;
-    await vi.waitFor(async () => expect(await documents.names()).not.toContain(before));
+    await eventually(async () => expect(await documents.names()).not.toContain(before));
   });
 
   it('rebuilds on request from another process while events go on, without readers noticing', async () => {
@@ -264,7 +267,7 @@ describe('projector processes on SQLite', () => {
     child.stdout.on('data', (chunk) => {
       said += chunk;
     });
-    return { child, projects: () => vi.waitFor(() => expect(said).toContain('projecting'), { timeout: 10_000 }) };
+    return { child, projects: () => eventually(() => expect(said).toContain('projecting')) };
   };
 
   it('survives kill -9 under load: another goes on where it was and the read models equal the log', async () => {
