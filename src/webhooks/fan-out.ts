@@ -8,9 +8,9 @@ import type { Registrations } from './registrations.ts';
 
 export const CONSUMER_GROUP = 'webhook-deliveries';
 
-/** How long an event waits for the read models before it is tried again later, in milliseconds. */
-const PATIENCE = 10_000;
-/** Half an hour and more of read models that stand still, before an event is parked. */
+/** How long an event waits for the read models before it is tried again later, in milliseconds: a stop waits as long. */
+const PATIENCE = 3_000;
+/** Ten minutes and more of read models that stand still, before an event is parked. */
 const MAX_RETRIES = 100;
 
 /**

@@ -14,7 +14,7 @@ type LeaseDocument = {
   readonly expiresAt: Timestamp;
 };
 
-const leaseCollection: Collection<LeaseDocument> = {
+export const leaseCollection: Collection<LeaseDocument> = {
   name: 'webhookLeases',
   kind: 'record',
   ttl: 'expiresAt',

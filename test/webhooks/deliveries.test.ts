@@ -1,0 +1,174 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { DocumentStore } from '../../src/document-store/document-store.ts';
+import { toTimestamp } from '../../src/domain/calendar.ts';
+import { webhookId } from '../../src/domain/ids.ts';
+import { type Deliveries, openDeliveries } from '../../src/webhooks/deliveries.ts';
+import { leaseCollection, openLeases } from '../../src/webhooks/leases.ts';
+import { payloadOf } from '../../src/webhooks/payload.ts';
+import { type DocumentPlace, documentEngines } from '../document-store/engines.ts';
+import { approved } from './deliverable-events.ts';
+
+const HOUR = 3_600_000;
+
+describe.each(documentEngines)('deliveries on %s', (_, openPlace) => {
+  let now: number;
+  const clock = () => now;
+  let place: DocumentPlace;
+  let store: DocumentStore;
+  let deliveries: Deliveries;
+
+  beforeEach(async () => {
+    now = Date.parse('2026-04-20T10:00:00Z');
+    place = await openPlace();
+    store = await place.open();
+    deliveries = await openDeliveries({ documents: store, clock });
+  });
+  afterEach(() => place.remove());
+
+  const add = (id: string, eventId: string) =>
+    deliveries.add({ webhookId: webhookId(id), account: 'Brand:9', eventId, payload: payloadOf(approved()) });
+  const attempt = { at: toTimestamp(0), url: 'https://a.example/', duration: 3, answer: '', status: 500 };
+  const dueIds = async (id: string, from?: number) =>
+    (await deliveries.due(id, 10, from === undefined ? undefined : toTimestamp(from))).map(({ key }) => key);
+  const one = async (id: string) => {
+    const [stored] = await deliveries.due(id, 1);
+    if (stored === undefined) throw new Error(`Nothing is due of ${id}`);
+    return stored;
+  };
+
+  test('an event is there once for a registration', async () => {
+    const added = await Promise.all([add('wh_a', 'e1'), add('wh_a', 'e1'), add('wh_b', 'e1')]);
+    expect(added.filter((delivery) => delivery !== undefined)).toHaveLength(2);
+    expect(await add('wh_a', 'e1')).toBeUndefined();
+  });
+
+  test('what is due comes in order, what is due later does not', async () => {
+    for (const event of ['e1', 'e2', 'e3']) {
+      await add('wh_a', event);
+      now += 1_000;
+    }
+    await deliveries.record(await one('wh_a'), [attempt], { state: 'Pending', due: toTimestamp(now + HOUR) });
+    expect(await dueIds('wh_a')).toEqual(['e2:wh_a', 'e3:wh_a']);
+    expect(await dueIds('wh_a', now - 1_000)).toEqual(['e3:wh_a']);
+    now += 2 * HOUR;
+    expect(await dueIds('wh_a')).toEqual(['e2:wh_a', 'e3:wh_a', 'e1:wh_a']);
+  });
+
+  test('who waits is found once for each registration, with the first moment something is due', async () => {
+    for (let i = 0; i < 20; i++) await add('wh_b', `e${i}`);
+    await add('wh_a', 'e1');
+    await add('wh_c', 'e1');
+    await deliveries.record(await one('wh_c'), [], { state: 'Delivered' });
+    await deliveries.record(await one('wh_a'), [attempt], { state: 'Pending', due: toTimestamp(now + HOUR) });
+    const waiting = await Array.fromAsync(deliveries.waiting(), ({ webhookId, due }) => [webhookId, due]);
+    expect(waiting).toEqual([
+      ['wh_a', toTimestamp(now + HOUR)],
+      ['wh_b', toTimestamp(now)],
+    ]);
+  });
+
+  test('a success that comes after somebody else changed the delivery still stands; a failure changes nothing then', async () => {
+    await add('wh_a', 'e1');
+    await add('wh_a', 'e2');
+    const [first, second] = await deliveries.due('wh_a', 2);
+    if (first === undefined || second === undefined) throw new Error('Two are due');
+    await deliveries.cancelAll('wh_a', 'The registration was removed');
+    await deliveries.record(first, [{ ...attempt, status: 200 }], { state: 'Delivered' });
+    await deliveries.record(second, [attempt], { state: 'Pending', due: toTimestamp(now) });
+    expect(await deliveries.get(first.key)).toMatchObject({ state: 'Delivered', attempts: [{ status: 200 }] });
+    expect(await deliveries.get(second.key)).toMatchObject({ state: 'Cancelled', attempts: [{ status: 500 }] });
+  });
+
+  test('cancelling takes all that is pending of one registration and nothing else', async () => {
+    await Promise.all(Array.from({ length: 250 }, (_, i) => add('wh_a', `e${i}`)));
+    await add('wh_b', 'e1');
+    await deliveries.cancelAll('wh_a', 'gone');
+    expect(await dueIds('wh_a')).toEqual([]);
+    expect(await deliveries.list({ webhookId: 'wh_a', state: 'Cancelled', limit: 300 })).toHaveLength(250);
+    expect(await dueIds('wh_b')).toEqual(['e1:wh_b']);
+  });
+
+  test('a delivery resent again and again keeps its last attempts and stays small', async () => {
+    await add('wh_a', 'e1');
+    for (let i = 0; i < 60; i++) {
+      await deliveries.record(await one('wh_a'), [{ ...attempt, duration: i }], { state: 'Failed', reason: 'no' });
+      await deliveries.resend('e1:wh_a');
+    }
+    const kept = (await deliveries.get('e1:wh_a'))?.attempts ?? [];
+    expect(kept).toHaveLength(50);
+    expect(kept.at(-1)?.duration).toBe(59);
+  });
+
+  test('nothing that is pending is near its expiry, however long its schedule', async () => {
+    await add('wh_a', 'e1');
+    const expiresIn = async () => Date.parse((await deliveries.get('e1:wh_a'))?.expiresAt ?? '') - now;
+    expect(await expiresIn()).toBeGreaterThan(50 * 24 * HOUR);
+    await deliveries.record(await one('wh_a'), [], { state: 'Failed', reason: 'no' });
+    expect(await expiresIn()).toBe(30 * 24 * HOUR);
+    now += 29 * 24 * HOUR;
+    await deliveries.resend('e1:wh_a');
+    expect(await expiresIn()).toBeGreaterThan(50 * 24 * HOUR);
+  });
+
+  describe('leases', () => {
+    const leases = async (leaseDuration?: number) =>
+      openLeases({
+        documents: await place.open(),
+        clock,
+        ...(leaseDuration === undefined ? {} : { leaseDuration }),
+      });
+
+    test('of many processes that want a registration at once one gets it; given back, another one does', async () => {
+      const all = await Promise.all(Array.from({ length: 5 }, () => leases()));
+      const taken = await Promise.all(all.map(({ take }) => take('wh_a')));
+      const held = taken.filter((lease) => lease !== undefined);
+      expect(held).toHaveLength(1);
+      expect(await (await leases()).take('wh_a')).toBeUndefined();
+      expect(await (await leases()).take('wh_b')).toBeDefined();
+      await held[0]?.release();
+      expect(await (await leases()).take('wh_a')).toBeDefined();
+    });
+
+    test('one that was not prolonged goes to another process, and the first notices', async () => {
+      const frozen = await (await leases(60)).take('wh_a');
+      now += 61;
+      const next = await (await leases(60_000)).take('wh_a');
+      expect(next?.isHeld()).toBe(true);
+      // The first wakes up and prolongs what is no longer its own.
+      for (let i = 0; frozen?.isHeld() && i < 100; i++) await pause(20);
+      expect(frozen?.isHeld()).toBe(false);
+      await frozen?.release();
+      expect(await (await leases()).take('wh_a')).toBeUndefined();
+    });
+
+    test('one that is held is prolonged by itself', async () => {
+      const lease = await (await leases(90)).take('wh_a');
+      const other = await leases();
+      const collection = await store.open(leaseCollection);
+      for (let i = 0; i < 4; i++) {
+        now += 60;
+        await vi.waitFor(
+          async () => expect((await collection.get('wh_a'))?.document.until).toBe(toTimestamp(now + 90)),
+          5_000,
+        );
+        expect(await other.take('wh_a')).toBeUndefined();
+      }
+      await lease?.release();
+    });
+
+    test('since when nothing succeeded is remembered from one holder to the next, until something does', async () => {
+      const first = await (await leases()).take('wh_a');
+      const since = now;
+      expect(await first?.failed()).toBe(since);
+      await first?.release();
+      now += HOUR;
+      const second = await (await leases()).take('wh_a');
+      expect(await second?.failed()).toBe(since);
+      await second?.succeeded();
+      now += HOUR;
+      expect(await second?.failed()).toBe(now);
+      await second?.release();
+    });
+  });
+});
