@@ -108,6 +108,7 @@ export async function openCore(
       users,
       clock,
       accountName: queries.accounts.name,
+      clientDocuments: { allowPrivate: config.webhooksAllowPrivate },
     }),
     commandsAt,
     async close() {

@@ -4,10 +4,12 @@ import type Provider from 'oidc-provider';
 import { type Clock, systemClock } from '../../clock.ts';
 import type { DocumentStore } from '../../document-store/document-store.ts';
 import { type Account, accountKey } from '../../domain/account.ts';
+import type { GuardOptions } from '../../webhooks/address-guard.ts';
 import { type AccessTokens, createAccessTokens } from '../access-tokens.ts';
 import { createSigningKeys, type SigningKeys } from '../signing-keys.ts';
 import type { Users } from '../users.ts';
 import { createArtefacts } from './artefacts.ts';
+import { createClientDocuments } from './client-documents.ts';
 import { type Clients, createClients } from './clients.ts';
 import { type ConnectedApps, createConnectedApps } from './connected-apps.ts';
 import { registerInteractions, type SignInLimits } from './interactions.ts';
@@ -53,6 +55,8 @@ export async function createAuthorizationServer(options: {
   /** What people call an account. */
   accountName?: (account: Account) => Promise<string | undefined>;
   limits?: Partial<Limits>;
+  /** From where clients' own documents may be fetched. Default: public addresses only. */
+  clientDocuments?: GuardOptions;
 }): Promise<AuthorizationServer> {
   const { publicUrl: issuer, secretKey, documents, users, clock } = options;
   const limits = { ...LIMITS, ...options.limits };
@@ -64,12 +68,14 @@ export async function createAuthorizationServer(options: {
   const accessTokens = createAccessTokens({ issuer, signingKeys, artefacts, secretKey, clock: systemClock() });
   const rewriting = createRequestRewriting({ issuer, resources, accessTokens });
 
+  const clientDocument = createClientDocuments(options.clientDocuments ?? { allowPrivate: false });
+
   let built: { readonly keys: string; readonly provider: Provider } | undefined;
   /** oidc-provider takes its keys when it is made: another key set, another provider. */
   async function provider(): Promise<Provider> {
     const keySet = await signingKeys.current();
     if (built?.keys === keySet.id) return built.provider;
-    const made = buildProvider({ issuer, secretKey, resources, users, clients, artefacts }, keySet);
+    const made = buildProvider({ issuer, secretKey, resources, users, clients, artefacts, clientDocument }, keySet);
     built = { keys: keySet.id, provider: made };
     return made;
   }

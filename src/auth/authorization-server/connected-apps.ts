@@ -49,7 +49,8 @@ export function createConnectedApps(options: {
       apps.push({
         grantId: id,
         clientId: payload.clientId,
-        clientName: (await clients.nameOf(payload.clientId)) ?? payload.clientId,
+        // One that publishes a document about itself goes by its host: that is what was proved.
+        clientName: (await clients.nameOf(payload.clientId)) ?? URL.parse(payload.clientId)?.host ?? payload.clientId,
         account,
         userId: payload.accountId,
         audiences: granted.map(({ audience }) => audience),

@@ -60,6 +60,7 @@ export function registerInteractions(app: FastifyInstance, options: InteractionO
     const accounts = user.accounts.map(async (account) => ({ account, name: await accountName(account) }));
     const page = consentPage({
       ...(await partsOf(interaction)),
+      ...publishedBy(interaction),
       redirectsTo: redirectsTo(interaction),
       scopes: requestedScopes(interaction),
       user: user.email,
@@ -209,6 +210,11 @@ const requestedScopes = ({ params }: Interaction) =>
   text(params.scope)
     .split(' ')
     .filter((scope) => KNOWN.has(scope));
+
+function publishedBy({ params }: Interaction): { publishedBy?: string } {
+  const url = URL.parse(text(params.client_id));
+  return url === null ? {} : { publishedBy: url.host };
+}
 
 /** Where the answer goes, in words that a person can judge. */
 function redirectsTo({ params }: Interaction): string {

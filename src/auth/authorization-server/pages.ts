@@ -37,6 +37,8 @@ export const signInPage = ({ action, formToken, clientName, email = '', problem 
   });
 
 export type ConsentPage = FormPage & {
+  /** Who vouches for the app's name: the host of the document that is its client id, when it has one. */
+  readonly publishedBy?: string;
   /** Where the answer goes: a host, or an app on the user's device. */
   readonly redirectsTo: string;
   readonly scopes: readonly string[];
@@ -54,7 +56,7 @@ export const consentPage = (consent: ConsentPage): string =>
     main: html`<div class="card">
       <div class="stack tight">
         <h1>Allow ${consent.clientName}?</h1>
-        <p>It calls itself ${consent.clientName} and is reached at <strong>${consent.redirectsTo}</strong>.
+        <p>It calls itself ${consent.clientName}${publishedBy(consent)} and is reached at <strong>${consent.redirectsTo}</strong>.
           Allow it only if you have just started this yourself.</p>
       </div>
       <form class="fields" method="post" action="${consent.action}/consent">
@@ -70,6 +72,9 @@ export const consentPage = (consent: ConsentPage): string =>
       <p class="small muted">You are signed in as ${consent.user}. <a href="${consent.otherUser}">Sign in as somebody else</a></p>
     </div>`,
   });
+
+const publishedBy = ({ publishedBy: host }: ConsentPage) =>
+  host === undefined ? undefined : html`, is published by <strong>${host}</strong>,`;
 
 function accountChoice(accounts: ConsentPage['accounts']): Html {
   const [only, ...others] = accounts;

@@ -37,11 +37,13 @@ export type ProviderOptions = {
   readonly users: Users;
   readonly clients: Clients;
   readonly artefacts: Artefacts;
+  /** Fetches what a client says about itself under its id. */
+  readonly clientDocument: (url: string) => Promise<Response>;
 };
 
 /** oidc-provider, set up to SPEC (OAuth 2.1 / OIDC). It keeps nothing in memory: another one may take over any time. */
 export function buildProvider(options: ProviderOptions, { keys }: KeySet): Provider {
-  const { issuer, secretKey, resources, users, clients, artefacts } = options;
+  const { issuer, secretKey, resources, users, clients, artefacts, clientDocument } = options;
   const storedId = storedTokenIds(secretKey);
 
   const configuration: Configuration = {
@@ -169,6 +171,7 @@ export function buildProvider(options: ProviderOptions, { keys }: KeySet): Provi
       dPoP: { enabled: false },
       clientCredentials: { enabled: true },
       userinfo: { enabled: true },
+      clientIdMetadataDocument: { enabled: true, ack: 'draft-02' },
       registration: { enabled: true, issueRegistrationAccessToken: false },
       revocation: {
         enabled: true,
@@ -215,8 +218,8 @@ export function buildProvider(options: ProviderOptions, { keys }: KeySet): Provi
       },
     },
     discovery: { service_documentation: `${issuer}/docs` },
-    // Nothing is configured that makes it fetch; should that change, it fails instead of asking a stranger's server.
-    fetch: () => Promise.reject(new Error('The authorization server fetches nothing')),
+    // Clients' own documents are all that it fetches: registration drops every other URL.
+    fetch: (url) => clientDocument(String(url)),
   };
 
   const provider = new Provider(issuer, configuration);

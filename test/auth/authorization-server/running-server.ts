@@ -11,6 +11,7 @@ import type { DocumentStore } from '../../../src/document-store/document-store.t
 import type { Account } from '../../../src/domain/account.ts';
 import { isRefusal } from '../../../src/domain/decision.ts';
 import { brandId, communityId } from '../../../src/domain/ids.ts';
+import type { GuardOptions } from '../../../src/webhooks/address-guard.ts';
 
 export const BRAND: Account = { kind: 'Brand', id: brandId(7) };
 export const COMMUNITY: Account = { kind: 'Community', id: communityId(3) };
@@ -31,7 +32,7 @@ export type RunningServer = {
 /** The authorization server alone, over HTTP, with one user who belongs to a brand and a community. */
 export async function runServer(
   documents: DocumentStore,
-  options: { limits?: Partial<Limits>; secretKey?: Buffer; url?: string } = {},
+  options: { limits?: Partial<Limits>; secretKey?: Buffer; url?: string; clientDocuments?: GuardOptions } = {},
 ): Promise<RunningServer> {
   const port = await freePort();
   const listensOn = `http://127.0.0.1:${port}`;
@@ -45,6 +46,7 @@ export async function runServer(
     documents,
     users,
     clock,
+    ...(options.clientDocuments && { clientDocuments: options.clientDocuments }),
     limits: { perIp: 1000, registrations: 1000, tokenRequests: 10_000, ...options.limits },
   });
   const app = Fastify();
