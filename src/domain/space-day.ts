@@ -60,6 +60,9 @@ export function statusAfter(event: { readonly type: BookingEvent['type'] }): Boo
   }
 }
 
+/** Characters of a message (SPEC: Limits), and of the reason of a cancellation. */
+export const MAX_TEXT = 500;
+
 export type RequestBooking = {
   readonly bookingId: BookingId;
   readonly space: Space;
@@ -96,6 +99,8 @@ export function requestBooking(
   context: BookingContext,
 ): Decision<BookingRequested> {
   const { space, brand, date, startHour } = command;
+  if ((command.message?.length ?? 0) > MAX_TEXT)
+    return refuse('ValidationError', `message must have at most ${MAX_TEXT} characters.`);
 
   const before = answeredBefore(day, command)?.request;
   if (before !== undefined) {
@@ -192,6 +197,8 @@ export function cancelBooking(
   if (held === undefined) return unknownBooking(command.bookingId);
   const owner = command.by.kind === 'Brand' ? held.request.brandId : held.request.communityId;
   if (owner !== command.by.id) return unknownBooking(command.bookingId);
+  if ((command.reason?.length ?? 0) > MAX_TEXT)
+    return refuse('ValidationError', `reason must have at most ${MAX_TEXT} characters.`);
   if (held.status !== 'Pending' && held.status !== 'Approved') return wrongStatus(held, 'cancelled');
   if (hasStarted(held, context.now)) return started(held, 'cancelled');
   return [cancelled(held, command.by.kind, command.reason)];

@@ -102,6 +102,15 @@ describe('requesting a booking', () => {
       .thenRefused('SlotUnavailable', /outside the window/);
   });
 
+  test('takes a message of 500 characters and no longer one', () => {
+    given()
+      .when(request({ message: 'm'.repeat(501) }))
+      .thenRefused('ValidationError');
+    given()
+      .when(request({ message: 'm'.repeat(500) }))
+      .thenEvents({ type: 'BookingRequested' });
+  });
+
   test('is not allowed in an inactive space', () => {
     given()
       .when(request({ space: { ...hall, active: false } }))
@@ -239,6 +248,17 @@ describe('cancelling', () => {
       .when(cancel(community))
       .thenEvents({ data: { cancelledBy: 'Community', refund: 23_000 } });
   });
+  test('takes a reason of 500 characters and no longer one', () => {
+    const because = (length: number) => (state: SpaceDay) =>
+      cancelBooking(
+        state,
+        { bookingId: bookingId(1), by: { kind: 'Brand', id: acme.brandId }, reason: 'r'.repeat(length) },
+        context,
+      );
+    given(requested()).when(because(501)).thenRefused('ValidationError');
+    given(requested()).when(because(500)).thenEvents({ type: 'BookingCancelled' });
+  });
+
   test('is refused when it is over', () => {
     given(requested(), cancelledByBrand())
       .when(cancel(brand))
