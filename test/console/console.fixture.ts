@@ -146,8 +146,9 @@ export class Page {
       .join('\n');
   }
 
+  /** Forms that change something, by where they are sent. */
   forms(action: string | RegExp): string[] {
-    return [...this.text.matchAll(/<form\b[^>]*>.*?<\/form>/gs)]
+    return [...this.text.matchAll(/<form\b[^>]*method="post"[^>]*>.*?<\/form>/gs)]
       .map(([form]) => form)
       .filter((form) => {
         const to = textOf(/^<form[^>]*\saction="([^"]*)"/.exec(form)?.[1] ?? '');

@@ -1,0 +1,239 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { isRefusal } from '../../src/domain/decision.ts';
+import { brandId, communityId, type PlainDate } from '../../src/domain/ids.ts';
+import { Browser, type Running, startDemo } from './console.fixture.ts';
+
+let running: Running;
+let community: Browser;
+let brand: Browser;
+/** Harbour Hall, of the community that is signed in. */
+let hall: number;
+
+beforeAll(async () => {
+  running = await startDemo();
+  const [harbour] = running.demo.communities;
+  const [northwind] = running.demo.brands;
+  if (harbour === undefined || northwind === undefined) throw new Error('The demo lacks accounts');
+  hall = harbour.spaces[0]?.id ?? 0;
+  community = new Browser(running.url);
+  await community.signIn(harbour.user);
+  brand = new Browser(running.url);
+  await brand.signIn(northwind.user);
+});
+afterAll(() => running.stop());
+
+const ISSUER = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
+const HARBOUR = { kind: 'Community', id: communityId(1) } as const;
+
+let days = 20;
+/** A day nobody has asked for yet. */
+function freshDate(): PlainDate {
+  days += 1;
+  return new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10) as PlainDate;
+}
+
+async function requested(message?: string): Promise<number> {
+  const { bookings } = running.service.core.commands;
+  const command = { brandId: brandId(1), spaceId: hall, date: freshDate(), startHour: 10 };
+  const outcome = await bookings.request({ ...command, ...(message === undefined ? {} : { message }) }, ISSUER);
+  if (isRefusal(outcome)) throw new Error(outcome.details);
+  return outcome.bookingId;
+}
+
+const statusOf = async (id: number) => (await running.service.core.queries.bookings.get(HARBOUR, id))?.status;
+const eventsOf = async (id: number) =>
+  (await running.service.core.queries.bookingHistory(HARBOUR, id))?.map(({ event }) => event.type);
+
+test('a community approves a request from its inbox', async () => {
+  const id = await requested('Coffee for forty.');
+  const inbox = await community.open('/console/inbox');
+  expect(inbox.text).toContain('Coffee for forty.');
+  const page = await community.send(inbox, `/console/bookings/${id}/approve`);
+  expect(page.flash).toMatch(/Approved\. Northwind Coffee is charged \$483\.00\./);
+  expect(await statusOf(id)).toBe('Approved');
+  expect((await community.open('/console/inbox')).text).not.toContain('Coffee for forty.');
+});
+
+test('a double click on approve approves once', async () => {
+  const id = await requested();
+  const inbox = await community.open('/console/inbox');
+  const form = inbox.form(`/console/bookings/${id}/approve`, {});
+  const send = () => community.request(form.target, { method: 'POST', body: form.body });
+  const answers = await Promise.all([send(), send(), send()]);
+  expect(answers.map(({ status }) => status)).toEqual([303, 303, 303]);
+  expect(await eventsOf(id)).toEqual(['BookingRequested', 'BookingApproved']);
+  const again = await community.send(inbox, `/console/bookings/${id}/approve`);
+  expect(again.flash).toContain('approved already. Nothing was done twice.');
+});
+
+test('a decision on a request that the brand withdrew meanwhile is told so', async () => {
+  const id = await requested();
+  const inbox = await community.open('/console/inbox');
+  const withdraw = await brand.open(`/console/bookings/${id}/cancel`);
+  expect((await brand.send(withdraw, `/console/bookings/${id}/cancel`)).flash).toBe('Cancelled.');
+
+  const page = await community.send(inbox, `/console/bookings/${id}/approve`);
+  expect(page.flash).toContain(
+    `Booking ${id} is Cancelled and cannot be approved. It was cancelled by Northwind Coffee meanwhile.`,
+  );
+  expect(page.text).toContain('is-cancelled');
+  expect(await eventsOf(id)).toEqual(['BookingRequested', 'BookingCancelled']);
+});
+
+test('declining needs a reason, which stays typed and reaches the brand', async () => {
+  const id = await requested();
+  const form = await community.open(`/console/bookings/${id}/decline`);
+  const empty = await community.send(form, `/console/bookings/${id}/decline`, { reason: '  ' });
+  expect(empty.status).toBe(422);
+  expect(empty.text).toContain('id="reason-error"');
+  expect(await statusOf(id)).toBe('Pending');
+
+  const long = await community.send(form, `/console/bookings/${id}/decline`, { reason: 'x'.repeat(501) });
+  expect(long.status).toBe(422);
+  expect(long.text).toContain('x'.repeat(501));
+
+  await community.send(form, `/console/bookings/${id}/decline`, { reason: 'The <b>roof</b> is being repaired.' });
+  expect((await brand.open(`/console/bookings/${id}`)).text).toContain(
+    'The &lt;b&gt;roof&lt;/b&gt; is being repaired.',
+  );
+});
+
+test('cancelling an approved booking refunds it and frees the hours', async () => {
+  const id = await requested();
+  await community.send(await community.open(`/console/bookings/${id}`), `/console/bookings/${id}/approve`);
+  const ask = await brand.open(`/console/bookings/${id}/cancel`);
+  expect(ask.text).toContain('$483.00 go back to the brand.');
+  const page = await brand.send(ask, `/console/bookings/${id}/cancel`, { reason: 'Our date moved.' });
+  expect(page.flash).toContain('Cancelled.');
+  expect(page.text).toContain('Refunded');
+});
+
+test('a brand requests an hour; sent twice, the form makes one booking', async () => {
+  const date = freshDate();
+  const page = await brand.open(`/console/find/${hall}?date=${date}`);
+  expect(page.text).toContain('$420.00');
+  expect(page.text).toContain('$63.00');
+  const fields = { startHour: '12', message: 'Two\r\nlines' };
+  const done = await brand.send(page, `/console/find/${hall}`, fields);
+  expect(done.flash).toContain('Requested.');
+  const again = await brand.send(page, `/console/find/${hall}`, fields);
+  expect(again.path).toBe(done.path);
+  expect(done.text).toContain('Two\nlines');
+});
+
+test('an hour that was taken meanwhile is said next to the hours, and what was typed stays', async () => {
+  const date = freshDate();
+  const page = await brand.open(`/console/find/${hall}?date=${date}`);
+  const command = { brandId: brandId(2), spaceId: hall, date, startHour: 12 };
+  await running.service.core.commands.bookings.request(command, ISSUER);
+  const refused = await brand.send(page, `/console/find/${hall}`, { startHour: '13', message: 'My words' });
+  expect(refused.status).toBe(422);
+  expect(refused.text).toContain('This hour was taken or has passed meanwhile. Choose another.');
+  expect(refused.text).toContain('My words');
+  expect(refused.text).toMatch(/value="13" required disabled/);
+});
+
+test('missing hour, wrong date and a message too long are refused by the page', async () => {
+  const page = await brand.open(`/console/find/${hall}?date=${freshDate()}`);
+  expect((await brand.send(page, `/console/find/${hall}`)).text).toContain('Choose an hour to start at.');
+  const long = await brand.send(page, `/console/find/${hall}`, { startHour: '10', message: 'm'.repeat(501) });
+  expect(long.status).toBe(422);
+  expect(long.text).toContain('id="message-error"');
+  const past = await brand.open(`/console/find/${hall}?date=2020-01-01`);
+  expect(past.text).toContain('id="date-error"');
+  expect((await brand.send(page, `/console/find/${hall}`, { startHour: '10', date: '2026-02-30' })).status).toBe(422);
+});
+
+test('a review is posted once, after completion, by the brand', async () => {
+  const done = await brand.open('/console/bookings?when=past&status=Completed');
+  const id = 3;
+  expect(done.text).toContain(`/console/bookings/${id}`);
+  const page = await brand.open(`/console/bookings/${id}`);
+  const wrong = await brand.send(page, `/console/bookings/${id}/review`, { title: 'No rating', content: 'Kept' });
+  expect(wrong.status).toBe(422);
+  expect(wrong.text).toContain('id="rating-error"');
+  expect(wrong.text).toContain('value="No rating"');
+  const fields = { rating: '4', title: '<i>Fine</i>', content: '<script>alert(1)</script>' };
+  const posted = await brand.send(page, `/console/bookings/${id}/review`, fields);
+  expect(posted.flash).toContain('Your review is published.');
+  expect(posted.text).toContain('&lt;i&gt;Fine&lt;/i&gt;');
+  expect(posted.text).not.toContain('<script>alert');
+  expect((await brand.send(page, `/console/bookings/${id}/review`, fields)).flash).toContain('has its review already');
+  expect((await community.open('/console/reviews')).text).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
+});
+
+test('the timeline says who did what, and the state at a past moment', async () => {
+  const id = await requested();
+  const page = await community.open(`/console/bookings/${id}`);
+  await community.send(page, `/console/bookings/${id}/approve`);
+  const now = await community.open(`/console/bookings/${id}`);
+  expect(now.text).toMatch(/<strong>Pending<\/strong>.*by the operator/s);
+  expect(now.text).toMatch(/<strong>Approved<\/strong>.*by you, in the console/s);
+  const stateAt = async (at: string) =>
+    /id="state-then"[^>]*>(.*?)<\/p>/s.exec((await community.open(`/console/bookings/${id}?at=${at}`)).text)?.[1] ?? '';
+  expect(await stateAt('2020-01-01T10:00')).toBe('Not yet requested at that moment.');
+  expect(await stateAt('2999-01-01T10:00')).toContain('is-approved');
+  expect(await stateAt('2026-13-45T99:00')).toBe('');
+});
+
+test('what belongs to others does not exist', async () => {
+  const union = new Browser(running.url);
+  await union.signIn(running.demo.communities[1]?.user ?? { email: '', password: '' });
+  const id = await requested();
+  for (const path of [`/console/bookings/${id}`, `/console/bookings/${id}/decline`, `/console/spaces/${hall}`]) {
+    expect((await union.open(path)).status, path).toBe(404);
+    expect((await community.open(path)).status, path).toBe(200);
+  }
+  for (const id of ['0', '-1', '1.5', 'abc', '999999', '99999999999999999999'])
+    expect((await community.open(`/console/bookings/${id}`)).status, id).toBe(404);
+  const own = await community.open(`/console/bookings/${id}`);
+  const { body } = own.form(`/console/bookings/${id}/approve`, {});
+  const csrf = (await union.open('/console/inbox')).form('/console/sign-out', {}).body.get('csrf') ?? '';
+  body.set('csrf', csrf);
+  expect((await union.request(`/console/bookings/${id}/approve`, { method: 'POST', body })).status).toBe(404);
+  expect(await statusOf(id)).toBe('Pending');
+});
+
+test('pages of the other kind of account do not exist', async () => {
+  for (const path of ['/console/inbox', '/console/calendar', '/console/spaces', '/console/spaces/new'])
+    expect((await brand.open(path)).status, path).toBe(404);
+  for (const path of ['/console/find', `/console/find/${hall}`])
+    expect((await community.open(path)).status, path).toBe(404);
+});
+
+test('a forged form changes nothing', async () => {
+  const id = await requested();
+  const { target, body } = (await community.open('/console/inbox')).form(`/console/bookings/${id}/approve`, {});
+  const without = new URLSearchParams();
+  const foreign = new URLSearchParams({ csrf: 'x'.repeat(43) });
+  for (const forged of [without, foreign])
+    expect((await community.request(target, { method: 'POST', body: forged })).status).toBe(403);
+  const elsewhere = { origin: 'https://evil.example' };
+  expect((await community.request(target, { method: 'POST', body, headers: elsewhere })).status).toBe(403);
+  expect((await community.request(target, { method: 'POST', body, headers: { origin: 'null' } })).status).toBe(403);
+  expect((await new Browser(running.url).request(target, { method: 'POST', body })).status).toBe(303);
+  expect(await statusOf(id)).toBe('Pending');
+  expect((await community.request(target, { method: 'POST', body })).status).toBe(303);
+  expect(await statusOf(id)).toBe('Approved');
+});
+
+test('lists go on page by page, without losing or repeating a booking', async () => {
+  for (let made = 0; made < 40; made += 1) await requested();
+  const seen: string[] = [];
+  let next: string | undefined = '/console/bookings?when=upcoming';
+  let pages = 0;
+  while (next !== undefined && pages < 20) {
+    const page = await community.open(next);
+    seen.push(...[...page.text.matchAll(/href="\/console\/bookings\/(\d+)">No\./g)].map(([, id]) => id ?? ''));
+    next = /href="([^"]*after=[^"]*)">Next page/.exec(page.text)?.[1]?.replaceAll('&amp;', '&');
+    pages += 1;
+  }
+  expect(pages).toBeGreaterThan(1);
+  expect(new Set(seen).size).toBe(seen.length);
+  const all = await Array.fromAsync(
+    running.service.core.queries.bookings.list(HARBOUR, {
+      startDate: new Date().toISOString().slice(0, 10) as PlainDate,
+    }),
+  );
+  for (const { bookingId } of all) expect(seen).toContain(String(bookingId));
+});
