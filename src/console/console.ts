@@ -54,7 +54,7 @@ export async function registerConsole(app: FastifyInstance, parts: ConsoleParts)
     await scope.register(fastifyCookie);
     if (!scope.hasContentTypeParser('application/x-www-form-urlencoded')) await scope.register(formbody);
     scope.setErrorHandler(showError);
-    signInRoutes(scope, { publicUrl, cookies, sessions, users, clock });
+    signInRoutes(scope, { publicUrl, cookies, sessions, users });
 
     const routes: Routes = {
       get: (path, handler, only) => void scope.get(path, (request, reply) => answer(request, reply, handler, only)),

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { decodeJwt } from 'jose';
 import { CONSOLE_CALLBACK_PATH, CONSOLE_CLIENT_ID } from '../auth/authorization-server/provider.ts';
 import type { Users } from '../auth/users.ts';
-import type { Clock } from '../clock.ts';
+import { systemClock } from '../clock.ts';
 import type { Cookies } from './cookies.ts';
 import { problemPage, sendPage } from './layout.ts';
 import type { Sessions } from './sessions.ts';
@@ -14,7 +14,6 @@ export type SignIn = {
   readonly cookies: Cookies;
   readonly sessions: Sessions;
   readonly users: Pick<Users, 'get'>;
-  readonly clock: Clock;
 };
 
 /** Where the authorization server sends browsers back to. */
@@ -29,7 +28,7 @@ const STATE_SECONDS = 600;
 type Begun = { readonly state: string; readonly nonce: string; readonly verifier: string; readonly to: string };
 
 export function signInRoutes(app: FastifyInstance, parts: SignIn): void {
-  const { publicUrl, cookies, sessions, users, clock } = parts;
+  const { publicUrl, cookies, sessions, users } = parts;
 
   app.get<{ Querystring: { to?: string } }>('/console/sign-in', async (request, reply) => {
     const begun: Begun = { state: random(), nonce: random(), verifier: random(), to: ownPath(request.query.to) };
@@ -108,6 +107,9 @@ export function signInRoutes(app: FastifyInstance, parts: SignIn): void {
     const { id_token: idToken } = answer.json<{ id_token?: unknown }>();
     return typeof idToken === 'string' ? idToken : undefined;
   }
+
+  /** ID tokens are dated by the machine's clock, whatever CLOCK_SHIFT says. */
+  const clock = systemClock();
 
   /** Straight from the token endpoint, the token needs no look at its signature (OpenID Connect Core 3.1.3.7, 6). */
   function subjectOf(idToken: string, nonce: string): string | undefined {

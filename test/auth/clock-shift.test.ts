@@ -1,0 +1,29 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { Browser, startDemo } from '../console/console.fixture.ts';
+import { TestApp } from './authorization-server/test-app.ts';
+
+/** CLOCK_SHIFT moves the service's clock but not the one that oidc-provider reads: both sides of a token must agree. */
+test.each(['P3D', '-P3D'])(
+  'with CLOCK_SHIFT=%s people still sign in, and tokens are good for as long as they say',
+  async (shift) => {
+    const running = await startDemo({ CLOCK_SHIFT: shift });
+    onTestFinished(() => running.stop());
+    const [brand] = running.demo.brands;
+    if (brand === undefined) throw new Error('The demo has no brand');
+
+    const app = await TestApp.register(running.url);
+    const tokens = await app.tokens({ ...brand.user, account: `Brand:${brand.id}` });
+    const renewed = await app.refresh(tokens.refresh_token);
+    for (const token of [tokens.access_token, renewed.access_token]) {
+      const headers = { authorization: `Bearer ${token}` };
+      expect((await fetch(`${running.url}/api/v1/bookings`, { headers })).status).toBe(200);
+    }
+
+    const browser = new Browser(running.url);
+    await browser.signIn(brand.user);
+    expect(await browser.open('/console/bookings')).toMatchObject({
+      status: 200,
+      title: expect.not.stringContaining('Sign'),
+    });
+  },
+);
