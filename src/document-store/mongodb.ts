@@ -1,4 +1,4 @@
-import { MongoClient, MongoError, MongoNetworkError, MongoServerSelectionError } from 'mongodb';
+import { MongoClient, MongoError, MongoNetworkError, MongoServerError, MongoServerSelectionError } from 'mongodb';
 import pRetry from 'p-retry';
 import type { BaseLogger } from 'pino';
 import type { Collection, DocumentStore, Documents } from './document-store.ts';
@@ -34,8 +34,7 @@ export async function openMongoDocumentStore({
     writeConcern: { w: 'majority' },
   });
   await client.connect();
-  const named = new URL(url).pathname.slice(1);
-  const db = client.db(database ?? (named === '' ? DATABASE : decodeURIComponent(named)));
+  const db = client.db(database ?? databaseIn(url) ?? DATABASE);
   const opened = new Map<string, unknown>();
   let closed = false;
 
@@ -101,11 +100,19 @@ export async function openMongoDocumentStore({
   };
 }
 
+/** The database that the URL names. With several hosts it is no URL to `URL`. */
+const databaseIn = (url: string): string | undefined => /^[^/]+\/\/[^/]+\/([^?]+)/.exec(url)?.[1];
+
 const NAMESPACE_EXISTS = 48;
 /** What servers before 7.0 say to a drop in vain. */
 const NO_COLLECTION = 'ns not found';
 
 function isTransient(error: unknown): boolean {
+  if (error instanceof MongoServerError) {
+    // A bulk write hides in its own error what befell the connection.
+    const cause: unknown = error.errorResponse;
+    if (cause instanceof MongoError) return isTransient(cause);
+  }
   if (error instanceof MongoServerSelectionError) return false;
   return (
     error instanceof MongoNetworkError ||
