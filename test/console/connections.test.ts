@@ -1,0 +1,253 @@
+import { createServer, type Server } from 'node:http';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { isRefusal } from '../../src/domain/decision.ts';
+import { communityId } from '../../src/domain/ids.ts';
+import { Browser, type Page, type Running, startDemo } from './console.fixture.ts';
+
+let running: Running;
+let community: Browser;
+let other: Browser;
+let receiver: Server;
+let receiverUrl: string;
+/** What the receiver answers. */
+let answer = 200;
+const received: string[] = [];
+
+beforeAll(async () => {
+  running = await startDemo();
+  const [harbour, union] = running.demo.communities;
+  if (harbour === undefined || union === undefined) throw new Error('The demo lacks communities');
+  community = new Browser(running.url);
+  await community.signIn(harbour.user);
+  other = new Browser(running.url);
+  await other.signIn(union.user);
+  receiver = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk) => {
+      body += chunk;
+    });
+    request.on('end', () => {
+      received.push(body);
+      response.writeHead(answer).end('<b>thank you</b>');
+    });
+  });
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+  const address = receiver.address();
+  receiverUrl = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}/hook`;
+});
+afterAll(async () => {
+  await running.stop();
+  await new Promise((resolve) => receiver.close(resolve));
+});
+
+const secretIn = (page: Page): string =>
+  /<div class="secret">.*?<code[^>]*>([^<]+)<\/code>/s.exec(page.text)?.[1] ?? '';
+const api = (key: string) =>
+  fetch(`${running.url}/api/v1/bookings`, { headers: { authorization: `Bearer ${key}` } }).then(({ status }) => status);
+
+/** Opens a page until it shows something. */
+async function until(path: string, shown: RegExp): Promise<Page> {
+  for (let tries = 0; ; tries += 1) {
+    const page = await community.open(path);
+    if (shown.test(page.text) || tries === 100) return page;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+test('a key does what was ticked, is shown once, and stops when it is revoked', async () => {
+  const form = await community.open('/console/keys');
+  const made = await community.send(form, '/console/keys', { label: '<b>Door</b>', permission: ['ReadBookings'] });
+  const key = secretIn(made);
+  expect(key).toMatch(/^vbs_live_/);
+  expect(made.text).toContain('&lt;b&gt;Door&lt;/b&gt;');
+  expect(await api(key)).toBe(200);
+
+  const list = await community.open('/console/keys');
+  expect(list.text).not.toContain(key);
+  const id = /\/console\/keys\/(key_[\w-]+)\/revoke/.exec(list.text)?.[1];
+  const revoked = await community.send(list, `/console/keys/${id}/revoke`);
+  expect(revoked.flash).toContain('Revoked.');
+  expect(await api(key)).toBe(401);
+});
+
+test('a double click makes one key and shows it both times; sent again later it makes none', async () => {
+  const form = await community.open('/console/keys');
+  const { target, body } = form.form('/console/keys', { label: 'Twice', permission: ['ReadBookings'] });
+  const send = () => community.request(target, { method: 'POST', body });
+  const [one, two] = await Promise.all([send(), send()]);
+  expect(one?.text).toContain('vbs_live_');
+  expect(/vbs_live_\w+/.exec(two?.text ?? '')?.[0]).toBe(/vbs_live_\w+/.exec(one?.text ?? '')?.[0]);
+  const keys = await running.service.core.queries.apiKeys.listOfAccount({ kind: 'Community', id: communityId(1) });
+  expect(keys.filter(({ label }) => label === 'Twice')).toHaveLength(1);
+});
+
+test('a form with something wrong comes back as it was typed, and can be sent again', async () => {
+  const form = await community.open('/console/keys');
+  const none = await community.send(form, '/console/keys', { label: 'Later' });
+  expect(none.status).toBe(422);
+  expect(none.text).toContain('Choose at least one.');
+  expect(none.text).toContain('value="Later"');
+  const nameless = await community.send(form, '/console/keys', { label: ' ', permission: ['ReadReviews'] });
+  expect(nameless.text).toContain('“Name” must have 1 to 100 characters.');
+  expect(nameless.text).toMatch(/value="ReadReviews" checked/);
+  expect(secretIn(await community.send(form, '/console/keys', { label: 'Now', permission: ['ReadReviews'] }))).not.toBe(
+    '',
+  );
+});
+
+test('a community is offered no key that requests bookings', async () => {
+  const form = await community.open('/console/keys');
+  expect(form.text).not.toContain('value="WriteBookings"');
+  const forged = await community.send(form, '/console/keys', { label: 'Forged', permission: ['WriteBookings'] });
+  expect(forged.status).toBe(422);
+});
+
+test("another account's key cannot be revoked", async () => {
+  const list = await community.open('/console/keys');
+  const id = /\/console\/keys\/(key_[\w-]+)\/revoke/.exec(list.text)?.[1];
+  const csrf = (await other.open('/console/keys')).form('/console/keys', {}).body.get('csrf') ?? '';
+  const body = new URLSearchParams({ csrf });
+  expect((await other.request(`/console/keys/${id}/revoke`, { method: 'POST', body })).status).toBe(404);
+});
+
+test('a webhook: registered, tested, its deliveries with payload and answer, resent, rotated, disabled, removed', async () => {
+  const form = await community.open('/console/webhooks');
+  const wrong = await community.send(form, '/console/webhooks', { url: 'not a url', event: ['BookingRequested'] });
+  expect(wrong.status).toBe(422);
+  expect(wrong.text).toContain('id="url-error"');
+  expect(wrong.text).toContain('value="not a url"');
+
+  const made = await community.send(form, '/console/webhooks', {
+    url: receiverUrl,
+    event: ['BookingRequested', 'ReviewPosted'],
+  });
+  expect(secretIn(made)).toMatch(/^whsec_/);
+  const path = /href="(\/console\/webhooks\/wh_[\w-]+)"/.exec(made.text)?.[1] ?? '';
+
+  const sent = await community.send(await community.open(path), `${path}/test`);
+  expect(sent.flash).toContain('A test delivery is on its way.');
+  const delivered = await until(sent.path, /Answered 200/);
+  expect(delivered.text).toContain('&lt;b&gt;thank you&lt;/b&gt;');
+  expect(delivered.text).toContain('&quot;event&quot;: &quot;Test&quot;');
+  const before = received.length;
+  await community.send(delivered, /\/resend$/);
+  await until(sent.path, /2 attempts/);
+  expect(received.length).toBe(before + 1);
+  expect(received.at(-1)).toBe(received.at(-2));
+  expect((await community.open(`${path}?state=Delivered`)).text).toContain('>Test</a>');
+  expect((await community.open(`${path}?state=Failed`)).text).toContain('No failed deliveries');
+
+  const rotated = await community.send(await community.open(path), `${path}/rotate`);
+  expect(secretIn(rotated)).toMatch(/^whsec_/);
+  expect(secretIn(rotated)).not.toBe(secretIn(made));
+
+  const disabled = await community.send(await community.open(path), `${path}/disable`);
+  expect(disabled.text).toContain('Disabled in the console.');
+  expect(disabled.text).not.toContain('Send a test delivery');
+  await community.send(disabled, `${path}/enable`);
+  const recovered = await community.send(await community.open(path), `${path}/recover`, { since: '2026-01-01T00:00' });
+  expect(recovered.flash).toBe('Nothing was missed since then.');
+  expect((await community.send(await community.open(path), `${path}/recover`, { since: 'soon' })).status).toBe(422);
+
+  const sentPath = sent.path.replace(running.url, '');
+  for (const foreign of [path, sentPath]) expect((await other.open(foreign)).status).toBe(404);
+  expect((await community.open(`${path}/deliveries/nothing:here`)).status).toBe(404);
+
+  await community.send(await community.open(path), `${path}/remove`);
+  expect((await community.open(path)).status).toBe(404);
+});
+
+test('what could not be delivered says why', async () => {
+  answer = 500;
+  const form = await community.open('/console/webhooks');
+  const made = await community.send(form, '/console/webhooks', { url: receiverUrl, event: ['BookingRequested'] });
+  const path = /href="(\/console\/webhooks\/wh_[\w-]+)"/.exec(made.text)?.[1] ?? '';
+  const sent = await community.send(await community.open(path), `${path}/test`);
+  expect((await until(sent.path, /Answered 500/)).text).toContain('Answered 500');
+  answer = 200;
+});
+
+test('a confidential client gets tokens until it is removed', async () => {
+  const form = await community.open('/console/clients');
+  expect((await community.send(form, '/console/clients', { name: '' })).status).toBe(422);
+  const made = await community.send(form, '/console/clients', { name: 'Nightly <export>' });
+  const id = /The client id is <code>([^<]+)<\/code>/.exec(made.text)?.[1] ?? '';
+  expect(made.text).toContain('Nightly &lt;export&gt;');
+  const token = () =>
+    fetch(`${running.url}/connect/token`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${Buffer.from(`${id}:${secretIn(made)}`).toString('base64')}` },
+      body: new URLSearchParams({ grant_type: 'client_credentials', resource: 'api', scope: 'service.api.read' }),
+    });
+  const granted = await token();
+  expect(granted.status).toBe(200);
+  const { access_token: access } = (await granted.json()) as { access_token: string };
+  expect(await api(access)).toBe(200);
+
+  const list = await community.open('/console/clients');
+  expect(list.text).not.toContain(secretIn(made));
+  await community.send(list, `/console/clients/${id}/remove`);
+  expect(await api(access)).toBe(401);
+  expect((await token()).status).toBe(401);
+});
+
+test('with nothing connected the page says how an app connects', async () => {
+  const page = await community.open('/console/apps');
+  expect(page.text).toContain('No app is connected');
+  expect(page.text).toContain(`${running.url}/mcp`);
+  const csrf = page.form('/console/sign-out', {}).body.get('csrf') ?? '';
+  const body = new URLSearchParams({ csrf });
+  expect((await community.request('/console/apps/nothing/disconnect', { method: 'POST', body })).status).toBe(404);
+});
+
+test('a space: added, changed, refused next to the field, closed and opened', async () => {
+  const form = await community.open('/console/spaces/new');
+  const typed = {
+    name: 'Attic <i>',
+    windowStart: '20',
+    windowEnd: '10',
+    durationHours: '2.5',
+    eventFee: '99,90',
+    answerHours: '24',
+  };
+  const wrong = await community.send(form, '/console/spaces/new', typed);
+  expect(wrong.status).toBe(422);
+  expect(wrong.text).toContain('“Opens at” must be before “Closes at”.');
+  expect(wrong.text).toContain('id="windowStart-error"');
+  expect(wrong.text).toContain('value="99,90"');
+
+  const [one, two] = await Promise.all([
+    community.send(form, '/console/spaces/new', { ...typed, windowStart: '8' }),
+    community.send(form, '/console/spaces/new', { ...typed, windowStart: '8' }),
+  ]);
+  expect(one.status).toBe(200);
+  expect(two.status).toBe(200);
+  const list = await community.open('/console/spaces');
+  expect(list.text.match(/Attic &lt;i&gt;<\/a>/g)).toHaveLength(1);
+  expect(list.text).toContain('$99.90');
+
+  const id = /\/console\/spaces\/(\d+)">Attic/.exec(list.text)?.[1] ?? '';
+  const fee = await community.send(await community.open(`/console/spaces/${id}`), `/console/spaces/${id}`, {
+    eventFee: '1.234',
+  });
+  expect(fee.text).toContain('id="eventFee-error"');
+  await community.send(await community.open(`/console/spaces/${id}`), `/console/spaces/${id}`, { eventFee: '120' });
+  const closed = await community.send(await community.open('/console/spaces'), `/console/spaces/${id}/close`);
+  expect(closed.flash).toContain('Closed.');
+  const space = await running.service.core.queries.spaces.get({ kind: 'Community', id: communityId(1) }, Number(id));
+  expect(space).toMatchObject({ eventFee: 120_00, active: false, windowStart: 8 });
+  expect((await community.send(closed, `/console/spaces/${id}/open`)).flash).toContain('Open.');
+  expect(isRefusal(space)).toBe(false);
+});
+
+test('month and day show what is held, in the zone of the community', async () => {
+  const month = await community.open('/console/calendar');
+  expect(month.text).toContain('Berlin time');
+  const day = /href="(\/console\/calendar\/\d{4}-\d\d-\d\d)"><span class="visually-hidden">[^<]*, [12] booking/.exec(
+    month.text,
+  )?.[1];
+  expect((await community.open(day ?? '')).text).toMatch(/rowspan="\d+" class="held is-/);
+  for (const path of ['/console/calendar/2026-02-30', '/console/calendar/nothing'])
+    expect((await community.open(path)).status).toBe(404);
+  expect((await community.open('/console/calendar?month=2026-99')).status).toBe(200);
+});

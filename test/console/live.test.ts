@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { brandId, type PlainDate } from '../../src/domain/ids.ts';
+import { Browser, type Running, startDemo } from './console.fixture.ts';
+
+let running: Running;
+beforeAll(async () => {
+  running = await startDemo();
+});
+afterAll(() => running.stop());
+
+const ISSUER = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
+const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10) as PlainDate;
+
+async function signedIn(user: { email: string; password: string } | undefined): Promise<Browser> {
+  if (user === undefined) throw new Error('The demo lacks a user');
+  const browser = new Browser(running.url);
+  await browser.signIn(user);
+  return browser;
+}
+
+const request = (days: number, brand = 1) =>
+  running.service.core.commands.bookings.request(
+    { brandId: brandId(brand), spaceId: 1, date: inDays(days), startHour: 10 },
+    ISSUER,
+  );
+
+/** Listens as an open page does. */
+async function listen(browser: Browser, after: string) {
+  const stopping = new AbortController();
+  const answer = await fetch(`${running.url}/console/live?after=${after}`, {
+    headers: { cookie: `console=${browser.cookie('console')}` },
+    signal: stopping.signal,
+  });
+  let text = '';
+  let ended = false;
+  const reading = (async () => {
+    const decoder = new TextDecoder();
+    try {
+      for await (const chunk of answer.body ?? []) text += decoder.decode(chunk, { stream: true });
+    } catch {
+      // Stopped below.
+    }
+    ended = true;
+  })();
+  return {
+    status: answer.status,
+    told: () =>
+      [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data ?? '') as { topic: string; say?: string }),
+    ended: () => ended,
+    async stop() {
+      stopping.abort();
+      await reading;
+    },
+  };
+}
+
+async function eventually(check: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 200 && !check(); tries += 1) await new Promise((resolve) => setTimeout(resolve, 10));
+  expect(check()).toBe(true);
+}
+
+const markOf = async (browser: Browser, path: string) =>
+  /data-live="([^"]+)"/.exec((await browser.open(path)).text)?.[1] ?? '';
+
+test('a new request is told to its community and brand, the hours to everybody, nothing to others', async () => {
+  const [harbour, union] = running.demo.communities;
+  const [northwind, juniper] = running.demo.brands;
+  const browsers = await Promise.all([harbour, union, northwind, juniper].map((one) => signedIn(one?.user)));
+  const streams = await Promise.all(browsers.map(async (one) => listen(one, await markOf(one, '/console/bookings'))));
+  const [own, foreign, asking, rival] = streams;
+  await request(30);
+  const hours = { topic: `hours:1:${inDays(30)}` };
+  const said = { topic: '', say: 'New request: Harbour Hall, Northwind Coffee' };
+  await eventually(() => streams.every((stream) => stream.told().length > 0));
+  await eventually(() => (own?.told().length ?? 0) >= 2 && (asking?.told().length ?? 0) >= 2);
+  expect(own?.told()).toEqual([said, hours]);
+  expect(asking?.told()).toEqual([said, hours]);
+  expect(foreign?.told()).toEqual([hours]);
+  expect(rival?.told()).toEqual([hours]);
+  await Promise.all(streams.map((stream) => stream.stop()));
+});
+
+test('what happened between the page and its connection is not lost', async () => {
+  const browser = await signedIn(running.demo.communities[0]?.user);
+  const mark = await markOf(browser, '/console/inbox');
+  await request(31);
+  const page = await browser.open('/console/inbox');
+  await eventually(() => page.text.includes('Northwind'));
+  const stream = await listen(browser, mark);
+  await eventually(() => stream.told().some(({ topic }) => topic === ''));
+  await stream.stop();
+
+  const unknown = await listen(browser, 'another-process-7');
+  await eventually(() => unknown.told().some(({ topic }) => topic === '*'));
+  await unknown.stop();
+});
+
+test('when it is told, the page shows it', async () => {
+  const browser = await signedIn(running.demo.communities[0]?.user);
+  const stream = await listen(browser, await markOf(browser, '/console/inbox'));
+  const made = await request(32);
+  if ('refused' in made) throw new Error(made.details);
+  await eventually(() => stream.told().length > 0);
+  expect((await browser.open('/console/inbox')).text).toContain(`/console/bookings/${made.bookingId}`);
+  await stream.stop();
+});
+
+test('who did it is not told in words, and nobody who is signed out hears anything', async () => {
+  const browser = await signedIn(running.demo.communities[0]?.user);
+  const made = await request(33);
+  if ('refused' in made) throw new Error(made.details);
+  const page = await browser.open('/console/inbox');
+  const stream = await listen(browser, await markOf(browser, '/console/inbox'));
+  await browser.send(page, `/console/bookings/${made.bookingId}/approve`);
+  await eventually(() => stream.told().length > 0);
+  expect(stream.told()).toEqual([{ topic: '' }]);
+  await stream.stop();
+  expect((await listen(new Browser(running.url), '')).status).toBe(204);
+});
+
+test('a page that answers a form does not look at its address again', async () => {
+  const browser = await signedIn(running.demo.communities[0]?.user);
+  const form = await browser.open('/console/keys');
+  expect(form.text).toContain('data-live="');
+  expect((await browser.send(form, '/console/keys', { label: '' })).text).not.toContain('data-live="');
+});
+
+test('open connections end when the service stops', async () => {
+  const second = await startDemo();
+  const browser = new Browser(second.url);
+  await browser.signIn(second.demo.communities[0]?.user ?? { email: '', password: '' });
+  const answer = await fetch(`${second.url}/console/live`, {
+    headers: { cookie: `console=${browser.cookie('console')}` },
+  });
+  const [, text] = await Promise.all([second.stop(), answer.text()]);
+  expect(text).toContain('retry: 2000');
+});
