@@ -16,7 +16,8 @@ type LeaseDocument = {
 
 export const leaseCollection: Collection<LeaseDocument> = {
   name: 'webhookLeases',
-  kind: 'record',
+  // Whoever loses its last writes in a power failure has lost its leases, too: no delivery needs to wait for the disk here.
+  kind: 'readModel',
   ttl: 'expiresAt',
   indexes: [],
 };

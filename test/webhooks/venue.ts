@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes, randomUUIDv7 } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -113,7 +113,7 @@ export async function openVenue({ folder: shared }: { readonly folder?: string }
 
     /** Appends an event as it is, now. @returns its id */
     async happen({ type, data, metadata }: Recorded<DomainEvent>): Promise<string> {
-      const id = randomUUID();
+      const id = randomUUIDv7();
       const at = timestamp(new Date(clock()).toISOString());
       const stream = `test-${randomBytes(6).toString('hex')}`;
       await events.append(stream, [{ id, type, data, metadata: { ...metadata, at } }], { expectedRevision: 'none' });

@@ -1,0 +1,165 @@
+import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { Agent, request } from 'undici';
+import type { Account } from '../../src/domain/account.ts';
+import { brandId, webhookId as webhookIdOf } from '../../src/domain/ids.ts';
+import { openDeliveries } from '../../src/webhooks/deliveries.ts';
+import { payloadOf } from '../../src/webhooks/payload.ts';
+import { newSigningSecret, signatureHeaders } from '../../src/webhooks/signature.ts';
+import { approved, requested } from '../webhooks/deliverable-events.ts';
+import { openVenue, type Venue } from '../webhooks/venue.ts';
+
+export type WebhookFigures = {
+  /** Bare `undici` POSTs of the same bodies and headers, as many at a time: the ceiling. */
+  readonly barePostsPerSecond: number;
+  /** Deliveries that wait in the store: read, signed, sent, written down. */
+  readonly deliveriesPerSecond: number;
+  /** The share of the ceiling, round by round. */
+  readonly ofBare: number;
+  /** From the log: fanned out, stored, sent, written down, all at the same time. */
+  readonly eventsToDeliveriesPerSecond: number;
+  /** Milliseconds from the append of an event to the arrival of its request, on an idle machine. */
+  readonly latency: { readonly p50: number; readonly p99: number; readonly max: number };
+};
+
+const REGISTRATIONS = 16;
+const AT_A_TIME = 64;
+const ROUNDS = 3;
+const PRODUCTION = { tuning: { pollEvery: 1_000 } };
+
+/** Measures deliveries against the bare loop, in the same run, on embedded engines in a temporary folder. */
+export async function measureWebhooks({ deliveries = 4_000, latencySamples = 300 } = {}): Promise<WebhookFigures> {
+  const worker = new Worker(new URL('webhook-receiver.ts', import.meta.url));
+  const [port] = await once(worker, 'message');
+  const url = `http://127.0.0.1:${port}/hook`;
+  const arrivals = async (): Promise<number[]> => {
+    worker.postMessage('arrivals');
+    const [times] = await once(worker, 'message');
+    return times;
+  };
+  const venue = await openVenue();
+  try {
+    const latency = await measureLatency(venue, url, latencySamples, arrivals);
+    const registered = await Promise.all(
+      Array.from({ length: REGISTRATIONS }, (_, i) => venue.register(brand(i), url)),
+    );
+    const webhookIds = registered.map(({ webhookId }) => webhookId);
+    await barePosts(url, deliveries);
+    await backlog(venue, webhookIds, deliveries);
+    // In turns, so that both see the same machine.
+    const rounds: { readonly bare: number; readonly delivered: number }[] = [];
+    for (let i = 0; i < ROUNDS; i++) {
+      const bare = await barePosts(url, deliveries);
+      rounds.push({ bare, delivered: await backlog(venue, webhookIds, deliveries) });
+    }
+    return {
+      barePostsPerSecond: median(rounds.map(({ bare }) => bare)),
+      deliveriesPerSecond: median(rounds.map(({ delivered }) => delivered)),
+      ofBare: median(rounds.map(({ bare, delivered }) => delivered / bare)),
+      eventsToDeliveriesPerSecond: await throughTheLog(venue, deliveries),
+      latency,
+    };
+  } finally {
+    await venue.close();
+    worker.postMessage('close');
+  }
+}
+
+const IDLE_BRAND: Account = { kind: 'Brand', id: brandId(999) };
+const brand = (i: number): Account => ({ kind: 'Brand', id: brandId(1_000 + i) });
+const eventFor = (i: number) => approved({ brandId: 1_000 + (i % REGISTRATIONS), bookingId: i });
+
+async function barePosts(url: string, count: number): Promise<number> {
+  const dispatcher = new Agent({ connections: AT_A_TIME });
+  const secret = newSigningSecret();
+  const body = JSON.stringify(payloadOf(eventFor(0)));
+  const headers = {
+    'content-type': 'application/json',
+    ...signatureHeaders([secret], { id: crypto.randomUUID(), at: Date.now(), body }),
+  };
+  let left = count;
+  const started = performance.now();
+  await Promise.all(
+    Array.from({ length: AT_A_TIME }, async () => {
+      while (left > 0) {
+        left -= 1;
+        const response = await request(url, { method: 'POST', headers, body, dispatcher });
+        await response.body.dump();
+      }
+    }),
+  );
+  const perSecond = (count / (performance.now() - started)) * 1_000;
+  await dispatcher.destroy();
+  return perSecond;
+}
+
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+
+/** Resolves when so many deliveries have been written down as delivered. */
+function deliveredBy(webhooks: Awaited<ReturnType<Venue['deliver']>>, count: number): Promise<void> {
+  let left = count;
+  return new Promise((resolve) => {
+    const unfollow = webhooks.onDelivery(({ state }) => {
+      if (state === 'Delivered') left -= 1;
+      if (left > 0) return;
+      unfollow();
+      resolve();
+    });
+  });
+}
+
+/** Lets deliveries pile up in the store, then measures how fast they go. */
+async function backlog(venue: Venue, webhookIds: readonly string[], count: number): Promise<number> {
+  const deliveries = await openDeliveries(venue);
+  await Promise.all(
+    Array.from({ length: count }, (_, i) => {
+      const event = eventFor(i);
+      const webhookId = webhookIdOf(webhookIds[i % webhookIds.length] ?? '');
+      return deliveries.add({ webhookId, account: 'Brand:1', eventId: event.id, payload: payloadOf(event) });
+    }),
+  );
+  const webhooks = await venue.deliver(PRODUCTION);
+  const started = performance.now();
+  await deliveredBy(webhooks, count);
+  const perSecond = (count / (performance.now() - started)) * 1_000;
+  await webhooks.stop();
+  return perSecond;
+}
+
+async function throughTheLog(venue: Venue, count: number): Promise<number> {
+  const webhooks = await venue.deliver(PRODUCTION);
+  const done = deliveredBy(webhooks, count);
+  const started = performance.now();
+  await Promise.all(Array.from({ length: count }, (_, i) => venue.happen(eventFor(i))));
+  await done;
+  const perSecond = (count / (performance.now() - started)) * 1_000;
+  await webhooks.stop();
+  return perSecond;
+}
+
+async function measureLatency(
+  venue: Venue,
+  url: string,
+  samples: number,
+  arrivals: () => Promise<readonly number[]>,
+): Promise<WebhookFigures['latency']> {
+  await venue.register(IDLE_BRAND, url);
+  const webhooks = await venue.deliver(PRODUCTION);
+  await arrivals();
+  const milliseconds: number[] = [];
+  for (let i = 0; i < samples; i++) {
+    const delivered = deliveredBy(webhooks, 1);
+    const started = performance.timeOrigin + performance.now();
+    await venue.happen(requested({ brandId: IDLE_BRAND.id, bookingId: i }));
+    await delivered;
+    const [arrived = Number.NaN] = await arrivals();
+    milliseconds.push(arrived - started);
+    await pause(5);
+  }
+  await webhooks.stop();
+  const sorted = milliseconds.toSorted((a, b) => a - b);
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+  return { p50: at(0.5), p99: at(0.99), max: at(1) };
+}
