@@ -29,7 +29,7 @@ export const permissionsOf = (scope: string): number =>
 /** What a scope lets an app do, in the words of the consent page. */
 export const SCOPE_WORDS: Readonly<Record<string, string>> = {
   openid: 'Know who you are',
-  profile: 'See your name',
+  profile: 'See your e-mail address',
   email: 'See your e-mail address',
   offline_access: 'Stay connected while you are away, until you disconnect it',
   'service.api.read': 'Read availability, bookings and reviews',

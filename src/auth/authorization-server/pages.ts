@@ -63,7 +63,7 @@ export const consentPage = (consent: ConsentPage): string =>
         <input type="hidden" name="form_token" value="${consent.formToken}">
         <div class="stack tight">
           <h2>What it will be able to do</h2>
-          <ul class="bullets">${consent.scopes.map((scope) => html`<li>${SCOPE_WORDS[scope] ?? scope}</li>`)}</ul>
+          <ul class="bullets">${inWords(consent.scopes).map((words) => html`<li>${words}</li>`)}</ul>
         </div>
         ${accountChoice(consent.accounts)}
         <button class="button full" type="submit">Allow</button>
@@ -72,6 +72,9 @@ export const consentPage = (consent: ConsentPage): string =>
       <p class="small muted">You are signed in as ${consent.user}. <a href="${consent.otherUser}">Sign in as somebody else</a></p>
     </div>`,
   });
+
+/** Two scopes may let an app do the same. */
+const inWords = (scopes: readonly string[]) => [...new Set(scopes.map((scope) => SCOPE_WORDS[scope] ?? scope))];
 
 const publishedBy = ({ publishedBy: host }: ConsentPage) =>
   host === undefined ? undefined : html`, is published by <strong>${host}</strong>,`;
@@ -113,4 +116,7 @@ export const signedOutPage = (): string =>
   problemPage('You are signed out', 'Come back whenever you like.', { href: '/console', label: 'Sign in again' });
 
 export const errorPage = (message: string): string =>
-  problemPage('That did not work', `${message} Go back to the app and start again.`);
+  problemPage(
+    'That did not work',
+    `${message.charAt(0).toUpperCase()}${message.slice(1)} Go back to the app and start again.`,
+  );
