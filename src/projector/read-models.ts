@@ -61,7 +61,7 @@ export async function openReadModels({
   /** In vain, since somebody came to wait or the checkpoint moved. */
   let looks = 0;
   const waiting = new Set<{ readonly position: Position; readonly resolve: (reached: boolean) => void }>();
-  const seen = new Map<string, { readonly collection: string; readonly at: number; readonly swaps: number }>();
+  const seen = new Map<string, { readonly live: unknown; readonly at: number; readonly swaps: number }>();
 
   function reached(checkpoint: Checkpoint): void {
     if (checkpoint.position < known.position) return;
@@ -85,33 +85,42 @@ export async function openReadModels({
     looking = false;
   }
 
-  async function nameOfLive(projection: string): Promise<string | undefined> {
-    const last = seen.get(projection);
-    const now = performance.now();
-    if (last !== undefined && last.swaps === known.swaps && now - last.at < POINTER_MS) return last.collection;
+  /** The live collection as it was seen a moment ago: what nearly every read goes by. */
+  function remembered<D extends object>({ name }: Projection<D>): Documents<D> | undefined {
+    const last = seen.get(name);
+    if (last === undefined || last.swaps !== known.swaps || performance.now() - last.at >= POINTER_MS) return undefined;
+    // The name stands for the type, as it does in the document store.
+    return last.live as Documents<D>;
+  }
+
+  async function find<D extends object>(projection: Projection<D>): Promise<Documents<D> | undefined> {
     const { swaps } = known;
-    const pointer = await pointers.get(projection);
+    const at = performance.now();
+    const pointer = await pointers.get(projection.name);
     if (pointer === undefined) return undefined;
-    const { collection } = pointer.document;
-    seen.set(projection, { collection, at: now, swaps });
-    return collection;
+    const live = await documents.open(collectionOf(projection, pointer.document.collection));
+    seen.set(projection.name, { live, at, swaps });
+    return live;
   }
 
   return {
     reached,
 
     collection<D extends object>(projection: Projection<D>): ReadModel<D> {
-      const live = async () => {
-        const name = await nameOfLive(projection.name);
-        return name === undefined ? undefined : documents.open(collectionOf(projection, name));
-      };
       return {
-        get: async (key) => (await live())?.get(key),
-        getMany: async (keys) => (await live())?.getMany(keys) ?? [],
-        count: async (query) => (await live())?.count(query) ?? 0,
+        get(key) {
+          const live = remembered(projection);
+          return live === undefined ? find(projection).then((found) => found?.get(key)) : live.get(key);
+        },
+        async getMany(keys) {
+          return (await (remembered(projection) ?? find(projection)))?.getMany(keys) ?? [];
+        },
+        async count(query) {
+          return (await (remembered(projection) ?? find(projection)))?.count(query) ?? 0;
+        },
         async *find(query) {
-          const collection = await live();
-          if (collection !== undefined) yield* collection.find(query);
+          const live = remembered(projection) ?? (await find(projection));
+          if (live !== undefined) yield* live.find(query);
         },
       };
     },
