@@ -249,7 +249,7 @@ export async function openDeliveries({
 const newestFirst = (a: DeliveryDocument, b: DeliveryDocument) =>
   a.createdAt < b.createdAt ? 1 : a.createdAt > b.createdAt ? -1 : 0;
 
-async function* inPages<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {
+export async function* inPages<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {
   let page: T[] = [];
   for await (const item of items) {
     page.push(item);

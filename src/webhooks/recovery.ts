@@ -4,12 +4,15 @@ import type { Recorded } from '../domain/events.ts';
 import { upcast } from '../domain/upcast.ts';
 import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
 import type { EventStore } from '../event-store/event-store.ts';
-import { type Deliveries, RETENTION } from './deliveries.ts';
+import { type Deliveries, inPages, RETENTION } from './deliveries.ts';
 import { type DeliverableEvent, isDeliverable, payloadOf } from './payload.ts';
 import type { Registrations } from './registrations.ts';
 
 /** Events of several processes may stand in the log in a slightly other order than their times say, in milliseconds. */
 const SKEW = 5 * 60_000;
+
+/** Events recovered at the same time: their deliveries share a commit. */
+const PAGE = 100;
 
 /**
  * Makes everything due again that happened since a moment and did not reach a registration: deliveries that failed or were
@@ -31,25 +34,27 @@ export async function recoverDeliveries(
 ): Promise<number> {
   const { events, registrations, deliveries, clock } = parts;
   const from = Math.max(since, clock() - RETENTION);
-  let queued = 0;
-  for await (const stored of events.readAll({ types: Object.keys(WEBHOOK_EVENTS), direction: 'backward' })) {
-    const event: Recorded = upcast(stored);
-    if (event.metadata.at < toTimestamp(from - SKEW)) break;
-    if (event.metadata.at < toTimestamp(from) || !isDeliverable(event)) continue;
-    if (await recover(event)) queued += 1;
+  let due = 0;
+  for await (const page of inPages(happenedSince(events, from), PAGE)) {
+    const recovered = await Promise.all(page.map((event) => recover(event)));
+    due += recovered.filter(Boolean).length;
   }
-  return queued;
+  return due;
 
   async function recover(event: Recorded<DeliverableEvent>): Promise<boolean> {
     const webhook = await registrations.gets(webhookId, event);
     if (webhook === undefined) return false;
     const { account } = webhook;
-    const added = await deliveries.add({
-      webhookId: webhook.webhookId,
-      account,
-      eventId: event.id,
-      payload: payloadOf(event),
-    });
-    return added !== undefined || deliveries.revive(`${event.id}:${webhookId}`);
+    const delivery = { webhookId: webhook.webhookId, account, eventId: event.id, payload: payloadOf(event) };
+    return (await deliveries.add(delivery)) !== undefined || deliveries.revive(`${event.id}:${webhookId}`);
+  }
+}
+
+/** What subscribers can be told of since a moment (milliseconds since the epoch), latest first. */
+async function* happenedSince(events: EventStore, from: number): AsyncGenerator<Recorded<DeliverableEvent>> {
+  for await (const stored of events.readAll({ types: Object.keys(WEBHOOK_EVENTS), direction: 'backward' })) {
+    const event: Recorded = upcast(stored);
+    if (event.metadata.at < toTimestamp(from - SKEW)) return;
+    if (event.metadata.at >= toTimestamp(from) && isDeliverable(event)) yield event;
   }
 }

@@ -105,7 +105,8 @@ export function createSender({ deadline = DEADLINE, ...guard }: SenderOptions): 
         if (settled) return;
         settled = true;
         clearTimeout(timer);
-        if (reusable) giveBack(origin, connection);
+        // A connection that the receiver has closed already would wait for the next post in vain.
+        if (reusable && connection.client.stats.connected) giveBack(origin, connection);
         else drop(origin, connection, error ?? new Error('Answer too long'));
         const address = addressIn(error) ?? connection.address;
         resolve({
