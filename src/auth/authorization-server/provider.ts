@@ -233,6 +233,8 @@ export function buildProvider(options: ProviderOptions, { keys }: KeySet): Provi
       ...headers
     } = pageHeaders(formTarget(ctx.query.post_logout_redirect_uri));
     ctx.set(headers);
+    // Less than a new key is published before it signs.
+    if (PUBLISHED.has(ctx.path)) ctx.set('cache-control', 'public, max-age=300');
     await next();
     const { AuthorizationCode, RotatedRefreshToken } = ctx.oidc?.entities ?? {};
     if (ctx.path !== PATHS.token || ctx.status !== 200) return;
@@ -242,6 +244,7 @@ export function buildProvider(options: ProviderOptions, { keys }: KeySet): Provi
   return provider;
 }
 
+const PUBLISHED: ReadonlySet<string> = new Set([PATHS.jwks, PATHS.openidConfiguration, PATHS.oauthMetadata]);
 const RESOURCE_NEEDED = 'resource must be "api" or "mcp"';
 
 /** Fields that oidc-provider would store for the token if it were an opaque one; it looks at those it knows. */
