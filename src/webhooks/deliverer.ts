@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { BaseLogger } from 'pino';
 import type { Clock } from '../clock.ts';
 import type { Stored } from '../document-store/document-store.ts';
@@ -58,8 +59,6 @@ type Lane = {
   broken: boolean;
   /** The registration is disabled, or gone, or is being disabled: nothing more starts. */
   disabled: boolean;
-  /** The receiver verifies with the secret before the last rotation; found out while both are valid. */
-  wantsPrevious: boolean;
   changed: PromiseWithResolvers<void>;
 };
 
@@ -71,6 +70,8 @@ export function createDeliverer(parts: DelivererParts): Deliverer {
   const { deliveries, registrations, leases, sender, clock, logger, pollEvery = POLL_EVERY } = parts;
   const inFlight = createInFlight(parts.inFlight ?? IN_FLIGHT);
   const lanes = new Map<string, Lane>();
+  /** Receivers found to verify with the secret before the last rotation, and that secret. */
+  const behind = new LRUCache<string, string>({ max: 10_000 });
   const running = new Set<Promise<void>>();
   let started = false;
   let stopping = false;
@@ -104,7 +105,6 @@ export function createDeliverer(parts: DelivererParts): Deliverer {
       slow: false,
       broken: false,
       disabled: false,
-      wantsPrevious: false,
       changed: Promise.withResolvers(),
     };
     lanes.set(webhookId, lane);
@@ -187,7 +187,7 @@ export function createDeliverer(parts: DelivererParts): Deliverer {
         await lease.succeeded();
         return await deliveries.cancelAll(webhookId, recipient.inactive);
       }
-      tried = await send(lane, recipient, delivery.document);
+      tried = await send(recipient, delivery.document);
       // Before anything else can start, and by the first of several that say so.
       gone = tried.result.status === 410 && !lane.disabled;
       if (gone) lane.disabled = true;
@@ -229,7 +229,7 @@ export function createDeliverer(parts: DelivererParts): Deliverer {
   }
 
   /** One attempt. While two secrets are valid a receiver that says 401 gets it a second time, signed with the other one. */
-  async function send(lane: Lane, { url, secrets }: Recipient, delivery: DeliveryDocument) {
+  async function send({ webhookId, url, secrets }: Recipient, delivery: DeliveryDocument) {
     const [current, previous] = secrets;
     const attempts: Attempt[] = [];
     const post = async (signing: Secrets): Promise<SendResult> => {
@@ -243,13 +243,14 @@ export function createDeliverer(parts: DelivererParts): Deliverer {
     };
     if (previous === undefined) return { result: await post([current]), attempts };
 
-    const withCurrent: Secrets = [current, previous];
-    const withPrevious: Secrets = [previous, current];
-    let result = await post(lane.wantsPrevious ? withPrevious : withCurrent);
+    const isBehind = behind.get(webhookId) === previous;
+    let result = await post(isBehind ? [previous, current] : [current, previous]);
     if (result.status === 401 && !stopping) {
-      const wantsPrevious = !lane.wantsPrevious;
-      result = await post(wantsPrevious ? withPrevious : withCurrent);
-      if (isSuccess(result)) lane.wantsPrevious = wantsPrevious;
+      result = await post(isBehind ? [current, previous] : [previous, current]);
+      if (isSuccess(result)) {
+        if (isBehind) behind.delete(webhookId);
+        else behind.set(webhookId, previous);
+      }
     }
     return { result, attempts };
   }
@@ -275,6 +276,7 @@ export function createDeliverer(parts: DelivererParts): Deliverer {
   /** Wakes every lane with something due, then waits for the next moment something is. */
   async function poll(): Promise<void> {
     let next = clock() + pollEvery;
+    const began = performance.now();
     try {
       for await (const { webhookId, due } of deliveries.waiting()) {
         if (stopping) return;
@@ -285,7 +287,10 @@ export function createDeliverer(parts: DelivererParts): Deliverer {
     } catch (error) {
       logger.error({ err: error }, 'Due deliveries could not be looked up; trying again');
     }
-    if (!stopping) pollTimer = setTimeout(startPoll, Math.min(pollEvery, Math.max(10, next - clock())));
+    if (stopping) return;
+    // However many registrations wait, looking at them takes a fifth of the time at most.
+    const pause = Math.max(10, 4 * (performance.now() - began), Math.min(pollEvery, next - clock()));
+    pollTimer = setTimeout(startPoll, pause);
   }
   const startPoll = () => {
     polling = poll();

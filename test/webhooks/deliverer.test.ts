@@ -296,6 +296,13 @@ test('while a rotation overlaps, receivers of the old and of the new secret veri
   expect(late.attempts).toMatchObject([{ status: 401 }, { status: 200, previousSecret: true }]);
   expect(late.tries).toBe(1);
   expect((await until(webhooks, second.webhookId, 'Delivered')).attempts).toMatchObject([{ status: 200 }]);
+  const toBehind = behind.received.length;
+  await venue.happen(requested());
+  await behind.until(toBehind + 1);
+  // Which secret it has is known by now.
+  expect((await until(webhooks, first.webhookId, 'Delivered')).attempts).toMatchObject([
+    { status: 200, previousSecret: true },
+  ]);
   for (const { headers, body } of behind.received) new Webhook(oldSecret).verify(body, headersOf(headers));
   for (const { headers, body } of ahead.received) {
     new Webhook(newSecret).verify(body, headersOf(headers));
