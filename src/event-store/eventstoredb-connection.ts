@@ -11,16 +11,12 @@ import {
   UnavailableError,
   UnknownError,
 } from '@eventstore/db-client';
+import pRetry from 'p-retry';
 import type { BaseLogger } from 'pino';
 import { Wakeup } from './wakeup.ts';
 
-/** How a subscription is opened again: until it succeeds, the pauses growing up to five seconds. */
-export const FOR_EVER = {
-  retries: Number.POSITIVE_INFINITY,
-  minTimeout: 50,
-  maxTimeout: 5_000,
-  randomize: true,
-} as const;
+/** Pauses between attempts to open a subscription double, up to this. */
+const LONGEST_PAUSE_MS = 5_000;
 /** Pause before a subscription that broke off is opened again. */
 export const RESUME_MS = 50;
 
@@ -103,6 +99,30 @@ export class Connection {
     if (!isTransient(error)) return;
     for (const [use, shared] of this.#shared) if (shared === client) this.#shared.delete(use);
     this.#clients.delete(client);
+  }
+
+  /** Tries until it succeeds, however long that takes; undefined when `stop` was aborted. */
+  async persist<Result>(what: string, attempt: () => Promise<Result>, stop: AbortSignal): Promise<Result | undefined> {
+    // A TypeError out of the client would make p-retry give up, so every failure is wrapped.
+    const wrapped = (): Promise<Result> =>
+      attempt().catch((cause: unknown) => {
+        throw new Error(`${what} failed`, { cause });
+      });
+    try {
+      return await pRetry(wrapped, {
+        retries: Number.POSITIVE_INFINITY,
+        minTimeout: 50,
+        maxTimeout: LONGEST_PAUSE_MS,
+        randomize: true,
+        signal: stop,
+        onFailedAttempt: ({ error }) => {
+          if (!stop.aborted) this.warn(error, `${what} failed; trying again`);
+        },
+      });
+    } catch (error) {
+      if (stop.aborted) return undefined;
+      throw error;
+    }
   }
 
   warn(error: unknown, message: string): void {

@@ -15,7 +15,7 @@ import {
 } from '@eventstore/db-client';
 import pRetry from 'p-retry';
 import type { Consume, Consumer, ParkedEvent, StoredEvent } from './event-store.ts';
-import { type Connection, FOR_EVER, pause, RESUME_MS, readWithin, within } from './eventstoredb-connection.ts';
+import { type Connection, pause, RESUME_MS, readWithin, within } from './eventstoredb-connection.ts';
 import { hasPosition, storedEvent } from './eventstoredb-stored-event.ts';
 
 /** The nth retry comes after 100 ms × 2^(n-1), at most this: the server waits for it within its message timeout. */
@@ -187,16 +187,15 @@ class GroupConsumer {
     await Promise.all(this.#running);
   }
 
-  /** Tries until it succeeds; undefined when this consumer was closed. */
-  async #join(): Promise<Membership | undefined> {
+  #join(): Promise<Membership | undefined> {
     const stop = this.#stop.signal;
     const join = async (): Promise<Membership> => {
       try {
-        // Twice as much as is handled: handlers never wait for the server, and no event waits longer than one handler
-        // takes, so that the server's message timeout does not run out on what merely stands in the queue.
         return await Membership.join({
           connection: this.#connection,
           group: this.#group,
+          // Twice as much as is handled: handlers never wait for the server, and no event waits longer than one
+          // handler takes, so that the server's message timeout does not run out on what merely stands in the queue.
           bufferSize: this.#concurrency * 2,
           stop,
           receive: this.#receive,
@@ -206,19 +205,7 @@ class GroupConsumer {
         throw error;
       }
     };
-    try {
-      return await pRetry(join, {
-        ...FOR_EVER,
-        signal: stop,
-        onFailedAttempt: ({ error }) => {
-          if (!stop.aborted)
-            this.#connection.warn(error, `Consumer group ${this.#group} cannot be joined; trying again`);
-        },
-      });
-    } catch (error) {
-      if (stop.aborted) return undefined;
-      throw error;
-    }
+    return this.#connection.persist(`Joining consumer group ${this.#group}`, join, stop);
   }
 
   readonly #receive = (membership: Membership, resolved: Resolved): void => {

@@ -36,7 +36,6 @@ import { CatchUp } from './eventstoredb-catch-up.ts';
 import {
   Connection,
   type ConnectionOptions,
-  FOR_EVER,
   isTransient,
   pause,
   RESUME_MS,
@@ -245,7 +244,8 @@ class EventStoreDb implements EventStore {
     const stop = signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal]);
     let position: Position = after;
     while (!stop.aborted) {
-      const catchUp = await this.#openCatchUp(position, types, stop);
+      const open = (): Promise<CatchUp> => CatchUp.open(this.#connection, position, types, stop);
+      const catchUp = await this.#connection.persist('Opening a catch-up subscription', open, stop);
       if (catchUp === undefined) return;
       try {
         for (;;) {
@@ -260,26 +260,6 @@ class EventStoreDb implements EventStore {
         catchUp.close();
       }
       await pause(RESUME_MS, stop);
-    }
-  }
-
-  /** Tries until it succeeds; undefined when `stop` was aborted. */
-  async #openCatchUp(
-    position: Position,
-    types: readonly string[] | undefined,
-    stop: AbortSignal,
-  ): Promise<CatchUp | undefined> {
-    try {
-      return await pRetry(() => CatchUp.open(this.#connection, position, types, stop), {
-        ...FOR_EVER,
-        signal: stop,
-        onFailedAttempt: ({ error }) => {
-          if (!stop.aborted) this.#connection.warn(error, 'A catch-up subscription cannot be opened; trying again');
-        },
-      });
-    } catch (error) {
-      if (stop.aborted) return undefined;
-      throw error;
     }
   }
 
