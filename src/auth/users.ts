@@ -32,6 +32,7 @@ export interface Users {
   /** Signs the user out of every browser. Apps that the user connected stay connected. */
   changePassword(id: string, password: string): Promise<User | Refusal>;
   addAccount(id: string, account: Account): Promise<User | Refusal>;
+  /** Disconnects the apps that the user connected to the account. */
   removeAccount(id: string, account: Account): Promise<User | Refusal>;
   /** Ends the user's sessions and disconnects the apps that the user connected. @returns false when there was none */
   remove(id: string): Promise<boolean>;
@@ -124,13 +125,17 @@ export async function createUsers({ documents, clock }: { documents: DocumentSto
 
     addAccount: (id, account) => change(id, (user) => ({ ...user, accounts: unique([...user.accounts, account]) })),
 
-    removeAccount: (id, account) =>
-      change(id, (user) => {
-        const accounts = user.accounts.filter((held) => accountKey(held) !== accountKey(account));
+    async removeAccount(id, account) {
+      const key = accountKey(account);
+      const changed = await change(id, (user) => {
+        const accounts = user.accounts.filter((held) => accountKey(held) !== key);
         return accounts.length > 0
           ? { ...user, accounts }
           : refuse('ValidationError', 'A user belongs to at least one account; remove the user instead.');
-      }),
+      });
+      if (!isRefusal(changed)) await revocation.endGrantsOf(id, key);
+      return changed;
+    },
 
     async remove(id) {
       const removed = await users.delete(id);

@@ -52,9 +52,7 @@ Examples:
 
   user
     .command('leave')
-    .description(
-      'end that a user acts for a community or a brand; apps connected to it can no longer renew their access',
-    )
+    .description('end that a user acts for a community or a brand; apps the user connected to it are disconnected')
     .requiredOption('--email <address>', 'whom')
     .option('--community <id>', 'for this community', wholeNumber)
     .option('--brand <id>', 'for this brand', wholeNumber)

@@ -33,11 +33,13 @@ export type AuthorizationServer = {
 export type Limits = SignInLimits & {
   /** Clients registered from one address in an hour. */
   readonly registrations: number;
+  /** Requests to the authorization endpoint from one address in a minute; each leaves something to be kept for a while. */
+  readonly authorizations: number;
   /** Requests to the token, revocation and introspection endpoints from one address in a minute. */
   readonly tokenRequests: number;
 };
 
-const LIMITS: Limits = { perIp: 50, perEmail: 10, registrations: 30, tokenRequests: 600 };
+const LIMITS: Limits = { perIp: 50, perEmail: 10, registrations: 30, authorizations: 300, tokenRequests: 600 };
 
 const MAX_BODY = 64 * 1024;
 
@@ -70,14 +72,19 @@ export async function createAuthorizationServer(options: {
 
   const clientDocument = createClientDocuments(options.clientDocuments ?? { allowPrivate: false });
 
-  let built: { readonly keys: string; readonly provider: Provider } | undefined;
+  type Built = {
+    readonly keys: string;
+    readonly provider: Provider;
+    readonly handle: ReturnType<Provider['callback']>;
+  };
+  let built: Built | undefined;
   /** oidc-provider takes its keys when it is made: another key set, another provider. */
-  async function provider(): Promise<Provider> {
+  async function current(): Promise<Built> {
     const keySet = await signingKeys.current();
-    if (built?.keys === keySet.id) return built.provider;
-    const made = buildProvider({ issuer, secretKey, resources, users, clients, artefacts, clientDocument }, keySet);
-    built = { keys: keySet.id, provider: made };
-    return made;
+    if (built?.keys === keySet.id) return built;
+    const provider = buildProvider({ issuer, secretKey, resources, users, clients, artefacts, clientDocument }, keySet);
+    built = { keys: keySet.id, provider, handle: provider.callback() };
+    return built;
   }
 
   const routes: FastifyPluginAsync = async (app) => {
@@ -96,9 +103,9 @@ export async function createAuthorizationServer(options: {
     });
 
     async function forward(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-      const current = await provider();
-      if (current.listenerCount('server_error') === 0)
-        current.on('server_error', (_ctx, error) => app.log.error({ err: error }, 'authorization server'));
+      const { provider, handle } = await current();
+      if (provider.listenerCount('server_error') === 0)
+        provider.on('server_error', (_ctx, error) => app.log.error({ err: error }, 'authorization server'));
       const rewritten = await rewriting.rewrite({
         method: request.method,
         url: request.url,
@@ -109,7 +116,7 @@ export async function createAuthorizationServer(options: {
       // What other hooks have set (security headers, rate limits) would be lost with the reply.
       for (const [name, value] of Object.entries(reply.getHeaders()))
         if (value !== undefined) reply.raw.setHeader(name, value);
-      await current.callback()(rewritten, reply.raw);
+      await handle(rewritten, reply.raw);
     }
 
     /** The same request by GET: session cookies are `SameSite=Lax`, a form from another site comes without them. */
@@ -121,7 +128,8 @@ export async function createAuthorizationServer(options: {
     for (const path of [PATHS.openidConfiguration, PATHS.oauthMetadata, PATHS.jwks])
       app.route({ method: ['GET', 'OPTIONS'], url: path, handler: forward });
 
-    app.get(PATHS.authorization, forward);
+    const authorizationLimit = { rateLimit: { max: limits.authorizations, timeWindow: '1 minute' } };
+    app.get(PATHS.authorization, { config: authorizationLimit }, forward);
     app.post(PATHS.authorization, again(PATHS.authorization));
     app.get(`${PATHS.authorization}/:uid`, forward);
 
@@ -152,7 +160,7 @@ export async function createAuthorizationServer(options: {
 
     protectedResourceRoutes(app, { issuer, resources });
     registerInteractions(app, {
-      provider,
+      provider: async () => (await current()).provider,
       secretKey,
       issuer,
       resources,

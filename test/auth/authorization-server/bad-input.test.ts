@@ -412,3 +412,24 @@ test('addresses in the metadata are the issuer’s, whatever Host and the forwar
 test('openid-client still finds everything after all this', async () => {
   expect(await oidc.fetchUserInfo(app.client, (await app.tokens(consent)).access_token, running.user.id)).toBeDefined();
 });
+
+test('over https every cookie is for https only, out of reach of scripts and of other sites', async () => {
+  const served = await runServer(await place.open(), { secretKey, url: 'https://venues.example' });
+  try {
+    const registered = await fetch(`${served.listensOn}/connect/register`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ redirect_uris: [REDIRECT], token_endpoint_auth_method: 'none' }),
+    });
+    const { client_id: id } = (await registered.json()) as { client_id: string };
+    const { url } = await app.authorizationUrl({ client_id: id });
+    const answer = await fetch(`${served.listensOn}${url.pathname}${url.search}`, { redirect: 'manual' });
+    expect(answer.headers.get('location')).toMatch(/^\/connect\/interaction\//);
+    const cookies = answer.headers.getSetCookie();
+    expect(cookies.length).toBeGreaterThan(1);
+    for (const cookie of cookies)
+      expect(cookie).toMatch(/; secure; httponly; samesite=lax|; samesite=lax; secure; httponly/i);
+  } finally {
+    await served.close();
+  }
+});

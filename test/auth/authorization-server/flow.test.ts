@@ -184,7 +184,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, makePla
     expect(await accessTokens.callerOf(community.access_token)).toBeDefined();
   });
 
-  test('a removed user takes sessions, apps and tokens along; one who left an account cannot renew', async () => {
+  test('a removed user takes sessions, apps and tokens along; one who leaves an account, those of that account', async () => {
     const { users, server } = running;
     const user = await users.add({
       email: 'leaver@example.com',
@@ -194,7 +194,9 @@ describe.each(documentEngines)('the authorization server on %s', (_name, makePla
     if ('refused' in user) throw new Error(user.details);
     const app = await TestApp.register(running.url);
     const tokens = await app.tokens({ ...consent, email: user.email });
+    expect(await server.accessTokens.callerOf(tokens.access_token)).toBeDefined();
     await users.removeAccount(user.id, BRAND);
+    expect(await server.accessTokens.callerOf(tokens.access_token)).toBeUndefined();
     await expect(app.refresh(tokens.refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' });
     const later = await app.tokens({ ...consent, account: 'Brand:8' });
     await users.remove(user.id);
