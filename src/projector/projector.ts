@@ -228,13 +228,13 @@ class Reign {
       if (!(await builds.delete(THE_ONE, begun.version))) throw new Fenced('Another projector builds');
     }
     const collections: Build['collections'][number][] = [];
-    const requested: string[] = [];
+    const names = projections.map(({ name }) => name);
+    const requested = (await requests.getMany(names)).map(({ key }) => key);
+    const known = new Map((await pointers.getMany(names)).map((pointer) => [pointer.key, pointer]));
     for (const projection of projections) {
-      const pointer = await pointers.get(projection.name);
-      const request = await requests.get(projection.name);
-      if (pointer?.document.version === projection.version && request === undefined) continue;
-      collections.push(nextGeneration(projection, pointer));
-      if (request !== undefined) requested.push(projection.name);
+      const pointer = known.get(projection.name);
+      const upToDate = pointer?.document.version === projection.version;
+      if (!upToDate || requested.includes(projection.name)) collections.push(nextGeneration(projection, pointer));
     }
     if (collections.length === 0) return undefined;
     const total = this.#checkpoint?.document.events;
@@ -316,14 +316,12 @@ class Reign {
   async #dropRetired(): Promise<void> {
     const { pointers } = this.#state;
     const { projections, documents, clock, graceMs = GRACE_MS } = this.#options;
-    for (const { name } of projections) {
-      const pointer = await pointers.get(name);
-      if (pointer === undefined) continue;
+    for (const pointer of await pointers.getMany(projections.map(({ name }) => name))) {
       const old = pointer.document.retired.filter(({ at }) => clock() - at >= graceMs);
       if (old.length === 0) continue;
       for (const { collection } of old) await documents.drop(collection);
       const retired = pointer.document.retired.filter((each) => !old.includes(each));
-      await pointers.replace(name, { ...pointer.document, retired }, pointer.version);
+      await pointers.replace(pointer.key, { ...pointer.document, retired }, pointer.version);
     }
   }
 

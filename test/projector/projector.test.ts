@@ -74,6 +74,7 @@ describe.each(documentEngines)('projector on %s', (_name, newPlace) => {
     readModels = await openReadModels({ documents, events });
     elsewhere = await openReadModels({ documents: await place.open(), events });
     logger.error.mockClear();
+    logger.warn.mockClear();
   });
 
   it('folds the log and lets readers of every process wait for it', async () => {
@@ -122,6 +123,10 @@ describe.each(documentEngines)('projector on %s', (_name, newPlace) => {
     await start(blind(other, 'b'));
     const position = await happenings(200);
     expect(await elsewhere.waitFor(position, 20_000)).toBe(true);
+    expect(logger.warn).toHaveBeenCalledWith(
+      { reason: expect.stringContaining('Another projector') },
+      'Another process projects now',
+    );
     await expectToEqualTheLog(elsewhere, trails());
     await expectToEqualTheLog(elsewhere, counts);
   });
