@@ -84,10 +84,7 @@ describe.each(pairs)('the whole main job on %s', (_, engines) => {
     accepted(await service.core.commands.bookings.approve({ bookingId, communityId: community.id }, ISSUER));
     await deliveries(2);
     const verifier = new Webhook(webhook.signingSecret);
-    // The service's clock stands in December; the library compares with the machine's.
-    vi.setSystemTime(service.time.now);
     for (const { headers, body } of received) verifier.verify(body, headers as Record<string, string>);
-    vi.useRealTimers();
     const bodies = received.map(({ body }) => JSON.parse(body));
     const approved = bodies.find(({ event }) => event === 'BookingApproved');
     expect(bodies.map(({ event }) => event).sort()).toEqual(['BookingApproved', 'BookingRequested']);

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { BaseLogger } from 'pino';
-import type { Clock } from '../clock.ts';
+import { type Clock, systemClock } from '../clock.ts';
 import type { Stored } from '../document-store/document-store.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
@@ -23,6 +23,9 @@ const POLL_EVERY = 1_000;
 const GATHER = 50;
 
 const IN_FLIGHT: InFlightLimits = { prompt: 64, slow: 512, slowAfter: 500 };
+
+/** Receivers compare `webhook-timestamp` with their own clock, so `CLOCK_SHIFT` does not move it. */
+const receiversClock = systemClock();
 
 export type Deliverer = {
   start(): void;
@@ -235,7 +238,8 @@ export function createDeliverer(parts: DelivererParts): Deliverer {
     const post = async (signing: Secrets): Promise<SendResult> => {
       const at = clock();
       const { deliveryId: id, body } = delivery;
-      const headers = { 'content-type': 'application/json', ...signatureHeaders(signing, { id, at, body }) };
+      const signature = signatureHeaders(signing, { id, at: receiversClock(), body });
+      const headers = { 'content-type': 'application/json', ...signature };
       const result = await sender.post({ url, headers, body });
       const { retryAfter: _, ...kept } = result;
       attempts.push({ at: toTimestamp(at), url, ...kept, ...(signing[0] === current ? {} : { previousSecret: true }) });
