@@ -161,7 +161,7 @@ export async function createApp(core: Core): Promise<FastifyInstance> {
   await app.register(
     healthRoutes({
       ping: { eventStore: () => core.events.ping(), documentStore: () => core.documents.ping() },
-      lag: (limit) => projector.lag(limit),
+      readModels: projector.status,
     }),
   );
   await app.register(

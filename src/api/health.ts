@@ -1,4 +1,5 @@
 import type { FastifyPluginAsync } from 'fastify';
+import type { ReadModelsStatus } from '../projector/read-models.ts';
 
 /** The projector may be this many events behind before the service calls itself not ready. */
 export const MAX_LAG = 1_000;
@@ -6,13 +7,13 @@ export const MAX_LAG = 1_000;
 export type Health = {
   /** Resolve when the store answers. */
   readonly ping: Readonly<Record<'eventStore' | 'documentStore', () => Promise<void>>>;
-  /** Events between the read models and the end of the log, counted up to `limit`. */
-  readonly lag: (limit: number) => Promise<number>;
+  /** How the read models are doing; the lag is counted up to `limit`. */
+  readonly readModels: (limit: number) => Promise<Pick<ReadModelsStatus, 'lag' | 'trouble'>>;
 };
 
 /** `/healthz`: the process is alive. `/readyz`: the stores answer and the read models are close behind the log. */
 export const healthRoutes =
-  ({ ping, lag }: Health): FastifyPluginAsync =>
+  ({ ping, readModels }: Health): FastifyPluginAsync =>
   async (app) => {
     app.get('/healthz', { schema: { hide: true } }, async () => ({ status: 'ok' }));
 
@@ -28,10 +29,14 @@ export const healthRoutes =
       };
       const stores = await Promise.all(Object.entries(ping).map(([name, probe]) => check(name, probe)));
       const reachable = stores.every(([, state]) => state === 'ok');
-      const behind = reachable ? await lag(MAX_LAG + 1) : undefined;
-      const ready = behind !== undefined && behind <= MAX_LAG;
-      return reply
-        .code(ready ? 200 : 503)
-        .send({ status: ready ? 'ready' : 'not ready', ...Object.fromEntries(stores), eventsBehind: behind ?? null });
+      const { lag, trouble } = reachable ? await readModels(MAX_LAG + 1) : {};
+      const ready = lag !== undefined && lag <= MAX_LAG;
+      return reply.code(ready ? 200 : 503).send({
+        status: ready ? 'ready' : 'not ready',
+        ...Object.fromEntries(stores),
+        eventsBehind: lag ?? null,
+        // Readers can be served what there is until the lag grows; the log of the service says what is wrong.
+        ...(trouble && { readModels: `stuck after ${trouble.attempts} attempts to ${trouble.doing}` }),
+      });
     });
   };
