@@ -106,7 +106,9 @@ test('ten tries on the schedule, with the same id and body, then Failed and kept
   expect(failed.attempts[0]).toMatchObject({ status: 500, answer: 'broken' });
   expect(Date.parse(failed.expiresAt) - Date.parse(failed.due)).toBe(30 * 24 * HOUR);
   expect(new Set(receiver.received.map(({ headers, body }) => `${headers['webhook-id']} ${body}`)).size).toBe(1);
-  expect(new Set(receiver.received.map(({ headers }) => headers['webhook-timestamp'])).size).toBe(10);
+  // The service's clock has moved by days; receivers compare the timestamp with theirs, which has not.
+  for (const { headers } of receiver.received)
+    expect(Math.abs(Number(headers['webhook-timestamp']) - Date.now() / 1_000)).toBeLessThan(60);
 });
 
 test('Retry-After puts the next try off', async () => {
