@@ -149,6 +149,7 @@ export async function createApp(core: Core): Promise<FastifyInstance> {
     genReqId: () => `${requestPrefix}-${(requests++).toString(36)}`,
     forceCloseConnections: 'idle',
     bodyLimit: 64 * 1024,
+    trustProxy: config.trustProxy.length > 0 ? [...config.trustProxy] : false,
     clientErrorHandler: handleClientError,
     frameworkErrors: (error, request, reply) => void handleError(error, request, reply),
   });

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { join } from 'node:path';
 
 export const ROLES = ['api', 'projector', 'webhooks', 'scheduler'] as const;
@@ -11,6 +12,8 @@ export type Config = {
   readonly host: string;
   /** Origin under which people and programs reach the service; no trailing slash. It is the OAuth issuer. */
   readonly publicUrl: string;
+  /** Addresses of reverse proxies whose `X-Forwarded-For` says who calls; limits count by that. */
+  readonly trustProxy: readonly string[];
   readonly dataDir: string;
   /** Unset: the embedded event store in `dataDir`. */
   readonly eventStoreUrl: string | undefined;
@@ -60,6 +63,7 @@ export function readConfig(env: Environment): Config {
     port,
     host: value('HOST') ?? '127.0.0.1',
     publicUrl: origin(value('PUBLIC_URL') ?? `http://localhost:${port}`),
+    trustProxy: proxies(value('TRUST_PROXY')),
     dataDir,
     eventStoreUrl,
     mongoUrl,
@@ -109,6 +113,23 @@ function origin(text: string): string {
   const isOrigin = /^https?:$/.test(parsed.protocol) && text.replace(/\/$/, '') === parsed.origin;
   if (!isOrigin) throw new ConfigError('PUBLIC_URL', `must be an http(s) origin without a path, is "${text}"`);
   return parsed.origin;
+}
+
+function proxies(text: string | undefined): readonly string[] {
+  const named = text?.split(',').map((address) => address.trim()) ?? [];
+  const wrong = named.find((address) => !isNetwork(address));
+  if (wrong === undefined) return named;
+  throw new ConfigError(
+    'TRUST_PROXY',
+    `must be a list of IP addresses or networks such as 10.0.0.0/8; "${wrong}" is none`,
+  );
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', prefix, ...rest] = text.split('/');
+  const bits = isIP(address) === 4 ? 32 : isIP(address) === 6 ? 128 : undefined;
+  if (bits === undefined || rest.length > 0) return false;
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits);
 }
 
 function roles(text: string | undefined): ReadonlySet<Role> {

@@ -99,3 +99,22 @@ test('the metadata of the API as a protected resource', async () => {
     scopes_supported: ['service.api.read', 'service.api.write', 'service.api.webhooks'],
   });
 });
+
+test('limits count callers behind a trusted proxy one by one, and take nobody else’s word for it', async () => {
+  const registration = (app: RunningService['app'], from: string) =>
+    app.inject({
+      method: 'POST',
+      url: '/connect/register',
+      headers: { 'content-type': 'application/json', 'x-forwarded-for': from },
+      payload: JSON.stringify({ redirect_uris: ['http://127.0.0.1:9/callback'] }),
+    });
+  for (const [settings, left] of [
+    [{ TRUST_PROXY: '127.0.0.1' }, ['29', '29']],
+    [{}, ['29', '28']],
+  ] as const) {
+    const behind = await runService(settings);
+    const answers = [await registration(behind.app, '198.51.100.1'), await registration(behind.app, '198.51.100.2')];
+    expect(answers.map(({ headers }) => headers['x-ratelimit-remaining'])).toEqual(left);
+    await behind.stop();
+  }
+});

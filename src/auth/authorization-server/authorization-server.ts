@@ -14,7 +14,7 @@ import { type Clients, createClients } from './clients.ts';
 import { type ConnectedApps, createConnectedApps } from './connected-apps.ts';
 import { registerInteractions, type SignInLimits } from './interactions.ts';
 import { PATHS } from './paths.ts';
-import { protectedResourceRoutes } from './protected-resources.ts';
+import { CORS_PREFLIGHT, protectedResourceRoutes } from './protected-resources.ts';
 import { buildProvider } from './provider.ts';
 import { createRequestRewriting } from './request-rewriting.ts';
 import { type Resources, resourcesOf } from './resources.ts';
@@ -64,6 +64,8 @@ export async function createAuthorizationServer(options: {
   const limits = { ...LIMITS, ...options.limits };
   const resources = resourcesOf(issuer);
   const signingKeys = await createSigningKeys({ documents, secretKey, clock });
+  // Another SECRET_KEY than the one that sealed them shows now, not at the first sign-in.
+  await signingKeys.current();
   const revocation = await createRevocation(documents);
   const artefacts = await createArtefacts({ documents, revocation, secretKey, clock });
   const clients = await createClients({ documents, revocation, secretKey, clock });
@@ -148,15 +150,7 @@ export async function createAuthorizationServer(options: {
     app.post(PATHS.registration, { config: registrationLimit }, (request, reply) =>
       forward(request, reply.header('access-control-allow-origin', '*')),
     );
-    app.options(PATHS.registration, (_request, reply) =>
-      reply
-        .code(204)
-        .header('access-control-allow-origin', '*')
-        .header('access-control-allow-methods', 'POST')
-        .header('access-control-allow-headers', 'content-type')
-        .header('access-control-max-age', '3600')
-        .send(),
-    );
+    app.options(PATHS.registration, (_request, reply) => reply.code(204).headers(CORS_PREFLIGHT).send());
 
     protectedResourceRoutes(app, { issuer, resources });
     registerInteractions(app, {

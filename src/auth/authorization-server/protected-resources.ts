@@ -29,8 +29,17 @@ export function protectedResourceRoutes(
       resource_name: resource.audience === 'api' ? 'Venue Booking REST API' : 'Venue Booking MCP server',
       resource_documentation: `${issuer}/docs`,
     };
+    app.options(metadataPathOf(resource), (_request, reply) => reply.code(204).headers(CORS_PREFLIGHT).send());
     app.get(metadataPathOf(resource), (_request, reply) =>
       reply.header('access-control-allow-origin', '*').header('cache-control', 'public, max-age=3600').send(metadata),
     );
   }
 }
+
+/** Answers browsers that ask whether a client from elsewhere may read it: anybody may, with whatever headers it sends. */
+export const CORS_PREFLIGHT = {
+  'access-control-allow-origin': '*',
+  'access-control-allow-methods': 'GET, POST',
+  'access-control-allow-headers': '*',
+  'access-control-max-age': '3600',
+} as const;
