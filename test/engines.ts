@@ -1,7 +1,11 @@
 import { appendFileSync, existsSync, readFileSync, rmSync } from 'node:fs';
 
 /** Contract suites say here which engines they ran against, or why not: no run passes over one in silence. */
-export function reportEngine(port: 'event store' | 'document store', engine: string, outcome: string): void {
+export function reportEngine(
+  port: 'event store' | 'document store' | 'browser',
+  engine: string,
+  outcome: string,
+): void {
   const file = process.env.ENGINE_REPORT;
   if (file !== undefined) appendFileSync(file, `${port}, ${engine}: ${outcome}\n`);
 }

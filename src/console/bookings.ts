@@ -183,7 +183,7 @@ ${actions(visit, booking)}</section>
 ${review && html`<section class="card"><h2>${community ? 'Review' : 'Your review'}</h2>${reviewText(review)}</section>`}
 ${canReview(account, booking, review) && html`<section class="card" id="review"><h2>How was it?</h2>${reviewForm(visit, booking, problems)}</section>`}
 </div><div>
-<section class="card"><h2>Price</h2>${priceParts(booking)}${charged(booking)}</section>
+<section class="card" id="booking-price" data-live-region><h2>Price</h2>${priceParts(booking)}${charged(booking)}</section>
 <section class="card" id="booking-timeline" data-live-region><h2>Timeline</h2>${timeline(steps ?? [], booking, account, query.text('at'))}</section>
 </div></div>`,
     };

@@ -228,6 +228,6 @@ function slotFields(space: Space, slots: readonly TimeSlot[], chosen: string, pr
     return html`<p>No hour is open on this day. Choose another day above.</p>${errorText('startHour', problems.startHour)}`;
   return html`<fieldset class="field"><legend>Start</legend><p class="hint">${zoneName(space.timeZone)}. Crossed out hours are taken or past.</p><ul class="slots">${slots.map(
     ({ hour, isAvailable, usageHours }) =>
-      html`<li><label class="slot"><input type="radio" name="startHour" value="${hour}" required${flag('disabled', !isAvailable)}${flag('checked', isAvailable && chosen === String(hour))}><span>${isAvailable ? clock(hour) : html`<s>${clock(hour)}</s>`}</span><span class="small">${isAvailable ? html`to ${clock(usageEnd(space, hour))}${usageHours !== undefined && html`, only ${duration(usageHours)}`}` : html`not open`}</span></label></li>`,
+      html`<li><label class="slot"><input type="radio" name="startHour" value="${hour}" required${flag('disabled', !isAvailable)}${flag('checked', isAvailable && chosen === String(hour))}><span>${isAvailable ? clock(hour) : html`<s>${clock(hour)}</s>`}</span> <span class="small">${isAvailable ? html`to ${clock(usageEnd(space, hour))}${usageHours !== undefined && html`, only ${duration(usageHours)}`}` : html`not open`}</span></label></li>`,
   )}</ul>${errorText('startHour', problems.startHour)}</fieldset>`;
 }

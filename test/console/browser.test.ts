@@ -1,0 +1,323 @@
+import axe from 'axe-core';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { isRefusal } from '../../src/domain/decision.ts';
+import { brandId, type PlainDate } from '../../src/domain/ids.ts';
+import { hasChromium, launchChromium, openWindow, type Screen, signIn } from './chromium.ts';
+import { type Running, startDemo } from './console.fixture.ts';
+
+const SCREENS: readonly Screen[] = [
+  { width: 1280, colorScheme: 'light', script: true },
+  { width: 390, colorScheme: 'dark', script: true },
+  { width: 1280, colorScheme: 'dark', script: false },
+  { width: 390, colorScheme: 'light', script: false },
+];
+/** Run in the page. Only what is wrong is worked out in full. */
+const AXE = `${axe.source};
+axe.run(document, {
+  resultTypes: ['violations'],
+  runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+}).then(({ violations }) => violations.map(({ id, impact, nodes }) => ({ id, impact, html: nodes[0]?.html })))`;
+type Violation = { readonly id: string; readonly impact: string; readonly html: string };
+
+const nameOf = ({ width, colorScheme, script }: Screen) =>
+  `${width} px, ${colorScheme}, ${script ? 'with' : 'without'} JavaScript`;
+
+/** A loaded machine takes its time. */
+const SOON = { timeout: 20_000 };
+const ISSUER = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
+
+describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
+  let running: Running;
+  let browser: Browser;
+  beforeAll(async () => {
+    [running, browser] = await Promise.all([startDemo(), launchChromium()]);
+  });
+  afterAll(async () => {
+    await browser.close();
+    await running.stop();
+  });
+
+  const user = (kind: 'communities' | 'brands', index = 0) => {
+    const account = running.demo[kind][index];
+    if (account === undefined) throw new Error('The demo lacks an account');
+    return account.user;
+  };
+
+  let days = 20;
+  const freshDate = (): PlainDate => {
+    days += 1;
+    return new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10) as PlainDate;
+  };
+  async function requested(message: string): Promise<{ id: number; date: PlainDate }> {
+    const date = freshDate();
+    const command = { brandId: brandId(1), spaceId: 1, date, startHour: 10, message };
+    const outcome = await running.service.core.commands.bookings.request(command, ISSUER);
+    if (isRefusal(outcome)) throw new Error(outcome.details);
+    return { id: outcome.bookingId, date };
+  }
+
+  /** Nothing reaches beyond the sides of the screen. */
+  const fits = async (page: Page, width: number) =>
+    expect(await page.locator('html').evaluate((html) => html.scrollWidth), page.url()).toBeLessThanOrEqual(width);
+
+  async function go(page: Page, { width }: Screen, name: string): Promise<void> {
+    if (width === 390) await page.getByRole('button', { name: 'Menu' }).click();
+    await page.getByRole('navigation').getByRole('link', { name, exact: true }).click();
+  }
+
+  test.each(SCREENS.map((screen) => [nameOf(screen), screen] as const))(
+    'a community at work: %s',
+    async (_, screen) => {
+      const approved = await requested('To approve.');
+      const declined = await requested('To decline.');
+      const { context, page, complaints } = await openWindow(browser, running.url, screen);
+      await signIn(page, user('communities'));
+
+      const card = (text: string) => page.getByRole('article').filter({ hasText: text });
+      await card('To approve.').getByRole('button', { name: 'Approve' }).click();
+      await expect.poll(() => page.getByRole('status').first().textContent(), SOON).toContain('Approved.');
+      await page.goto('/console/inbox');
+      await card('To decline.').getByRole('link', { name: 'Decline' }).click();
+      await page.getByLabel('Reason').fill('We are <b>closed</b>.');
+      await page.getByRole('button', { name: 'Decline the request' }).click();
+      await expect.poll(() => page.locator('.flash').textContent(), SOON).toContain('Declined.');
+      await fits(page, screen.width);
+
+      await page.goto(`/console/calendar?month=${approved.date.slice(0, 7)}`);
+      await fits(page, screen.width);
+      await page.goto(`/console/calendar/${approved.date}`);
+      await fits(page, screen.width);
+      await page.getByRole('table').getByRole('link', { name: 'Northwind Coffee' }).click();
+      await page.getByLabel('State at a past moment').fill('2020-01-01T10:00:00');
+      await page.getByRole('button', { name: 'Show' }).click();
+      await expect.poll(() => page.locator('#state-then').textContent(), SOON).toContain('Not yet requested');
+
+      await go(page, screen, 'Spaces');
+      await page.getByRole('link', { name: 'Rooftop Terrace' }).click();
+      await page.getByLabel('Closes at').fill('9');
+      await page.getByRole('button', { name: 'Save' }).click();
+      await expect.poll(() => page.locator('#windowStart-error').textContent(), SOON).toContain('must be before');
+      await page.getByLabel('Closes at').fill('22');
+      await page.getByRole('button', { name: 'Save' }).click();
+      await expect.poll(() => page.locator('.flash').textContent(), SOON).toContain('Saved.');
+
+      await go(page, screen, 'API keys');
+      await page.getByLabel('Name').fill('Door display');
+      await page.getByLabel('See bookings').check();
+      await page.getByRole('button', { name: 'Make the key' }).click();
+      await expect.poll(() => page.locator('.secret code').textContent(), SOON).toMatch(/^vbs_live_/);
+      await fits(page, screen.width);
+      await page.getByRole('link', { name: 'I have copied it' }).click();
+      const row = page.getByRole('row').filter({ hasText: 'Door display' }).first();
+      await row.getByText('Revoke …').click();
+      await row.getByRole('button', { name: 'Revoke the key' }).click();
+      await expect.poll(() => page.locator('.flash').textContent(), SOON).toContain('Revoked.');
+
+      await go(page, screen, 'Webhooks');
+      await page.getByLabel('Address').fill('http://127.0.0.1:9/hook');
+      await page.getByRole('button', { name: 'Register' }).click();
+      await page.getByRole('link', { name: 'I have copied it' }).click();
+      await page.getByRole('button', { name: 'Send a test delivery' }).click();
+      await expect.poll(() => page.locator('h1').textContent(), SOON).toBe('Test');
+      await fits(page, screen.width);
+      expect(complaints).toEqual([]);
+      expect(declined.id).toBeGreaterThan(approved.id);
+      await context.close();
+    },
+  );
+
+  test.each(SCREENS.map((screen) => [nameOf(screen), screen] as const))('a brand at work: %s', async (_, screen) => {
+    const date = freshDate();
+    const { context, page, complaints } = await openWindow(browser, running.url, screen);
+    await signIn(page, user('brands'));
+    await page.getByLabel('Date').fill(date);
+    await page.getByRole('button', { name: 'Show open hours' }).click();
+    await fits(page, screen.width);
+    await page.getByRole('link', { name: 'Harbour Hall' }).click();
+    await page.getByLabel('15:00 to').check();
+    await page.getByLabel('Message to the community').fill('A tasting.');
+    await page.getByRole('button', { name: 'Request this space' }).click();
+    await expect.poll(() => page.locator('.flash').textContent(), SOON).toContain('Requested.');
+    expect(await page.locator('dl.price').first().textContent()).toContain('$483.00');
+    await fits(page, screen.width);
+    await page.getByRole('link', { name: 'Withdraw the request' }).click();
+    await page.getByRole('button', { name: 'Withdraw the request' }).click();
+    await expect.poll(() => page.locator('.flash').textContent(), SOON).toContain('Cancelled.');
+    await go(page, screen, 'My bookings');
+    await fits(page, screen.width);
+    await go(page, screen, 'Charges');
+    await fits(page, screen.width);
+    if (screen.width === 390) await page.getByRole('button', { name: 'Menu' }).click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await expect.poll(() => page.locator('h1').textContent(), SOON).toBe('You are signed out');
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('a review, by keyboard alone', async () => {
+    const { context, page, complaints } = await openWindow(browser, running.url, SCREENS[0] as Screen);
+    await page.goto('/console/bookings/3');
+    await page.keyboard.type(user('brands').email);
+    await page.keyboard.press('Tab');
+    await page.keyboard.type(user('brands').password);
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/console/bookings/3');
+    await page.keyboard.press('Tab');
+    expect(await page.locator(':focus').textContent()).toBe('Skip to the content');
+    await page.keyboard.press('Enter');
+    await tabTo(page, 'input[name=rating]');
+    await page.keyboard.press('Space');
+    await tabTo(page, '#title');
+    await page.keyboard.type('Bright and quiet');
+    await tabTo(page, '#content');
+    await page.keyboard.type('We come again.');
+    await tabTo(page, '#review button');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.locator('.flash').textContent(), SOON).toContain('Your review is published.');
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  async function tabTo(page: Page, selector: string): Promise<void> {
+    for (let presses = 0; presses < 40; presses += 1) {
+      await page.keyboard.press('Tab');
+      if (await page.locator(`${selector}:focus`).count()) return;
+    }
+    throw new Error(`${selector} cannot be reached by keyboard`);
+  }
+
+  test('a request, a decision and a delivery show up without reloading', async () => {
+    const screen = SCREENS[0] as Screen;
+    const one = await openWindow(browser, running.url, screen);
+    const two = await openWindow(browser, running.url, screen);
+    await signIn(one.page, user('communities'));
+    await signIn(two.page, user('brands'));
+    const { id } = await requested('Shown at once.');
+    await one.page.getByText('Shown at once.').waitFor();
+    await expect.poll(() => one.page.locator('.toast').textContent(), SOON).toContain('New request');
+
+    await two.page.goto(`/console/bookings/${id}`);
+    await two.page.locator('#booking-head .is-pending').waitFor();
+    await one.page
+      .getByRole('article')
+      .filter({ hasText: 'Shown at once.' })
+      .getByRole('button', { name: 'Approve' })
+      .click();
+    await two.page.locator('#booking-head .is-approved').waitFor();
+    await two.page.getByText('Charged', { exact: true }).waitFor();
+    expect([...one.complaints, ...two.complaints]).toEqual([]);
+    await one.context.close();
+    await two.context.close();
+  });
+
+  test('nothing is taken away from under the hands of somebody who writes', async () => {
+    const { context, page, complaints } = await openWindow(browser, running.url, SCREENS[0] as Screen);
+    await signIn(page, user('brands', 1));
+    const date = freshDate();
+    await page.goto(`/console/find/1?date=${date}`);
+    await page.getByLabel('11:00 to').check();
+    const outcome = await running.service.core.commands.bookings.request(
+      { brandId: brandId(1), spaceId: 1, date, startHour: 18 },
+      ISSUER,
+    );
+    expect(isRefusal(outcome)).toBe(false);
+    await expect.poll(() => page.locator('.toast').textContent(), SOON).toContain('This page has changed');
+    expect(await page.getByLabel('11:00 to').isChecked()).toBe(true);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('the slider walks through the states of a booking; a secret can be copied', async () => {
+    const { context, page, complaints } = await openWindow(browser, running.url, SCREENS[0] as Screen);
+    await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await signIn(page, user('communities'));
+    await page.goto('/console/bookings/1');
+    const slider = page.getByRole('slider');
+    await slider.focus();
+    await page.keyboard.press('Home');
+    expect(await page.locator('#state-then').textContent()).toContain('Pending since');
+    await page.keyboard.press('ArrowRight');
+    expect(await page.locator('#state-then').textContent()).toContain('Approved since');
+
+    await page.goto('/console/clients');
+    await page.getByLabel('Name').fill('Nightly export');
+    await page.getByRole('button', { name: 'Make the client' }).click();
+    await page.getByRole('button', { name: 'Copy' }).click();
+    await page.getByText('Copied.').waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(
+      await page.locator('.secret code').textContent(),
+    );
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  const PAGES = {
+    communities: [
+      'inbox',
+      'calendar',
+      'bookings',
+      'bookings/1',
+      'bookings/6',
+      'bookings/6/decline',
+      'spaces',
+      'spaces/new',
+      'reviews',
+      'charges',
+      'keys',
+      'webhooks',
+      'apps',
+      'clients',
+      'nothing',
+    ],
+    brands: ['find', 'find/1', 'bookings', 'bookings/3', 'reviews', 'charges'],
+  } as const;
+
+  test.each([
+    ['communities', 1280, 'light'],
+    ['communities', 390, 'dark'],
+    ['brands', 1280, 'dark'],
+    ['brands', 390, 'light'],
+  ] as const)('axe finds nothing serious for %s at %i px, %s', async (kind, width, colorScheme) => {
+    const { context, page, complaints } = await openWindow(browser, running.url, { width, colorScheme, script: true });
+    const found: string[] = [];
+    const look = async () => {
+      const violations = await page.evaluate<readonly Violation[]>(AXE);
+      for (const { id, impact, html } of violations)
+        if (impact === 'serious' || impact === 'critical') found.push(`${page.url()} ${id}: ${html.slice(0, 150)}`);
+      await fits(page, width);
+    };
+    await page.goto('/console');
+    await look();
+    await signIn(page, user(kind, kind === 'communities' ? 0 : 0));
+    for (const path of PAGES[kind]) {
+      await page.goto(`/console/${path}`);
+      await look();
+    }
+    expect(found).toEqual([]);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('a first visit weighs less than 60 kB', async () => {
+    const { context, page } = await openWindow(browser, running.url, SCREENS[0] as Screen);
+    await signIn(page, user('communities'));
+    await context.clearCookies({ name: 'none' });
+    for (const path of ['inbox', 'calendar', 'bookings']) {
+      const sizes = new Map<string, number>();
+      const weigh = async (response: { url(): string; body(): Promise<Buffer> }) => {
+        if (/\.(?:css|js)\?|\/console\/(?!live)/.test(response.url()))
+          sizes.set(response.url(), (await response.body()).length);
+      };
+      const pending: Promise<void>[] = [];
+      page.on('response', (response) => pending.push(weigh(response)));
+      await page.goto(`/console/${path}`, { waitUntil: 'load' });
+      await Promise.all(pending);
+      const total = [...sizes.values()].reduce((sum, size) => sum + size, 0);
+      expect(total, path).toBeGreaterThan(3_000);
+      expect(total, path).toBeLessThan(60_000);
+      page.removeAllListeners('response');
+    }
+    await context.close();
+  });
+});

@@ -1,0 +1,77 @@
+import { existsSync } from 'node:fs';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { reportEngine } from '../engines.ts';
+
+const PLACES = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+
+const executablePath = PLACES.find((path) => path !== undefined && existsSync(path));
+
+/** Whether there is a browser to test with. The run's report says so either way. */
+export const hasChromium = executablePath !== undefined;
+
+reportEngine(
+  'browser',
+  'Chromium',
+  executablePath ?? 'NOT TESTED: there is no Chromium here (apt-get install chromium, or set CHROMIUM)',
+);
+
+export function launchChromium(): Promise<Browser> {
+  return chromium.launch({
+    ...(executablePath === undefined ? {} : { executablePath }),
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
+}
+
+export type Screen = {
+  readonly width: 390 | 1280;
+  readonly colorScheme: 'light' | 'dark';
+  readonly script: boolean;
+};
+
+/** A fresh browser window, and everything that went wrong in it. */
+export async function openWindow(
+  browser: Browser,
+  url: string,
+  { width, colorScheme, script }: Screen,
+): Promise<{ context: BrowserContext; page: Page; complaints: string[] }> {
+  const context = await browser.newContext({
+    baseURL: url,
+    viewport: { width, height: width === 390 ? 844 : 900 },
+    isMobile: width === 390,
+    hasTouch: width === 390,
+    colorScheme,
+    javaScriptEnabled: script,
+    locale: 'en-GB',
+    timezoneId: 'Asia/Tokyo',
+    reducedMotion: 'reduce',
+  });
+  context.setDefaultTimeout(30_000);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    // A form that comes back with what is wrong (422) and a page that is not there (404) are meant to be.
+    const meant = /status of (?:404|409|422)/.test(message.text());
+    if (!meant && ['error', 'warning'].includes(message.type())) complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('requestfailed', (request) => {
+    const gone = request.failure()?.errorText === 'net::ERR_ABORTED';
+    if (!gone) complaints.push(`${request.url()} ${request.failure()?.errorText}`);
+  });
+  return { context, page, complaints };
+}
+
+export async function signIn(page: Page, user: { email: string; password: string }): Promise<void> {
+  await page.goto('/console');
+  await page.getByLabel('E-mail').fill(user.email);
+  await page.getByLabel('Password').fill(user.password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.waitForURL('**/console/**');
+}
