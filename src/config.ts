@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
+import { writePrivate } from './private-file.ts';
 
 export const ROLES = ['api', 'projector', 'webhooks', 'scheduler'] as const;
 export type Role = (typeof ROLES)[number];
@@ -159,7 +160,7 @@ function secretKey(text: string | undefined, embedded: boolean, dataDir: string)
     const file = join(dataDir, 'secret.key');
     if (!existsSync(file)) {
       try {
-        writeFileSync(file, randomBytes(32).toString('base64'), { mode: 0o600, flag: 'wx' });
+        writePrivate(file, randomBytes(32).toString('base64'), 'new');
       } catch (error) {
         // Another process of the machine made it a moment ago.
         if (!existsSync(file)) throw error;

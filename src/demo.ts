@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Users } from './auth/users.ts';
 import type { Clock } from './clock.ts';
@@ -12,6 +12,7 @@ import type { SpaceTerms } from './domain/events.ts';
 import { type BrandId, type CommunityId, cents, type PlainDate } from './domain/ids.ts';
 import { GRANTABLE } from './domain/permissions.ts';
 import type { EventStore } from './event-store/event-store.ts';
+import { writePrivate } from './private-file.ts';
 
 type DemoUser = { readonly email: string; readonly password: string };
 /** What `DATA_DIR/demo.json` holds: everything needed to try the service out. */
@@ -81,7 +82,7 @@ export function readDemo(dataDir: string, publicUrl: string): Demo | undefined {
 }
 
 const writeDemo = (dataDir: string, demo: Demo) =>
-  writeFileSync(demoFile(dataDir), `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 });
+  writePrivate(demoFile(dataDir), `${JSON.stringify(demo, null, 2)}\n`, 'replace');
 
 const addresses = (publicUrl: string) => ({ baseUrl: `${publicUrl}/api/v1`, authUrl: publicUrl });
 

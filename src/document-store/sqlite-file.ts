@@ -1,5 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
+import { keepPrivate } from '../private-file.ts';
 
 /** How long a write waits for other processes of the machine before it fails. */
 const WRITE_LOCK_TIMEOUT = 10_000;
@@ -30,6 +31,7 @@ let commitsInProcess = 0;
  */
 export function openSqliteFile(path: string, durable: boolean): SqliteFile {
   const database = new DatabaseSync(path, { timeout: WRITE_LOCK_TIMEOUT });
+  keepPrivate(path);
   database.exec('PRAGMA journal_mode = WAL');
   database.exec(`PRAGMA synchronous = ${durable ? 'FULL' : 'NORMAL'}`);
   database.exec('PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536; PRAGMA mmap_size = 268435456');

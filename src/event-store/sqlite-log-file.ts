@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { keepPrivate } from '../private-file.ts';
 
 /** "VBEv": marks a file as an event log of this service (`PRAGMA application_id`). */
 const APPLICATION_ID = 0x56424576;
@@ -64,6 +65,7 @@ export async function openLogFile(path: string): Promise<LogFile> {
   const writer = connect(path, 0);
   try {
     await whenFree(() => checkOrigin(writer, path));
+    keepPrivate(path);
     await whenFree(() => writer.exec('PRAGMA journal_mode = WAL'));
     writer.exec('PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864');
     await inTransaction(writer, () => {
