@@ -68,8 +68,8 @@ function held(leases: Documents<Lease>, mine: Lease, acquired: number): HeldLeas
   };
 }
 
-/** The lease as long as it stands, for those who want to know who projects. */
-export const isDead = ({ holder, place, pid }: Lease): boolean =>
+/** Whether the process that holds the lease is known to run no more. */
+const isDead = ({ holder, place, pid }: Lease): boolean =>
   place === PLACE && (pid === process.pid ? !holders.has(holder) : !isRunning(pid));
 
 /** Leases of this process: one that names it and is not among them is from an earlier process of the same number. */

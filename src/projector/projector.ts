@@ -34,9 +34,7 @@ export type ProjectorOptions = Partial<LeaseTimes> & {
 export type Projector = {
   /** They work whether or not this process projects. */
   readonly readModels: ReadModels;
-  /** How many events the read models are behind the log, whoever projects; counted up to `limit` (default 1,001). */
-  lag(limit?: number): Promise<number>;
-  /** The lag, what is wrong and the build under way, whoever projects. */
+  /** The lag (counted up to `limit`, default 1,001), what is wrong and the build under way, whoever projects. */
   status(limit?: number): Promise<ReadModelsStatus>;
   /**
    * Keeps the read models up with the log: takes the lease (waits for it while another process has it), folds the live
@@ -63,7 +61,6 @@ export async function openProjector(options: ProjectorOptions): Promise<Projecto
   return {
     readModels,
     status: readModels.status,
-    lag: async (limit) => (await readModels.status(limit)).lag,
     start() {
       running ??= run(options, readModels, closing.signal);
     },

@@ -35,7 +35,7 @@ describe.each(documentEngines)('verify on %s', (_name, newPlace) => {
     });
     projector.start();
     await projector.readModels.waitFor(await happenings(600));
-    await vi.waitFor(async () => expect(await projector.lag()).toBe(0));
+    await vi.waitFor(async () => expect((await projector.status()).lag).toBe(0), { timeout: 15_000 });
     const { pointers } = await openProjectorState(documents);
     const pointer = await pointers.get('trails');
     live = await documents.open(collectionOf(trails(), pointer?.document.collection ?? ''));
