@@ -75,6 +75,15 @@ export async function openCore(
   const commands = await commandsAt(clock);
   const queries = createQueries({ events, readModels, clock });
   const users = await createUsers({ documents, clock });
+  const authorizationServer = await createAuthorizationServer({
+    publicUrl: config.publicUrl,
+    secretKey: config.secretKey,
+    documents,
+    users,
+    clock,
+    accountName: queries.accounts.name,
+    clientDocuments: { allowPrivate: config.webhooksAllowPrivate },
+  });
 
   return {
     config,
@@ -99,17 +108,10 @@ export async function openCore(
             { actor: DELIVERER, correlationId: `delivery-${webhookId}` },
           ),
       },
+      isConnected: authorizationServer.connectedApps.isConnected,
     }),
     users,
-    authorizationServer: await createAuthorizationServer({
-      publicUrl: config.publicUrl,
-      secretKey: config.secretKey,
-      documents,
-      users,
-      clock,
-      accountName: queries.accounts.name,
-      clientDocuments: { allowPrivate: config.webhooksAllowPrivate },
-    }),
+    authorizationServer,
     commandsAt,
     async close() {
       await events.close();

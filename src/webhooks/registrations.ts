@@ -4,7 +4,7 @@ import { type WebhookDocument, webhooks } from '../../projections/webhooks.ts';
 import { unseal } from '../auth/seal.ts';
 import type { Clock } from '../clock.ts';
 import { webhookSecretPurpose } from '../commands/webhooks.ts';
-import { accountKey } from '../domain/account.ts';
+import { type Account, accountKey } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Recorded } from '../domain/events.ts';
 import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
@@ -18,6 +18,9 @@ export type Recipient = Pick<WebhookDocument, 'webhookId' | 'account' | 'url'> &
 /** A registration that gets nothing, and why. */
 export type Inactive = { readonly inactive: string };
 
+/** Whether an OAuth client may (still) act for an account. */
+export type IsConnected = (clientId: string, account: Account) => Promise<boolean>;
+
 export type Registrations = ReturnType<typeof createRegistrations>;
 
 /** Who may be sent what, as the read models show it now. */
@@ -25,8 +28,9 @@ export function createRegistrations(parts: {
   readonly readModels: ReadModels;
   readonly secretKey: Buffer;
   readonly clock: Clock;
+  readonly isConnected: IsConnected;
 }) {
-  const { readModels, secretKey, clock } = parts;
+  const { readModels, secretKey, clock, isConnected } = parts;
   /** Under which hash a key is found; that never changes. */
   const keyHashes = new LRUCache<string, string>({ max: 10_000 });
   const unsealed = new LRUCache<string, string>({ max: 10_000 });
@@ -41,18 +45,15 @@ export function createRegistrations(parts: {
     return undefined;
   }
 
-  /** An API key that was revoked takes its registrations along (DESIGN §5). Other credentials do not end that way. */
-  async function isRevoked(credential: WebhookDocument['credential']): Promise<boolean> {
+  /** A credential that has ended takes its registrations along (DESIGN §5): a revoked key, a disconnected app. */
+  async function whyInactive({ status, credential, owner }: WebhookDocument): Promise<string | undefined> {
+    if (status === 'disabled') return 'The registration is disabled';
     const [kind, id] = splitOnce(credential);
-    if (kind !== 'apiKey') return false;
+    if (kind === 'client') return (await isConnected(id, owner)) ? undefined : 'The app was disconnected';
+    if (kind !== 'apiKey') return undefined;
     const hash = await hashOf(id);
     const key = hash === undefined ? undefined : await readModels.collection(apiKeys).get(hash);
-    return key === undefined || key.document.revokedAt !== undefined;
-  }
-
-  async function whyInactive(webhook: WebhookDocument): Promise<string | undefined> {
-    if (webhook.status === 'disabled') return 'The registration is disabled';
-    return (await isRevoked(webhook.credential)) ? 'The API key was revoked' : undefined;
+    return key === undefined || key.document.revokedAt !== undefined ? 'The API key was revoked' : undefined;
   }
 
   function secretOf({ webhookId }: WebhookDocument, sealed: string): string {

@@ -14,7 +14,7 @@ import type { InFlightLimits } from './in-flight.ts';
 import { openLeases } from './leases.ts';
 import { testPayload } from './payload.ts';
 import { recoverDeliveries } from './recovery.ts';
-import { createRegistrations, type Recipient } from './registrations.ts';
+import { createRegistrations, type IsConnected, type Recipient } from './registrations.ts';
 import { createSender, type SenderOptions } from './sender.ts';
 
 export type Webhooks = {
@@ -47,6 +47,7 @@ export type WebhooksParts = {
     /** Disables a registration for good; `reason` is shown to its owner. */
     readonly disable: (webhookId: string, reason: string) => Promise<unknown>;
   };
+  readonly isConnected: IsConnected;
   readonly sending?: Pick<SenderOptions, 'deadline' | 'resolve' | 'tls'>;
   readonly tuning?: Tuning;
 };
@@ -60,10 +61,10 @@ export type Tuning = {
 
 /** Webhook deliveries (DESIGN §5): from the log, through delivery documents, to each registered endpoint. */
 export async function createWebhooks(parts: WebhooksParts): Promise<Webhooks> {
-  const { events, documents, readModels, config, clock, logger, commands, sending, tuning } = parts;
+  const { events, documents, readModels, config, clock, logger, commands, isConnected, sending, tuning } = parts;
   const deliveries = await openDeliveries({ documents, clock });
   const leases = await openLeases({ documents, clock, ...tuning });
-  const registrations = createRegistrations({ readModels, secretKey: config.secretKey, clock });
+  const registrations = createRegistrations({ readModels, secretKey: config.secretKey, clock, isConnected });
   const sender = createSender({ allowPrivate: config.webhooksAllowPrivate, ...sending });
   const { disable } = commands;
   const { wake, ...deliverer } = createDeliverer({

@@ -518,3 +518,27 @@ test('stopping lets what is under way end and hands the registration over at onc
   await venue.happen(requested());
   await receiver.until(2);
 });
+
+test('an app that was disconnected is sent nothing more, neither what was due nor what happens next', async () => {
+  const receiver = await receive(answering(500));
+  const webhookId = await venue.registerApp(BRAND, receiver.url);
+  let connected = true;
+  const webhooks = await venue.deliver({ isConnected: async (clientId) => connected && clientId === 'app' });
+  await venue.happen(requested());
+  await attempted(webhooks, webhookId, 1);
+  connected = false;
+  venue.advance(HOUR);
+  await vi.waitFor(async () =>
+    expect(await webhooks.listDeliveries({ webhookId })).toMatchObject([
+      { state: 'Cancelled', reason: 'The app was disconnected' },
+    ]),
+  );
+  await venue.happen(approved());
+  const other = await venue.register(BRAND, receiver.url);
+  const before = receiver.received.length;
+  await venue.happen(requested({ bookingId: 2 }));
+  await receiver.until(before + 1);
+  expect(await webhooks.listDeliveries({ webhookId })).toHaveLength(1);
+  expect(await webhooks.listDeliveries({ webhookId: other.webhookId })).toHaveLength(1);
+  expect(receiver.received).toHaveLength(before + 1);
+});

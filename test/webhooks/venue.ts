@@ -104,6 +104,12 @@ export async function openVenue({ folder: shared }: { readonly folder?: string }
       return { webhookId, signingSecret, apiKeyId };
     },
 
+    /** A registration that an OAuth client made for an account. */
+    async registerApp(account: Account, url: string): Promise<string> {
+      const owner = { account, credential: 'client:app' as const };
+      return accepted(await commands.webhooks.register({ owner, url, events: 15 }, issuer)).webhookId;
+    },
+
     rotate: async (webhookId: string) => accepted(await commands.webhooks.rotate({ webhookId }, issuer)).signingSecret,
     remove: async (webhookId: string) => accepted(await commands.webhooks.remove({ webhookId }, issuer)),
     disable: async (webhookId: string, reason = 'test') =>
@@ -130,6 +136,7 @@ export async function openVenue({ folder: shared }: { readonly folder?: string }
         clock,
         logger,
         commands: { disable: (webhookId, reason) => commands.webhooks.disable({ webhookId, reason }, issuer) },
+        isConnected: async () => true,
         tuning: { pollEvery: 20, ...tuning },
         ...parts,
       });

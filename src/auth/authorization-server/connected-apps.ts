@@ -26,6 +26,8 @@ export interface ConnectedApps {
   grantsOf(owner: Owner): Promise<ConnectedApp[]>;
   /** Disconnects an app; its tokens stop at once. @returns false when it is not connected, or not to that owner */
   revokeGrant(grantId: string, owner: Owner): Promise<boolean>;
+  /** Whether a client may act for an account at all: it belongs to the account, or somebody connected it. */
+  isConnected(clientId: string, account: Account): Promise<boolean>;
 }
 
 export function createConnectedApps(options: {
@@ -66,6 +68,11 @@ export function createConnectedApps(options: {
     async revokeGrant(grantId, owner) {
       const owned = (await grantsOf(owner)).some((app) => app.grantId === grantId);
       return owned ? revocation.endGrant(grantId) : false;
+    },
+    async isConnected(clientId, account) {
+      const grants = await artefacts.grantsOf({ account: accountKey(account) });
+      if (grants.some(({ payload }) => payload.clientId === clientId)) return true;
+      return (await clients.listClients(account)).some((client) => client.clientId === clientId);
     },
   };
 }
