@@ -2,7 +2,8 @@ import * as oidc from 'openid-client';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { runVenue } from '../../src/cli/venue.ts';
 import { TestApp } from '../auth/authorization-server/test-app.ts';
-import { runNode, startServiceProcess, temporaryDataDir } from '../service/service-process.ts';
+import { runNode } from '../service/node-process.ts';
+import { startServiceProcess, temporaryDataDir } from '../service/service-process.ts';
 
 const PASSWORD = 'correct horse battery';
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { runNode, temporaryDataDir } from './service-process.ts';
+import { runNode } from './node-process.ts';
+import { temporaryDataDir } from './service-process.ts';
 
 test.each([
   ['PORT', '99999'],

@@ -1,0 +1,50 @@
+import Fastify from 'fastify';
+import {
+  AvailabilityQuery,
+  AvailabilityResponse,
+  BookingDto,
+  CreateBooking,
+  SpaceParams,
+} from '../../src/api/schemas.ts';
+import { validatorCompiler } from '../../src/api/validation.ts';
+import { openSqliteEventStore } from '../../src/event-store/sqlite-event-store.ts';
+
+// Routes with the schemas and the payloads of the service and nothing behind them but, for a booking, one durable append:
+// what Fastify and the disk take themselves.
+
+const timeSlots = Array.from({ length: 23 }, (_, hour) => ({ hour, label: `${hour}:00 AM`, isAvailable: hour > 2 }));
+const answer = { spaceId: 1, spaceName: 'Hall 0', windowStart: 0, windowEnd: 23, durationHours: 1, timeSlots };
+
+const app = Fastify();
+app.setValidatorCompiler(validatorCompiler);
+app.get('/healthz', async () => ({ status: 'ok' }));
+app.get<{ Querystring: { date: string } }>(
+  '/api/v1/spaces/:spaceId/availability',
+  { schema: { params: SpaceParams, querystring: AvailabilityQuery, response: { 200: AvailabilityResponse } } },
+  async (request, reply) => reply.send({ ...answer, date: request.query.date }),
+);
+
+const { BARE_LOG } = process.env;
+if (BARE_LOG !== undefined) {
+  const log = await openSqliteEventStore({ path: BARE_LOG });
+  let id = 0;
+  app.post<{ Body: { spaceId: number; startTime: string; startHour: number } }>(
+    '/api/v1/bookings',
+    { schema: { body: CreateBooking, response: { 201: BookingDto } } },
+    async (request, reply) => {
+      id += 1;
+      const { spaceId, startTime: date, startHour } = request.body;
+      const facts = { id, spaceId, spaceName: 'Hall 0', date, startHour, endHour: startHour + 1, status: 'Pending' };
+      const booking = { ...facts, totalPrice: 483, createdAt: '2026-01-01T00:00:00.000Z' };
+      // About as large as the event of a booking.
+      const event = {
+        type: 'Booked',
+        data: { ...booking, more: 'x'.repeat(500) },
+        metadata: { more: 'x'.repeat(250) },
+      };
+      await log.append(`booking-${id}`, [event], { expectedRevision: 'none' });
+      return reply.code(201).send(booking);
+    },
+  );
+}
+await app.listen({ host: '127.0.0.1', port: Number(process.env.PORT) });

@@ -1,0 +1,54 @@
+import { join } from 'node:path';
+import { startNode } from '../service/node-process.ts';
+import { type Bench, interleaved } from './figure.ts';
+import { load } from './load.ts';
+import { dateIn, makeVenue, SLOTS_A_DAY } from './venue.ts';
+
+const ROUNDS = 3;
+const SECONDS = 3;
+const CONNECTIONS = 64;
+/** Enough slots for a round. */
+const DAYS_A_ROUND = 400;
+
+/** `POST /bookings`, each durable and visible when it is answered, against a bare route that appends one event durably. */
+export const bookings: Bench = async () => {
+  const venue = await makeVenue();
+  const settings = { DATA_DIR: venue.dataDir, DEMO: 'false', LOG_LEVEL: 'warn' };
+  const service = await startNode('src/main.ts', '/readyz', settings);
+  const bare = await startNode('test/bench/bare-server.ts', '/healthz', {
+    BARE_LOG: join(venue.dataDir, 'bare-log.db'),
+  });
+  try {
+    let day = 1;
+    const book = async (url: string) => {
+      const requests = [];
+      for (let i = 0; i < DAYS_A_ROUND; i += 1, day += 1)
+        for (const spaceId of venue.spaceIds)
+          for (let startHour = 0; startHour < SLOTS_A_DAY; startHour += 1)
+            requests.push({ path: '/api/v1/bookings', body: { spaceId, startTime: dateIn(day), startHour } });
+      const { statuses, perSecond } = await load({
+        url,
+        key: venue.key,
+        connections: CONNECTIONS,
+        seconds: SECONDS,
+        requests,
+      });
+      if (Object.keys(statuses).join() !== '201') throw new Error(`Answers were ${JSON.stringify(statuses)}`);
+      return perSecond;
+    };
+    await book(service.url);
+    await book(bare.url);
+    const { value, ceiling, ratio } = await interleaved(ROUNDS, {
+      value: () => book(service.url),
+      ceiling: () => book(bare.url),
+    });
+    const against = { what: 'bare route, one durable append', value: ceiling };
+    return [
+      { name: 'POST /bookings', value, unit: '/s', aim: { atLeast: 3_000 } },
+      { name: 'POST /bookings beside a bare append', value, unit: '/s', ceiling: against, ratio },
+    ];
+  } finally {
+    await Promise.all([service.end('SIGKILL'), bare.end('SIGKILL')]);
+    await venue.remove();
+  }
+};

@@ -1,0 +1,37 @@
+/** One measured number, beside what it is measured against. */
+export type Figure = {
+  readonly name: string;
+  readonly value: number;
+  readonly unit: string;
+  /** The most that could be had, or the thing itself without the service, measured in the same run. */
+  readonly ceiling?: { readonly what: string; readonly value: number };
+  /** `value / ceiling`, from interleaved rounds. */
+  readonly ratio?: number;
+  /** What it should be: of the ratio where there is one, else of the value. */
+  readonly aim?: { readonly atLeast: number } | { readonly below: number };
+};
+
+export type Bench = () => Promise<readonly Figure[]>;
+
+export const median = (values: readonly number[]): number => percentile(values, 50);
+
+/** @param p 0 to 100 */
+export function percentile(values: readonly number[], p: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor((p / 100) * sorted.length))] ?? Number.NaN;
+}
+
+/** Measures two things in turns, so that both see the same machine: their medians, and the median of the rounds' ratios. */
+export async function interleaved(
+  rounds: number,
+  measure: { readonly value: () => Promise<number>; readonly ceiling: () => Promise<number> },
+): Promise<{ readonly value: number; readonly ceiling: number; readonly ratio: number }> {
+  const values: number[] = [];
+  const ceilings: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    ceilings.push(await measure.ceiling());
+    values.push(await measure.value());
+  }
+  const ratios = values.map((value, round) => value / (ceilings[round] ?? Number.NaN));
+  return { value: median(values), ceiling: median(ceilings), ratio: median(ratios) };
+}

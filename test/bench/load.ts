@@ -1,0 +1,55 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import autocannon from 'autocannon';
+
+export type Load = {
+  readonly url: string;
+  readonly connections: number;
+  readonly seconds: number;
+  readonly key?: string;
+  /** Sent in turn; each once and then from the start again. */
+  readonly requests: readonly { readonly path: string; readonly body?: object }[];
+};
+
+export type Loaded = {
+  readonly perSecond: number;
+  /** Answers by status code. */
+  readonly statuses: Readonly<Record<string, number>>;
+  /** Requests without an answer. */
+  readonly errors: number;
+};
+
+/** Puts a load on a server from a process of its own, so that it takes no time from the one that measures or is measured. */
+export async function load(load: Load): Promise<Loaded> {
+  const child = spawn(process.execPath, [new URL(import.meta.url).pathname], { stdio: ['pipe', 'pipe', 'inherit'] });
+  child.stdin.end(JSON.stringify(load));
+  const [printed] = await Promise.all([text(child.stdout), once(child, 'close')]);
+  return JSON.parse(printed);
+}
+
+if (import.meta.main) {
+  const { url, connections, seconds, key, requests }: Load = JSON.parse(await text(process.stdin));
+  let next = 0;
+  const result = await autocannon({
+    url,
+    connections,
+    duration: seconds,
+    headers: { 'content-type': 'application/json', ...(key && { authorization: `Bearer ${key}` }) },
+    requests: [
+      {
+        setupRequest(request) {
+          const { path, body } = requests[next++ % requests.length] ?? { path: '/' };
+          return body === undefined
+            ? { ...request, method: 'GET', path }
+            : { ...request, method: 'POST', path, body: JSON.stringify(body) };
+        },
+      },
+    ],
+  });
+  const statuses = Object.fromEntries(
+    Object.entries(result.statusCodeStats ?? {}).map(([status, { count }]) => [status, count ?? 0]),
+  );
+  const loaded: Loaded = { perSecond: result.requests.total / result.duration, statuses, errors: result.errors };
+  console.log(JSON.stringify(loaded));
+}

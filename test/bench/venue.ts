@@ -1,0 +1,96 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { type Core, openCore } from '../../src/app.ts';
+import { streamOf } from '../../src/commands/streams.ts';
+import { readConfig } from '../../src/config.ts';
+import { isRefusal, type Refusal } from '../../src/domain/decision.ts';
+import { type DomainEvent, SCHEMA } from '../../src/domain/events.ts';
+import { type BrandId, bookingId, cents, type PlainDate, type SpaceId } from '../../src/domain/ids.ts';
+import type { Space } from '../../src/domain/space.ts';
+import { EMPTY_SPACE_DAY, evolveSpaceDay, requestBooking } from '../../src/domain/space-day.ts';
+
+const ISSUER = { actor: { kind: 'operator', id: 'bench' }, correlationId: 'bench' } as const;
+const DAY_MS = 24 * 3_600_000;
+/** Hourly slots of a space of the bench on one day. */
+export const SLOTS_A_DAY = 23;
+
+/** A data folder with one community (in a zone whose clock never skips an hour), spaces open by the hour, a brand and its key. */
+export type Venue = {
+  readonly dataDir: string;
+  readonly key: string;
+  readonly brandId: BrandId;
+  readonly spaceIds: readonly SpaceId[];
+  readonly remove: () => Promise<void>;
+};
+
+export async function makeVenue(spaces = 4): Promise<Venue> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'venue-bench-'));
+  return withCore(dataDir, async ({ commands }) => {
+    const { catalogue, apiKeys } = commands;
+    const { communityId } = done(await catalogue.addCommunity({ name: 'Bench', timeZone: 'Asia/Tokyo' }, ISSUER));
+    const terms = { windowStart: 0, windowEnd: 23, durationHours: 1, eventFee: cents(420_00), answerHours: 72 };
+    const spaceIds: SpaceId[] = [];
+    for (let i = 0; i < spaces; i += 1)
+      spaceIds.push(done(await catalogue.addSpace({ ...terms, name: `Hall ${i}`, communityId }, ISSUER)));
+    const { brandId } = done(await catalogue.addBrand({ name: 'Bench' }, ISSUER));
+    const account = { kind: 'Brand', id: brandId } as const;
+    const { key } = done(await apiKeys.issue({ account, permissions: 31, label: 'Bench' }, ISSUER));
+    return { dataDir, key, brandId, spaceIds, remove: () => rm(dataDir, { recursive: true, force: true }) };
+  });
+}
+
+/** The parts of the service in this process, projecting. */
+export async function withCore<T>(dataDir: string, work: (core: Core) => Promise<T>): Promise<T> {
+  const config = readConfig({ DATA_DIR: dataDir, DEMO: 'false' });
+  const core = await openCore(config, pino({ level: 'silent' }));
+  core.projector.start();
+  try {
+    return await work(core);
+  } finally {
+    await core.projector.stop();
+    await core.close();
+  }
+}
+
+/** The date so many days from now, in UTC. */
+export const dateIn = (days: number): PlainDate =>
+  new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10) as PlainDate;
+
+/** Appends bookings straight to the log, a full space-day at a time. */
+export async function appendBookings({ events }: Core, venue: Venue, space: Space, count: number): Promise<void> {
+  const context = { now: Date.now(), serviceFeePercent: 15, currency: 'USD' };
+  const brand = { brandId: venue.brandId, name: 'Bench' };
+  let id = 1_000_000;
+  let appends: Promise<unknown>[] = [];
+  for (let day = 0; day * SLOTS_A_DAY < count; day += 1) {
+    const date = dateIn(day + 2);
+    const records = [];
+    let held = EMPTY_SPACE_DAY;
+    for (let startHour = 0; startHour < Math.min(SLOTS_A_DAY, count - day * SLOTS_A_DAY); startHour += 1) {
+      const decided = done(
+        requestBooking(held, { bookingId: bookingId(id++), space, brand, date, startHour }, context),
+      );
+      records.push(...decided.map(recorded));
+      held = decided.reduce(evolveSpaceDay, held);
+    }
+    appends.push(events.append(streamOf.spaceDay(space.spaceId, date), records, { expectedRevision: 'none' }));
+    if (appends.length < 100) continue;
+    await Promise.all(appends);
+    appends = [];
+  }
+  await Promise.all(appends);
+}
+
+/** An event as a command appends it. */
+export function recorded<E extends DomainEvent>({ type, data }: E) {
+  const metadata = { at: new Date().toISOString(), ...ISSUER, causationId: 'bench', schema: SCHEMA };
+  return { type, data, metadata };
+}
+
+/** What the bench asks for is never refused, or it measures the wrong thing. */
+export function done<T>(outcome: T | Refusal): T {
+  if (isRefusal(outcome)) throw new Error(`${outcome.refused}: ${outcome.details}`);
+  return outcome;
+}

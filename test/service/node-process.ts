@@ -1,0 +1,98 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const ROOT = new URL('../..', import.meta.url).pathname;
+const STARTS_WITHIN_MS = 30_000;
+
+export type Environment = Readonly<Record<string, string>>;
+export type Output = { stdout: string; stderr: string };
+export type Ended = Readonly<Output> & { readonly code: number | null };
+
+export type NodeProcess = {
+  readonly url: string;
+  readonly pid: number;
+  readonly output: Readonly<Output>;
+  /** Milliseconds from the start of the process to its first good answer. */
+  readonly startedIn: number;
+  /** Sends a signal and waits for the end. */
+  end(signal: NodeJS.Signals): Promise<number | null>;
+};
+
+/** A port that nobody listened on a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('The server has no port');
+  return address.port;
+}
+
+/** Runs `node <file> <args>` to its end; `input` is what it reads from stdin. */
+export async function runNode(file: string, args: readonly string[], env: Environment, input?: string): Promise<Ended> {
+  const child = start(file, args, env);
+  const output = collect(child);
+  child.stdin.end(input);
+  await once(child, 'close');
+  return { code: child.exitCode, ...output };
+}
+
+/** Starts `node <file>` on a free `PORT` and waits until it answers `path` with a good status. */
+export async function startNode(file: string, path: string, env: Environment): Promise<NodeProcess> {
+  const port = await freePort();
+  const began = performance.now();
+  const child = start(file, [], { PORT: String(port), ...env });
+  const output = collect(child);
+  const ended = once(child, 'close');
+  const url = `http://127.0.0.1:${port}`;
+  const deadline = began + STARTS_WITHIN_MS;
+  while (!(await answers(`${url}${path}`))) {
+    if (child.exitCode !== null || performance.now() > deadline) {
+      child.kill('SIGKILL');
+      throw new Error(`${file} did not start:\n${output.stdout}\n${output.stderr}`);
+    }
+    await delay(2);
+  }
+  const startedIn = performance.now() - began;
+  if (child.pid === undefined) throw new Error(`${file} has no process id`);
+  return {
+    url,
+    pid: child.pid,
+    output,
+    startedIn,
+    async end(signal) {
+      child.kill(signal);
+      await ended;
+      return child.exitCode;
+    },
+  };
+}
+
+/** Of this process's environment a child gets nothing that configures the service. */
+function start(file: string, args: readonly string[], env: Environment) {
+  const surroundings = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' };
+  return spawn(process.execPath, [file, ...args], { cwd: ROOT, env: { ...surroundings, ...env } });
+}
+
+const answers = (url: string) =>
+  fetch(url).then(
+    async (response) => {
+      await response.arrayBuffer();
+      return response.ok;
+    },
+    () => false,
+  );
+
+function collect({ stdout, stderr }: Pick<ChildProcess, 'stdout' | 'stderr'>): Output {
+  const output = { stdout: '', stderr: '' };
+  stdout?.setEncoding('utf8').on('data', (text: string) => {
+    output.stdout += text;
+  });
+  stderr?.setEncoding('utf8').on('data', (text: string) => {
+    output.stderr += text;
+  });
+  return output;
+}
