@@ -15,7 +15,7 @@ export const memory: Bench = async () => {
       const space = await core.projector.readModels.collection(spaces).get(String(venue.spaceIds[0]));
       if (space === undefined) throw new Error('The space is not in the read model');
       await appendBookings(core, venue, space.document, BOOKINGS);
-      while ((await core.projector.lag()) > 0) await new Promise((resolve) => setTimeout(resolve, 250));
+      while ((await core.projector.status()).lag > 0) await new Promise((resolve) => setTimeout(resolve, 250));
     });
     const service = await startNode('src/main.ts', '/readyz', {
       DATA_DIR: venue.dataDir,

@@ -16,7 +16,7 @@ export const rebuild: Bench = async () => {
       const space = await core.projector.readModels.collection(spaces).get(String(venue.spaceIds[0]));
       if (space === undefined) throw new Error('The space is not in the read model');
       await appendBookings(core, venue, space.document, EVENTS);
-      while ((await core.projector.lag()) > 0) await new Promise((resolve) => setTimeout(resolve, 100));
+      while ((await core.projector.status()).lag > 0) await new Promise((resolve) => setTimeout(resolve, 100));
       await read(core);
       const { value, ceiling, ratio } = await interleaved(ROUNDS, {
         value: () => perSecond(() => rebuildReadModels({ ...core, projections })),
