@@ -1,4 +1,5 @@
 import { SCOPE_WORDS } from '../auth/scopes.ts';
+import { isLongerThan } from '../domain/text-length.ts';
 import { confirm, csrfField, field, formProblem, NO_PROBLEMS, onceField, type Problems } from './fields.ts';
 import { momentIn } from './formats.ts';
 import { html } from './html.ts';
@@ -41,7 +42,7 @@ ${
     visit.once(async () => {
       const { account, form } = visit;
       const name = form.text('name');
-      if (name === '' || name.length > 100)
+      if (name === '' || isLongerThan(name, 100))
         return clientsPage(visit, { name: 'Give it a name of 1 to 100 characters.' });
       const made = await clients.addClient({ account, grant: 'client_credentials', name });
       return {

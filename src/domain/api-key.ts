@@ -3,6 +3,7 @@ import { type Decision, refuse } from './decision.ts';
 import type { ApiKeyEvent, ApiKeyIssued, ApiKeyRevoked } from './events.ts';
 import type { ApiKeyId } from './ids.ts';
 import { GRANTABLE } from './permissions.ts';
+import { isLongerThan } from './text-length.ts';
 
 export type ApiKey = ApiKeyIssued['data'] & { readonly revoked: boolean };
 
@@ -21,7 +22,7 @@ export function evolveApiKey(key: ApiKey | undefined, event: ApiKeyEvent): ApiKe
 export function issueApiKey(existing: ApiKey | undefined, command: ApiKeyIssued['data']): Decision<ApiKeyIssued> {
   const { account, permissions, label } = command;
   if (existing !== undefined) return refuse('ValidationError', `Key ${command.apiKeyId} exists already.`);
-  if (label.trim() === '' || label.length > 100)
+  if (label.trim() === '' || isLongerThan(label, 100))
     return refuse('ValidationError', 'label must have 1 to 100 characters.');
   const grantable = GRANTABLE[account.kind];
   if (!Number.isInteger(permissions) || permissions < 1 || (permissions & ~grantable) !== 0)

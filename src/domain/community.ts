@@ -1,6 +1,7 @@
 import { isTimeZone } from './calendar.ts';
 import { type Decision, refuse } from './decision.ts';
 import type { CommunityAdded } from './events.ts';
+import { isLongerThan } from './text-length.ts';
 
 export type Community = CommunityAdded['data'];
 
@@ -8,7 +9,7 @@ export const evolveCommunity = (_: Community | undefined, event: CommunityAdded)
 
 export function addCommunity(existing: Community | undefined, command: Community): Decision<CommunityAdded> {
   if (existing !== undefined) return refuse('ValidationError', `Community ${command.communityId} exists already.`);
-  if (command.name.trim() === '' || command.name.length > 200)
+  if (command.name.trim() === '' || isLongerThan(command.name, 200))
     return refuse('ValidationError', 'name must have 1 to 200 characters.');
   if (!isTimeZone(command.timeZone))
     return refuse('ValidationError', `timeZone must be an IANA zone such as Europe/Berlin, is "${command.timeZone}".`);

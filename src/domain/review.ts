@@ -2,6 +2,7 @@ import { type Decision, refuse } from './decision.ts';
 import type { ReviewPosted } from './events.ts';
 import type { BookingId, BrandId, ReviewId } from './ids.ts';
 import type { Held } from './space-day.ts';
+import { isLongerThan } from './text-length.ts';
 
 export type Review = ReviewPosted['data'];
 
@@ -28,9 +29,9 @@ export function postReview(
     return refuse('ResourceNotFound', `There is no booking ${command.bookingId}.`);
   if (!Number.isInteger(review.rating) || review.rating < 1 || review.rating > 5)
     return refuse('ValidationError', 'rating must be a whole number, 1 to 5.');
-  if (review.title.trim() === '' || review.title.length > 200)
+  if (review.title.trim() === '' || isLongerThan(review.title, 200))
     return refuse('ValidationError', 'title must have 1 to 200 characters.');
-  if (review.content.trim() === '' || review.content.length > 5_000)
+  if (review.content.trim() === '' || isLongerThan(review.content, 5_000))
     return refuse('ValidationError', 'content must have 1 to 5000 characters.');
   if (existing !== undefined)
     return refuse('BookingNotAllowed', `Booking ${command.bookingId} has its review already.`);

@@ -12,6 +12,7 @@ import type {
 import { type BookingId, type BrandId, type CommunityId, cents, type PlainDate } from './ids.ts';
 import { priceOf } from './pricing.ts';
 import type { Space } from './space.ts';
+import { isLongerThan } from './text-length.ts';
 import { canStart, endHourOf, overlaps, reducedUsage, usageEnd } from './time-slots.ts';
 
 /** SPEC: States and transitions. */
@@ -99,7 +100,7 @@ export function requestBooking(
   context: BookingContext,
 ): Decision<BookingRequested> {
   const { space, brand, date, startHour } = command;
-  if ((command.message?.length ?? 0) > MAX_TEXT)
+  if (isLongerThan(command.message ?? '', MAX_TEXT))
     return refuse('ValidationError', `message must have at most ${MAX_TEXT} characters.`);
 
   const before = answeredBefore(day, command)?.request;
@@ -197,7 +198,7 @@ export function cancelBooking(
   if (held === undefined) return unknownBooking(command.bookingId);
   const owner = command.by.kind === 'Brand' ? held.request.brandId : held.request.communityId;
   if (owner !== command.by.id) return unknownBooking(command.bookingId);
-  if ((command.reason?.length ?? 0) > MAX_TEXT)
+  if (isLongerThan(command.reason ?? '', MAX_TEXT))
     return refuse('ValidationError', `reason must have at most ${MAX_TEXT} characters.`);
   if (held.status !== 'Pending' && held.status !== 'Approved') return wrongStatus(held, 'cancelled');
   if (hasStarted(held, context.now)) return started(held, 'cancelled');

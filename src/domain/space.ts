@@ -1,6 +1,7 @@
 import { type Decision, type Refusal, refuse } from './decision.ts';
 import type { SpaceAdded, SpaceChanged, SpaceClosed, SpaceEvent, SpaceOpened, SpaceTerms } from './events.ts';
 import type { CommunityId, SpaceId } from './ids.ts';
+import { isLongerThan } from './text-length.ts';
 
 /** A space with its terms, folded. */
 export type Space = SpaceTerms & {
@@ -67,7 +68,7 @@ const isHour = (value: number) => Number.isInteger(value) && value >= 0 && value
 
 function wrongTerms(terms: SpaceTerms): Refusal | undefined {
   const wrong = (details: string) => refuse('ValidationError', details);
-  if (terms.name.trim() === '' || terms.name.length > 200) return wrong('name must have 1 to 200 characters.');
+  if (terms.name.trim() === '' || isLongerThan(terms.name, 200)) return wrong('name must have 1 to 200 characters.');
   if (!isHour(terms.windowStart)) return wrong('windowStart must be a whole hour, 0 to 23.');
   if (!isHour(terms.windowEnd)) return wrong('windowEnd must be a whole hour, 0 to 23.');
   if (terms.windowStart >= terms.windowEnd) return wrong('windowStart must be before windowEnd.');
