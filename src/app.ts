@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import manifest from '../package.json' with { type: 'json' };
 import { projections } from '../projections/index.ts';
 import { api } from './api/api.ts';
-import { handleClientError, handleError, sendError } from './api/errors.ts';
+import { handleClientError, handleError, sendNotFound } from './api/errors.ts';
 import { healthRoutes } from './api/health.ts';
 import { createApiKeyCallers, eitherCaller } from './auth/authenticate.ts';
 import {
@@ -151,14 +151,14 @@ export async function createApp(core: Core): Promise<FastifyInstance> {
     genReqId: () => `${requestPrefix}-${(requests++).toString(36)}`,
     forceCloseConnections: 'idle',
     bodyLimit: 64 * 1024,
+    // Longer than any id: what is too long to be found is still asked for by somebody who has to say who it is.
+    routerOptions: { maxParamLength: 1_000 },
     trustProxy: config.trustProxy.length > 0 ? [...config.trustProxy] : false,
     clientErrorHandler: handleClientError,
     frameworkErrors: (error, request, reply) => void handleError(error, request, reply),
   });
   app.setErrorHandler(handleError);
-  app.setNotFoundHandler((request, reply) =>
-    sendError(reply, 'ResourceNotFound', `There is no ${request.method} ${request.url.split('?', 1)[0]}.`),
-  );
+  app.setNotFoundHandler(sendNotFound);
 
   const callerOf = eitherCaller(createApiKeyCallers(projector.readModels), authorizationServer.accessTokens.callerOf);
   await app.register(

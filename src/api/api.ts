@@ -48,7 +48,13 @@ export const api =
     await app.register(
       async (routes) => {
         // Callers send their credential in a header, never in a cookie, so any origin may call.
-        await routes.register(cors, { origin: '*', exposedHeaders: ['WWW-Authenticate'] });
+        await routes.register(cors, {
+          origin: '*',
+          methods: ['GET', 'HEAD', 'POST', 'DELETE'],
+          exposedHeaders: ['WWW-Authenticate'],
+          // OPTIONS that no browser sent is answered as well; refused, it would not be in the one error shape.
+          strictPreflight: false,
+        });
         routes.decorateRequest('caller');
         routes.addHook('onRequest', createAccessHook(parts));
         await routes.register(spaceRoutes(parts));
@@ -66,7 +72,7 @@ export const api =
 /** Many clients send `Content-Type: application/json` with every call; an empty body is then no body, and no error. */
 function acceptEmptyBodies(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('error', 'error');
-  app.removeContentTypeParser('application/json');
+  app.removeContentTypeParser(['application/json', 'text/plain']);
   app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, body, done) => {
     if (body === '') done(null, undefined);
     else parseJson(request, body, done);

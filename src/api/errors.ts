@@ -37,11 +37,16 @@ const REQUEST_PROBLEMS: Readonly<Record<string, string>> = {
   FST_ERR_BAD_URL: 'The URL is not valid: check its percent-encoding.',
 };
 
+/** There is no such route, or no such file. */
+export const sendNotFound = (request: FastifyRequest, reply: FastifyReply): FastifyReply =>
+  sendError(reply, 'ResourceNotFound', `There is no ${request.method} ${request.url.split('?', 1)[0]}.`);
+
 /** Turns whatever was thrown into the one error shape; a bug shows nothing of its insides. */
 export function handleError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   if (error.validation) return sendError(reply, 'ValidationError', validationDetails(error));
   const known = REQUEST_PROBLEMS[error.code];
   if (known !== undefined) return sendError(reply, 'ValidationError', known);
+  if (error.statusCode === 403 || error.statusCode === 404) return sendNotFound(request, reply);
   if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500)
     return sendError(reply, 'ValidationError', error.message);
   request.log.error({ err: error }, 'unexpected error');
@@ -54,9 +59,13 @@ export function handleError(error: FastifyError, request: FastifyRequest, reply:
 
 /** `startHour must be <= 23` for the field that is wrong, wherever in the request it stands. */
 function validationDetails(error: FastifyError): string {
-  const problems = (error.validation ?? []).map(({ instancePath, message }) => {
+  const problems = (error.validation ?? []).map(({ instancePath, keyword, params, message }) => {
     const field = instancePath.slice(1).replaceAll('/', '.');
-    return field === '' ? `${error.validationContext ?? 'request'} ${message}` : `${field} ${message}`;
+    const problem =
+      keyword === 'enum' && Array.isArray(params.allowedValues)
+        ? `must be one of ${params.allowedValues.join(', ')}`
+        : message;
+    return field === '' ? `${error.validationContext ?? 'request'} ${problem}` : `${field} ${problem}`;
   });
   return `${problems.join('; ')}.`;
 }

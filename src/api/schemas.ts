@@ -11,10 +11,10 @@ const UsageHours = Type.Optional(
   Type.Number({ description: 'Hours of use left inside the booking window; only when the event would pass its end.' }),
 );
 
-export const BookingStatus = Type.Union(
-  [Type.Literal('Pending'), Type.Literal('Approved'), Type.Literal('Cancelled'), Type.Literal('Completed')],
-  { description: 'Pending, Approved, Cancelled or Completed.' },
-);
+export const BookingStatus = Type.Enum(['Pending', 'Approved', 'Cancelled', 'Completed'], {
+  type: 'string',
+  description: 'Pending, Approved, Cancelled or Completed.',
+});
 
 export const BookingDto = Type.Object(
   {

@@ -1,22 +1,30 @@
-import { Ajv, type Options } from 'ajv';
+import { Ajv } from 'ajv';
 import type { FastifySchemaCompiler } from 'fastify';
-import type { TSchema } from 'typebox';
+import { IsInteger, IsObject, type TSchema } from 'typebox';
 import { isPlainDate } from '../domain/calendar.ts';
 
-const OPTIONS: Options = { allErrors: false, strict: true, strictTuples: false };
+const ajv = new Ajv({ allErrors: false, strict: true, strictTuples: false });
+ajv.addFormat('date', isPlainDate);
+// What a webhook's URL must be is a rule of its own, checked by the address guard with a reason in words.
+ajv.addFormat('uri', true);
+ajv.addFormat('date-time', true);
 
-function validator(options: Options): Ajv {
-  const ajv = new Ajv({ ...OPTIONS, ...options });
-  ajv.addFormat('date', isPlainDate);
-  // What a webhook's URL must be is a rule of its own, checked by the address guard with a reason in words.
-  ajv.addFormat('uri', true);
-  ajv.addFormat('date-time', true);
-  return ajv;
-}
+/**
+ * Paths are text, so `5` is the integer 5 there, and only that: `0x5`, `5e0` and ` 5` are other texts. In a JSON body `"5"` is a
+ * string, and wrong.
+ */
+export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
+  const validate = ajv.compile(schema);
+  const integers = httpPart === 'params' ? integersOf(schema) : [];
+  if (integers.length === 0) return validate;
+  return (params: Record<string, unknown>) => {
+    for (const name of integers) {
+      const text = params[name];
+      if (typeof text === 'string' && /^(?:0|[1-9]\d*)$/.test(text)) params[name] = Number(text);
+    }
+    return validate(params) ? { value: params } : { error: validate.errors ?? [] };
+  };
+};
 
-/** Paths and queries are text, so `"5"` is the integer 5 there; in a JSON body it is a string, and wrong. */
-const text = validator({ coerceTypes: true });
-const json = validator({ coerceTypes: false });
-
-export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) =>
-  (httpPart === 'body' ? json : text).compile(schema);
+const integersOf = (schema: TSchema): string[] =>
+  IsObject(schema) ? Object.keys(schema.properties).filter((name) => IsInteger(schema.properties[name])) : [];

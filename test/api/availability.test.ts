@@ -57,11 +57,14 @@ describe('wrong input is a 400 that names the field', () => {
     expect(answer.json()).toEqual({ error: 'ValidationError', details: expect.stringMatching(details) });
   });
 
-  test.each(['abc', '1.5', '99999999999999999999'])('space %s', async (id) => {
-    const answer = await availability(id, '?date=2026-12-10');
-    expect(answer.statusCode).toBe(400);
-    expect(answer.json()).toMatchObject({ error: 'ValidationError', details: expect.stringMatching(/spaceId/) });
-  });
+  test.each(['abc', '1.5', '-1', '0x1', '1e0', '1.0', '%201', '+1', '01', '99999999999999999999'])(
+    'space %s',
+    async (id) => {
+      const answer = await availability(id, '?date=2026-12-10');
+      expect(answer.statusCode).toBe(400);
+      expect(answer.json()).toMatchObject({ error: 'ValidationError', details: expect.stringMatching(/spaceId/) });
+    },
+  );
 });
 
 test('today is judged in the zone of the community', async () => {

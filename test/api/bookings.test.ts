@@ -171,6 +171,11 @@ describe('GET /bookings', () => {
       expect(answer.json().details).toContain(query.split('=')[0]);
     },
   );
+
+  test('a wrong status is told which there are', async () => {
+    const { details } = (await service.get('/bookings?status=pending', { key: brand.key })).json();
+    expect(details).toBe('status must be one of Pending, Approved, Cancelled, Completed.');
+  });
 });
 
 describe('GET /bookings/{id}/history', () => {

@@ -19,6 +19,9 @@ describe('every failure has the one error shape', () => {
     ['an unknown route outside the API', 'GET', '/nothing', 404, 'ResourceNotFound'],
     ['another version', 'GET', '/api/v2/bookings', 404, 'ResourceNotFound'],
     ['an unsupported method', 'PUT', '/api/v1/bookings', 404, 'ResourceNotFound'],
+    ['a folder', 'GET', '/assets/', 404, 'ResourceNotFound'],
+    ['a file outside the folder', 'GET', '/assets/%2e%2e/assets.ts', 404, 'ResourceNotFound'],
+    ['an id longer than any', 'DELETE', `/api/v1/webhooks/${'x'.repeat(300)}`, 404, 'ResourceNotFound'],
     ['broken percent-encoding', 'GET', '/api/v1/webhooks/%ff%', 400, 'ValidationError'],
   ] as const)('%s', async (_, method, url, status, error) => {
     const answer = await service.call(method, url, { key: brand.key });
@@ -33,6 +36,7 @@ describe('every failure has the one error shape', () => {
     ['a JSON array', '[]', 'application/json', /object/],
     ['null', 'null', 'application/json', /object/],
     ['another content type', 'spaceId=1', 'application/x-www-form-urlencoded', /application\/json/],
+    ['a text', '{"spaceId":1}', 'text/plain', /application\/json/],
     ['a body too large', JSON.stringify({ message: 'x'.repeat(100_000) }), 'application/json', /too large/],
     ['a prototype', '{"__proto__":{"x":1}}', 'application/json', /./],
   ])('%s', async (_, payload, type, details) => {
@@ -77,6 +81,28 @@ describe('every failure has the one error shape', () => {
   });
 });
 
+describe('other origins', () => {
+  const options = (headers: Record<string, string>) =>
+    service.app.inject({ method: 'OPTIONS', url: '/api/v1/webhooks/wh_1', headers });
+
+  test('may send every method there is, with a credential in a header', async () => {
+    const answer = await options({
+      origin: 'https://app.example',
+      'access-control-request-method': 'DELETE',
+      'access-control-request-headers': 'authorization',
+    });
+    expect(answer.statusCode).toBe(204);
+    expect(answer.headers['access-control-allow-origin']).toBe('*');
+    expect(answer.headers['access-control-allow-methods']).toBe('GET, HEAD, POST, DELETE');
+    expect(answer.headers['access-control-allow-headers']).toMatch(/authorization/);
+    expect(answer.headers['access-control-allow-credentials']).toBeUndefined();
+  });
+
+  test('OPTIONS that no browser sent is answered too', async () => {
+    expect((await options({})).statusCode).toBe(204);
+  });
+});
+
 describe('credentials', () => {
   const ask = (authorization?: string) =>
     service.app.inject({ url: '/api/v1/bookings', headers: authorization === undefined ? {} : { authorization } });
@@ -94,6 +120,11 @@ describe('credentials', () => {
     expect(answer.statusCode).toBe(401);
     expect(answer.json()).toEqual(shape('InvalidApiKey'));
     expect(answer.headers['www-authenticate']).toMatch(/^Bearer/);
+  });
+
+  test('come first, whatever is wrong with the rest', async () => {
+    const answer = await service.call('DELETE', `/api/v1/webhooks/${'x'.repeat(300)}`);
+    expect([answer.statusCode, answer.json()]).toEqual([401, shape('InvalidApiKey')]);
   });
 
   test('the scheme is case-insensitive', async () => {
