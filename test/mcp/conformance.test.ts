@@ -98,8 +98,8 @@ test('the authorization server: metadata and the authorization code grant', asyn
     opened = true;
     void signIn(link);
   });
-  expect(output).toContain('✓ authorization-server-metadata-endpoint: 1 passed, 0 failed');
-  expect(output).toContain('✓ authorization-code-grant: 1 passed, 0 failed');
+  expect(output).toMatch(/✓ authorization-server-metadata-endpoint: \d+ passed, 0 failed/);
+  expect(output).toMatch(/✓ authorization-code-grant: \d+ passed, 0 failed/);
   expect(code).toBe(0);
 }, 60_000);
 

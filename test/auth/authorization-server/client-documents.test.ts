@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import * as oidc from 'openid-client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type DocumentPlace, sqlitePlace } from '../../document-store/engines.ts';
@@ -7,6 +8,7 @@ import { PASSWORD, type RunningServer, runServer } from './running-server.ts';
 
 /** Clients whose id is the URL of a document about themselves (OAuth Client ID Metadata Document). */
 
+const secretKey = randomBytes(32);
 let place: DocumentPlace;
 let running: RunningServer;
 let publisher: Receiver;
@@ -23,7 +25,7 @@ beforeAll(async () => {
     { tls: true },
   );
   const clientDocuments = { allowPrivate: true, tls: { ca: certificate } };
-  running = await runServer(await place.open(), { clientDocuments });
+  running = await runServer(await place.open(), { secretKey, clientDocuments });
 });
 afterAll(async () => {
   await running.close();
@@ -103,7 +105,7 @@ test('no redirect is followed', async () => {
 });
 
 test('nothing private is asked unless development says so', async () => {
-  const guarded = await runServer(await place.open());
+  const guarded = await runServer(await place.open(), { secretKey });
   const before = publisher.connections();
   for (const id of [publish({ redirect_uris: ['http://127.0.0.1/callback'] }), 'https://169.254.169.254/x.json']) {
     const query = new URLSearchParams({

@@ -251,6 +251,10 @@ describe.each(documentEngines)('the authorization server on %s', (_name, makePla
     expect(shown.filter(({ clientId }) => clientId === 'console')).toEqual([]);
   });
 
+  test('another secret key than the one that sealed everything shows at start', async () => {
+    await expect(runServer(await place.open(), { secretKey: randomBytes(32) })).rejects.toThrow('cannot be opened');
+  });
+
   test('nothing at rest is a credential: neither ids nor secrets stand in the documents', async () => {
     const app = await TestApp.register(running.url, { token_endpoint_auth_method: 'client_secret_basic' });
     const { callback } = await app.allow(consent);
