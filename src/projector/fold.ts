@@ -11,8 +11,8 @@ export type Target = {
   readonly projection: AnyProjection;
   readonly documents: Documents<Row>;
   /**
-   * Where keys stand: a fold of the log up to a position is right for ever, so this may lag behind the store (another
-   * projector may have written since) but is never wrong.
+   * Where keys stand. Right as long as every event goes through this target, whatever other projectors write meanwhile;
+   * to be emptied before events are left out.
    */
   readonly standing: LRUCache<string, Standing>;
 };

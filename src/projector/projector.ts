@@ -179,6 +179,8 @@ class Reign {
   async #followLog(): Promise<void> {
     await this.#inTurn(async () => {
       this.#checkpoint = await this.#state.checkpoints.get(THE_ONE);
+      // Another projector may have moved it: what happened in between is in the store, not in what is remembered.
+      for (const { standing } of this.#live) standing.clear();
     });
     const after = this.#checkpoint?.document.position ?? LOG_START;
     for await (const batch of this.#options.events.subscribe({ after, signal: this.#closing })) {

@@ -60,6 +60,13 @@ async function expectToEqualTheLog<D extends object>(readModels: ReadModels, pro
   expect(new Map(found.map(({ key, document }) => [key, document]))).toEqual(await expected(events, projection));
 }
 
+/** Gives whoever uses it the lease: each sees its own documents for it. */
+const blind = (store: DocumentStore, own: string): DocumentStore => ({
+  ...store,
+  open: (collection) =>
+    store.open(collection.name.endsWith('leases') ? { ...collection, name: `leases-${own}` } : collection),
+});
+
 describe.each(documentEngines)('projector on %s', (_name, newPlace) => {
   let place: DocumentPlace;
   let documents: DocumentStore;
@@ -112,12 +119,6 @@ describe.each(documentEngines)('projector on %s', (_name, newPlace) => {
   });
 
   it('does no harm when two believe that they may project', async () => {
-    // Both are given the lease: each sees its own documents for it.
-    const blind = (store: DocumentStore, own: string): DocumentStore => ({
-      ...store,
-      open: (collection) =>
-        store.open(collection.name.endsWith('leases') ? { ...collection, name: `leases-${own}` } : collection),
-    });
     const other = await place.open();
     await start(blind(documents, 'a'));
     await start(blind(other, 'b'));
@@ -129,6 +130,28 @@ describe.each(documentEngines)('projector on %s', (_name, newPlace) => {
     );
     await expectToEqualTheLog(elsewhere, trails());
     await expectToEqualTheLog(elsewhere, counts);
+  });
+
+  it('does not go by what it remembers after another one has been at work', async () => {
+    let broken = false;
+    const fragile: AnyProjection = {
+      ...trails(),
+      evolve(document, event) {
+        if (broken) throw new Error('cannot');
+        return trails().evolve(document === undefined ? undefined : { spaceId: 0, trail: [], ...document }, event);
+      },
+    };
+    await start(blind(documents, 'a'), [fragile]);
+    await elsewhere.waitFor(await happen(events, 1, 'SpaceAdded'));
+    broken = true;
+    const position = await happen(events, 1, 'SpaceChanged');
+    await eventually(() => expect(logger.error).toHaveBeenCalled());
+    const other = await start(blind(await place.open(), 'b'), [trails()]);
+    expect(await elsewhere.waitFor(position, 15_000)).toBe(true);
+    await other.stop();
+    broken = false;
+    expect(await elsewhere.waitFor(await happen(events, 1, 'SpaceChanged'), 15_000)).toBe(true);
+    await expectToEqualTheLog(elsewhere, trails());
   });
 
   it('shows a projection that throws, keeps trying, and goes on when it can', async () => {
