@@ -108,7 +108,7 @@ ${choices(
 const keyTable = (visit: Visit, keys: readonly ApiKeyDocument[]): Html =>
   html`<table class="table"><caption class="visually-hidden">Keys that work</caption><thead><tr><th scope="col">Name</th><th scope="col">May</th><th scope="col">Made</th><th scope="col"><span class="visually-hidden">Revoke</span></th></tr></thead><tbody>${keys.map(
     (key) =>
-      html`<tr><th scope="row" data-label="Name"><span>${key.label}<br><code class="muted small nowrap">${key.preview}</code></span></th><td data-label="May" class="small"><span>${permissionNames(
+      html`<tr><th scope="row" data-label="Name" class="long"><span>${key.label}<br><code class="muted small nowrap">${key.preview}</code></span></th><td data-label="May" class="small"><span>${permissionNames(
         key.permissions,
       )
         .map((name) => PERMISSION_WORDS[name].label)

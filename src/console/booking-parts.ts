@@ -25,9 +25,9 @@ export const statusClass = (status: BookingStatus): string => `is-${status.toLow
 export const statusBadge = (status: BookingStatus): Html =>
   html`<span class="status ${statusClass(status)}">${statusIcon(status)}${status}</span>`;
 
-/** When: `Fri 20 Nov 2026, 10:00–14:00`, on the clock of the space. */
-export const when = (booking: Pick<BookingDocument, 'date' | 'startHour' | 'freeFrom'>): Html =>
-  html`<time datetime="${booking.date}">${shortDate(booking.date)}</time>, <span class="nowrap">${hours(booking.startHour, booking.freeFrom)}</span>`;
+/** When: `Fri 20 Nov 2026`, `10:00–14:00 Berlin time`. */
+const when = (booking: Pick<BookingDocument, 'date' | 'startHour' | 'freeFrom' | 'timeZone'>): Html =>
+  html`<time class="nowrap" datetime="${booking.date}">${shortDate(booking.date)}</time> <span class="hours">${hours(booking.startHour, booking.freeFrom)} <span class="muted small">${zoneName(booking.timeZone)}</span></span>`;
 
 /** The price and what it is made of. */
 export const priceParts = (price: {
@@ -49,12 +49,12 @@ export function bookingTable(list: readonly BookingDocument[], account: Account,
 <thead><tr><th scope="col">When</th>${account.kind === 'Community' && raw('<th scope="col">Space</th>')}<th scope="col">${other}</th><th scope="col">State</th><th scope="col" class="number">Total</th><th scope="col">Booking</th></tr></thead>
 <tbody>${list.map(
     (booking) => html`<tr>
-<td data-label="When"><span>${when(booking)} <span class="muted small">${zoneName(booking.timeZone)}</span></span></td>${
-      account.kind === 'Community' && html`<td data-label="Space">${booking.spaceName}</td>`
-    }<td data-label="${other}">${account.kind === 'Community' ? booking.brandName : booking.spaceName}</td>
+<td data-label="When"><span>${when(booking)}</span></td>${
+      account.kind === 'Community' && html`<td data-label="Space" class="long">${booking.spaceName}</td>`
+    }<td data-label="${other}" class="long">${account.kind === 'Community' ? booking.brandName : booking.spaceName}</td>
 <td data-label="State">${statusBadge(booking.status)}</td>
 <td data-label="Total" class="number">${amount(booking.totalPrice, booking.currency)}</td>
-<td data-label="Booking"><a href="/console/bookings/${booking.bookingId}">No. ${booking.bookingId}</a></td></tr>`,
+<td data-label="Booking" class="nowrap"><a href="/console/bookings/${booking.bookingId}">No. ${booking.bookingId}</a></td></tr>`,
   )}</tbody></table>`;
 }
 

@@ -72,7 +72,7 @@ export function findPages(routes: Routes, { commands, queries, settings }: PageP
         title: 'Find a space',
         section: 'find',
         main: html`<div class="head"><div><h1>Find a space</h1><p class="lead">Open hours on ${longDate(date)}, on the clock of each space.</p></div></div>
-<form class="card fields-row" method="get" action="/console/find">
+<form class="card fields-row end" method="get" action="/console/find">
 ${field({ name: 'date', label: 'Date', type: 'date', value: problems === NO_PROBLEMS ? date : asked, required: true, problems, attributes: { min: earliest } })}
 ${select({
   name: 'community',
@@ -183,7 +183,7 @@ ${
 <div class="head"><div><h1>${space.name}</h1><p class="lead">${community?.name}. Events last ${duration(space.durationHours)}, between ${clock(space.windowStart)} and ${clock(space.windowEnd)} ${zoneName(space.timeZone)}.</p></div></div>
 ${formProblem(problems)}
 <div class="split"><div>
-<form class="card fields-row" method="get" action="/console/find/${space.spaceId}">${field({ name: 'date', label: 'Date', type: 'date', value: asked === '' ? date : asked, required: true, problems: wrongDate, attributes: { min: today } })}<div><button class="button quiet">Show this day</button></div></form>
+<form class="card fields-row end" method="get" action="/console/find/${space.spaceId}">${field({ name: 'date', label: 'Date', type: 'date', value: asked === '' ? date : asked, required: true, problems: wrongDate, attributes: { min: today } })}<div><button class="button quiet">Show this day</button></div></form>
 <nav aria-label="Days"><ul class="days">${ahead.map((day, index) => dayLink(space, day, counts[index] ?? 0, day === date))}</ul></nav>
 <form class="card fields" method="post" action="/console/find/${space.spaceId}">${csrfField(visit)}${onceField()}<input type="hidden" name="date" value="${date}">
 <h2>${longDate(date)}</h2>

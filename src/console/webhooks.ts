@@ -181,7 +181,7 @@ export function webhookPages(routes: Routes, { commands, queries, webhooks }: Pa
           ? html`<div class="empty">${icon('webhook')}<h2>No webhooks</h2><p>Register the address of a receiver, and send it a test delivery.</p></div>`
           : html`<table class="table"><caption class="visually-hidden">Registered webhooks</caption><thead><tr><th scope="col">Address</th><th scope="col">Told about</th><th scope="col">State</th></tr></thead><tbody>${list.map(
               (webhook) =>
-                html`<tr><th scope="row" data-label="Address"><a href="/console/webhooks/${webhook.webhookId}">${webhook.url}</a></th><td data-label="Told about" class="small"><span>${eventWords(webhook.events)}</span></td><td data-label="State">${webhookBadge(webhook)}</td></tr>`,
+                html`<tr><th scope="row" data-label="Address" class="long"><a href="/console/webhooks/${webhook.webhookId}">${webhook.url}</a></th><td data-label="Told about" class="small"><span>${eventWords(webhook.events)}</span></td><td data-label="State">${webhookBadge(webhook)}</td></tr>`,
             )}</tbody></table>`
       }</div>
 <div><form class="card fields" method="post" action="/console/webhooks">${csrfField(visit)}${onceField()}<h2>New webhook</h2>${formProblem(problems)}
@@ -229,7 +229,7 @@ ${
   webhook.status === 'disabled' &&
   html`<div class="flash notice">${icon('warning')}<p>Disabled: ${webhook.disabledReason ?? 'no reason was given.'}</p></div>`
 }
-<div class="row">${webhook.status === 'enabled' && html`<form method="post" action="${base}/test">${csrfField(visit)}${onceField()}<button class="button">Send a test delivery</button></form>`}${
+<div class="row top">${webhook.status === 'enabled' && html`<form method="post" action="${base}/test">${csrfField(visit)}${onceField()}<button class="button">Send a test delivery</button></form>`}${
         webhook.status === 'enabled'
           ? confirm(visit, {
               action: `${base}/disable`,
