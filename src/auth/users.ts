@@ -53,7 +53,7 @@ export async function createUsers({ documents, clock }: { documents: DocumentSto
   const now = () => new Date(clock()).toISOString();
 
   async function find(email: string): Promise<Stored<UserDocument> | undefined> {
-    for await (const stored of users.find({ where: { email: normalised(email) }, limit: 1 })) return stored;
+    for await (const stored of users.find({ where: { email: normalisedEmail(email) }, limit: 1 })) return stored;
     return undefined;
   }
 
@@ -70,7 +70,7 @@ export async function createUsers({ documents, clock }: { documents: DocumentSto
 
   return {
     async add({ email, password, accounts }) {
-      const address = normalised(email);
+      const address = normalisedEmail(email);
       if (!isAddress(address)) return refuse('ValidationError', `"${email}" is not an e-mail address.`);
       if (accounts.length === 0) return refuse('ValidationError', 'A user belongs to at least one account.');
       const weak = checkPassword(password);
@@ -149,7 +149,8 @@ export async function createUsers({ documents, clock }: { documents: DocumentSto
 export const belongsTo = (user: User, account: Account) =>
   user.accounts.some((held) => accountKey(held) === accountKey(account));
 
-const normalised = (email: string) => email.trim().normalize('NFC').toLowerCase();
+/** An e-mail as it is stored and looked for, however it was typed. */
+export const normalisedEmail = (email: string) => email.trim().normalize('NFC').toLowerCase();
 
 // One @, something before it, a dotted or plain host after it: the mail server has the last word, not a pattern.
 const isAddress = (email: string) => email.length <= 254 && /^[^\s@<>"]+@[^\s@<>"]+$/.test(email);

@@ -138,9 +138,9 @@ export function registerInteractions(app: FastifyInstance, options: InteractionO
   onForm('sign-in', 'login', async (interaction, request, reply) => {
     const email = form(request).get('email') ?? '';
     const password = form(request).get('password') ?? '';
-    const key = email.trim().toLowerCase();
     const ofIp = await tooManyForIp(request);
-    if (!attempts.begin(key) || (!ofIp.isAllowed && ofIp.isExceeded)) {
+    // Who has had enough attempts from one place uses up none of anybody's there.
+    if ((!ofIp.isAllowed && ofIp.isExceeded) || !attempts.begin(email)) {
       const page = await askWhoItIs(
         interaction,
         'Too many attempts. Wait a quarter of an hour, then try again.',
@@ -153,7 +153,7 @@ export function registerInteractions(app: FastifyInstance, options: InteractionO
       const page = await askWhoItIs(interaction, 'E-mail or password is wrong.', email);
       return send(reply, { status: 422, page }, interaction);
     }
-    attempts.succeeded(key);
+    attempts.succeeded(email);
     return finish(request, reply, { login: { accountId: user.id, amr: ['pwd'] } });
   });
 

@@ -1,4 +1,6 @@
+import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { normalisedEmail } from '../users.ts';
 
 const WINDOW = 15 * 60_000;
 const REMEMBERED_EMAILS = 100_000;
@@ -15,10 +17,14 @@ export function createSignInAttempts(max: number): SignInAttempts {
   const attempts = new LRUCache<string, number>({ max: REMEMBERED_EMAILS, ttl: WINDOW, noUpdateTTL: true });
   return {
     begin(email) {
-      const made = (attempts.get(email) ?? 0) + 1;
-      attempts.set(email, made);
+      const key = keyOf(email);
+      const made = (attempts.get(key) ?? 0) + 1;
+      attempts.set(key, made);
       return made <= max;
     },
-    succeeded: (email) => void attempts.delete(email),
+    succeeded: (email) => void attempts.delete(keyOf(email)),
   };
 }
+
+/** One key for every spelling that finds the same user, and a short one: what strangers send as an e-mail may be long. */
+const keyOf = (email: string) => hash('sha256', normalisedEmail(email), 'base64url');
