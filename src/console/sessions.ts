@@ -66,9 +66,7 @@ export async function createSessions(parts: {
       if (stored === undefined || Date.parse(stored.document.expiresAt) <= clock()) return undefined;
       const session = stored.document;
       const user = await users.get(session.userId);
-      const mayGoOn =
-        user !== undefined && belongsTo(user, session.account) && user.passwordChangedAt <= session.startedAt;
-      if (!mayGoOn) {
+      if (user === undefined || !mayGoOn(user, session)) {
         await sessions.delete(hash);
         return undefined;
       }
@@ -96,7 +94,7 @@ export async function createSessions(parts: {
       if (stored === undefined || Date.parse(stored.document.expiresAt) <= clock()) return false;
       const user = await users.get(stored.document.userId);
       const same = accountKey(stored.document.account) === accountKey(account);
-      return same && user !== undefined && belongsTo(user, account);
+      return same && user !== undefined && mayGoOn(user, stored.document);
     },
 
     /**
@@ -115,5 +113,8 @@ export async function createSessions(parts: {
     },
   };
 }
+
+const mayGoOn = (user: User, { account, startedAt }: Session): boolean =>
+  belongsTo(user, account) && user.passwordChangedAt <= startedAt;
 
 const digest = (id: string) => createHash('sha256').update(id).digest('base64url');

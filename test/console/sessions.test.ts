@@ -1,0 +1,65 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createUsers, type User, type Users } from '../../src/auth/users.ts';
+import { createSessions, type Sessions } from '../../src/console/sessions.ts';
+import type { DocumentStore } from '../../src/document-store/document-store.ts';
+import { openSqliteDocumentStore } from '../../src/document-store/sqlite-document-store.ts';
+import type { Account } from '../../src/domain/account.ts';
+import { brandId, communityId } from '../../src/domain/ids.ts';
+import { accepted } from '../running-service.fixture.ts';
+
+const brand: Account = { kind: 'Brand', id: brandId(1) };
+// The same number as the brand's.
+const community: Account = { kind: 'Community', id: communityId(1) };
+
+let folder: string;
+let documents: DocumentStore;
+let users: Users;
+let sessions: Sessions;
+let user: User;
+let now = Date.parse('2026-12-01T12:00:00Z');
+const clock = () => now;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'venue-sessions-'));
+  documents = await openSqliteDocumentStore({ folder, clock });
+  users = await createUsers({ documents, clock });
+  sessions = await createSessions({ documents, users, clock, secretKey: Buffer.alloc(32, 1) });
+  const accounts = [brand, community];
+  user = accepted(await users.add({ email: 'ada@example.com', password: 'correct horse battery', accounts }));
+});
+afterEach(async () => {
+  await documents.close();
+  await rm(folder, { recursive: true });
+});
+
+async function started() {
+  const id = await sessions.start(user.id, brand);
+  const current = await sessions.current(id);
+  if (current === undefined) throw new Error('The session has not begun');
+  const goesOn = async () => [(await sessions.current(id)) !== undefined, await sessions.goesOn(current.hash, brand)];
+  return { current, goesOn };
+}
+
+test.each([
+  ['the password was changed', () => users.changePassword(user.id, 'another good password')],
+  ['the user left the account', () => users.removeAccount(user.id, brand)],
+  ['the user was removed', () => users.remove(user.id)],
+])('once %s a session has ended, for pages that are open too', async (_, happens) => {
+  const { current, goesOn } = await started();
+  expect(await goesOn()).toEqual([true, true]);
+  now += 1_000;
+  await happens();
+  // Open pages ask first: nothing else has noticed yet.
+  expect(await sessions.goesOn(current.hash, brand)).toBe(false);
+  expect(await goesOn()).toEqual([false, false]);
+});
+
+test('a form made for one account does nothing for another of the same number', async () => {
+  const { current } = await started();
+  const token = sessions.csrfToken(current);
+  expect(sessions.isCsrfToken(current, token)).toBe(true);
+  expect(sessions.isCsrfToken({ ...current, session: { ...current.session, account: community } }, token)).toBe(false);
+});
