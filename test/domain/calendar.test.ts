@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { hourExistsOn, isPlainDate, isTimeZone, localDate, momentOn, wallDay } from '../../src/domain/calendar.ts';
+import {
+  hourExistsOn,
+  isPlainDate,
+  isTimeZone,
+  localDate,
+  momentOn,
+  toTimestamp,
+  wallDay,
+} from '../../src/domain/calendar.ts';
 import type { PlainDate } from '../../src/domain/ids.ts';
 
 const date = (text: string) => text as PlainDate;
@@ -19,6 +27,12 @@ test.each([
   'today',
 ])('%j is no date', (text) => {
   expect(isPlainDate(text)).toBe(false);
+});
+
+test('timestamps sort as text to the end of the calendar: the last evening of New York is in the year 10000 elsewhere', () => {
+  const evening = momentOn(wallDay(date('9999-12-31'), 'America/New_York'), 20);
+  expect(toTimestamp(evening) > toTimestamp(Date.parse('2026-12-01T00:00:00Z'))).toBe(true);
+  expect(toTimestamp(evening)).toBe('9999-12-31T23:59:59.999Z');
 });
 
 test.each(['Europe/Berlin', 'America/New_York', 'Pacific/Auckland', 'UTC'])('%s is a zone', (zone) => {
