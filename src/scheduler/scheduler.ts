@@ -8,7 +8,10 @@ import { toTimestamp } from '../domain/calendar.ts';
 import type { ReadModels } from '../projector/read-models.ts';
 
 export type Scheduler = {
-  /** Does what is due now; answers how many bookings changed. */
+  /**
+   * Does what is due now; answers how many bookings changed.
+   * @throws {AggregateError} with what went wrong, once all that could be done is done
+   */
   runOnce(): Promise<number>;
   start(): void;
   /** Waits for the round under way. */
@@ -42,15 +45,22 @@ export function createScheduler(parts: {
       { status: 'Approved', field: 'endsAt', act: parts.bookings.complete },
     ] as const;
     let changed = 0;
+    const failures: unknown[] = [];
     for (const { status, field, act } of due) {
       const found = documents.find({ where: { status, [field]: { to: now } }, sort: [{ field }], limit: ROUND });
       for await (const { document } of found) {
         if (stopped) return changed;
         const issuer: Issuer = { actor: SYSTEM, correlationId: `scheduler-${document.bookingId}` };
-        const outcome = await act(document.bookingId, issuer);
-        if ('events' in outcome) changed += outcome.events.length;
+        try {
+          const outcome = await act(document.bookingId, issuer);
+          if ('events' in outcome) changed += outcome.events.length;
+        } catch (error) {
+          // One booking that cannot be changed must not keep the others waiting for ever.
+          failures.push(error);
+        }
       }
     }
+    if (failures.length > 0) throw new AggregateError(failures, `${failures.length} bookings could not be changed`);
     return changed;
   }
 
