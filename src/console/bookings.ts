@@ -194,11 +194,11 @@ function facts(visit: Visit, booking: BookingDocument): Html {
   const zone = booking.timeZone;
   return html`<dl class="facts">
 <dt>Space</dt><dd>${booking.spaceName}</dd>
-<dt>When</dt><dd>${longDate(booking.date)}, <span class="nowrap">${hours(booking.startHour, booking.freeFrom)}</span> <span class="muted">${zoneName(zone)}</span>${usageNote(booking)}</dd>
+<dt>When</dt><dd>${longDate(booking.date)}, <span class="nowrap">${hours(booking.startHour, booking.freeFrom)}</span> <span class="muted nowrap">${zoneName(zone)}</span>${usageNote(booking)}</dd>
 <dt>Brand</dt><dd>${booking.brandName}</dd>
-<dt>Requested</dt><dd>${momentIn(zone, booking.createdAt)} <span class="muted">${zoneName(zone)}</span></dd>${
+<dt>Requested</dt><dd>${momentIn(zone, booking.createdAt)} <span class="muted nowrap">${zoneName(zone)}</span></dd>${
     booking.status === 'Pending' &&
-    html`<dt>Answer due</dt><dd>${momentIn(zone, booking.expiresAt)} <span class="muted">${zoneName(zone)}, ${fromNow(booking.expiresAt, visit.now)}</span></dd>`
+    html`<dt>Answer due</dt><dd>${momentIn(zone, booking.expiresAt)} <span class="muted nowrap">${zoneName(zone)}, ${fromNow(booking.expiresAt, visit.now)}</span></dd>`
   }${
     booking.status === 'Cancelled' &&
     html`<dt>Cancelled by</dt><dd>${byWhom(booking, visit.account)}</dd>${booking.reason && html`<dt>Reason</dt><dd class="pre">${booking.reason}</dd>`}`
@@ -248,7 +248,7 @@ async function endPage(visit: Visit, booking: BookingDocument, problems: Problem
 <form class="card fields narrow" method="post" action="${back}/${step}">${csrfField(visit)}
 <h1>${word} this ${what}?</h1>
 ${formProblem(problems)}
-<p>${community ? booking.brandName : booking.spaceName}, ${longDate(booking.date)}, ${hours(booking.startHour, booking.freeFrom)} <span class="muted">${zoneName(booking.timeZone)}</span>.</p>
+<p>${community ? booking.brandName : booking.spaceName}, ${longDate(booking.date)}, ${hours(booking.startHour, booking.freeFrom)} <span class="muted nowrap">${zoneName(booking.timeZone)}</span>.</p>
 <p>${booking.status === 'Approved' ? `${amount(booking.totalPrice, booking.currency)} go back to the brand. ` : ''}The hours are open to everybody again. This cannot be undone.</p>
 ${textArea({
   name: 'reason',

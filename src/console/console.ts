@@ -183,7 +183,8 @@ export async function registerConsole(app: FastifyInstance, parts: ConsoleParts)
         page({ title, main, rail: frame, flash: said, ...(live === undefined ? {} : { live }) }),
       );
     }
-    const { title, main, status = 200, flash = [] } = shown;
+    const { main, status = 200, flash = [] } = shown;
+    const title = status === 422 ? `Not done: ${shown.title}` : shown.title;
     return sendPage(
       reply,
       status,

@@ -83,9 +83,11 @@ function framed(
 ): Html {
   const problem = problems[name];
   const describedBy = [hint && `${name}-hint`, problem && `${name}-error`].filter(Boolean).join(' ');
+  // The first field with something wrong is where the page begins.
   const tied = attributes({
     'aria-describedby': describedBy === '' ? undefined : describedBy,
     'aria-invalid': problem === undefined ? undefined : 'true',
+    autofocus: problem === undefined ? undefined : '',
   });
   return html`<div class="field"><label for="${name}">${label}</label>${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}${control(tied)}${errorText(name, problem)}</div>`;
 }

@@ -62,9 +62,9 @@ function card(visit: Visit, request: BookingDocument, facts: Facts): Html {
 <header class="row apart"><h2 id="${id}"><a href="/console/bookings/${bookingId}">${request.brandName}</a></h2>${statusBadge('Pending')}</header>
 <div class="request-body"><dl class="facts">
 <dt>Space</dt><dd>${request.spaceName}</dd>
-<dt>When</dt><dd>${longDate(request.date)}, <span class="nowrap">${hours(request.startHour, request.freeFrom)}</span> <span class="muted">${zoneName(timeZone)}</span>${usageNote(request)}</dd>
+<dt>When</dt><dd>${longDate(request.date)}, <span class="nowrap">${hours(request.startHour, request.freeFrom)}</span> <span class="muted nowrap">${zoneName(timeZone)}</span>${usageNote(request)}</dd>
 <dt>You earn</dt><dd>${amount(request.eventFee, request.currency)} <span class="muted">of ${amount(request.totalPrice, request.currency)} the brand pays</span></dd>
-<dt>Answer by</dt><dd>${momentIn(timeZone, request.expiresAt)} <span class="muted">${zoneName(timeZone)}, ${fromNow(request.expiresAt, visit.now)}</span></dd>
+<dt>Answer by</dt><dd>${momentIn(timeZone, request.expiresAt)} <span class="muted nowrap">${zoneName(timeZone)}, ${fromNow(request.expiresAt, visit.now)}</span></dd>
 </dl>
 <div class="stack tight">${request.message && html`<p class="quote">${request.message}</p>`}${decisionFacts(request, facts)}</div></div>
 <div class="row">${decisionForms(visit, request)}</div>

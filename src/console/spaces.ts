@@ -119,7 +119,7 @@ ${
     visit: Visit,
     space: Space,
   ): Html => html`<li class="card"><div class="row apart"><h2><a href="/console/spaces/${space.spaceId}">${space.name}</a></h2>${openBadge(space)}</div>
-<dl class="facts"><dt>Open</dt><dd>${clock(space.windowStart)} to ${clock(space.windowEnd)} <span class="muted">${zoneName(space.timeZone)}</span></dd>
+<dl class="facts"><dt>Open</dt><dd>${clock(space.windowStart)} to ${clock(space.windowEnd)} <span class="muted nowrap">${zoneName(space.timeZone)}</span></dd>
 <dt>Event</dt><dd>${duration(space.durationHours)}</dd>
 <dt>Fee</dt><dd>${amount(space.eventFee, settings.currency)} <span class="muted">(brands pay ${amount(priceOf(space.eventFee, settings.serviceFeePercent).totalPrice, settings.currency)})</span></dd>
 <dt>Answer</dt><dd>within ${space.answerHours} h</dd></dl>

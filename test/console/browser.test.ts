@@ -206,6 +206,14 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
       .click();
     await two.page.locator('#booking-head .is-approved').waitFor();
     await two.page.getByText('Charged', { exact: true }).waitFor();
+
+    await two.page.goto('/console/webhooks');
+    await two.page.getByLabel('Address').fill('http://127.0.0.1:9/hook');
+    await two.page.getByRole('button', { name: 'Register' }).click();
+    await two.page.getByRole('link', { name: 'I have copied it' }).click();
+    await two.page.getByText('No deliveries').waitFor();
+    await requested('For the delivery log.');
+    await two.page.getByRole('table').getByRole('link', { name: 'BookingRequested' }).waitFor();
     expect([...one.complaints, ...two.complaints]).toEqual([]);
     await one.context.close();
     await two.context.close();

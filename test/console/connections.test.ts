@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isRefusal } from '../../src/domain/decision.ts';
@@ -198,6 +199,55 @@ test('with nothing connected the page says how an app connects', async () => {
   const csrf = page.form('/console/sign-out', {}).body.get('csrf') ?? '';
   const body = new URLSearchParams({ csrf });
   expect((await community.request('/console/apps/nothing/disconnect', { method: 'POST', body })).status).toBe(404);
+});
+
+test('an app that was let in is listed with what it may do, and is out at once when it is disconnected', async () => {
+  const registered = await fetch(`${running.url}/connect/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      client_name: 'Planner <b>',
+      redirect_uris: [receiverUrl],
+      token_endpoint_auth_method: 'none',
+    }),
+  });
+  const { client_id: client } = (await registered.json()) as { client_id: string };
+  const verifier = 'v'.repeat(64);
+  const asked = new URLSearchParams({
+    client_id: client,
+    redirect_uri: receiverUrl,
+    response_type: 'code',
+    scope: 'openid service.api.read',
+    resource: 'api',
+    state: 'abc',
+    code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+    code_challenge_method: 'S256',
+  });
+  const consent = await community.open(`/connect/authorize?${asked}`);
+  const answered = await community.send(consent, /consent$/);
+  const code = new URL(answered.path).searchParams.get('code') ?? '';
+  const exchanged = await fetch(`${running.url}/connect/token`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'authorization_code',
+      code,
+      client_id: client,
+      redirect_uri: receiverUrl,
+      code_verifier: verifier,
+      resource: 'api',
+    }),
+  });
+  const { access_token: access } = (await exchanged.json()) as { access_token: string };
+  expect(await api(access)).toBe(200);
+
+  const page = await community.open('/console/apps');
+  expect(page.text).toContain('Planner &lt;b&gt;');
+  expect(page.text).toContain('Read availability, bookings and reviews');
+  expect(page.text).toContain('Connected by harbour@demo.example');
+  expect((await other.open('/console/apps')).text).toContain('No app is connected');
+  const disconnected = await community.send(page, /\/disconnect$/);
+  expect(disconnected.flash).toContain('Disconnected.');
+  expect(await api(access)).toBe(401);
 });
 
 test('a space: added, changed, refused next to the field, closed and opened', async () => {
