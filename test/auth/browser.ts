@@ -1,5 +1,11 @@
 /** A page as a browser has it: where it is, and the forms on it. */
-export type Page = { readonly url: URL; readonly status: number; readonly text: string };
+export type Page = {
+  readonly url: URL;
+  readonly status: number;
+  readonly text: string;
+  /** Its Content-Security-Policy. */
+  readonly policy: string;
+};
 
 /**
  * Just enough of a browser to sign in: keeps cookies (with their paths), follows redirects until they leave the
@@ -54,10 +60,12 @@ export class Browser {
     });
     for (const set of response.headers.getSetCookie()) this.#keep(set);
     const location = response.headers.get('location');
-    if (location === null) return { url, status: response.status, text: await response.text() };
+    const { status, headers } = response;
+    const policy = headers.get('content-security-policy') ?? '';
+    if (location === null) return { url, status, policy, text: await response.text() };
     const target = new URL(location, url);
     await response.body?.cancel();
-    if (target.origin !== this.#origin) return { url: target, status: response.status, text: '' };
+    if (target.origin !== this.#origin) return { url: target, status, policy, text: '' };
     return this.#load(target, { method: 'GET' });
   }
 

@@ -120,3 +120,20 @@ export const errorPage = (message: string): string =>
     'That did not work',
     `${message.charAt(0).toUpperCase()}${message.slice(1)} Go back to the app and start again.`,
   );
+
+/**
+ * oidc-provider goes on by a form that sends itself: to the app with `response_mode=form_post`, to the end of a session. Its
+ * page is bare without a script; this is the same form and script on a page like the others.
+ * @returns undefined for any other page; else the page and where its form goes
+ */
+export function goOnPage(bare: string): { readonly page: string; readonly target: string } | undefined {
+  const parts = /<script>(.*?)<\/script>.*<form method="post" action="([^"]*)">(.*?)<noscript>/s.exec(bare);
+  if (parts === null) return undefined;
+  const [, script = '', action = '', inputs = ''] = parts;
+  const main = html`<div class="card">
+    <div class="stack tight"><h1>One moment</h1><p class="muted">This goes on by itself, or with the button.</p></div>
+    ${raw(`<form method="post" action="${action}">${inputs}<button class="button full" type="submit">Continue</button></form>`)}
+    ${raw(`<script>${script}</script>`)}
+  </div>`;
+  return { page: page({ title: 'One moment', main }), target: action.replaceAll('&amp;', '&') };
+}

@@ -17,7 +17,7 @@ import type { Artefacts } from './artefacts.ts';
 import { ACCOUNT_OF_CLIENT, type Clients } from './clients.ts';
 import { formTarget } from './form-target.ts';
 import { accountOfGrant, newGrantId } from './grant-id.ts';
-import { errorPage, signedOutPage, signOutPage } from './pages.ts';
+import { errorPage, goOnPage, signedOutPage, signOutPage } from './pages.ts';
 import { PATHS } from './paths.ts';
 import { applyRegistrationRules } from './registration.ts';
 import type { Resources } from './resources.ts';
@@ -74,7 +74,7 @@ export function buildProvider(options: ProviderOptions, { keys }: KeySet): Provi
       Interaction: 30 * MINUTE,
       Session: 14 * DAY,
       // As long as its refresh tokens can be renewed by an app that comes back now and then.
-      Grant: 365 * DAY,
+      Grant: (_ctx, { clientId }) => (clientId === CONSOLE_CLIENT_ID ? 14 * DAY : 365 * DAY),
     },
     // Apps stay connected when the user closes the browser or signs out: that is what `offline_access` means.
     expiresWithSession: () => false,
@@ -236,6 +236,13 @@ export function buildProvider(options: ProviderOptions, { keys }: KeySet): Provi
     // Less than a new key is published before it signs.
     if (PUBLISHED.has(ctx.path)) ctx.set('cache-control', 'public, max-age=300');
     await next();
+    const goOn = typeof ctx.body === 'string' ? goOnPage(ctx.body) : undefined;
+    if (goOn !== undefined) {
+      ctx.body = goOn.page;
+      const policy = ctx.response.get('content-security-policy');
+      const more = (targets: string) => [targets, ...formTarget(goOn.target)].join(' ');
+      ctx.set('content-security-policy', policy.replace(/form-action [^;]*/, more));
+    }
     const { AuthorizationCode, RotatedRefreshToken } = ctx.oidc?.entities ?? {};
     if (ctx.path !== PATHS.token || ctx.status !== 200) return;
     if (AuthorizationCode !== undefined) await artefacts.answered('AuthorizationCode', AuthorizationCode.jti);

@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import * as oidc from 'openid-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type DocumentPlace, sqlitePlace } from '../../document-store/engines.ts';
-import { Browser } from '../browser.ts';
+import { Browser, type Page } from '../browser.ts';
 import { BRAND, PASSWORD, type RunningServer, runServer } from './running-server.ts';
 import { API_SCOPE, REDIRECT, TestApp } from './test-app.ts';
 
@@ -326,6 +326,48 @@ describe('sign-in and consent', () => {
       expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
       expect(headers.get('content-security-policy')).not.toContain('unsafe-inline');
     }
+  });
+});
+
+describe('pages that go on by themselves', () => {
+  /** The page may run its one script, send its form, and follow where that leads; nothing else. */
+  function expectToWork({ text, policy }: Page, targets: readonly string[]) {
+    const [, script = ''] = /<script>(.*?)<\/script>/s.exec(text) ?? [];
+    const hash = createHash('sha256').update(script).digest('base64');
+    expect(policy).toContain(`script-src 'self' 'sha256-${hash}'`);
+    for (const target of targets) expect(/form-action ([^;]*)/.exec(policy)?.[1]?.split(' ')).toContain(target);
+    expect(text).toMatch(/<button[^>]*type="submit">Continue/);
+  }
+
+  test('response_mode=form_post posts the answer to the app', async () => {
+    const { url } = await app.authorizationUrl({ response_mode: 'form_post' });
+    const browser = new Browser(running.url);
+    const asked = await browser.submit(await browser.open(url), '/sign-in', consent);
+    const page = await browser.submit(asked, '/consent', { account: 'Brand:7' });
+    expectToWork(page, ["'self'", new URL(REDIRECT).origin]);
+    expect(page.text).toContain(`<form method="post" action="${REDIRECT}">`);
+    expect(page.text).toMatch(/name="code" value="[\w-]{40,}"/);
+  });
+
+  test('signing out without a session goes on to the app', async () => {
+    const leaving = await TestApp.register(running.url, { post_logout_redirect_uris: [REDIRECT] });
+    const query = new URLSearchParams({ client_id: leaving.id, post_logout_redirect_uri: REDIRECT });
+    const page = await leaving.browser.open(`/connect/logout?${query}`);
+    expectToWork(page, ["'self'", new URL(REDIRECT).origin, running.url]);
+    expect((await leaving.browser.submit(page, '/logout/confirm')).url.href).toBe(REDIRECT);
+  });
+
+  test('somebody else signs in: the first is signed out, the second is asked', async () => {
+    const bea = await running.users.add({ email: 'bea@example.com', password: PASSWORD, accounts: [BRAND] });
+    expect(bea).toMatchObject({ email: 'bea@example.com' });
+    const browser = new Browser(running.url);
+    const { url } = await app.authorizationUrl();
+    const asked = await browser.submit(await browser.open(url), '/sign-in', consent);
+    const link = /<a href="([^"]+)">Sign in as somebody else/.exec(asked.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+    const signedIn = { ...consent, email: 'bea@example.com' };
+    const page = await browser.submit(await browser.open(link), '/sign-in', signedIn);
+    expectToWork(page, ["'self'"]);
+    expect((await browser.submit(page, '/logout/confirm')).text).toContain('You are signed in as bea@example.com');
   });
 });
 
