@@ -133,7 +133,8 @@ export async function createAuthorizationServer(options: {
     const authorizationLimit = { rateLimit: { max: limits.authorizations, timeWindow: '1 minute' } };
     app.get(PATHS.authorization, { config: authorizationLimit }, forward);
     app.post(PATHS.authorization, again(PATHS.authorization));
-    app.get(`${PATHS.authorization}/:uid`, forward);
+    // Not an empty one: oidc-provider takes a slash at the end for the endpoint itself, without its limit and its rules.
+    app.get(`${PATHS.authorization}/:uid(^[\\w-]+$)`, forward);
 
     const tokenLimit = { rateLimit: { max: limits.tokenRequests, timeWindow: '1 minute' } };
     for (const path of [PATHS.token, PATHS.revocation, PATHS.introspection])

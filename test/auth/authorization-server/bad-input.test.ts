@@ -59,6 +59,13 @@ describe('authorization requests', () => {
     expect(back.searchParams.get('code')).toBeNull();
   });
 
+  test('the endpoint has one address: with a slash more it is no way around its limit and its rules', async () => {
+    const { url } = await app.authorizationUrl({ resource: `${running.url}/api/v1` });
+    for (const path of ['/connect/authorize/', '/connect/authorize//', '/connect/Authorize'])
+      expect((await send(path + url.search)).status).toBe(404);
+    expect((await send(url.pathname + url.search)).status).toBe(303);
+  });
+
   test('two resources at once: refused, a refresh token would be good for both', async () => {
     const { url } = await app.authorizationUrl();
     url.searchParams.append('resource', 'mcp');
