@@ -9,11 +9,12 @@ import { GRANTABLE } from '../domain/permissions.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { ReadModels } from '../projector/read-models.ts';
 import { registerAssets } from './assets.ts';
+import { compressed } from './compression.ts';
 import { createCookies } from './cookies.ts';
 import { createEventStreams } from './event-stream.ts';
 import { homeOf, rail } from './frame.ts';
 import { html } from './html.ts';
-import { type Flash, page, problemPage, sendPage } from './layout.ts';
+import { type Flash, page, pageHeaders, problemPage, sendPage } from './layout.ts';
 import { createLiveFeed } from './live.ts';
 import { type PageParts, registerPages } from './pages.ts';
 import { openSentForms } from './sent-forms.ts';
@@ -47,7 +48,7 @@ export async function registerConsole(app: FastifyInstance, parts: ConsoleParts)
     await feed.stop();
   });
 
-  await registerAssets(app);
+  registerAssets(app);
   app.get('/', async (_request, reply) => reply.redirect('/console', 303));
 
   await app.register(async (scope) => {
@@ -177,7 +178,8 @@ export async function registerConsole(app: FastifyInstance, parts: ConsoleParts)
     const live = request.method === 'POST' ? undefined : feed.mark();
     if ('missing' in shown) {
       const { title, main } = notThere(shown.missing, account);
-      return sendPage(
+      return sendPacked(
+        request,
         reply,
         404,
         page({ title, main, rail: frame, flash: said, ...(live === undefined ? {} : { live }) }),
@@ -185,7 +187,8 @@ export async function registerConsole(app: FastifyInstance, parts: ConsoleParts)
     }
     const { main, status = 200, flash = [] } = shown;
     const title = status === 422 ? `Not done: ${shown.title}` : shown.title;
-    return sendPage(
+    return sendPacked(
+      request,
       reply,
       status,
       page({ title, main, rail: frame, flash: [...said, ...flash], ...(live === undefined ? {} : { live }) }),
@@ -195,6 +198,14 @@ export async function registerConsole(app: FastifyInstance, parts: ConsoleParts)
   async function nameOf(account: Account): Promise<string> {
     return (await queries.accounts.name(account)) ?? `${account.kind} ${account.id}`;
   }
+}
+
+/** Pages of the console travel packed. Those of the authorization server do not: their tokens are not masked. */
+function sendPacked(request: FastifyRequest, reply: FastifyReply, status: number, text: string) {
+  const { encoding, body } = compressed(Buffer.from(text), request.headers['accept-encoding']);
+  reply.code(status).headers(pageHeaders()).header('vary', 'accept-encoding');
+  if (encoding !== undefined) reply.header('content-encoding', encoding);
+  return reply.send(body);
 }
 
 const notThere = (what: string, account: Account) => ({

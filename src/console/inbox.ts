@@ -10,7 +10,7 @@ import type { PageParts } from './pages.ts';
 import type { Routes, Visit } from './visit.ts';
 
 /** Requests a page shows; the rest wait on the next one. */
-const PER_PAGE = 20;
+const PER_PAGE = 12;
 
 /** Requests that wait for an answer, each with the facts needed to decide. */
 export function inboxPages(routes: Routes, { queries }: PageParts): void {

@@ -46,6 +46,11 @@ export async function createSessions(parts: {
   const until = (startedAt: string): Timestamp =>
     toTimestamp(Math.min(clock() + IDLE, Date.parse(startedAt) + LONGEST));
 
+  const tokenOf = ({ hash, session }: Current): Buffer =>
+    createHmac('sha256', csrfKey)
+      .update(`${hash} ${accountKey(session.account)}`)
+      .digest();
+
   return {
     /** Starts a session under an id nobody has seen before. @returns the id, for the cookie */
     async start(userId: string, account: Account): Promise<string> {
@@ -99,22 +104,28 @@ export async function createSessions(parts: {
 
     /**
      * What a session's forms carry. Bound to the account too: a form filled in for one account does nothing for another that
-     * was switched to meanwhile in the next tab.
+     * was switched to meanwhile in the next tab. It looks different on every page, so that how well a page packs says nothing
+     * about it (BREACH).
      */
-    csrfToken: ({ hash, session }: Current): string =>
-      createHmac('sha256', csrfKey)
-        .update(`${hash} ${accountKey(session.account)}`)
-        .digest('base64url'),
+    csrfToken(current: Current): string {
+      const mask = randomBytes(TOKEN_BYTES);
+      return Buffer.concat([mask, xor(mask, tokenOf(current))]).toString('base64url');
+    },
 
-    isCsrfToken(current: Current, token: string): boolean {
-      const expected = Buffer.from(this.csrfToken(current));
-      const given = Buffer.from(token);
-      return given.length === expected.length && timingSafeEqual(given, expected);
+    isCsrfToken(current: Current, text: string): boolean {
+      const given = Buffer.from(text, 'base64url');
+      if (given.length !== 2 * TOKEN_BYTES) return false;
+      const token = xor(given.subarray(0, TOKEN_BYTES), given.subarray(TOKEN_BYTES));
+      return timingSafeEqual(token, tokenOf(current));
     },
   };
 }
 
 const mayGoOn = (user: User, { account, startedAt }: Session): boolean =>
   belongsTo(user, account) && user.passwordChangedAt <= startedAt;
+
+const TOKEN_BYTES = 32;
+
+const xor = (one: Buffer, other: Buffer): Buffer => Buffer.from(one.map((byte, index) => byte ^ (other[index] ?? 0)));
 
 const digest = (id: string) => createHash('sha256').update(id).digest('base64url');

@@ -237,3 +237,18 @@ test('lists go on page by page, without losing or repeating a booking', async ()
   );
   for (const { bookingId } of all) expect(seen).toContain(String(bookingId));
 });
+
+test('a first visit weighs less than 60 kB, however much there is to show', async () => {
+  for (const path of ['/console/inbox', `/console/calendar?month=${freshDate().slice(0, 7)}`, '/console/bookings']) {
+    const page = await community.request(path, { headers: { 'accept-encoding': 'gzip' } });
+    const links = [...page.text.matchAll(/(?:href|src)="(\/assets\/[^"#]+)/g)].map(([, link]) => link ?? '');
+    let weight = Number(page.headers.get('content-length'));
+    expect(weight, path).toBeGreaterThan(1_000);
+    for (const link of new Set(links)) {
+      const asset = await community.request(link, { headers: { 'accept-encoding': 'gzip' } });
+      weight += Number(asset.headers.get('content-length'));
+    }
+    expect(new Set(links).size).toBe(4);
+    expect(weight, path).toBeLessThan(60_000);
+  }
+});

@@ -306,26 +306,4 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
     expect(complaints).toEqual([]);
     await context.close();
   });
-
-  test('a first visit weighs less than 60 kB', async () => {
-    const { context, page } = await openWindow(browser, running.url, SCREENS[0] as Screen);
-    await signIn(page, user('communities'));
-    await context.clearCookies({ name: 'none' });
-    for (const path of ['inbox', 'calendar', 'bookings']) {
-      const sizes = new Map<string, number>();
-      const weigh = async (response: { url(): string; body(): Promise<Buffer> }) => {
-        if (/\.(?:css|js)\?|\/console\/(?!live)/.test(response.url()))
-          sizes.set(response.url(), (await response.body()).length);
-      };
-      const pending: Promise<void>[] = [];
-      page.on('response', (response) => pending.push(weigh(response)));
-      await page.goto(`/console/${path}`, { waitUntil: 'load' });
-      await Promise.all(pending);
-      const total = [...sizes.values()].reduce((sum, size) => sum + size, 0);
-      expect(total, path).toBeGreaterThan(3_000);
-      expect(total, path).toBeLessThan(60_000);
-      page.removeAllListeners('response');
-    }
-    await context.close();
-  });
 });

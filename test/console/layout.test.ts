@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import Fastify from 'fastify';
 import { expect, test } from 'vitest';
 import { assetUrl, registerAssets } from '../../src/console/assets.ts';
@@ -32,13 +33,29 @@ test('no page carries a style or script of its own, and the policy allows none',
 
 test('assets are served for good under an address that changes with their content', async () => {
   const app = Fastify();
-  await registerAssets(app);
+  registerAssets(app);
   for (const name of ['console.css', 'console.js', 'icons.svg', 'favicon.svg'] as const) {
     const answer = await app.inject(assetUrl(name));
     expect(answer.statusCode).toBe(200);
     expect(answer.headers['cache-control']).toBe('public, max-age=31536000, immutable');
     expect(answer.body).toBe(asset(name));
+    for (const [encoding, unpack] of [
+      ['br', brotliDecompressSync],
+      ['gzip', gunzipSync],
+    ] as const) {
+      const packed = await app.inject({ url: assetUrl(name), headers: { 'accept-encoding': `${encoding}, zstd` } });
+      const content = packed.headers['content-encoding'] === encoding ? unpack(packed.rawPayload) : packed.rawPayload;
+      expect(content.toString()).toBe(asset(name));
+    }
   }
+  const refused = await app.inject({
+    url: assetUrl('console.css'),
+    headers: { 'accept-encoding': 'br;q=0, gzip;q=0.0' },
+  });
+  expect(refused.headers['content-encoding']).toBeUndefined();
+  const taken = await app.inject({ url: assetUrl('console.css'), headers: { 'accept-encoding': 'gzip, br;q=0.5' } });
+  expect(taken.headers['content-encoding']).toBe('br');
+  expect(taken.rawPayload.length).toBeLessThan(10_000);
   expect((await app.inject('/assets/../assets.ts')).statusCode).toBe(404);
   await app.close();
 });

@@ -102,7 +102,7 @@ async function lookAgain() {
 // Tokens differ from page to page; a reader sees no difference.
 const withoutTokens = (element) =>
   element.innerHTML
-    .replace(/name="once" value="[^"]*"/g, '')
+    .replace(/name="(?:once|csrf)" value="[^"]*"/g, '')
     .replace(/<input type="range"[^>]*>/g, '')
     .replace(/ data-sent="yes"/g, '');
 
