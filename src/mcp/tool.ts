@@ -1,7 +1,7 @@
 import { type CallToolResult, fromJsonSchema, type JsonSchemaType, type McpServer } from '@modelcontextprotocol/server';
 import type { Static, TObject } from 'typebox';
+import type { Access } from '../api/access.ts';
 import type { ErrorCode } from '../api/errors.ts';
-import type { Access } from '../auth/authenticate.ts';
 import type { Caller } from '../auth/caller.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { allows } from '../domain/permissions.ts';
