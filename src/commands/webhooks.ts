@@ -24,14 +24,12 @@ export type RegisteredWebhook = Pick<WebhookDocument, 'webhookId' | 'url' | 'eve
   readonly signingSecret: string;
 };
 
+type Registration = { readonly owner: WebhookOwner; readonly url: string; readonly events: number };
 type Party = { readonly webhookId: string; readonly by?: WebhookParty };
 type Outcome = Promise<Accepted<Webhook | undefined, WebhookEvent> | Refusal>;
 
 export type WebhookCommands = {
-  register(
-    command: { readonly owner: WebhookOwner; readonly url: string; readonly events: number },
-    issuer: Issuer,
-  ): Promise<RegisteredWebhook | Refusal>;
+  register(command: Registration, issuer: Issuer): Promise<RegisteredWebhook | Refusal>;
   /** Gives the registration a new secret; the old one signs too for another 24 h. The new one is shown once, here. */
   rotate(
     command: Party,
@@ -57,22 +55,37 @@ export function createWebhookCommands(parts: {
   const { log, readModels, clock, secretKey } = parts;
   const sealFor = (id: WebhookId, secret: string) => seal(secretKey, webhookSecretPurpose(id), secret);
 
+  const registering = new Map<string, Promise<unknown>>();
+  /** Registrations of one owner are made one after the other: each is counted before the next one is decided. */
+  function inTurn<R>(owner: string, register: () => Promise<R>): Promise<R> {
+    const mine = (registering.get(owner) ?? Promise.resolve()).then(register, register);
+    registering.set(owner, mine);
+    const leave = () => {
+      if (registering.get(owner) === mine) registering.delete(owner);
+    };
+    mine.then(leave, leave);
+    return mine;
+  }
+
+  async function register(command: Registration, issuer: Issuer): Promise<RegisteredWebhook | Refusal> {
+    const { owner } = command;
+    const where = { credential: owner.credential, account: accountKey(owner.account) };
+    const owned = await readModels.collection(webhooks).count({ where });
+    const id = webhookId(`wh_${randomBytes(15).toString('base64url')}`);
+    const signingSecret = parts.makeSigningSecret();
+    const registered = { ...command, webhookId: id, sealedSecret: sealFor(id, signingSecret) };
+    const context = { owned, urlProblem: parts.urlProblem(command.url) };
+    const outcome = await log.execute(streamOf.webhook(id), webhook, issuer, (state) =>
+      registerWebhook(state, registered, context),
+    );
+    if (isRefusal(outcome)) return outcome;
+    if (outcome.at === undefined) throw new Error(`Webhook ${id} was registered without an event`);
+    return { webhookId: id, url: command.url, events: command.events, createdAt: outcome.at, signingSecret };
+  }
+
   return {
-    async register(command, issuer) {
-      const { owner } = command;
-      const where = { credential: owner.credential, account: accountKey(owner.account) };
-      const owned = await readModels.collection(webhooks).count({ where });
-      const id = webhookId(`wh_${randomBytes(15).toString('base64url')}`);
-      const signingSecret = parts.makeSigningSecret();
-      const registered = { ...command, webhookId: id, sealedSecret: sealFor(id, signingSecret) };
-      const context = { owned, urlProblem: parts.urlProblem(command.url) };
-      const outcome = await log.execute(streamOf.webhook(id), webhook, issuer, (state) =>
-        registerWebhook(state, registered, context),
-      );
-      if (isRefusal(outcome)) return outcome;
-      if (outcome.at === undefined) throw new Error(`Webhook ${id} was registered without an event`);
-      return { webhookId: id, url: command.url, events: command.events, createdAt: outcome.at, signingSecret };
-    },
+    register: (command, issuer) =>
+      inTurn(`${command.owner.credential} ${accountKey(command.owner.account)}`, () => register(command, issuer)),
 
     async rotate({ webhookId: text, ...by }, issuer) {
       const id = webhookId(text);

@@ -81,3 +81,10 @@ test('a key has at most twenty registrations', async () => {
   expect(answer.statusCode).toBe(400);
   expect(answer.json().details).toMatch(/20/);
 });
+
+test('neither when it asks for many at once', async () => {
+  const key = await service.key(brand.account);
+  const answers = await Promise.all(Array.from({ length: 40 }, () => register(endpoint, key)));
+  expect(answers.filter(({ statusCode }) => statusCode === 201)).toHaveLength(20);
+  expect((await service.get('/webhooks', { key })).json()).toHaveLength(20);
+});
