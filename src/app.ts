@@ -139,6 +139,11 @@ async function openDocuments({ mongoUrl, dataDir }: Config, logger: Logger, cloc
   return openMongoDocumentStore({ url: mongoUrl, logger });
 }
 
+/** How long a request may take to arrive whole. */
+const REQUEST_ARRIVES_WITHIN_MS = 30_000;
+/** How long requests under way may take once the service stops. */
+const REQUESTS_END_WITHIN_MS = 5_000;
+
 /** Everything that answers HTTP. */
 export async function createApp(core: Core): Promise<FastifyInstance> {
   const { config, logger, commands, queries, projector, authorizationServer } = core;
@@ -151,6 +156,7 @@ export async function createApp(core: Core): Promise<FastifyInstance> {
     genReqId: () => `${requestPrefix}-${(requests++).toString(36)}`,
     forceCloseConnections: 'idle',
     bodyLimit: 64 * 1024,
+    requestTimeout: REQUEST_ARRIVES_WITHIN_MS,
     // Longer than any id: what is too long to be found is still asked for by somebody who has to say who it is.
     routerOptions: { maxParamLength: 1_000 },
     trustProxy: config.trustProxy.length > 0 ? [...config.trustProxy] : false,
@@ -217,8 +223,9 @@ export async function startService(config: Config, logger: Logger): Promise<Serv
     app,
     demo,
     async stop() {
-      await app.close();
-      await Promise.all([scheduler.stop(), webhooks.stop()]);
+      // Somebody who never finishes a request, or never reads an answer, does not keep the rest from ending well.
+      const breakOff = setTimeout(() => app.server.closeAllConnections(), REQUESTS_END_WITHIN_MS);
+      await Promise.all([app.close().finally(() => clearTimeout(breakOff)), scheduler.stop(), webhooks.stop()]);
       await projector.stop();
       await core.close();
     },

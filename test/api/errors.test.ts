@@ -63,6 +63,10 @@ describe('every failure has the one error shape', () => {
     expect(answer.body).not.toMatch(/secret|passwd|at .*\.ts/);
   });
 
+  test('a request has to arrive: who sends one byte now and then is not waited for', () => {
+    expect(service.app.server.requestTimeout).toBe(30_000);
+  });
+
   test('what is not HTTP at all', async () => {
     await service.app.listen({ host: '127.0.0.1', port: 0 });
     const address = service.app.server.address();

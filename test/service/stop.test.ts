@@ -42,3 +42,15 @@ test('SIGTERM under load: what is in flight is answered, nothing new is taken, t
   loading = false;
   await Promise.all(load);
 });
+
+test('somebody who never finishes a request does not keep the service from ending well', async () => {
+  const service = await startServiceProcess(temporaryDataDir());
+  const authorization = `Bearer ${service.demo().brands[0]?.apiKey}`;
+  const headers = { authorization, 'content-type': 'application/json', 'content-length': 100 };
+  const stalled = request(`${service.url}/api/v1/bookings`, { method: 'POST', headers });
+  const broken = once(stalled, 'error');
+  stalled.write('{"spaceId":');
+  await delay(300);
+  expect(await service.end('SIGTERM')).toBe(0);
+  await broken;
+});
