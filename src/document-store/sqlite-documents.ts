@@ -15,6 +15,9 @@ import {
 
 /** Documents kept parsed per collection. */
 const CACHED = 10_000;
+/** Results of `find` kept per collection until something in it changes, and the most documents one may have. */
+const ANSWERS = 1_000;
+const SHORT = 32;
 /** Documents read in one go by a stream: about a millisecond of the event loop. */
 const PAGE = 256;
 
@@ -36,7 +39,13 @@ export async function openSqliteDocuments<D extends object>(
   await createMissing(file, name, ttl === undefined ? indexes : [...indexes, { fields: [ttl] }]);
 
   const cache = new LRUCache<string, Known<D>>({ max: CACHED });
-  file.caches.set(name, cache);
+  const answers = new Map<string, readonly Stored<D>[]>();
+  file.caches.set(name, {
+    clear() {
+      cache.clear();
+      answers.clear();
+    },
+  });
 
   const queries = new LRUCache<string, StatementSync>({ max: 100 });
   const prepare = (sql: string) => file.database.prepare(sql);
@@ -75,6 +84,12 @@ export async function openSqliteDocuments<D extends object>(
     return read;
   }
 
+  /** To be called with every write, inside its transaction. */
+  function changed(key: string): void {
+    cache.delete(key);
+    answers.clear();
+  }
+
   function run({ text, values }: Sql): Record<string, SQLOutputValue>[] {
     let statement = queries.get(text);
     if (statement === undefined) {
@@ -96,6 +111,13 @@ export async function openSqliteDocuments<D extends object>(
     },
 
     async *find({ where, sort, limit = Number.POSITIVE_INFINITY }: Find<D>) {
+      file.validate();
+      const question = JSON.stringify([where, sort, limit]);
+      const answer = answers.get(question);
+      if (answer !== undefined) {
+        yield* answer;
+        return;
+      }
       const order = orderOf({ ...(where && { where }), ...(sort && { sort }) }, indexes);
       let ahead: readonly Stretch[] = [{ prefix: [] }];
       let left = limit;
@@ -106,6 +128,10 @@ export async function openSqliteDocuments<D extends object>(
         const size = Math.min(inTurn, left);
         const rows = run(selectStretch(table, where, order, stretch, size));
         const page = rows.map((row) => toStored<D>(text(row.key), row));
+        if (stretch.prefix.length === 0 && stretch.after === undefined && page.length < size && page.length <= SHORT) {
+          if (answers.size === ANSWERS) answers.clear();
+          answers.set(question, page);
+        }
         yield* page;
         const last = page.at(-1);
         left -= page.length;
@@ -129,7 +155,7 @@ export async function openSqliteDocuments<D extends object>(
     insert(key, document) {
       const json = JSON.stringify(document);
       return file.write(() => {
-        cache.delete(key);
+        changed(key);
         return insertNew.run(key, json).changes === 1;
       });
     },
@@ -137,14 +163,14 @@ export async function openSqliteDocuments<D extends object>(
     replace(key, document, version) {
       const json = JSON.stringify(document);
       return file.write(() => {
-        cache.delete(key);
+        changed(key);
         return update.run(json, key, version).changes === 1;
       });
     },
 
     delete(key, version) {
       return file.write(() => {
-        cache.delete(key);
+        changed(key);
         return remove.run(key, version ?? null).changes === 1;
       });
     },
@@ -158,7 +184,7 @@ export async function openSqliteDocuments<D extends object>(
       return file.write(() => {
         for (const { key, position, json } of rows) {
           upsert.run(key, position, json);
-          cache.delete(key);
+          changed(key);
         }
       });
     },
@@ -177,6 +203,7 @@ export async function openSqliteDocuments<D extends object>(
       do {
         removed = await file.write(() => {
           cache.clear();
+          answers.clear();
           return expire !== undefined && expire.run(now).changes !== 0;
         });
       } while (removed);

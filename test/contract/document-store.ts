@@ -182,6 +182,34 @@ export function documentStoreContract(place: () => Promise<DocumentPlace>, stand
       expect((await keysOf(query)).join('')).toBe(keys);
     });
 
+    it('answers the same question anew after every write, in every store', async () => {
+      const other = await (await here.open()).open(pets);
+      const cats = async (from: Documents<Pet>) =>
+        (await Array.fromAsync(from.find({ where: { kind: 'cat' } }))).map(({ document: { name } }) => name).sort();
+      const all = async () => [await cats(documents), await cats(other)];
+
+      expect(await all()).toEqual([
+        ['Ada', 'Cid', 'Eve'],
+        ['Ada', 'Cid', 'Eve'],
+      ]);
+      await documents.insert('f', pet('Fay'));
+      expect(await all()).toEqual([
+        ['Ada', 'Cid', 'Eve', 'Fay'],
+        ['Ada', 'Cid', 'Eve', 'Fay'],
+      ]);
+      await other.replace('f', pet('Flo'), 1);
+      await other.delete('a');
+      expect(await all()).toEqual([
+        ['Cid', 'Eve', 'Flo'],
+        ['Cid', 'Eve', 'Flo'],
+      ]);
+      await documents.project([{ key: 'e', position: '1', document: undefined }]);
+      expect(await all()).toEqual([
+        ['Cid', 'Flo'],
+        ['Cid', 'Flo'],
+      ]);
+    });
+
     it('hands out versions that can be replaced', async () => {
       for await (const { key, version, document } of documents.find({ where: { kind: 'cat' } })) {
         expect(await documents.replace(key, { ...document, kind: 'lion' }, version)).toBe(true);
