@@ -8,7 +8,7 @@ export type Load = {
   readonly connections: number;
   readonly seconds: number;
   readonly key?: string;
-  /** Sent in turn; each once and then from the start again. */
+  /** With bodies: each is sent once. Without: each connection goes round them, which costs the sender least. */
   readonly requests: readonly { readonly path: string; readonly body?: object }[];
 };
 
@@ -28,24 +28,24 @@ export async function load(load: Load): Promise<Loaded> {
   return JSON.parse(printed);
 }
 
+function nextOf(requests: Load['requests']): (request: autocannon.Request) => autocannon.Request {
+  let next = 0;
+  return (request) => {
+    const { path = '/', body } = requests[next++ % requests.length] ?? {};
+    return { ...request, method: 'POST', path, body: JSON.stringify(body) };
+  };
+}
+
 if (import.meta.main) {
   const { url, connections, seconds, key, requests }: Load = JSON.parse(await text(process.stdin));
-  let next = 0;
   const result = await autocannon({
     url,
     connections,
     duration: seconds,
     headers: { 'content-type': 'application/json', ...(key && { authorization: `Bearer ${key}` }) },
-    requests: [
-      {
-        setupRequest(request) {
-          const { path, body } = requests[next++ % requests.length] ?? { path: '/' };
-          return body === undefined
-            ? { ...request, method: 'GET', path }
-            : { ...request, method: 'POST', path, body: JSON.stringify(body) };
-        },
-      },
-    ],
+    requests: requests.some(({ body }) => body !== undefined)
+      ? [{ setupRequest: nextOf(requests) }]
+      : requests.map(({ path }) => ({ path })),
   });
   const statuses = Object.fromEntries(
     Object.entries(result.statusCodeStats ?? {}).map(([status, { count }]) => [status, count ?? 0]),
