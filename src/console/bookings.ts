@@ -176,8 +176,8 @@ export function bookingPages(routes: Routes, parts: PageParts): void {
       main: html`<p class="back"><a href="/console/bookings">${icon('back')} ${community ? 'Bookings' : 'My bookings'}</a></p>
 <div class="head" id="booking-head" data-live-region><div><h1>${community ? booking.brandName : booking.spaceName}</h1><p class="lead">Booking no. ${booking.bookingId}${!community && place && `, ${place.name}`}</p></div>${statusBadge(booking.status)}</div>
 <div class="split"><div>
-<section class="card" id="booking-facts" data-live-region><h2 class="visually-hidden">Facts</h2>${facts(visit, booking)}
-${booking.message && html`<div><p class="muted small">Message of the brand</p><p class="quote">${booking.message}</p></div>`}
+<section class="card" id="booking-facts" data-live-region><h2 class="visually-hidden">Facts</h2>${facts(visit, booking, community ? undefined : place?.name)}
+${booking.message && html`<div><p class="muted small">${community ? 'Message of the brand' : 'Your message'}</p><p class="quote">${booking.message}</p></div>`}
 ${record && booking.status === 'Pending' && html`<div class="stack tight">${decisionFacts(booking, { record, sameDay: others })}</div>`}
 ${actions(visit, booking)}</section>
 ${review && html`<section class="card"><h2>${community ? 'Review' : 'Your review'}</h2>${reviewText(review)}</section>`}
@@ -190,12 +190,13 @@ ${canReview(account, booking, review) && html`<section class="card" id="review">
   }
 }
 
-function facts(visit: Visit, booking: BookingDocument): Html {
+/** @param place name of the community, for those who look at it from the other side */
+function facts(visit: Visit, booking: BookingDocument, place: string | undefined): Html {
   const zone = booking.timeZone;
   return html`<dl class="facts">
 <dt>Space</dt><dd>${booking.spaceName}</dd>
 <dt>When</dt><dd>${longDate(booking.date)}, <span class="nowrap">${hours(booking.startHour, booking.freeFrom)}</span> <span class="muted nowrap">${zoneName(zone)}</span>${usageNote(booking)}</dd>
-<dt>Brand</dt><dd>${booking.brandName}</dd>
+<dt>${place === undefined ? 'Brand' : 'Community'}</dt><dd>${place ?? booking.brandName}</dd>
 <dt>Requested</dt><dd>${momentIn(zone, booking.createdAt)} <span class="muted nowrap">${zoneName(zone)}</span></dd>${
     booking.status === 'Pending' &&
     html`<dt>Answer due</dt><dd>${momentIn(zone, booking.expiresAt)} <span class="muted nowrap">${zoneName(zone)}, ${fromNow(booking.expiresAt, visit.now)}</span></dd>`

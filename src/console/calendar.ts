@@ -129,7 +129,7 @@ function dayCell(
 }
 
 const chip = (booking: BookingDocument, withSpace: boolean): Html =>
-  html`<a class="chip ${statusClass(booking.status)}" href="/console/bookings/${booking.bookingId}">${statusIcon(booking.status)}<span class="chip-text"><span class="visually-hidden">${booking.status}, ${hours(booking.startHour, booking.freeFrom)}, </span><span aria-hidden="true">${clock(booking.startHour)} </span>${booking.brandName}${withSpace && html`<span class="chip-space"><span class="chip-comma">, </span>${booking.spaceName}</span>`}</span></a>`;
+  html`<a class="chip ${statusClass(booking.status)}" href="/console/bookings/${booking.bookingId}" title="${booking.brandName}, ${booking.spaceName}">${statusIcon(booking.status)}<span class="chip-text"><span class="visually-hidden">${booking.status}, ${hours(booking.startHour, booking.freeFrom)}, </span><span aria-hidden="true">${clock(booking.startHour)} </span>${booking.brandName}${withSpace && html`<span class="chip-space"><span class="chip-comma">, </span>${booking.spaceName}</span>`}</span></a>`;
 
 /** One column per space, one row per hour; a booking reaches over the hours it holds. */
 function dayTable(spaces: readonly Space[], bookings: readonly BookingDocument[], date: string): Html {

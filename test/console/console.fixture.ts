@@ -31,17 +31,7 @@ async function freePort(): Promise<number> {
 
 export async function startDemo(env: Readonly<Record<string, string>> = {}): Promise<Running> {
   const dataDir = await mkdtemp(join(tmpdir(), 'venue-console-'));
-  const port = await freePort();
-  const url = `http://localhost:${port}`;
-  const config = readConfig({
-    PORT: String(port),
-    PUBLIC_URL: url,
-    DATA_DIR: dataDir,
-    LOG_LEVEL: 'error',
-    WEBHOOKS_ALLOW_PRIVATE: 'true',
-    ...env,
-  });
-  const service = await startService(config, pino({ level: config.logLevel }));
+  const { service, url } = await startOnFreePort({ ...env, DATA_DIR: dataDir });
   if (service.demo === undefined) throw new Error('The service has no demo data');
   return {
     url,
@@ -52,6 +42,23 @@ export async function startDemo(env: Readonly<Record<string, string>> = {}): Pro
       await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+/** Somebody else may take the port between asking for it and listening on it. */
+async function startOnFreePort(
+  env: Readonly<Record<string, string>>,
+  tries = 3,
+): Promise<{ service: Service; url: string }> {
+  const port = await freePort();
+  const url = `http://localhost:${port}`;
+  const settings = { PORT: String(port), PUBLIC_URL: url, LOG_LEVEL: 'error', WEBHOOKS_ALLOW_PRIVATE: 'true' };
+  const config = readConfig({ ...settings, ...env });
+  try {
+    return { service: await startService(config, pino({ level: config.logLevel })), url };
+  } catch (error) {
+    if (tries === 1 || !(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error;
+    return startOnFreePort(env, tries - 1);
+  }
 }
 
 /** A browser without a screen: keeps cookies, follows redirects on demand, sends forms as they stand on the page. */
