@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { MAX_IDEMPOTENCY_KEY } from '../domain/space-day.ts';
 import { ERROR_STATUS } from './errors.ts';
 
 /** The resources and bodies of the REST API as SPEC lists them; the same schemas check, serialise and document. */
@@ -123,7 +124,7 @@ export const IdempotencyHeaders = Type.Object({
   'idempotency-key': Type.Optional(
     Type.String({
       minLength: 1,
-      maxLength: 255,
+      maxLength: MAX_IDEMPOTENCY_KEY,
       description: 'The same key and body again answer the first booking instead of making a second.',
     }),
   ),

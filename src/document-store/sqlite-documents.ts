@@ -15,6 +15,8 @@ import {
 
 /** Documents kept parsed per collection. */
 const CACHED = 10_000;
+/** Longer keys are not remembered: nobody but a stranger asks for them, and they would fill the memory. */
+const LONGEST_REMEMBERED_KEY = 200;
 /** Results of `find` kept per collection until something in it changes, and the most documents one may have. */
 const ANSWERS = 1_000;
 const SHORT = 32;
@@ -80,7 +82,7 @@ export async function openSqliteDocuments<D extends object>(
     if (known !== undefined) return known;
     const row = select.get(key);
     const read: Known<D> = row === undefined ? NOTHING : toKnown(key, row);
-    cache.set(key, read);
+    if (key.length <= LONGEST_REMEMBERED_KEY) cache.set(key, read);
     return read;
   }
 

@@ -63,6 +63,8 @@ export function statusAfter(event: { readonly type: BookingEvent['type'] }): Boo
 
 /** Characters of a message (SPEC: Limits), and of the reason of a cancellation. */
 export const MAX_TEXT = 500;
+/** Characters of an idempotency key: it stands in the log for good. */
+export const MAX_IDEMPOTENCY_KEY = 255;
 
 export type RequestBooking = {
   readonly bookingId: BookingId;
@@ -102,6 +104,8 @@ export function requestBooking(
   const { space, brand, date, startHour } = command;
   if (isLongerThan(command.message ?? '', MAX_TEXT))
     return refuse('ValidationError', `message must have at most ${MAX_TEXT} characters.`);
+  if (isLongerThan(command.idempotencyKey ?? '', MAX_IDEMPOTENCY_KEY))
+    return refuse('ValidationError', `The idempotency key must have at most ${MAX_IDEMPOTENCY_KEY} characters.`);
 
   const before = answeredBefore(day, command)?.request;
   if (before !== undefined) {

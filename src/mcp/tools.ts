@@ -17,6 +17,7 @@ import { localDate } from '../domain/calendar.ts';
 import { isRefusal, refuse } from '../domain/decision.ts';
 import { brandId, type PlainDate } from '../domain/ids.ts';
 import { priceOf, toAmount } from '../domain/pricing.ts';
+import { MAX_IDEMPOTENCY_KEY } from '../domain/space-day.ts';
 import type { Queries } from '../queries/queries.ts';
 import { type Tool, tool } from './tool.ts';
 
@@ -170,7 +171,7 @@ export function createTools({ commands, queries, clock, pricing }: ToolParts): r
       message: CreateBooking.properties.message,
       idempotencyKey: Type.String({
         minLength: 1,
-        maxLength: 255,
+        maxLength: MAX_IDEMPOTENCY_KEY,
         description: 'Any text of your own for this one request; send the same again when you retry.',
       }),
     }),

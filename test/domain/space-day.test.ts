@@ -102,6 +102,15 @@ describe('requesting a booking', () => {
       .thenRefused('SlotUnavailable', /outside the window/);
   });
 
+  test('takes an idempotency key of 255 characters and no longer one, whichever way it comes in', () => {
+    given()
+      .when(request({ idempotencyKey: 'k'.repeat(256) }))
+      .thenRefused('ValidationError', /255/);
+    given()
+      .when(request({ idempotencyKey: 'k'.repeat(255) }))
+      .thenEvents({ type: 'BookingRequested' });
+  });
+
   test('takes a message of 500 characters and no longer one', () => {
     given()
       .when(request({ message: 'm'.repeat(501) }))
