@@ -21,7 +21,7 @@ import { secretBox } from './secret.ts';
 import { type Answer, missing, type Routes, type Visit } from './visit.ts';
 
 /** Permission flags in plain words. */
-export const PERMISSION_WORDS: Readonly<Record<PermissionName, { readonly label: string; readonly hint: string }>> = {
+const PERMISSION_WORDS: Readonly<Record<PermissionName, { readonly label: string; readonly hint: string }>> = {
   ReadAvailability: { label: 'See open hours', hint: 'Ask which hours of a space are open on a day.' },
   ReadBookings: { label: 'See bookings', hint: 'List the bookings this account can see, with their history.' },
   WriteBookings: { label: 'Request bookings', hint: 'Send booking requests in the name of this brand.' },

@@ -12,6 +12,7 @@ import { decisionFacts, decisionForms, usageNote } from './inbox.ts';
 import { icon } from './layout.ts';
 import type { PageParts } from './pages.ts';
 import { canReview, reviewForm, reviewText } from './review-form.ts';
+import { tabs } from './tabs.ts';
 import { type Answer, idOf, missing, type Routes, type Visit } from './visit.ts';
 
 const PER_PAGE = 30;
@@ -267,15 +268,6 @@ ${textArea({
 
 const address = (when: When, status: BookingStatus | undefined): string =>
   `/console/bookings?when=${when}${status === undefined ? '' : `&status=${status}`}`;
-
-export const tabs = (
-  list: readonly { readonly label: string; readonly href: string; readonly current: boolean }[],
-): Html =>
-  html`<ul class="tabs">${list.map(({ label, href, current }) =>
-    current
-      ? html`<li><a href="${href}" aria-current="page">${label}</a></li>`
-      : html`<li><a href="${href}">${label}</a></li>`,
-  )}</ul>`;
 
 function empty(account: Account, when: When, status: BookingStatus | undefined): Html {
   const kind = `${when} ${status === undefined ? '' : `${status.toLowerCase()} `}bookings`;

@@ -4,11 +4,11 @@ import type { PlainDate } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
 import { BOOKING_STATUSES } from '../domain/space-day.ts';
 import { statusBadge, statusClass, statusIcon } from './booking-parts.ts';
-import { tabs } from './bookings.ts';
 import { addDays, clock, counted, dayAndMonth, hours, longDate, monthName, zoneName } from './formats.ts';
 import { type Html, html } from './html.ts';
 import { icon } from './layout.ts';
 import type { PageParts } from './pages.ts';
+import { tabs } from './tabs.ts';
 import { missing, type Routes, type Visit } from './visit.ts';
 
 /** Bookings a day of the month shows before it counts the rest. */

@@ -8,6 +8,9 @@ import type { Shown, Visit } from './visit.ts';
 
 /** How deliveries look. */
 
+export const deliveryHref = ({ webhookId, deliveryId }: Pick<DeliveryDocument, 'webhookId' | 'deliveryId'>): string =>
+  `/console/webhooks/${webhookId}/deliveries/${encodeURIComponent(deliveryId)}`;
+
 const LOOK: Readonly<Record<DeliveryState, { readonly icon: IconName; readonly class: string }>> = {
   Pending: { icon: 'pending', class: 'is-pending' },
   Delivered: { icon: 'approved', class: 'is-approved' },
@@ -21,7 +24,7 @@ export const deliveryBadge = (state: DeliveryState, word: string = state): Html 
 export const deliveryTable = (list: readonly DeliveryDocument[], now: number): Html =>
   html`<table class="table"><caption class="visually-hidden">Deliveries, newest first</caption><thead><tr><th scope="col">Event</th><th scope="col">Made (UTC)</th><th scope="col">State</th><th scope="col">Attempts</th><th scope="col">Last answer</th></tr></thead><tbody>${list.map(
     (delivery) =>
-      html`<tr><th scope="row" data-label="Event"><a href="/console/webhooks/${delivery.webhookId}/deliveries/${encodeURIComponent(delivery.deliveryId)}">${delivery.event}</a></th><td data-label="Made (UTC)"><span>${momentIn('UTC', delivery.createdAt)}</span></td><td data-label="State"><span>${deliveryBadge(delivery.state)}${nextTry(delivery, now)}</span></td><td data-label="Attempts">${delivery.attempts.length}</td><td data-label="Last answer">${answered(delivery.attempts.at(-1))}</td></tr>`,
+      html`<tr><th scope="row" data-label="Event"><a href="${deliveryHref(delivery)}">${delivery.event}</a></th><td data-label="Made (UTC)"><span>${momentIn('UTC', delivery.createdAt)}</span></td><td data-label="State"><span>${deliveryBadge(delivery.state)}${nextTry(delivery, now)}</span></td><td data-label="Attempts">${delivery.attempts.length}</td><td data-label="Last answer">${answered(delivery.attempts.at(-1))}</td></tr>`,
   )}</tbody></table>`;
 
 const nextTry = ({ state, due, tries }: DeliveryDocument, now: number): Html | undefined =>
@@ -36,7 +39,7 @@ const answered = (attempt: Attempt | undefined): string => {
 /** One delivery: what was sent, every attempt, what came back. */
 export function deliveryPage(visit: Visit, delivery: DeliveryDocument, webhook: WebhookDocument): Shown {
   const base = `/console/webhooks/${webhook.webhookId}`;
-  const action = `${base}/deliveries/${encodeURIComponent(delivery.deliveryId)}/resend`;
+  const action = `${deliveryHref(delivery)}/resend`;
   return {
     title: `Delivery of ${delivery.event}`,
     section: 'webhooks',

@@ -5,9 +5,6 @@ import type { Current, Sessions } from './sessions.ts';
 /** How often an open connection is checked: is the session still on, is anybody there? In milliseconds. */
 const HEARTBEAT = 20_000;
 
-/** The open event streams of this process. */
-export type EventStreams = ReturnType<typeof createEventStreams>;
-
 /** Server-sent events to open pages; each page looks again at what it shows when it is told. */
 export function createEventStreams({ feed, sessions }: { readonly feed: LiveFeed; readonly sessions: Sessions }) {
   const open = new Set<() => void>();

@@ -114,6 +114,11 @@ ${
         if (!isPlainDate(date)) return spacePage(visit, space, '', { '': 'Choose a date of the calendar.' });
         const startHour = form.integer('startHour');
         if (Number.isNaN(startHour)) return spacePage(visit, space, date, { startHour: 'Choose an hour to start at.' });
+        const shown = form.text('price');
+        if (shown !== '' && shown !== String(price(space).totalPrice))
+          return spacePage(visit, space, date, {
+            '': 'The community has changed the price meanwhile. Look at it and request again if it suits you.',
+          });
         const message = form.text('message').replaceAll('\r\n', '\n');
         const once = form.text('once');
         const outcome = await commands.bookings.request(
@@ -185,7 +190,7 @@ ${formProblem(problems)}
 <div class="split"><div>
 <form class="card fields-row end" method="get" action="/console/find/${space.spaceId}">${field({ name: 'date', label: 'Date', type: 'date', value: asked === '' ? date : asked, required: true, problems: wrongDate, attributes: { min: today } })}<div><button class="button quiet">Show this day</button></div></form>
 <nav aria-label="Days"><ul class="days">${ahead.map((day, index) => dayLink(space, day, counts[index] ?? 0, day === date))}</ul></nav>
-<form class="card fields" method="post" action="/console/find/${space.spaceId}">${csrfField(visit)}${onceField()}<input type="hidden" name="date" value="${date}">
+<form class="card fields" method="post" action="/console/find/${space.spaceId}">${csrfField(visit)}${onceField()}<input type="hidden" name="date" value="${date}"><input type="hidden" name="price" value="${price(space).totalPrice}">
 <h2>${longDate(date)}</h2>
 <div id="hours" data-live-region="${hoursTopic(space.spaceId, date)}">${space.active ? slotFields(space, slots, chosen, problems) : html`<p>This space takes no bookings at present.</p>`}</div>
 ${space.active && textArea({ name: 'message', label: 'Message to the community (optional)', hint: 'What you plan, how many guests, what you need. At most 500 characters.', value: form.text('message'), problems, attributes: { maxlength: 500, rows: 3 } })}

@@ -66,7 +66,7 @@ function write(value: Interpolated): string {
 }
 
 /** Only addresses that a page may lead to: a path of ours, a fragment, a query, or http(s). Others lead nowhere. */
-const safeUrl = (url: string): string => (/^(?:https?:\/\/|\/|#|\?|$)/i.test(url) ? url : '#');
+const safeUrl = (url: string): string => (/^(?:https?:\/\/|\/(?![/\\])|#|\?|$)/i.test(url) ? url : '#');
 
 type Place = 'text' | 'attribute' | 'url';
 

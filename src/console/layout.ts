@@ -12,8 +12,6 @@ export type Page = {
   readonly flash?: readonly Flash[];
   /** The rail beside a console page (`frame.ts`). Without it the page stands alone: sign-in, consent, an error. */
   readonly rail?: Html;
-  /** A page that stands alone and has more to say. */
-  readonly wide?: boolean;
   /** Where the page stands among the changes it is told of; pages without it do not keep themselves up to date. */
   readonly live?: string;
 };
@@ -71,11 +69,11 @@ const flashes = (list: readonly Flash[]): Html =>
 export const mark = (): Html => html`<a class="mark" href="/">${icon('mark')}<span>Venue Booking</span></a>`;
 
 /** A whole page. The same shell carries the console and the pages of the authorization server. */
-export function page({ title, main, flash = [], rail, wide = false, live }: Page): string {
+export function page({ title, main, flash = [], rail, live }: Page): string {
   const content = html`<main id="main" tabindex="-1">${flashes(flash)}${main}</main>`;
   const body =
     rail === undefined
-      ? html`<div class="alone${wide && ' wide'}">${mark()}${content}</div>`
+      ? html`<div class="alone">${mark()}${content}</div>`
       : html`<div class="framed">${rail}${content}</div>`;
   return html`${raw('<!doctype html>')}
 <html lang="en">

@@ -39,7 +39,7 @@ export function createLiveFeed(parts: {
   readonly logger: Pick<FastifyBaseLogger, 'error'>;
 }) {
   const { events, readModels, webhooks, logger } = parts;
-  const process = randomBytes(6).toString('base64url');
+  const processId = randomBytes(6).toString('base64url');
   const subscribers = new Set<Subscriber>();
   const recent: Change[] = [];
   const stopping = new AbortController();
@@ -80,8 +80,8 @@ export function createLiveFeed(parts: {
     },
 
     /** Where a page that is made now stands; it says so when it connects. */
-    mark: (): string => `${process}-${sequence}`,
-    markAt: (change: Change): string => `${process}-${change.sequence}`,
+    mark: (): string => `${processId}-${sequence}`,
+    markAt: (change: Change): string => `${processId}-${change.sequence}`,
 
     /**
      * Tells a page what changes, beginning with what changed since it was made.
@@ -90,7 +90,7 @@ export function createLiveFeed(parts: {
     subscribe(subscriber: Subscriber, since: string): { readonly stop: () => void; readonly caughtUp: boolean } {
       const [of, number] = since.split('-');
       const from = Number(number);
-      const caughtUp = of === process && (from >= sequence || (recent[0]?.sequence ?? 0) <= from + 1);
+      const caughtUp = of === processId && (from >= sequence || (recent[0]?.sequence ?? 0) <= from + 1);
       if (caughtUp)
         for (const change of recent)
           if (change.sequence > from && concerns(change, subscriber.account)) subscriber.onChange(change);

@@ -22,7 +22,7 @@ const collection: Collection<Session> = {
   name: 'consoleSessions',
   kind: 'record',
   ttl: 'expiresAt',
-  indexes: [{ fields: ['userId'] }],
+  indexes: [],
 };
 
 const HOUR = 3_600_000;

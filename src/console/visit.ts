@@ -28,13 +28,6 @@ export class Form {
   integer(name: string): number {
     return /^-?\d{1,15}$/.test(this.text(name)) ? Number(this.text(name)) : Number.NaN;
   }
-
-  /** A decimal number, or NaN. */
-  number(name: string): number {
-    return /^-?\d{1,12}(?:[.,]\d{1,6})?$/.test(this.text(name))
-      ? Number(this.text(name).replace(',', '.'))
-      : Number.NaN;
-  }
 }
 
 /** Somebody who is signed in asks for a page, or sends a form. */

@@ -5,8 +5,7 @@ import { isRefusal } from '../domain/decision.ts';
 import { type Timestamp, timestamp } from '../domain/ids.ts';
 import { WEBHOOK_EVENTS, type WebhookEventName, webhookEventNames } from '../domain/webhook.ts';
 import type { DeliveryDocument, DeliveryState } from '../webhooks/deliveries.ts';
-import { tabs } from './bookings.ts';
-import { deliveryBadge, deliveryPage, deliveryTable } from './delivery-parts.ts';
+import { deliveryBadge, deliveryHref, deliveryPage, deliveryTable } from './delivery-parts.ts';
 import {
   actionButton,
   choices,
@@ -24,6 +23,7 @@ import { type Html, html } from './html.ts';
 import { icon } from './layout.ts';
 import type { PageParts } from './pages.ts';
 import { secretBox } from './secret.ts';
+import { tabs } from './tabs.ts';
 import { type Answer, missing, type Routes, type Visit } from './visit.ts';
 
 const PER_PAGE = 25;
@@ -240,7 +240,7 @@ ${
               small: false,
             })
           : actionButton(visit, `${base}/enable`, 'Enable again')
-      }${confirm(visit, { action: `${base}/rotate`, open: 'New secret …', question: 'Make a new signing secret? Both sign for 24 hours, then the old one ends.', doIt: 'Make a new secret', fields: onceField(), small: false })}${confirm(visit, { action: `${base}/remove`, open: 'Remove …', question: 'Remove this webhook for good? Nothing is sent to it any more, and its delivery log goes.', doIt: 'Remove it', small: false })}</div>
+      }${confirm(visit, { action: `${base}/rotate`, open: 'New secret …', question: 'Make a new signing secret? Both sign for 24 hours, then the old one ends.', doIt: 'Make a new secret', fields: onceField(), small: false })}${confirm(visit, { action: `${base}/remove`, open: 'Remove …', question: 'Remove this webhook for good? Nothing is sent to it any more, and its deliveries are no longer shown.', doIt: 'Remove it', small: false })}</div>
 <section class="stack full" id="deliveries" data-live-region><div class="row apart"><h2>Deliveries</h2><nav aria-label="State">${tabs(
         [
           { label: 'All', href: withState(undefined), current: state === undefined },
@@ -281,9 +281,6 @@ const eventWords = (mask: number): string =>
 
 const webhookBadge = ({ status }: WebhookDocument): Html =>
   status === 'enabled' ? deliveryBadge('Delivered', 'Enabled') : deliveryBadge('Cancelled', 'Disabled');
-
-export const deliveryHref = ({ webhookId, deliveryId }: Pick<DeliveryDocument, 'webhookId' | 'deliveryId'>): string =>
-  `/console/webhooks/${webhookId}/deliveries/${encodeURIComponent(deliveryId)}`;
 
 const isMoment = (text: string): boolean =>
   /^\d{4}-\d{2}-\d{2}T[\d:.]{5,12}Z$/.test(text) && !Number.isNaN(Date.parse(text));

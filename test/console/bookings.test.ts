@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isRefusal } from '../../src/domain/decision.ts';
-import { brandId, communityId, type PlainDate } from '../../src/domain/ids.ts';
+import { brandId, cents, communityId, type PlainDate } from '../../src/domain/ids.ts';
 import { Browser, type Running, startDemo } from './console.fixture.ts';
 
 let running: Running;
@@ -131,6 +131,18 @@ test('an hour that was taken meanwhile is said next to the hours, and what was t
   expect(refused.text).toContain('This hour was taken or has passed meanwhile. Choose another.');
   expect(refused.text).toContain('My words');
   expect(refused.text).toMatch(/value="13" required disabled/);
+});
+
+test('a price that changed while somebody looked at it is not charged unseen', async () => {
+  const page = await brand.open(`/console/find/${hall}?date=${freshDate()}`);
+  const { catalogue } = running.service.core.commands;
+  await catalogue.changeSpace({ spaceId: hall, terms: { eventFee: cents(500_00) } }, ISSUER);
+  const refused = await brand.send(page, `/console/find/${hall}`, { startHour: '10' });
+  expect(refused.status).toBe(422);
+  expect(refused.flash).toContain('has changed the price meanwhile');
+  expect(refused.text).toContain('$575.00');
+  expect((await brand.send(refused, `/console/find/${hall}`, { startHour: '10' })).flash).toContain('Requested.');
+  await catalogue.changeSpace({ spaceId: hall, terms: { eventFee: cents(420_00) } }, ISSUER);
 });
 
 test('missing hour, wrong date and a message too long are refused by the page', async () => {

@@ -20,7 +20,14 @@ test('fragments and lists stay what they are; what is absent leaves nothing', ()
 });
 
 test('an address that is not http(s) or a path of ours leads nowhere', () => {
-  for (const url of ['javascript:alert(1)', ' JavaScript:alert(1)', 'data:text/html,x', 'vbscript:x'])
+  for (const url of [
+    'javascript:alert(1)',
+    ' JavaScript:alert(1)',
+    'data:text/html,x',
+    'vbscript:x',
+    '//evil.example',
+    '/\\evil.example',
+  ])
     expect(html`<a href="${url}">x</a>`.markup).toBe('<a href="#">x</a>');
   expect(html`<a href="${'https://a.example/?a=1&b=2'}">x</a>`.markup).toBe(
     '<a href="https://a.example/?a=1&amp;b=2">x</a>',

@@ -28,7 +28,7 @@ const sessions = () =>
     name: 'consoleSessions',
     kind: 'record',
     ttl: 'expiresAt',
-    indexes: [{ fields: ['userId'] }],
+    indexes: [],
   });
 
 test('signs in through the authorization server and returns to the page that was asked for', async () => {

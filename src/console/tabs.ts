@@ -1,0 +1,11 @@
+import { type Html, html } from './html.ts';
+
+/** Views of one list; the current one is marked. */
+export const tabs = (
+  list: readonly { readonly label: string; readonly href: string; readonly current: boolean }[],
+): Html =>
+  html`<ul class="tabs">${list.map(({ label, href, current }) =>
+    current
+      ? html`<li><a href="${href}" aria-current="page">${label}</a></li>`
+      : html`<li><a href="${href}">${label}</a></li>`,
+  )}</ul>`;
