@@ -6,7 +6,7 @@ export function table(rows: readonly Readonly<Record<string, Cell>>[]): string {
   if (first === undefined) return 'None.';
   const columns = Object.keys(first).map((name) => {
     const cells = rows.map((row) => toText(row[name]));
-    const width = Math.max(name.length, ...cells.map(({ length }) => length));
+    const width = cells.reduce((widest, { length }) => Math.max(widest, length), name.length);
     const toRight = rows.every((row) => row[name] === undefined || typeof row[name] === 'number');
     return [name, ...cells].map((cell) => (toRight ? cell.padStart(width) : cell.padEnd(width)));
   });
