@@ -61,6 +61,11 @@ export const api =
           strictPreflight: false,
         });
         routes.decorateRequest('caller');
+        routes.addHook('onRequest', (_request, reply, done) => {
+          // Answers are for one caller: no cache keeps them, no browser takes them for anything but JSON.
+          reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
+          done();
+        });
         routes.addHook('onRequest', createAccessHook(parts));
         await routes.register(spaceRoutes(parts));
         await routes.register(bookingRoutes(parts));

@@ -63,6 +63,13 @@ describe('every failure has the one error shape', () => {
     expect(answer.body).not.toMatch(/secret|passwd|at .*\.ts/);
   });
 
+  test('answers, failures too, are not kept by caches nor taken for anything but JSON', async () => {
+    for (const options of [{ key: brand.key }, {}]) {
+      const { headers } = await service.get('/bookings', options);
+      expect(headers).toMatchObject({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
+    }
+  });
+
   test('a request has to arrive: who sends one byte now and then is not waited for', () => {
     expect(service.app.server.requestTimeout).toBe(30_000);
   });
