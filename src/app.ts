@@ -7,6 +7,7 @@ import { projections } from '../projections/index.ts';
 import { api } from './api/api.ts';
 import { handleClientError, handleError, sendNotFound } from './api/errors.ts';
 import { healthRoutes } from './api/health.ts';
+import { type ApiKeyUses, createApiKeyUses } from './auth/api-key-uses.ts';
 import { createApiKeyCallers, eitherCaller } from './auth/authenticate.ts';
 import {
   type AuthorizationServer,
@@ -43,6 +44,7 @@ export type Core = {
   readonly queries: Queries;
   readonly webhooks: Webhooks;
   readonly users: Users;
+  readonly apiKeyUses: ApiKeyUses;
   readonly authorizationServer: AuthorizationServer;
   /** Commands whose clock stands elsewhere, for demo data. */
   readonly commandsAt: (clock: Clock) => Promise<Commands>;
@@ -111,6 +113,7 @@ export async function openCore(
       isConnected: authorizationServer.connectedApps.isConnected,
     }),
     users,
+    apiKeyUses: await createApiKeyUses({ documents, clock, logger }),
     authorizationServer,
     commandsAt,
     async close() {
@@ -166,7 +169,10 @@ export async function createApp(core: Core): Promise<FastifyInstance> {
   app.setErrorHandler(handleError);
   app.setNotFoundHandler(sendNotFound);
 
-  const callerOf = eitherCaller(createApiKeyCallers(projector.readModels), authorizationServer.accessTokens.callerOf);
+  const callerOf = eitherCaller(
+    core.apiKeyUses.noting(createApiKeyCallers(projector.readModels)),
+    authorizationServer.accessTokens.callerOf,
+  );
   await app.register(
     healthRoutes({
       ping: { eventStore: () => core.events.ping(), documentStore: () => core.documents.ping() },

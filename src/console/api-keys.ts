@@ -1,6 +1,7 @@
 import type { ApiKeyDocument } from '../../projections/api-keys.ts';
 import type { AccountKind } from '../domain/account.ts';
 import { isRefusal } from '../domain/decision.ts';
+import type { Timestamp } from '../domain/ids.ts';
 import { GRANTABLE, Permission, type PermissionName, permissionNames } from '../domain/permissions.ts';
 import {
   choices,
@@ -13,7 +14,7 @@ import {
   type Problems,
   problemOf,
 } from './fields.ts';
-import { momentIn } from './formats.ts';
+import { fromNow, momentIn } from './formats.ts';
 import { type Html, html } from './html.ts';
 import { icon } from './layout.ts';
 import type { PageParts } from './pages.ts';
@@ -37,7 +38,7 @@ const offered = (kind: AccountKind): PermissionName[] =>
   permissionNames(GRANTABLE[kind]).filter((name) => kind === 'Brand' || name !== 'WriteBookings');
 
 /** Keys for programs: what each may do, shown once, revoked at once. */
-export function apiKeyPages(routes: Routes, { commands, queries, settings }: PageParts): void {
+export function apiKeyPages(routes: Routes, { commands, queries, apiKeyUses, settings }: PageParts): void {
   routes.get('/console/keys', (visit) => listPage(visit));
 
   routes.post('/console/keys', (visit) =>
@@ -76,6 +77,7 @@ ${secretBox('key', outcome.key, 'Copy the key now and keep it where passwords ar
     const valid = keys.filter(({ revokedAt }) => revokedAt === undefined);
     const revoked = keys.filter(({ revokedAt }) => revokedAt !== undefined);
     const chosen = form.all('permission');
+    const used = await apiKeyUses.lastUsed(valid.map(({ apiKeyId }) => apiKeyId));
     return {
       title: 'API keys',
       section: 'keys',
@@ -84,7 +86,7 @@ ${secretBox('key', outcome.key, 'Copy the key now and keep it where passwords ar
 <div class="split"><div>${
         valid.length === 0
           ? html`<div class="empty">${icon('key')}<h2>No keys</h2><p>Make one for each program, so that you can revoke one without stopping the others.</p></div>`
-          : keyTable(visit, valid)
+          : keyTable(visit, valid, used)
       }${
         revoked.length > 0 &&
         html`<details><summary>${revoked.length} revoked</summary><ul class="plain">${revoked.map((key) => html`<li class="muted">${key.label} <code>${key.preview}</code>, revoked ${momentIn('UTC', key.revokedAt ?? key.issuedAt)} UTC</li>`)}</ul></details>`
@@ -105,8 +107,8 @@ ${choices(
   }
 }
 
-const keyTable = (visit: Visit, keys: readonly ApiKeyDocument[]): Html =>
-  html`<table class="table"><caption class="visually-hidden">Keys that work</caption><thead><tr><th scope="col">Name</th><th scope="col">May</th><th scope="col">Made</th><th scope="col"><span class="visually-hidden">Revoke</span></th></tr></thead><tbody>${keys.map(
+const keyTable = (visit: Visit, keys: readonly ApiKeyDocument[], used: ReadonlyMap<string, Timestamp>): Html =>
+  html`<table class="table"><caption class="visually-hidden">Keys that work</caption><thead><tr><th scope="col">Name</th><th scope="col">May</th><th scope="col">Last used</th><th scope="col"><span class="visually-hidden">Revoke</span></th></tr></thead><tbody>${keys.map(
     (key) =>
       html`<tr><th scope="row" data-label="Name" class="long"><span>${key.label}<br><code class="muted small nowrap">${key.preview}</code></span></th><td data-label="May" class="small"><span>${permissionNames(
         key.permissions,
@@ -114,7 +116,7 @@ const keyTable = (visit: Visit, keys: readonly ApiKeyDocument[]): Html =>
         .map((name) => PERMISSION_WORDS[name].label)
         .join(
           ', ',
-        )}</span></td><td data-label="Made" class="small"><span>${momentIn('UTC', key.issuedAt)} UTC</span></td><td class="actions">${confirm(
+        )}</span></td><td data-label="Last used" class="small"><span>${lastUse(used.get(key.apiKeyId), visit.now)}<br><span class="muted">made ${momentIn('UTC', key.issuedAt)} UTC</span></span></td><td class="actions">${confirm(
         visit,
         {
           action: `/console/keys/${key.apiKeyId}/revoke`,
@@ -124,5 +126,8 @@ const keyTable = (visit: Visit, keys: readonly ApiKeyDocument[]): Html =>
         },
       )}</td></tr>`,
   )}</tbody></table>`;
+
+const lastUse = (usedAt: Timestamp | undefined, now: number): string =>
+  usedAt === undefined ? 'never' : fromNow(usedAt, now);
 
 const backLink = html`<p class="back"><a href="/console/keys">${icon('back')} API keys</a></p>`;

@@ -1,3 +1,4 @@
+import type { ApiKeyUses } from '../auth/api-key-uses.ts';
 import type { Clients } from '../auth/authorization-server/clients.ts';
 import type { ConnectedApps } from '../auth/authorization-server/connected-apps.ts';
 import type { Users } from '../auth/users.ts';
@@ -22,6 +23,7 @@ export type PageParts = {
   readonly queries: Queries;
   readonly users: Pick<Users, 'get'>;
   readonly webhooks: Omit<Webhooks, 'start' | 'stop'>;
+  readonly apiKeyUses: Pick<ApiKeyUses, 'lastUsed'>;
   readonly connectedApps: ConnectedApps;
   readonly clients: Pick<Clients, 'addClient' | 'listClients' | 'removeClient'>;
   readonly settings: {

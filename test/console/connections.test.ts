@@ -63,7 +63,8 @@ test('a key does what was ticked, is shown once, and stops when it is revoked', 
   expect(made.text).toContain('&lt;b&gt;Door&lt;/b&gt;');
   expect(await api(key)).toBe(200);
 
-  const list = await community.open('/console/keys');
+  const list = await until('/console/keys', /Door.*(?:just now|minute)/s);
+  expect(list.text).toMatch(/Door.*(?:just now|minute)/s);
   expect(list.text).not.toContain(key);
   const id = /\/console\/keys\/(key_[\w-]+)\/revoke/.exec(list.text)?.[1];
   const revoked = await community.send(list, `/console/keys/${id}/revoke`);

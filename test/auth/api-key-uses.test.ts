@@ -1,0 +1,62 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createApiKeyUses } from '../../src/auth/api-key-uses.ts';
+import type { CallerOf } from '../../src/auth/authenticate.ts';
+import type { DocumentStore } from '../../src/document-store/document-store.ts';
+import { openSqliteDocumentStore } from '../../src/document-store/sqlite-document-store.ts';
+import { brandId } from '../../src/domain/ids.ts';
+
+let folder: string;
+let documents: DocumentStore;
+let now: number;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'venue-uses-'));
+  documents = await openSqliteDocumentStore({ folder });
+  now = Date.parse('2026-12-01T12:00:30Z');
+});
+afterEach(async () => {
+  await documents.close();
+  await rm(folder, { recursive: true });
+});
+
+const callerOf: CallerOf = async (token) =>
+  token === 'unknown'
+    ? undefined
+    : { account: { kind: 'Brand', id: brandId(1) }, permissions: 31, credential: { kind: 'apiKey', id: token } };
+const open = () => createApiKeyUses({ documents, clock: () => now, logger: { debug: () => {} } });
+
+test('notes the minute in which a key was last used, for every process', async () => {
+  const one = await open();
+  const other = await open();
+  const call = one.noting(callerOf);
+  expect(await call('key_1')).toMatchObject({ credential: { id: 'key_1' } });
+  await vi.waitFor(async () =>
+    expect((await other.lastUsed(['key_1', 'key_2'])).get('key_1')).toBe('2026-12-01T12:00:00.000Z'),
+  );
+  now += 60_000;
+  await other.noting(callerOf)('key_1');
+  await vi.waitFor(async () => expect((await one.lastUsed(['key_1'])).get('key_1')).toBe('2026-12-01T12:01:00.000Z'));
+  expect((await one.lastUsed(['key_1', 'key_2'])).has('key_2')).toBe(false);
+});
+
+test('a clock that lags behind in another process takes nothing back', async () => {
+  await (await open()).noting(callerOf)('key_1');
+  const uses = await open();
+  await vi.waitFor(async () => expect((await uses.lastUsed(['key_1'])).size).toBe(1));
+  now -= 600_000;
+  await uses.noting(callerOf)('key_1');
+  await uses.noting(callerOf)('key_2');
+  await vi.waitFor(async () => expect((await uses.lastUsed(['key_2'])).size).toBe(1));
+  expect((await uses.lastUsed(['key_1'])).get('key_1')).toBe('2026-12-01T12:00:00.000Z');
+});
+
+test('who is nobody is noted nowhere; a store that fails does not fail the call', async () => {
+  const uses = await open();
+  expect(await uses.noting(callerOf)('unknown')).toBeUndefined();
+  await documents.close();
+  expect(await uses.noting(callerOf)('key_1')).toBeDefined();
+  documents = await openSqliteDocumentStore({ folder });
+  expect((await (await open()).lastUsed(['unknown', 'key_1'])).size).toBe(0);
+});
