@@ -109,6 +109,8 @@ export function mcpRoutes(parts: {
     app.route({
       method: ['GET', 'POST', 'DELETE'],
       url: path,
+      // The protocol has no HEAD, and the SDK's answers cannot be cut to one.
+      exposeHeadRoute: false,
       async handler(request, reply) {
         const { mcpToken } = request;
         if (mcpToken === null) throw new Error('An MCP request without a token');

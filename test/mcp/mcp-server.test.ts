@@ -281,3 +281,10 @@ test('a disconnected app is out at once', async () => {
   expect(await connectedApps.revokeGrant(ours?.grantId ?? '', { account })).toBe(true);
   await expect(client.callTool({ name: 'find_spaces', arguments: {} })).rejects.toThrow('grant request is invalid');
 });
+
+test('methods that the protocol does not have are refused, with a good token too', async () => {
+  const authorization = `Bearer ${await mcpToken()}`;
+  const status = async (method: string) => (await fetch(`${url}/mcp`, { method, headers: { authorization } })).status;
+  expect([await status('HEAD'), await status('PUT')]).toEqual([404, 404]);
+  expect(await status('GET')).toBe(405);
+});
