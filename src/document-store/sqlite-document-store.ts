@@ -2,8 +2,9 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Collection, DocumentStore, Documents } from './document-store.ts';
-import { openSqliteDocuments, quoted } from './sqlite-documents.ts';
+import { openSqliteDocuments } from './sqlite-documents.ts';
 import { openSqliteFile, type SqliteFile } from './sqlite-file.ts';
+import { quoted } from './sqlite-table.ts';
 
 const SWEEP_EVERY = 60_000;
 
@@ -58,8 +59,8 @@ export async function openSqliteDocumentStore({
       for (const file of both) {
         if (!tables(file).includes(name)) continue;
         await file.write(() => file.database.exec(`DROP TABLE IF EXISTS ${table}`));
-        file.caches.get(name)?.clear();
-        file.caches.delete(name);
+        file.remembered.get(name)?.forgetDocuments();
+        file.remembered.delete(name);
       }
     },
 

@@ -3,7 +3,6 @@ import { LRUCache } from 'lru-cache';
 import type { Collection, Documents, Find, Projected, Stored } from './document-store.ts';
 import { nextTurn, type SqliteFile } from './sqlite-file.ts';
 import {
-  fieldExpression,
   orderOf,
   type Sql,
   type Stretch,
@@ -12,6 +11,8 @@ import {
   stretchesAfter,
   toValue,
 } from './sqlite-query.ts';
+import { prepareStatements } from './sqlite-statements.ts';
+import { openTable, readTable } from './sqlite-table.ts';
 
 /** Documents kept parsed per collection. */
 const CACHED = 10_000;
@@ -22,6 +23,8 @@ const ANSWERS = 1_000;
 const SHORT = 32;
 /** Documents read in one go by a stream: about a millisecond of the event loop. */
 const PAGE = 256;
+/** Documents that a projection writes in one transaction: some milliseconds of the event loop. */
+const AT_ONCE = 250;
 
 /** What is known of a key. `stored` is absent for a tombstone and for a key that there is not. */
 type Known<D extends object> = { readonly stored?: Stored<D>; readonly position?: string };
@@ -32,55 +35,36 @@ export type SqliteDocuments<D extends object> = Documents<D> & {
   sweep(now: string): Promise<void>;
 };
 
-/** A collection as one table of `file`. Its table and indexes are made when they are missing. */
+/** A collection as one table of `file`, which is made when it is missing. */
 export async function openSqliteDocuments<D extends object>(
   file: SqliteFile,
-  { name, indexes, ttl }: Collection<D>,
+  collection: Collection<D>,
 ): Promise<SqliteDocuments<D>> {
-  const table = quoted(name);
-  await createMissing(file, name, ttl === undefined ? indexes : [...indexes, { fields: [ttl] }]);
+  const { name, indexes, ttl } = collection;
+  let statements = prepareStatements(file.database, await openTable(file, collection), ttl);
 
   const cache = new LRUCache<string, Known<D>>({ max: CACHED });
   const answers = new Map<string, readonly Stored<D>[]>();
-  file.caches.set(name, {
-    clear() {
-      cache.clear();
-      answers.clear();
+  const forgetDocuments = () => {
+    cache.clear();
+    answers.clear();
+  };
+  file.remembered.set(name, {
+    forgetDocuments,
+    forgetTable() {
+      // A column that another version of the service added has to be filled by this one, too.
+      const now = readTable(file, name);
+      if (now === undefined || now.fields.join() === statements.table.fields.join()) return;
+      statements = prepareStatements(file.database, now, ttl);
     },
   });
-
   const queries = new LRUCache<string, StatementSync>({ max: 100 });
-  const prepare = (sql: string) => file.database.prepare(sql);
-  const select = prepare(`SELECT version, position, document FROM ${table} WHERE key = ?`);
-  const insertNew = prepare(
-    // A tombstone makes room; a unique index that is taken makes this do nothing.
-    `INSERT OR IGNORE INTO ${table} (key, version, document) VALUES (?1, 1, ?2)
-     ON CONFLICT (key) DO UPDATE SET version = version + 1, document = ?2 WHERE document IS NULL`,
-  );
-  const update = prepare(
-    `UPDATE OR IGNORE ${table} SET document = ?, version = version + 1
-     WHERE key = ? AND version = ? AND document IS NOT NULL`,
-  );
-  const remove = prepare(
-    `DELETE FROM ${table} WHERE key = ?1 AND document IS NOT NULL AND (?2 IS NULL OR version = ?2)`,
-  );
-  const upsert = prepare(
-    `INSERT INTO ${table} (key, version, position, document) VALUES (?1, 1, ?2, ?3)
-     ON CONFLICT (key) DO UPDATE SET version = version + 1, position = ?2, document = ?3
-     WHERE position IS NULL OR position < ?2`,
-  );
-  const expire =
-    ttl === undefined
-      ? undefined
-      : prepare(
-          `DELETE FROM ${table} WHERE key IN (SELECT key FROM ${table} WHERE ${fieldExpression(ttl)} < ? LIMIT 1000)`,
-        );
 
   function look(key: string): Known<D> {
     file.validate();
     const known = cache.get(key);
     if (known !== undefined) return known;
-    const row = select.get(key);
+    const row = statements.read(key);
     const read: Known<D> = row === undefined ? NOTHING : toKnown(key, row);
     if (key.length <= LONGEST_REMEMBERED_KEY) cache.set(key, read);
     return read;
@@ -95,7 +79,7 @@ export async function openSqliteDocuments<D extends object>(
   function run({ text, values }: Sql): Record<string, SQLOutputValue>[] {
     let statement = queries.get(text);
     if (statement === undefined) {
-      statement = prepare(text);
+      statement = file.database.prepare(text);
       queries.set(text, statement);
     }
     return statement.all(...values);
@@ -128,7 +112,7 @@ export async function openSqliteDocuments<D extends object>(
         const [stretch, ...later] = ahead;
         if (stretch === undefined) return;
         const size = Math.min(inTurn, left);
-        const rows = run(selectStretch(table, where, order, stretch, size));
+        const rows = run(selectStretch(statements.table, where, order, stretch, size));
         const page = rows.map((row) => toStored<D>(text(row.key), row));
         if (stretch.prefix.length === 0 && stretch.after === undefined && page.length < size && page.length <= SHORT) {
           if (answers.size === ANSWERS) answers.clear();
@@ -151,14 +135,14 @@ export async function openSqliteDocuments<D extends object>(
     },
 
     async count(query) {
-      return Number(run(selectCount(table, query?.where))[0]?.count);
+      return Number(run(selectCount(statements.table, query?.where))[0]?.count);
     },
 
     insert(key, document) {
       const json = JSON.stringify(document);
       return file.write(() => {
         changed(key);
-        return insertNew.run(key, json).changes === 1;
+        return statements.insert(key, document, json);
       });
     },
 
@@ -166,29 +150,29 @@ export async function openSqliteDocuments<D extends object>(
       const json = JSON.stringify(document);
       return file.write(() => {
         changed(key);
-        return update.run(json, key, version).changes === 1;
+        return statements.replace(key, document, json, version);
       });
     },
 
     delete(key, version) {
       return file.write(() => {
         changed(key);
-        return remove.run(key, version ?? null).changes === 1;
+        return statements.delete(key, version);
       });
     },
 
-    project(writes) {
-      const rows = writes.map(({ key, position, document }) => ({
-        key,
-        position,
-        json: document === undefined ? null : JSON.stringify(document),
-      }));
-      return file.write(() => {
-        for (const { key, position, json } of rows) {
-          upsert.run(key, position, json);
-          changed(key);
-        }
-      });
+    async project(writes) {
+      for (let from = 0; from < writes.length; from += AT_ONCE) {
+        if (from > 0) await nextTurn();
+        const some = writes.slice(from, from + AT_ONCE);
+        await file.write(() => {
+          for (const { key, position, document } of some) {
+            const isNew = cache.get(key) === NOTHING;
+            changed(key);
+            statements.project(key, position, document, isNew);
+          }
+        });
+      }
     },
 
     async projected(keys) {
@@ -204,44 +188,12 @@ export async function openSqliteDocuments<D extends object>(
       let removed: boolean;
       do {
         removed = await file.write(() => {
-          cache.clear();
-          answers.clear();
-          return expire !== undefined && expire.run(now).changes !== 0;
+          forgetDocuments();
+          return statements.expire(now);
         });
       } while (removed);
     },
   };
-}
-
-export const quoted = (name: string): string => {
-  if (!/^[\w@.-]+$/.test(name)) throw new Error(`Not a collection name: ${name}`);
-  return `"${name}"`;
-};
-
-async function createMissing<D extends object>(
-  file: SqliteFile,
-  name: string,
-  indexes: Collection<D>['indexes'],
-): Promise<void> {
-  const table = quoted(name);
-  const wanted = new Map([
-    [
-      name,
-      `CREATE TABLE IF NOT EXISTS ${table}
-       (key TEXT PRIMARY KEY, version INTEGER NOT NULL, position TEXT, document TEXT) STRICT, WITHOUT ROWID`,
-    ],
-  ]);
-  for (const { fields, unique = false } of indexes) {
-    const index = `${name}#${fields.join(',')}${unique ? '!' : ''}`;
-    const expressions = fields.map(fieldExpression).join(', ');
-    wanted.set(index, `CREATE ${unique ? 'UNIQUE ' : ''}INDEX IF NOT EXISTS "${index}" ON ${table} (${expressions})`);
-  }
-  const there = file.database.prepare('SELECT name FROM sqlite_master WHERE tbl_name = ?').all(name);
-  for (const row of there) wanted.delete(text(row.name));
-  if (wanted.size === 0) return;
-  await file.write(() => {
-    for (const sql of wanted.values()) file.database.exec(sql);
-  });
 }
 
 function toKnown<D extends object>(key: string, row: Record<string, SQLOutputValue>): Known<D> {

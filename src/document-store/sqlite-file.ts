@@ -15,9 +15,15 @@ export type SqliteFile = {
   write<R>(work: () => R): Promise<R>;
   /** To be called before a cached value is used: forgets what another connection may have changed. */
   validate(): void;
-  /** Caches, by collection; emptied whenever their values may be wrong. */
-  readonly caches: Map<string, { clear(): void }>;
+  /** What is remembered of each collection; forgotten whenever it may be wrong. */
+  readonly remembered: Map<string, Remembered>;
   close(): Promise<void>;
+};
+
+export type Remembered = {
+  forgetDocuments(): void;
+  /** Another connection has made, changed or dropped tables. */
+  forgetTable(): void;
 };
 
 type Job = { readonly run: () => void; readonly resolve: () => void; readonly reject: (error: unknown) => void };
@@ -41,13 +47,15 @@ export function openSqliteFile(path: string, durable: boolean): SqliteFile {
   const commit = database.prepare('COMMIT');
   const rollback = database.prepare('ROLLBACK');
   const readDataVersion = database.prepare('PRAGMA data_version');
+  const readSchemaVersion = database.prepare('PRAGMA schema_version');
 
-  const caches: SqliteFile['caches'] = new Map();
+  const remembered: SqliteFile['remembered'] = new Map();
   let queue: Job[] = [];
   let flushing: Promise<void> | undefined;
   let closed = false;
 
   let dataVersion = readDataVersion.get()?.data_version;
+  let schemaVersion = readSchemaVersion.get()?.schema_version;
   let commitsSeen = commitsInProcess;
   let validated = false;
   const endTurn = () => {
@@ -56,12 +64,7 @@ export function openSqliteFile(path: string, durable: boolean): SqliteFile {
 
   function validate(): void {
     if (validated && commitsSeen === commitsInProcess) return;
-    commitsSeen = commitsInProcess;
-    const now = readDataVersion.get()?.data_version;
-    if (now !== dataVersion) {
-      dataVersion = now;
-      forgetAll();
-    }
+    lookForOthers();
     // Looking costs as much as a read: once in a turn of the event loop is enough, other processes are no faster.
     if (!validated) {
       validated = true;
@@ -69,8 +72,21 @@ export function openSqliteFile(path: string, durable: boolean): SqliteFile {
     }
   }
 
-  function forgetAll(): void {
-    for (const cache of caches.values()) cache.clear();
+  /** Forgets what other connections have changed. */
+  function lookForOthers(): void {
+    commitsSeen = commitsInProcess;
+    const now = readDataVersion.get()?.data_version;
+    if (now === dataVersion) return;
+    dataVersion = now;
+    forgetDocuments();
+    const schema = readSchemaVersion.get()?.schema_version;
+    if (schema === schemaVersion) return;
+    schemaVersion = schema;
+    for (const collection of remembered.values()) collection.forgetTable();
+  }
+
+  function forgetDocuments(): void {
+    for (const collection of remembered.values()) collection.forgetDocuments();
   }
 
   /** Waits for the write lock without blocking the event loop. */
@@ -96,13 +112,15 @@ export function openSqliteFile(path: string, durable: boolean): SqliteFile {
     let jobs: readonly Job[] = [];
     try {
       await lock();
+      // From here to the commit nobody else writes: what is remembered now is right.
+      lookForOthers();
       jobs = take();
       for (const job of jobs) job.run();
       commit.run();
       commitsInProcess += 1;
     } catch (error) {
       if (database.isTransaction) rollback.run();
-      forgetAll();
+      forgetDocuments();
       if (jobs.length === 0) jobs = take();
       if (jobs.length > 1) for (const job of jobs) await transaction(() => [job]);
       else for (const job of jobs) job.reject(error);
@@ -125,7 +143,7 @@ export function openSqliteFile(path: string, durable: boolean): SqliteFile {
   return {
     database,
     validate,
-    caches,
+    remembered,
     write<R>(work: () => R): Promise<R> {
       if (closed) return Promise.reject(new Error('The document store is closed'));
       return new Promise((resolve, reject) => {

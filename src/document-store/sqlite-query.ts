@@ -7,15 +7,23 @@ export type Term = { readonly field: string; readonly descending: boolean };
 
 /**
  * A stretch of an ordered result: the documents whose first ordered fields equal `prefix` and, when `after` is given, whose
- * next one (the key, when there is none left) comes after it. Each stretch is one seek in the index that has the order,
- * which one comparison of all fields at once would not be: SQLite does not use an index on expressions for it.
+ * next one (the key, when there is none left) comes after it. Each stretch is one seek in the index that has the order.
+ * One comparison of all fields at once would not do: it knows neither absent fields nor an order that changes direction.
  */
 export type Stretch = { readonly prefix: readonly Value[]; readonly after?: Value };
 
-/** The expression that the indexes are made of; a query must use it letter by letter to be answered by one. */
-export function fieldExpression(field: string): string {
+/** What a query is asked of. */
+type Source = { readonly name: string; readonly fields: readonly string[] };
+
+/** The column that holds a field of the documents. */
+export function columnOf(field: string): string {
   if (!/^\w+$/.test(field)) throw new Error(`Not a field name: ${field}`);
-  return `json_extract(document, '$.${field}')`;
+  return `"$.${field}"`;
+}
+
+function expressionOf({ fields }: Source, field: string): string {
+  const column = columnOf(field);
+  return fields.includes(field) ? column : `json_extract(document, '$.${field}')`;
 }
 
 /** The order in which a query is streamed, before the key. Without `sort` it is that of the index that answers best. */
@@ -64,7 +72,7 @@ export function stretchesAfter(
 }
 
 export function selectStretch<D extends object>(
-  table: string,
+  source: Source,
   where: Find<D>['where'],
   order: readonly Term[],
   { prefix, after }: Stretch,
@@ -76,12 +84,12 @@ export function selectStretch<D extends object>(
   const keyDescending = order.length > 0 && order.every(({ descending }) => descending);
   for (const [i, value] of prefix.entries()) {
     const { field } = order[i] ?? { field: '' };
-    parts.push(`${fieldExpression(field)} ${value === null ? 'IS NULL' : '= ?'}`);
+    parts.push(`${expressionOf(source, field)} ${value === null ? 'IS NULL' : '= ?'}`);
     if (value !== null) values.push(value);
   }
   if (after !== undefined) {
     const descending = next === undefined ? keyDescending : next.descending;
-    const expression = next === undefined ? 'key' : fieldExpression(next.field);
+    const expression = next === undefined ? 'key' : expressionOf(source, next.field);
     parts.push(after === null ? `${expression} IS NOT NULL` : `${expression} ${descending ? '<' : '>'} ?`);
     if (after !== null) values.push(after);
   }
@@ -94,24 +102,24 @@ export function selectStretch<D extends object>(
         ? [field, withoutBound(condition, next.descending)]
         : [field, condition],
     );
-  const given = conditionsSql(conditions);
+  const given = conditionsSql(source, conditions);
   const orderBy = [
     ...order
       .slice(prefix.length)
-      .map(({ field, descending }) => `${fieldExpression(field)}${descending ? ' DESC' : ''}`),
+      .map(({ field, descending }) => `${expressionOf(source, field)}${descending ? ' DESC' : ''}`),
     // One direction throughout lets an index be read backwards; the key comes last in every index.
     `key${keyDescending ? ' DESC' : ''}`,
   ];
   return {
-    text: `SELECT key, version, document FROM ${table} WHERE ${[...parts, ...given.parts].join(' AND ')} ORDER BY ${orderBy.join(', ')} LIMIT ?`,
+    text: `SELECT key, version, document FROM ${source.name} WHERE ${[...parts, ...given.parts].join(' AND ')} ORDER BY ${orderBy.join(', ')} LIMIT ?`,
     values: [...values, ...given.values, limit],
   };
 }
 
-export function selectCount<D extends object>(table: string, where: Find<D>['where']): Sql {
-  const { parts, values } = conditionsSql(conditionsOf(where));
+export function selectCount<D extends object>(source: Source, where: Find<D>['where']): Sql {
+  const { parts, values } = conditionsSql(source, conditionsOf(where));
   return {
-    text: `SELECT count(*) AS count FROM ${table} WHERE ${['document IS NOT NULL', ...parts].join(' AND ')}`,
+    text: `SELECT count(*) AS count FROM ${source.name} WHERE ${['document IS NOT NULL', ...parts].join(' AND ')}`,
     values,
   };
 }
@@ -135,11 +143,14 @@ function conditionsOf(where: Find<object>['where'] | undefined): [string, Condit
   );
 }
 
-function conditionsSql(conditions: readonly [string, Condition][]): { parts: string[]; values: Value[] } {
+function conditionsSql(
+  source: Source,
+  conditions: readonly [string, Condition][],
+): { parts: string[]; values: Value[] } {
   const parts: string[] = [];
   const values: Value[] = [];
   for (const [field, condition] of conditions) {
-    const expression = fieldExpression(field);
+    const expression = expressionOf(source, field);
     if (typeof condition !== 'object') {
       parts.push(`${expression} = ?`);
       values.push(toValue(condition));

@@ -393,6 +393,26 @@ export function documentStoreContract(place: () => Promise<DocumentPlace>, stand
       expect(answers.filter(Boolean)).toHaveLength(1);
     });
 
+    it('answers by the indexes that are asked for later, also for what is written without knowing of them', async () => {
+      const plain = await store.open<Pet>({ ...pets, name: 'later', indexes: [] });
+      const tom = pet('Tom', 'cat', { age: 3, tame: true });
+      await plain.insert('1', tom);
+      await plain.insert('2', pet('Tim', 'dog', { age: 4 }));
+      const later = await (await here.open()).open<Pet>({ ...pets, name: 'later' });
+      const found = async () => {
+        const query: Find<Pet> = { where: { kind: 'cat', age: { from: 1 } }, sort: [{ field: 'age' }] };
+        return (await Array.fromAsync(later.find(query))).map(({ key }) => key).join('');
+      };
+      expect(await found()).toBe('1');
+      expect(await later.insert('x', pet('Tom'))).toBe(false);
+      expect(await plain.insert('3', pet('Eve', 'cat', { age: 1 }))).toBe(true);
+      expect(await plain.insert('x', pet('Tim'))).toBe(false);
+      expect(await plain.replace('1', { ...tom, age: 5 }, 1)).toBe(true);
+      expect(await plain.replace('2', pet('Tim', 'cat', { age: 2 }), 1)).toBe(true);
+      expect(await found()).toBe('321');
+      expect(await later.count({ where: { tame: true } })).toBe(1);
+    });
+
     it('lists and drops collections with everything in them', async () => {
       const views = await store.open(petViews);
       await views.project([{ key: '1', position: '1', document: pet('Tom') }]);

@@ -8,9 +8,9 @@ import type { Row } from '../../projections/projection.ts';
 import type { Collection, Find, Index } from '../../src/document-store/document-store.ts';
 import { openMongoDocumentStore } from '../../src/document-store/mongodb.ts';
 import { filterOf, sortOf } from '../../src/document-store/mongodb-query.ts';
-import { openSqliteDocuments } from '../../src/document-store/sqlite-documents.ts';
 import { openSqliteFile } from '../../src/document-store/sqlite-file.ts';
 import { orderOf, selectCount, selectStretch, stretchesAfter } from '../../src/document-store/sqlite-query.ts';
+import { openTable } from '../../src/document-store/sqlite-table.ts';
 import { mongoServer } from './engines.ts';
 
 type Query = Find<Row>;
@@ -62,17 +62,17 @@ describe('indexes of the read models', () => {
     const file = openSqliteFile(join(folder, 'documents.sqlite'), false);
     try {
       const collection = collectionOf(name);
-      await openSqliteDocuments(file, collection);
+      const table = await openTable(file, collection);
       const order = orderOf(query, collection.indexes);
       const values = order.map(() => 'x');
       const stretches = [{ prefix: [] }, ...stretchesAfter({ prefix: [] }, order, values, 'key')];
-      const pages = stretches.map((stretch) => selectStretch(`"${name}"`, query.where, order, stretch, 10));
+      const pages = stretches.map((stretch) => selectStretch(table, query.where, order, stretch, 10));
       for (const { text, values } of pages) {
         const plan = file.database.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values);
         const steps = plan.map(({ detail }) => String(detail)).filter((step) => !/SUBQUERY|json_each/.test(step));
         expect(steps).toEqual([expect.stringMatching(/USING (INDEX|PRIMARY KEY)/)]);
       }
-      const { text, values: given } = selectCount(`"${name}"`, query.where);
+      const { text, values: given } = selectCount(table, query.where);
       expect(JSON.stringify(file.database.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...given))).toMatch(
         query.where === undefined ? /SCAN/ : /USING INDEX/,
       );
