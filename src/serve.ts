@@ -70,6 +70,9 @@ function greet({ core: { config }, demo }: Service): void {
       '',
       `  curl -H 'Authorization: Bearer ${brand.apiKey}' '${url}'`,
     );
+  } else if (config.demo) {
+    // Somebody's own data, or a first start that was cut off.
+    lines.push(`  Demo     none: it is made on an empty store only. For one, stop, empty ${dataDir} and start again`);
   }
   console.log(`${lines.join('\n')}\n`);
 }

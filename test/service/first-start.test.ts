@@ -2,7 +2,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { call, inDays } from './client.ts';
-import { startServiceProcess, temporaryDataDir } from './service-process.ts';
+import { startServiceProcess, temporaryDataDir, venue } from './service-process.ts';
 
 test('the first start leaves a demo in which everything printed and promised works', async () => {
   const dataDir = temporaryDataDir();
@@ -80,4 +80,12 @@ test('with DEMO=false the first start makes nothing up', async () => {
   const service = await startServiceProcess(dataDir, { DEMO: 'false' });
   expect(() => service.demo()).toThrow('ENOENT');
   expect(service.output.stdout).not.toContain('curl');
+  expect(service.output.stdout).not.toContain('Demo');
+
+  // Nor does a later one, which finds a store in use; it says how to come by a demo.
+  expect(await service.end('SIGTERM')).toBe(0);
+  await venue(dataDir, 'brand', 'add', '--name', 'Acme');
+  const later = await startServiceProcess(dataDir);
+  expect(() => later.demo()).toThrow('ENOENT');
+  expect(later.output.stdout).toContain(`empty ${dataDir} and start again`);
 });
