@@ -3,9 +3,10 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mongoServer } from './document-store/engines.ts';
 import { EventStoreDbServer } from './event-store/eventstoredb-server.ts';
+import { eventually } from './eventually.ts';
 import { accepted, ISSUER, type RunningService, runService } from './running-service.fixture.ts';
 
 type Settings = Readonly<Record<string, string>>;
@@ -60,7 +61,7 @@ describe.each(pairs)('the whole main job on %s', (_, engines) => {
     receiver.close();
   });
 
-  const deliveries = (count: number) => vi.waitFor(() => expect(received).toHaveLength(count), { timeout: 10_000 });
+  const deliveries = (count: number) => eventually(() => expect(received).toHaveLength(count));
 
   test('a space is booked, refused the second time, seen by those it concerns, told to the webhook until that is removed', async () => {
     const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;

@@ -1,12 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createApiKeyUses } from '../../src/auth/api-key-uses.ts';
 import type { CallerOf } from '../../src/auth/authenticate.ts';
 import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite-document-store.ts';
 import { brandId } from '../../src/domain/ids.ts';
+import { eventually } from '../eventually.ts';
 
 let folder: string;
 let documents: DocumentStore;
@@ -32,23 +33,23 @@ test('notes the minute in which a key was last used, for every process', async (
   const other = await open();
   const call = one.noting(callerOf);
   expect(await call('key_1')).toMatchObject({ credential: { id: 'key_1' } });
-  await vi.waitFor(async () =>
+  await eventually(async () =>
     expect((await other.lastUsed(['key_1', 'key_2'])).get('key_1')).toBe('2026-12-01T12:00:00.000Z'),
   );
   now += 60_000;
   await other.noting(callerOf)('key_1');
-  await vi.waitFor(async () => expect((await one.lastUsed(['key_1'])).get('key_1')).toBe('2026-12-01T12:01:00.000Z'));
+  await eventually(async () => expect((await one.lastUsed(['key_1'])).get('key_1')).toBe('2026-12-01T12:01:00.000Z'));
   expect((await one.lastUsed(['key_1', 'key_2'])).has('key_2')).toBe(false);
 });
 
 test('a clock that lags behind in another process takes nothing back', async () => {
   await (await open()).noting(callerOf)('key_1');
   const uses = await open();
-  await vi.waitFor(async () => expect((await uses.lastUsed(['key_1'])).size).toBe(1));
+  await eventually(async () => expect((await uses.lastUsed(['key_1'])).size).toBe(1));
   now -= 600_000;
   await uses.noting(callerOf)('key_1');
   await uses.noting(callerOf)('key_2');
-  await vi.waitFor(async () => expect((await uses.lastUsed(['key_2'])).size).toBe(1));
+  await eventually(async () => expect((await uses.lastUsed(['key_2'])).size).toBe(1));
   expect((await uses.lastUsed(['key_1'])).get('key_1')).toBe('2026-12-01T12:00:00.000Z');
 });
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import {
   type Batch,
   type Consumer,
@@ -11,6 +11,7 @@ import {
   type Subscribe,
   WrongExpectedRevision,
 } from '../../src/event-store/event-store.ts';
+import { eventually } from '../eventually.ts';
 
 export type Engine = {
   /** Another client of the same log, as another process would have it. */
@@ -80,8 +81,6 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
       consumers.push(consumer);
       return consumer;
     };
-    const until = (check: () => void | Promise<void>): Promise<void> =>
-      vi.waitFor(check, { timeout: 20_000, interval: 10 });
 
     describe('append', () => {
       test('stores what it was given, unchanged', async () => {
@@ -253,9 +252,9 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         });
         const seen: StoredEvent[] = [];
         await consume(store, group, { types: [type] }, async (one) => void seen.push(one));
-        await until(() => expect(seen).toHaveLength(40));
+        await eventually(() => expect(seen).toHaveLength(40));
         await other.append(unique('thing'), events(type, 10, 40), { expectedRevision: 'none' });
-        await until(() => expect(seen).toHaveLength(50));
+        await eventually(() => expect(seen).toHaveLength(50));
         await sleep(100);
         expect(numbers(seen).toSorted((a, b) => Number(a) - Number(b))).toEqual(
           Array.from({ length: 50 }, (_, n) => n),
@@ -275,11 +274,11 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         await store.append(unique('thing'), events(type, 5), { expectedRevision: 'none' });
         const seen: unknown[] = [];
         const first = await consume(store, group, { types: [type] }, async ({ data }) => void seen.push(data.n));
-        await until(() => expect(seen).toHaveLength(5));
+        await eventually(() => expect(seen).toHaveLength(5));
         await first.close();
         await store.append(unique('thing'), events(type, 5, 5), { expectedRevision: 'none' });
         await consume(other, group, { types: [type] }, async ({ data }) => void seen.push(data.n));
-        await until(() => expect(seen).toHaveLength(10));
+        await eventually(() => expect(seen).toHaveLength(10));
         await sleep(100);
         expect(seen.toSorted((a, b) => Number(a) - Number(b))).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
       });
@@ -295,7 +294,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         await consume(store, group, { types: [type], concurrency: 2 }, handler(here));
         await consume(other, group, { types: [type], concurrency: 2 }, handler(there));
         await store.append(unique('thing'), events(type, 100), { expectedRevision: 'none' });
-        await until(() => expect(here.length + there.length).toBe(100));
+        await eventually(() => expect(here.length + there.length).toBe(100));
         expect(new Set([...here, ...there]).size).toBe(100);
         expect(Math.min(here.length, there.length)).toBeGreaterThan(0);
       });
@@ -312,7 +311,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
           running -= 1;
           done += 1;
         });
-        await until(() => expect(done).toBe(30));
+        await eventually(() => expect(done).toBe(30));
         expect(most).toBe(3);
       });
 
@@ -325,7 +324,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
           attempts += 1;
           if (attempts < 3) throw new Error('not now');
         });
-        await until(() => expect(attempts).toBe(3));
+        await eventually(() => expect(attempts).toBe(3));
         await sleep(300);
         expect(attempts).toBe(3);
         expect(await Array.fromAsync(store.parked(group))).toEqual([]);
@@ -343,7 +342,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         });
         const before = Date.now();
         const parked = (): Promise<unknown[]> => Array.fromAsync(other.parked(group));
-        await until(async () => expect(await parked()).toHaveLength(1));
+        await eventually(async () => expect(await parked()).toHaveLength(1));
         expect(Object.fromEntries(attempts)).toEqual({ 0: 1, 1: 3, 2: 1 });
         const [one] = await Array.fromAsync(other.parked(group));
         expect(one).toMatchObject({ reason: 'cannot digest this', event: { id: poison.id, type, data: { n: 1 } } });
@@ -365,16 +364,16 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
           expect(position).toBe(positions.get(data.n));
           handled.push(data.n);
         });
-        await until(async () => expect(await Array.fromAsync(store.parked(group))).toHaveLength(4));
+        await eventually(async () => expect(await Array.fromAsync(store.parked(group))).toHaveLength(4));
         broken = false;
         const chosen = (await Array.fromAsync(store.parked(group))).find(({ event: { data } }) => data.n === 2);
         expect(await other.replayParked(group, randomUUID())).toBe(0);
         expect(await other.replayParked(group, chosen?.id)).toBe(1);
-        await until(() => expect(handled).toEqual([2]));
+        await eventually(() => expect(handled).toEqual([2]));
         expect(await Array.fromAsync(store.parked(group))).toHaveLength(3);
         expect(await other.replayParked(group)).toBe(3);
-        await until(() => expect(handled.toSorted()).toEqual([0, 1, 2, 3]));
-        await until(async () => expect(await Array.fromAsync(store.parked(group))).toEqual([]));
+        await eventually(() => expect(handled.toSorted()).toEqual([0, 1, 2, 3]));
+        await eventually(async () => expect(await Array.fromAsync(store.parked(group))).toEqual([]));
         expect(await other.replayParked(group)).toBe(0);
       });
 
@@ -394,7 +393,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
           await sleep(150);
           ended += 1;
         });
-        await until(() => expect(started).toBeGreaterThan(0));
+        await eventually(() => expect(started).toBeGreaterThan(0));
         await consumer.close();
         expect(ended).toBe(started);
         const atClose = started;
@@ -403,7 +402,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         // The rest goes to the next consumer, none of it twice.
         let rest = 0;
         await consume(other, group, { types: [type] }, async () => void rest++);
-        await until(() => expect(rest).toBe(20 - atClose));
+        await eventually(() => expect(rest).toBe(20 - atClose));
         await sleep(100);
         expect(rest).toBe(20 - atClose);
       });
@@ -523,7 +522,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
             await other.append(stream, events(type, 2, n), { expectedRevision: n - 1 });
         })();
         await writing;
-        await until(() => expect(followed.events).toHaveLength(760));
+        await eventually(() => expect(followed.events).toHaveLength(760));
         expect(numbers(followed.events)).toEqual(Array.from({ length: 760 }, (_, n) => n));
         expect(followed.batches.at(-1)).toMatchObject({ caughtUp: true });
         const positions = followed.batches.map(({ position }) => position);
@@ -535,17 +534,17 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         await store.append(unique('thing'), events(type, 5), { expectedRevision: 'none' });
         const [, second] = await Array.fromAsync(store.readAll({ types: [type] }));
         const followed = follow(store, { types: [type], after: second?.position ?? '' });
-        await until(() => expect(numbers(followed.events)).toEqual([2, 3, 4]));
+        await eventually(() => expect(numbers(followed.events)).toEqual([2, 3, 4]));
       });
 
       test('moves its position over events that the filter drops', async () => {
         const { position } = await store.append(unique('thing'), [event(unique('Made'))], { expectedRevision: 'none' });
         const followed = follow(store, { types: [unique('Never')], after: position });
-        await until(() => expect(followed.batches.length).toBeGreaterThan(0));
+        await eventually(() => expect(followed.batches.length).toBeGreaterThan(0));
         // As many as make sure of a checkpoint of EventStoreDB's filter.
         const passed = await store.append(unique('thing'), events(unique('Made'), 2_000), { expectedRevision: 'none' });
         await store.append(unique('thing'), events(unique('Made'), 2_000), { expectedRevision: 'none' });
-        await until(() => expect((followed.batches.at(-1)?.position ?? '') >= passed.position).toBe(true));
+        await eventually(() => expect((followed.batches.at(-1)?.position ?? '') >= passed.position).toBe(true));
         expect(followed.events).toEqual([]);
       });
 
@@ -553,10 +552,10 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         const type = unique('Made');
         const here = follow(store, { types: [type] });
         const there = follow(other, { types: [type] });
-        await until(() => expect(Math.min(here.batches.length, there.batches.length)).toBeGreaterThan(0));
+        await eventually(() => expect(Math.min(here.batches.length, there.batches.length)).toBeGreaterThan(0));
         await store.append(unique('thing'), [event(type, 1)], { expectedRevision: 'none' });
         await other.append(unique('thing'), [event(type, 2)], { expectedRevision: 'none' });
-        await until(() =>
+        await eventually(() =>
           expect([numbers(here.events), numbers(there.events)]).toEqual([
             [1, 2],
             [1, 2],
@@ -567,7 +566,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
       test('ends without an error when its signal aborts', async () => {
         const controller = new AbortController();
         const idle = follow(store, { types: [unique('Never')], signal: controller.signal });
-        await until(() => expect(idle.batches.length).toBeGreaterThan(0));
+        await eventually(() => expect(idle.batches.length).toBeGreaterThan(0));
         controller.abort();
         await idle.end;
         const late = follow(store, { signal: controller.signal });

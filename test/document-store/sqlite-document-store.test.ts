@@ -9,6 +9,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Collection, DocumentStore } from '../../src/document-store/document-store.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite-document-store.ts';
+import { eventually } from '../eventually.ts';
 
 type Numbered = { readonly n: number };
 const records: Collection<Numbered> = { name: 'records', kind: 'record', indexes: [{ fields: ['n'] }] };
@@ -44,7 +45,7 @@ describe('SQLite document store', () => {
       });
     }
     const toldBy = (prefix: string) => told.filter((key) => key.startsWith(prefix)).length;
-    await vi.waitFor(() => expect(Math.min(toldBy('a'), toldBy('b'))).toBeGreaterThan(100), { timeout: 20_000 });
+    await eventually(() => expect(Math.min(toldBy('a'), toldBy('b'))).toBeGreaterThan(100));
     const ended = Promise.all(writers.map((writer) => once(writer, 'close')));
     for (const writer of writers) writer.kill('SIGKILL');
     await ended;
@@ -118,7 +119,7 @@ describe('SQLite document store', () => {
       expect(await documents.get('1')).toBeDefined();
       now += 2_000;
       vi.advanceTimersByTime(60_000);
-      await vi.waitFor(async () => expect(await documents.get('1')).toBeUndefined());
+      await eventually(async () => expect(await documents.get('1')).toBeUndefined());
       expect(await documents.get('2')).toBeDefined();
     } finally {
       await swept.close();

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
 import { status } from '@grpc/grpc-js';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   type Batch,
   type EventStore,
@@ -13,6 +13,7 @@ import {
 import { type EventStoreDbOptions, openEventStoreDb } from '../../src/event-store/eventstoredb.ts';
 import { eventStoreContract } from '../contract/event-store.ts';
 import { reportEngine } from '../engines.ts';
+import { eventually } from '../eventually.ts';
 import { startRealServer } from './eventstoredb-real.ts';
 import { type AppendFault, EventStoreDbServer } from './eventstoredb-server.ts';
 
@@ -53,8 +54,6 @@ describe('EventStoreDB, when things go wrong', () => {
   const made = (n: number) => ({ type: 'Made', data: { n }, metadata: {} });
   const range = (count: number, from = 0): number[] => Array.from({ length: count }, (_, n) => from + n);
   const numbers = (events: readonly StoredEvent[]): unknown[] => events.map(({ data }) => data.n);
-  const until = (check: () => void | Promise<void>): Promise<void> =>
-    vi.waitFor(check, { timeout: 20_000, interval: 10 });
   const follow = (store: EventStore, options: Subscribe = {}): { batches: Batch[]; events: StoredEvent[] } => {
     const controller = new AbortController();
     controllers.push(controller);
@@ -95,7 +94,7 @@ describe('EventStoreDB, when things go wrong', () => {
       const [store, other] = [await open({ deadlineMs: 600 }), await open({ deadlineMs: 600 })];
       server.appendFaults.push('stored, not answered');
       const appending = store.append('thing', [made(0)], { expectedRevision: 'none' });
-      await until(async () => expect(await Array.fromAsync(other.readStream('thing'))).toHaveLength(1));
+      await eventually(async () => expect(await Array.fromAsync(other.readStream('thing'))).toHaveLength(1));
       await other.append('thing', [made(1)], { expectedRevision: 0 });
       expect((await appending).revision).toBe(0);
       expect(numbers(await Array.fromAsync(store.readStream('thing')))).toEqual([0, 1]);
@@ -105,7 +104,7 @@ describe('EventStoreDB, when things go wrong', () => {
       const [store, other] = [await open({ deadlineMs: 600 }), await open({ deadlineMs: 600 })];
       server.appendFaults.push('neither stored nor answered');
       const appending = store.append('thing', [made(0)], { expectedRevision: 'none' }).catch((error: unknown) => error);
-      await until(() => expect(server.appendFaults).toEqual([]));
+      await eventually(() => expect(server.appendFaults).toEqual([]));
       await other.append('thing', [made(1)], { expectedRevision: 'none' });
       expect(await appending).toMatchObject({ name: 'WrongExpectedRevision', expected: 'none', actual: 0 });
       expect(numbers(await Array.fromAsync(store.readStream('thing')))).toEqual([1]);
@@ -173,7 +172,7 @@ describe('EventStoreDB, when things go wrong', () => {
       await server.connect();
       await store.ping();
       await store.append('thing', [made(0)], { expectedRevision: 'none' });
-      await until(() => expect(numbers(followed.events)).toEqual([0]));
+      await eventually(() => expect(numbers(followed.events)).toEqual([0]));
     });
 
     test('takes URLs of KurrentDB, and refuses what is none', async () => {
@@ -220,11 +219,11 @@ describe('EventStoreDB, when things go wrong', () => {
       for (const n of range(10)) {
         await store.append('thing', range(20, n * 20).map(made), { expectedRevision: 'any' });
         if (n % 3 === 2) {
-          await until(() => expect(all.events.length).toBeGreaterThan(n * 20));
+          await eventually(() => expect(all.events.length).toBeGreaterThan(n * 20));
           disturb();
         }
       }
-      await until(() => expect(Math.min(all.events.length, filtered.events.length)).toBeGreaterThanOrEqual(200));
+      await eventually(() => expect(Math.min(all.events.length, filtered.events.length)).toBeGreaterThanOrEqual(200));
       expect(numbers(all.events)).toEqual(range(200));
       expect(numbers(filtered.events)).toEqual(range(200));
     });
@@ -233,7 +232,7 @@ describe('EventStoreDB, when things go wrong', () => {
       const store = await open();
       const followed = follow(await open({ deadlineMs: 200 }));
       await store.append('thing', [made(0)], { expectedRevision: 'none' });
-      await until(() => expect(numbers(followed.events)).toEqual([0]));
+      await eventually(() => expect(numbers(followed.events)).toEqual([0]));
       await server.disconnect();
       await sleep(500);
       server.mute = true;
@@ -241,7 +240,7 @@ describe('EventStoreDB, when things go wrong', () => {
       await sleep(500);
       server.mute = false;
       await store.append('thing', [made(1)], { expectedRevision: 0 });
-      await until(() => expect(numbers(followed.events)).toEqual([0, 1]));
+      await eventually(() => expect(numbers(followed.events)).toEqual([0, 1]));
     });
 
     test('leaving it ends the call on the server', async () => {
@@ -251,11 +250,11 @@ describe('EventStoreDB, when things go wrong', () => {
       const aborted = (async () => {
         for await (const batch of store.subscribe({ signal: controller.signal })) expect(batch).toBeDefined();
       })();
-      await until(() => expect(server.subscriptions.size).toBe(1));
+      await eventually(() => expect(server.subscriptions.size).toBe(1));
       for await (const batch of store.subscribe({})) if (batch.events.length > 0) break;
       controller.abort();
       await aborted;
-      await until(() => expect(server.subscriptions.size).toBe(0));
+      await eventually(() => expect(server.subscriptions.size).toBe(0));
     });
 
     test('moves only forward, however late the checkpoints of a filter come', async () => {
@@ -267,9 +266,9 @@ describe('EventStoreDB, when things go wrong', () => {
         await store.append('thing', [{ ...made(n), type: 'Wanted' }], { expectedRevision: 'any' });
       }
       const { position } = await store.append('thing', range(900).map(made), { expectedRevision: 'any' });
-      await until(() => expect(numbers(followed.events)).toEqual(range(10)));
+      await eventually(() => expect(numbers(followed.events)).toEqual(range(10)));
       const last = followed.events.at(-1)?.position ?? '';
-      await until(() => expect((followed.batches.at(-1)?.position ?? '') > last).toBe(true));
+      await eventually(() => expect((followed.batches.at(-1)?.position ?? '') > last).toBe(true));
       const positions = followed.batches.map((batch) => batch.position);
       expect(positions).toEqual(positions.toSorted());
       expect((positions.at(-1) ?? '') < position).toBe(true);
@@ -300,7 +299,7 @@ describe('EventStoreDB, when things go wrong', () => {
       for (const n of range(10)) {
         await store.append('thing', range(10, n * 10).map(made), { expectedRevision: 'any' });
       }
-      await until(() => expect(new Set(handled)).toEqual(new Set(range(100))));
+      await eventually(() => expect(new Set(handled)).toEqual(new Set(range(100))));
       expect(await Array.fromAsync(store.parked('group'))).toEqual([]);
     });
 
@@ -309,7 +308,7 @@ describe('EventStoreDB, when things go wrong', () => {
       await store.append('thing', range(30).map(made), { expectedRevision: 'none' });
       const seen: StoredEvent[] = [];
       await store.consume('group', {}, async (event) => void seen.push(event));
-      await until(() => expect(seen).toHaveLength(30));
+      await eventually(() => expect(seen).toHaveLength(30));
       expect(new Set(seen.map(({ type }) => type))).toEqual(new Set(['Made']));
       expect(server.created[0]?.getAll()?.hasStart()).toBe(true);
     });
@@ -322,7 +321,7 @@ describe('EventStoreDB, when things go wrong', () => {
         await sleep(300);
         handled.push(data.n);
       });
-      await until(() => expect(handled.length).toBeGreaterThanOrEqual(8));
+      await eventually(() => expect(handled.length).toBeGreaterThanOrEqual(8));
       await sleep(1_100);
       expect(handled).toEqual(range(8));
     });
@@ -339,9 +338,9 @@ describe('EventStoreDB, when things go wrong', () => {
         handled.push(data.n);
       };
       await store.consume('group', { concurrency: 1 }, handler);
-      await until(() => expect(started).toBe(1));
+      await eventually(() => expect(started).toBe(1));
       await other.consume('group', { concurrency: 1 }, handler);
-      await until(() => expect(handled).toEqual([0]));
+      await eventually(() => expect(handled).toEqual([0]));
       release();
     });
 
@@ -356,10 +355,10 @@ describe('EventStoreDB, when things go wrong', () => {
       });
       const reasons = async (): Promise<string[]> =>
         (await Array.fromAsync(store.parked('group'))).map((one) => one.reason);
-      await until(async () => expect(await reasons()).toEqual(['first', 'first', 'first']));
+      await eventually(async () => expect(await reasons()).toEqual(['first', 'first', 'first']));
       reason = 'second';
       expect(await store.replayParked('group')).toBe(3);
-      await until(async () => expect(await reasons()).toEqual(['second', 'second', 'second']));
+      await eventually(async () => expect(await reasons()).toEqual(['second', 'second', 'second']));
       const all = (await Array.fromAsync(store.readAll())).map(({ position }) => position);
       expect(positions.toSorted()).toEqual([...all, ...all].toSorted());
     });
@@ -373,11 +372,11 @@ describe('EventStoreDB, when things go wrong', () => {
       });
       const parked = async (): Promise<unknown[]> =>
         (await Array.fromAsync(store.parked('group'))).map(({ event, reason: why }) => [event.type, event.data.n, why]);
-      await until(async () => expect(await parked()).toHaveLength(2));
+      await eventually(async () => expect(await parked()).toHaveLength(2));
       const first = (await Array.fromAsync(store.parked('group'))).find(({ event }) => event.data.n === 0);
       reason = 'second';
       expect(await store.replayParked('group', first?.id)).toBe(1);
-      await until(async () =>
+      await eventually(async () =>
         expect((await parked()).toSorted()).toEqual([
           ['Made', 0, 'second'],
           ['Made', 1, 'first'],

@@ -5,11 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { EventStore } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite-event-store.ts';
 import { eventStoreContract } from '../contract/event-store.ts';
 import { reportEngine } from '../engines.ts';
+import { eventually } from '../eventually.ts';
 
 reportEngine('event store', 'SQLite', 'tested');
 
@@ -59,8 +60,6 @@ describe('SQLite event log', () => {
     child.kill('SIGKILL');
     await once(child, 'close');
   };
-  const until = (check: () => void | Promise<void>): Promise<void> =>
-    vi.waitFor(check, { timeout: 20_000, interval: 10 });
   const made = (n: number) => ({ type: 'Made', data: { n }, metadata: {} });
   /** `stream revision` of every event stored. */
   const stored = async (store: EventStore): Promise<Set<string>> =>
@@ -77,11 +76,11 @@ describe('SQLite event log', () => {
         own += 1;
       }
     })();
-    await until(() => expect(Math.min(first.lines.length, second.lines.length, own)).toBeGreaterThan(200));
+    await eventually(() => expect(Math.min(first.lines.length, second.lines.length, own)).toBeGreaterThan(200));
     await kill(first.child);
     const acknowledged = [...first.lines, ...second.lines];
     const before = second.lines.length;
-    await until(() => expect(second.lines.length).toBeGreaterThan(before + 100));
+    await eventually(() => expect(second.lines.length).toBeGreaterThan(before + 100));
     stop.abort();
     await writing;
     await kill(second.child);
@@ -93,7 +92,7 @@ describe('SQLite event log', () => {
   test('a log whose only process is killed while it writes opens again, complete', async () => {
     for (let round = 0; round < 3; round += 1) {
       const { child, lines } = start('append', `round${round}`);
-      await until(() => expect(lines.length).toBeGreaterThan(300));
+      await eventually(() => expect(lines.length).toBeGreaterThan(300));
       await kill(child);
       const store = await openSqliteEventStore({ path });
       const found = await stored(store);
@@ -107,11 +106,11 @@ describe('SQLite event log', () => {
     const store = await open();
     for (let n = 0; n < 8; n += 1) await store.append('thing', [made(n)], { expectedRevision: 'any' });
     const { child, lines } = start('consume', 'group');
-    await until(() => expect(lines).toHaveLength(4));
+    await eventually(() => expect(lines).toHaveLength(4));
     await kill(child);
     const seen: unknown[] = [];
     await store.consume('group', {}, async ({ data }) => void seen.push(data.n));
-    await until(() => expect(seen).toHaveLength(8));
+    await eventually(() => expect(seen).toHaveLength(8));
     expect(seen.toSorted()).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
   });
 
@@ -120,12 +119,12 @@ describe('SQLite event log', () => {
     await store.append('thing', [made(0)], { expectedRevision: 'none' });
     for (let round = 0; round < 2; round += 1) {
       const { child, lines } = start('consume', 'group');
-      await until(() => expect(lines).toHaveLength(1));
+      await eventually(() => expect(lines).toHaveLength(1));
       await kill(child);
     }
     let handled = 0;
     await store.consume('group', { maxRetries: 1 }, async () => void handled++);
-    await until(async () => expect(await Array.fromAsync(store.parked('group'))).toHaveLength(1));
+    await eventually(async () => expect(await Array.fromAsync(store.parked('group'))).toHaveLength(1));
     const [parked] = await Array.fromAsync(store.parked('group'));
     expect(parked).toMatchObject({ event: { data: { n: 0 } }, reason: expect.stringContaining('consumer stopped') });
     expect(handled).toBe(0);
@@ -143,7 +142,7 @@ describe('SQLite event log', () => {
     };
     await store.consume('group', {}, handler);
     await other.consume('group', {}, handler);
-    await until(() => expect(ended).toBe(true));
+    await eventually(() => expect(ended).toBe(true));
     expect(attempts).toBe(1);
   });
 
@@ -190,6 +189,6 @@ describe('SQLite event log', () => {
     const opened = await Promise.all(Array.from({ length: 5 }, () => open()));
     const others = Array.from({ length: 3 }, (_, index) => start('append', `process${index}`));
     await Promise.all(opened.map((store, n) => store.append(`store-${n}`, [made(n)], { expectedRevision: 'none' })));
-    await until(() => expect(Math.min(...others.map(({ lines }) => lines.length))).toBeGreaterThan(10));
+    await eventually(() => expect(Math.min(...others.map(({ lines }) => lines.length))).toBeGreaterThan(10));
   });
 });

@@ -15,6 +15,7 @@ import { openProjectorState } from '../../src/projector/projector-state.ts';
 import { type LiveReadModels, openReadModels, type ReadModels } from '../../src/projector/read-models.ts';
 import { rebuild } from '../../src/projector/rebuild.ts';
 import { type DocumentPlace, documentEngines } from '../document-store/engines.ts';
+import { eventually } from '../eventually.ts';
 import { counts, expected, happen, happenMany, trails } from './space-trails.ts';
 
 let folder: string;
@@ -32,7 +33,6 @@ afterEach(async () => {
 });
 
 /** Within what even a busy machine needs. */
-const eventually = (check: () => unknown) => vi.waitFor(check, { timeout: 15_000, interval: 20 });
 
 const logger = { info: vi.fn(), warn: vi.fn(), error: vi.fn() };
 let now = 0;

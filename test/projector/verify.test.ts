@@ -9,6 +9,7 @@ import { openProjector, type Projector } from '../../src/projector/projector.ts'
 import { collectionOf, openProjectorState } from '../../src/projector/projector-state.ts';
 import { verify } from '../../src/projector/verify.ts';
 import { type DocumentPlace, documentEngines } from '../document-store/engines.ts';
+import { eventually } from '../eventually.ts';
 import { counts, happenMany, type Trail, trails } from './space-trails.ts';
 
 describe.each(documentEngines)('verify on %s', (_name, newPlace) => {
@@ -35,7 +36,7 @@ describe.each(documentEngines)('verify on %s', (_name, newPlace) => {
     });
     projector.start();
     await projector.readModels.waitFor(await happenings(600));
-    await vi.waitFor(async () => expect((await projector.status()).lag).toBe(0), { timeout: 15_000 });
+    await eventually(async () => expect((await projector.status()).lag).toBe(0));
     const { pointers } = await openProjectorState(documents);
     const pointer = await pointers.get('trails');
     live = await documents.open(collectionOf(trails(), pointer?.document.collection ?? ''));

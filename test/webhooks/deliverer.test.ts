@@ -3,11 +3,12 @@ import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { webhooks as registrations } from '../../projections/webhooks.ts';
 import type { ReadModels } from '../../src/projector/read-models.ts';
 import type { DeliveryDocument, DeliveryState } from '../../src/webhooks/deliveries.ts';
 import type { Webhooks } from '../../src/webhooks/webhooks.ts';
+import { eventually } from '../eventually.ts';
 import { approved, requested } from './deliverable-events.ts';
 import { type Answer, answering, certificate, type Receiver, startReceiver } from './receiver.ts';
 import { accepted, BRAND, COMMUNITY, openVenue, type Venue } from './venue.ts';
@@ -32,25 +33,19 @@ async function receive(answer?: Answer, options?: { readonly tls?: boolean }): P
 
 /** Waits until the only delivery of a registration is in that state. */
 const until = (webhooks: Webhooks, webhookId: string, state: DeliveryState): Promise<DeliveryDocument> =>
-  vi.waitFor(
-    async () => {
-      const [delivery] = await webhooks.listDeliveries({ webhookId });
-      if (delivery?.state !== state) throw new Error(`It is ${delivery?.state}`);
-      return delivery;
-    },
-    { timeout: 10_000, interval: 10 },
-  );
+  eventually(async () => {
+    const [delivery] = await webhooks.listDeliveries({ webhookId });
+    if (delivery?.state !== state) throw new Error(`It is ${delivery?.state}`);
+    return delivery;
+  });
 
 /** Waits until the only delivery of a registration has seen so many attempts. */
 const attempted = (webhooks: Webhooks, webhookId: string, count: number): Promise<DeliveryDocument> =>
-  vi.waitFor(
-    async () => {
-      const [delivery] = await webhooks.listDeliveries({ webhookId });
-      if (delivery?.attempts.length !== count) throw new Error(`${delivery?.attempts.length} attempts`);
-      return delivery;
-    },
-    { timeout: 10_000, interval: 5 },
-  );
+  eventually(async () => {
+    const [delivery] = await webhooks.listDeliveries({ webhookId });
+    if (delivery?.attempts.length !== count) throw new Error(`${delivery?.attempts.length} attempts`);
+    return delivery;
+  });
 
 const plainSignature = (secret: string, body: string) => createHmac('sha256', secret).update(body).digest('hex');
 
@@ -164,9 +159,9 @@ test('410 disables the registration at once and cancels what else was pending', 
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const webhooks = await venue.deliver();
   for (let i = 0; i < 20; i++) await venue.happen(requested({ bookingId: i }));
-  await vi.waitFor(async () => expect(await webhooks.listDeliveries({ webhookId })).toHaveLength(20));
+  await eventually(async () => expect(await webhooks.listDeliveries({ webhookId })).toHaveLength(20));
   answer();
-  await vi.waitFor(async () => expect(await webhooks.listDeliveries({ webhookId, state: 'Pending' })).toEqual([]));
+  await eventually(async () => expect(await webhooks.listDeliveries({ webhookId, state: 'Pending' })).toEqual([]));
   const deliveries = await webhooks.listDeliveries({ webhookId });
   expect(deliveries.filter(({ state }) => state === 'Failed').length).toBeLessThanOrEqual(4);
   expect(deliveries.find(({ state }) => state === 'Failed')?.reason).toBe('The receiver answered 410 Gone');
@@ -189,7 +184,7 @@ test('five days of nothing but failures disable a registration; a success in bet
   const failAt = async (hours: number) => {
     venue.advance(hours * HOUR);
     const eventId = await venue.happen(approved());
-    await vi.waitFor(async () =>
+    await eventually(async () =>
       expect(await webhooks.getDelivery(`${eventId}:${webhookId}`)).toMatchObject({ attempts: [{ status: 503 }] }),
     );
   };
@@ -197,7 +192,7 @@ test('five days of nothing but failures disable a registration; a success in bet
   await failAt(4 * 24);
   receiver.answer = answering(200);
   await venue.happen(requested());
-  await vi.waitFor(async () =>
+  await eventually(async () =>
     expect(await webhooks.listDeliveries({ webhookId, state: 'Delivered' })).not.toHaveLength(0),
   );
   receiver.answer = answering(503);
@@ -205,7 +200,7 @@ test('five days of nothing but failures disable a registration; a success in bet
   await failAt(4 * 24);
   expect(disabled).toEqual([]);
   venue.advance(1.1 * 24 * HOUR);
-  await vi.waitFor(() => expect(disabled).toEqual(['Every delivery failed for five days']));
+  await eventually(() => expect(disabled).toEqual(['Every delivery failed for five days']));
 
   // Enabled again, the first failure does not disable it at once.
   await venue.enable(webhookId);
@@ -266,12 +261,12 @@ test.each([
   // The command has answered. What was under way at that moment may have left already.
   const sent = receiver.received.length;
   const { webhookId } = one;
-  await vi.waitFor(async () =>
+  await eventually(async () =>
     expect(await webhooks.listDeliveries({ webhookId, state: 'Cancelled' })).toContainEqual(
       expect.objectContaining({ reason }),
     ),
   );
-  await vi.waitFor(async () => expect(await webhooks.listDeliveries({ webhookId, state: 'Pending' })).toEqual([]));
+  await eventually(async () => expect(await webhooks.listDeliveries({ webhookId, state: 'Pending' })).toEqual([]));
   expect(receiver.received.length).toBeLessThanOrEqual(sent + 4);
   expect(receiver.received.length).toBeLessThan(60);
 });
@@ -383,12 +378,12 @@ test('recovery brings back what failed and what was cancelled', async () => {
   const webhooks = await venue.deliver();
   const since = new Date(venue.clock()).toISOString() as DeliveryDocument['createdAt'];
   for (let i = 0; i < 12; i++) await venue.happen(requested({ bookingId: i }));
-  await vi.waitFor(async () => expect(await webhooks.listDeliveries({ webhookId, state: 'Pending' })).toEqual([]));
+  await eventually(async () => expect(await webhooks.listDeliveries({ webhookId, state: 'Pending' })).toEqual([]));
   expect(await webhooks.recover(webhookId, since)).toMatchObject({ refused: 'ValidationError' });
   receiver.answer = answering(200);
   await venue.enable(webhookId);
   expect(await webhooks.recover(webhookId, since)).toEqual({ due: 12 });
-  await vi.waitFor(async () =>
+  await eventually(async () =>
     expect(await webhooks.listDeliveries({ webhookId, state: 'Delivered' })).toHaveLength(12),
   );
 });
@@ -418,7 +413,7 @@ test('deliveries are listed newest first, by state, page by page', async () => {
     receiver.answer = answering(i === 2 ? 410 : 200);
     await venue.enable(webhookId);
     await venue.happen(requested({ bookingId: i, brandId: 77 }));
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const [newest] = await webhooks.listDeliveries({ webhookId, limit: 1 });
       expect(JSON.parse(newest?.body ?? '{}').data?.bookingId).toBe(i);
       expect(newest?.state).toBe(i === 2 ? 'Failed' : 'Delivered');
@@ -528,7 +523,7 @@ test('an app that was disconnected is sent nothing more, neither what was due no
   await attempted(webhooks, webhookId, 1);
   connected = false;
   venue.advance(HOUR);
-  await vi.waitFor(async () =>
+  await eventually(async () =>
     expect(await webhooks.listDeliveries({ webhookId })).toMatchObject([
       { state: 'Cancelled', reason: 'The app was disconnected' },
     ]),

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import { toTimestamp } from '../../src/domain/calendar.ts';
 import { webhookId } from '../../src/domain/ids.ts';
@@ -7,6 +7,7 @@ import { type Deliveries, openDeliveries } from '../../src/webhooks/deliveries.t
 import { leaseCollection, openLeases } from '../../src/webhooks/leases.ts';
 import { payloadOf } from '../../src/webhooks/payload.ts';
 import { type DocumentPlace, documentEngines } from '../document-store/engines.ts';
+import { eventually } from '../eventually.ts';
 import { approved } from './deliverable-events.ts';
 
 const HOUR = 3_600_000;
@@ -148,9 +149,8 @@ describe.each(documentEngines)('deliveries on %s', (_, openPlace) => {
       const collection = await store.open(leaseCollection);
       for (let i = 0; i < 4; i++) {
         now += 60;
-        await vi.waitFor(
-          async () => expect((await collection.get('wh_a'))?.document.until).toBe(toTimestamp(now + 90)),
-          5_000,
+        await eventually(async () =>
+          expect((await collection.get('wh_a'))?.document.until).toBe(toTimestamp(now + 90)),
         );
         expect(await other.take('wh_a')).toBeUndefined();
       }

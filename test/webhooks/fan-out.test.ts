@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Account } from '../../src/domain/account.ts';
 import { brandId, communityId } from '../../src/domain/ids.ts';
+import { eventually } from '../eventually.ts';
 import { approved, cancelled, requested, reviewed } from './deliverable-events.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
 import { BRAND, COMMUNITY, openVenue, type Venue } from './venue.ts';
@@ -71,7 +72,7 @@ test('an event that is handed out again, one after the other or at once, adds no
   });
   await venue.happen(approved());
   await venue.happen(requested());
-  await vi.waitFor(() => expect(handled).toBe(2));
+  await eventually(() => expect(handled).toBe(2));
   await receiver.until(2);
   await pause(100);
   expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(2);
