@@ -19,7 +19,7 @@ import { type Clock, systemClock } from './clock.ts';
 import { type Commands, createCommands } from './commands/commands.ts';
 import type { Config } from './config.ts';
 import { registerConsole } from './console/console.ts';
-import { type Demo, isEmptyLog, readDemo, seedDemo } from './demo.ts';
+import { type Demo, demoOf } from './demo.ts';
 import type { DocumentStore } from './document-store/document-store.ts';
 import { DELIVERER } from './domain/account.ts';
 import type { EventStore } from './event-store/event-store.ts';
@@ -219,7 +219,7 @@ export async function startService(config: Config, logger: Logger): Promise<Serv
   const scheduler = createScheduler({ bookings: commands.bookings, readModels: projector.readModels, clock, logger });
 
   if (config.roles.has('projector')) projector.start();
-  const demo = config.demo ? await demoOf(core) : undefined;
+  const demo = config.demo ? await demoOf({ ...core, ...config, at: core.commandsAt }) : undefined;
   if (config.roles.has('scheduler')) scheduler.start();
   if (config.roles.has('webhooks')) await webhooks.start();
   if (config.roles.has('api')) await app.listen({ host: config.host, port: config.port });
@@ -236,10 +236,4 @@ export async function startService(config: Config, logger: Logger): Promise<Serv
       await core.close();
     },
   };
-}
-
-async function demoOf({ config, events, users, clock, commandsAt }: Core): Promise<Demo | undefined> {
-  const { dataDir, publicUrl } = config;
-  if (await isEmptyLog(events)) return seedDemo({ at: commandsAt, users, clock, dataDir, publicUrl });
-  return readDemo(dataDir, publicUrl);
 }

@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Users } from './auth/users.ts';
 import type { Clock } from './clock.ts';
 import type { Issuer } from './commands/command-log.ts';
 import type { Commands } from './commands/commands.ts';
+import type { Collection, DocumentStore } from './document-store/document-store.ts';
 import type { Account } from './domain/account.ts';
 import { localDate } from './domain/calendar.ts';
 import { isRefusal, type Refusal } from './domain/decision.ts';
@@ -12,6 +14,7 @@ import type { SpaceTerms } from './domain/events.ts';
 import { type BrandId, type CommunityId, cents, type PlainDate } from './domain/ids.ts';
 import { GRANTABLE } from './domain/permissions.ts';
 import type { EventStore } from './event-store/event-store.ts';
+import { isRunning, PLACE } from './place.ts';
 import { writePrivate } from './private-file.ts';
 
 type DemoUser = { readonly email: string; readonly password: string };
@@ -33,6 +36,17 @@ export type Demo = {
     readonly apiKey: string;
     readonly user: DemoUser;
   }[];
+};
+
+export type DemoParts = {
+  readonly events: EventStore;
+  readonly documents: DocumentStore;
+  /** Makes commands whose clock stands at a moment: the past bookings were made in the past. */
+  readonly at: (clock: Clock) => Promise<Commands>;
+  readonly users: Users;
+  readonly clock: Clock;
+  readonly dataDir: string;
+  readonly publicUrl: string;
 };
 
 const ISSUER: Issuer = { actor: { kind: 'operator', id: 'demo' }, correlationId: 'demo' };
@@ -73,7 +87,7 @@ function terms(
 export const demoFile = (dataDir: string): string => join(dataDir, 'demo.json');
 
 /** The demo data of an earlier start, with the addresses of this one. */
-export function readDemo(dataDir: string, publicUrl: string): Demo | undefined {
+function readDemo(dataDir: string, publicUrl: string): Demo | undefined {
   const file = demoFile(dataDir);
   if (!existsSync(file)) return undefined;
   const demo = { ...(JSON.parse(readFileSync(file, 'utf8')) as Demo), ...addresses(publicUrl) };
@@ -86,8 +100,48 @@ const writeDemo = (dataDir: string, demo: Demo) =>
 
 const addresses = (publicUrl: string) => ({ baseUrl: `${publicUrl}/api/v1`, authUrl: publicUrl });
 
+/** Who makes the demo data, or made it. */
+type Making = { readonly place: string; readonly pid: number; readonly done: boolean };
+const MAKING: Collection<Making> = { name: 'demo', kind: 'record', indexes: [] };
+const KEY = 'demo';
+
+/** How often those who wait for the demo data look, and how long they wait for a process that they cannot see. */
+const LOOK_EVERY_MS = 50;
+const GIVE_UP_AFTER_MS = 30_000;
+
+/**
+ * The demo data: made on an empty store, by one process of those that start on it at the same moment, and made anew when a
+ * first start was cut off. @returns undefined when the store holds something else
+ */
+export async function demoOf(parts: DemoParts): Promise<Demo | undefined> {
+  const makings = await parts.documents.open(MAKING);
+  const mine: Making = { place: PLACE, pid: process.pid, done: false };
+  const giveUpAt = performance.now() + GIVE_UP_AFTER_MS;
+
+  async function make(version: number): Promise<Demo> {
+    const demo = await seedDemo(parts);
+    await makings.replace(KEY, { ...mine, done: true }, version);
+    return demo;
+  }
+
+  for (;;) {
+    const there = await makings.get(KEY);
+    if (there === undefined) {
+      if (await isEmptyLog(parts.events)) {
+        if (await makings.insert(KEY, mine)) return make(1);
+      } else if ((await makings.get(KEY)) === undefined) return readDemo(parts.dataDir, parts.publicUrl);
+      continue;
+    }
+    const { place, pid, done: made } = there.document;
+    if (made) return readDemo(parts.dataDir, parts.publicUrl);
+    const isGone = place === PLACE ? pid === process.pid || !isRunning(pid) : performance.now() > giveUpAt;
+    if (isGone && (await makings.replace(KEY, mine, there.version))) return make(there.version + 1);
+    await delay(LOOK_EVERY_MS);
+  }
+}
+
 /** Whether nothing was ever appended. */
-export async function isEmptyLog(events: EventStore): Promise<boolean> {
+async function isEmptyLog(events: EventStore): Promise<boolean> {
   for await (const _ of events.readAll({ limit: 1 })) return false;
   return true;
 }
@@ -95,21 +149,17 @@ export async function isEmptyLog(events: EventStore): Promise<boolean> {
 /**
  * Fills an empty service with two communities in different time zones, four spaces (one inactive), two brands, bookings in
  * every state and reviews, and writes `demo.json`.
- * @param at makes commands whose clock stands at a moment: the past bookings were made in the past
  */
-export async function seedDemo(parts: {
-  readonly at: (clock: Clock) => Promise<Commands>;
-  readonly users: Users;
-  readonly clock: Clock;
-  readonly dataDir: string;
-  readonly publicUrl: string;
-}): Promise<Demo> {
+async function seedDemo(parts: DemoParts): Promise<Demo> {
   let now = parts.clock();
   const today = now;
   const commands = await parts.at(() => now);
 
   const member = async (account: Account, email: string): Promise<DemoUser> => {
     const password = `demo-${randomBytes(6).toString('base64url')}`;
+    // Somebody of that name is left of a first start that was cut off.
+    const before = await parts.users.byEmail(email);
+    if (before !== undefined) await parts.users.remove(before.id);
     done(await parts.users.add({ email, password, accounts: [account] }));
     return { email, password };
   };

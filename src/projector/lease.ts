@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { readlinkSync } from 'node:fs';
-import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Documents } from '../document-store/document-store.ts';
+import { isRunning, PLACE } from '../place.ts';
 import { type Lease, THE_ONE } from './projector-state.ts';
 
 export type HeldLease = {
@@ -74,23 +73,3 @@ const isDead = ({ holder, place, pid }: Lease): boolean =>
 
 /** Leases of this process: one that names it and is not among them is from an earlier process of the same number. */
 const holders = new Set<string>();
-
-/** Two processes with the same place can see whether the other one runs. A container is a place of its own. */
-const PLACE = `${hostname()} ${processNamespace()}`;
-
-function processNamespace(): string {
-  try {
-    return readlinkSync('/proc/self/ns/pid');
-  } catch {
-    return '';
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
-  }
-}

@@ -1,6 +1,13 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { createUsers } from '../../src/auth/users.ts';
+import { openSqliteDocumentStore } from '../../src/document-store/sqlite-document-store.ts';
+import type { Account } from '../../src/domain/account.ts';
+import { communityId } from '../../src/domain/ids.ts';
+import { PLACE } from '../../src/place.ts';
 import { call, inDays } from './client.ts';
 import { startServiceProcess, temporaryDataDir, venue } from './service-process.ts';
 
@@ -88,4 +95,28 @@ test('with DEMO=false the first start makes nothing up', async () => {
   const later = await startServiceProcess(dataDir);
   expect(() => later.demo()).toThrow('ENOENT');
   expect(later.output.stdout).toContain(`empty ${dataDir} and start again`);
+});
+
+test('a first start that was cut off is made good by the next', async () => {
+  const dataDir = temporaryDataDir();
+  const killed = spawn(process.execPath, ['-e', '']);
+  await once(killed, 'close');
+  const documents = await openSqliteDocumentStore({ folder: dataDir });
+  const making = await documents.open({ name: 'demo', kind: 'record', indexes: [] });
+  await making.insert('demo', { place: PLACE, pid: killed.pid, done: false });
+  const users = await createUsers({ documents, clock: Date.now });
+  const accounts: Account[] = [{ kind: 'Community', id: communityId(1) }];
+  await users.add({ email: 'harbour@demo.example', password: 'nobody knows it', accounts });
+  await documents.close();
+  await venue(dataDir, 'community', 'add', '--name', 'Harbour Lofts', '--time-zone', 'Europe/Berlin');
+
+  const demo = (await startServiceProcess(dataDir)).demo();
+  const { id, user } = demo.communities[0] ?? { id: 0, user: { email: '', password: '' } };
+  const again = await openSqliteDocumentStore({ folder: dataDir });
+  const signedIn = await (await createUsers({ documents: again, clock: Date.now })).verifyPassword(
+    user.email,
+    user.password,
+  );
+  await again.close();
+  expect(signedIn?.accounts).toEqual([{ kind: 'Community', id }]);
 });

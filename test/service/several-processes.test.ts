@@ -4,9 +4,15 @@ import { startServiceProcess, temporaryDataDir } from './service-process.ts';
 
 test('fifty simultaneous requests for one slot through three processes: one booking, forty-nine refusals', async () => {
   const dataDir = temporaryDataDir();
-  const first = await startServiceProcess(dataDir);
-  const services = [first, ...(await Promise.all([startServiceProcess(dataDir), startServiceProcess(dataDir)]))];
+  // All at once, on an empty store: one makes the demo data, the others wait for it.
+  const services = await Promise.all([1, 2, 3].map(() => startServiceProcess(dataDir)));
+  const [first] = services;
+  if (first === undefined) throw new Error('No process');
   const { brands, communities } = first.demo();
+  expect([communities.map(({ id }) => id), brands.map(({ id }) => id)]).toEqual([
+    [1, 2],
+    [1, 2],
+  ]);
   const spaceId = communities[0]?.spaces[0]?.id;
   const wanted = { spaceId, startTime: inDays(50), startHour: 14 };
 
