@@ -154,7 +154,8 @@ export async function createApp(core: Core): Promise<FastifyInstance> {
   let requests = 0;
   const loggerInstance: FastifyBaseLogger = logger;
   const app = Fastify({
-    loggerInstance,
+    // One logger for all requests: one for each, and the listeners that Fastify adds to go with it, cost as much as a route.
+    childLoggerFactory: () => loggerInstance,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => `${requestPrefix}-${(requests++).toString(36)}`,
     forceCloseConnections: 'idle',
@@ -166,6 +167,7 @@ export async function createApp(core: Core): Promise<FastifyInstance> {
     clientErrorHandler: handleClientError,
     frameworkErrors: (error, request, reply) => void handleError(error, request, reply),
   });
+  app.log = loggerInstance;
   app.setErrorHandler(handleError);
   app.setNotFoundHandler(sendNotFound);
 

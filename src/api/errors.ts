@@ -49,7 +49,7 @@ export function handleError(error: FastifyError, request: FastifyRequest, reply:
   if (error.statusCode === 403 || error.statusCode === 404) return sendNotFound(request, reply);
   if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500)
     return sendError(reply, 'ValidationError', error.message);
-  request.log.error({ err: error }, 'unexpected error');
+  request.log.error({ err: error, reqId: request.id }, 'unexpected error');
   return sendError(
     reply,
     'InternalError',

@@ -247,7 +247,7 @@ function showError(error: FastifyError, request: FastifyRequest, reply: FastifyR
         label: 'Go on',
       }),
     );
-  request.log.error({ err: error }, 'unexpected error');
+  request.log.error({ err: error, reqId: request.id }, 'unexpected error');
   const text = `An unexpected error happened (request ${request.id}). Try again; if it comes back, tell the operator this number.`;
   return sendPage(reply, 500, problemPage('Something went wrong', text, { href: '/console', label: 'Go on' }));
 }

@@ -77,7 +77,7 @@ export function mcpRoutes(parts: {
     );
     app.setErrorHandler((error: { statusCode?: number; message: string }, request, reply) => {
       const status = error.statusCode ?? 500;
-      if (status >= 500) request.log.error({ err: error }, 'unexpected error');
+      if (status >= 500) request.log.error({ err: error, reqId: request.id }, 'unexpected error');
       const description = status >= 500 ? `An unexpected error happened (request ${request.id}).` : error.message;
       return reply.code(status).send({ error: 'invalid_request', error_description: description });
     });

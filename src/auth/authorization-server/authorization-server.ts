@@ -98,7 +98,7 @@ export async function createAuthorizationServer(options: {
     if (!app.hasDecorator('createRateLimit')) await app.register(rateLimit, { global: false });
     app.setErrorHandler((error: { statusCode?: number; message: string }, request, reply) => {
       const status = error.statusCode ?? 500;
-      if (status >= 500) request.log.error({ err: error }, 'unexpected error');
+      if (status >= 500) request.log.error({ err: error, reqId: request.id }, 'unexpected error');
       const [code, description] =
         status >= 500 ? ['server_error', 'oops! something went wrong'] : ['invalid_request', error.message];
       return reply.code(status).send({ error: code, error_description: description });
