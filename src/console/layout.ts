@@ -73,7 +73,7 @@ export function page({ title, main, flash = [], rail, live }: Page): string {
   const content = html`<main id="main" tabindex="-1">${flashes(flash)}${main}</main>`;
   const body =
     rail === undefined
-      ? html`<div class="alone">${mark()}${content}</div>`
+      ? html`<div class="alone"><header>${mark()}</header>${content}</div>`
       : html`<div class="framed">${rail}${content}</div>`;
   return html`${raw('<!doctype html>')}
 <html lang="en">
