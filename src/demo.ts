@@ -105,9 +105,12 @@ type Making = { readonly place: string; readonly pid: number; readonly done: boo
 const MAKING: Collection<Making> = { name: 'demo', kind: 'record', indexes: [] };
 const KEY = 'demo';
 
-/** How often those who wait for the demo data look, and how long they wait for a process that they cannot see. */
+/**
+ * How often those who wait for the demo data look, and how long they wait at most: a process may be out of sight, or its number
+ * another's by now.
+ */
 const LOOK_EVERY_MS = 50;
-const GIVE_UP_AFTER_MS = 30_000;
+const GIVE_UP_AFTER_MS = 60_000;
 
 /**
  * The demo data: made on an empty store, by one process of those that start on it at the same moment, and made anew when a
@@ -134,8 +137,9 @@ export async function demoOf(parts: DemoParts): Promise<Demo | undefined> {
     }
     const { place, pid, done: made } = there.document;
     if (made) return readDemo(parts.dataDir, parts.publicUrl);
-    const isGone = place === PLACE ? pid === process.pid || !isRunning(pid) : performance.now() > giveUpAt;
-    if (isGone && (await makings.replace(KEY, mine, there.version))) return make(there.version + 1);
+    const isGone = place === PLACE && (pid === process.pid || !isRunning(pid));
+    if ((isGone || performance.now() > giveUpAt) && (await makings.replace(KEY, mine, there.version)))
+      return make(there.version + 1);
     await delay(LOOK_EVERY_MS);
   }
 }
