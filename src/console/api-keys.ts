@@ -3,6 +3,8 @@ import type { AccountKind } from '../domain/account.ts';
 import { isRefusal } from '../domain/decision.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import { GRANTABLE, Permission, type PermissionName, permissionNames } from '../domain/permissions.ts';
+import { type Html, html } from '../pages/html.ts';
+import { icon } from '../pages/layout.ts';
 import {
   choices,
   confirm,
@@ -15,8 +17,6 @@ import {
   problemOf,
 } from './fields.ts';
 import { fromNow, momentIn } from './formats.ts';
-import { type Html, html } from './html.ts';
-import { icon } from './layout.ts';
 import type { PageParts } from './pages.ts';
 import { secretBox } from './secret.ts';
 import { type Answer, missing, type Routes, type Visit } from './visit.ts';

@@ -2,10 +2,10 @@ import type { BookingDocument } from '../../projections/bookings.ts';
 import type { Account } from '../domain/account.ts';
 import { isPlainDate } from '../domain/calendar.ts';
 import type { BookingStatus } from '../domain/space-day.ts';
+import { type Html, html, raw } from '../pages/html.ts';
+import { type IconName, icon } from '../pages/layout.ts';
 import type { BookingCursor } from '../queries/bookings.ts';
 import { amount, hours, shortDate, zoneName } from './formats.ts';
-import { type Html, html, raw } from './html.ts';
-import { type IconName, icon } from './layout.ts';
 import type { Form } from './visit.ts';
 
 /** How bookings look, on every page that shows some. */

@@ -1,10 +1,10 @@
 import type { BookingDocument } from '../../projections/bookings.ts';
 import { isPlainDate, localDate } from '../domain/calendar.ts';
 import type { PlainDate } from '../domain/ids.ts';
+import { html } from '../pages/html.ts';
+import { icon } from '../pages/layout.ts';
 import { statusBadge } from './booking-parts.ts';
 import { amount, monthName, shortDate } from './formats.ts';
-import { html } from './html.ts';
-import { icon } from './layout.ts';
 import type { PageParts } from './pages.ts';
 import type { Routes } from './visit.ts';
 

@@ -1,9 +1,9 @@
 import { SCOPE_WORDS } from '../auth/scopes.ts';
 import { isLongerThan } from '../domain/text-length.ts';
+import { html } from '../pages/html.ts';
+import { icon } from '../pages/layout.ts';
 import { confirm, csrfField, field, formProblem, NO_PROBLEMS, onceField, type Problems } from './fields.ts';
 import { momentIn } from './formats.ts';
-import { html } from './html.ts';
-import { icon } from './layout.ts';
 import type { PageParts } from './pages.ts';
 import { secretBox } from './secret.ts';
 import { type Answer, missing, type Routes, type Visit } from './visit.ts';

@@ -1,9 +1,9 @@
 import type { WebhookDocument } from '../../projections/webhooks.ts';
+import { type Html, html } from '../pages/html.ts';
+import { type IconName, icon } from '../pages/layout.ts';
 import type { Attempt, DeliveryDocument, DeliveryState } from '../webhooks/deliveries.ts';
 import { csrfField, onceField } from './fields.ts';
 import { counted, fromNow, momentIn } from './formats.ts';
-import { type Html, html } from './html.ts';
-import { type IconName, icon } from './layout.ts';
 import type { Shown, Visit } from './visit.ts';
 
 /** How deliveries look. */

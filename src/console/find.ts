@@ -6,6 +6,8 @@ import { priceOf } from '../domain/pricing.ts';
 import type { Space } from '../domain/space.ts';
 import type { TimeSlot } from '../domain/time-slots.ts';
 import { usageEnd } from '../domain/time-slots.ts';
+import { flag, type Html, html } from '../pages/html.ts';
+import { icon } from '../pages/layout.ts';
 import { priceParts } from './booking-parts.ts';
 import {
   csrfField,
@@ -20,8 +22,6 @@ import {
   textArea,
 } from './fields.ts';
 import { addDays, amount, clock, counted, dayAndMonth, duration, longDate, zoneName } from './formats.ts';
-import { flag, type Html, html } from './html.ts';
-import { icon } from './layout.ts';
 import { hoursTopic } from './live.ts';
 import type { PageParts } from './pages.ts';
 import { type Answer, idOf, missing, type Routes, type Visit } from './visit.ts';

@@ -1,7 +1,7 @@
 import { type Account, accountKey } from '../domain/account.ts';
+import { type Html, html } from '../pages/html.ts';
+import { type IconName, icon, mark } from '../pages/layout.ts';
 import { csrfField } from './fields.ts';
-import { type Html, html } from './html.ts';
-import { type IconName, icon, mark } from './layout.ts';
 import type { Section } from './visit.ts';
 
 type Entry = { readonly section: Section; readonly href: string; readonly label: string; readonly icon: IconName };

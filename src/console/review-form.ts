@@ -1,9 +1,9 @@
 import type { BookingDocument } from '../../projections/bookings.ts';
 import type { ReviewDocument } from '../../projections/reviews.ts';
 import type { Account } from '../domain/account.ts';
+import { type Html, html } from '../pages/html.ts';
 import { choices, csrfField, field, formProblem, type Problems, textArea } from './fields.ts';
 import { momentIn } from './formats.ts';
-import { type Html, html } from './html.ts';
 import type { Visit } from './visit.ts';
 
 /** Five stars, as many filled as were given; the number says the same. */

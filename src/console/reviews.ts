@@ -1,9 +1,9 @@
 import type { ReviewDocument } from '../../projections/reviews.ts';
 import type { Account } from '../domain/account.ts';
+import { type Html, html } from '../pages/html.ts';
+import { icon } from '../pages/layout.ts';
 import { bookingTable } from './booking-parts.ts';
 import { counted } from './formats.ts';
-import { type Html, html } from './html.ts';
-import { icon } from './layout.ts';
 import type { PageParts } from './pages.ts';
 import { reviewText, stars } from './review-form.ts';
 import { idOf, type Routes } from './visit.ts';

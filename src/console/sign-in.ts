@@ -4,8 +4,8 @@ import { decodeJwt } from 'jose';
 import { CONSOLE_CALLBACK_PATH, CONSOLE_CLIENT_ID } from '../auth/authorization-server/provider.ts';
 import type { Users } from '../auth/users.ts';
 import { systemClock } from '../clock.ts';
+import { problemPage, sendPage } from '../pages/layout.ts';
 import type { Cookies } from './cookies.ts';
-import { problemPage, sendPage } from './layout.ts';
 import type { Sessions } from './sessions.ts';
 
 /** The console as a client of the service's own authorization server: authorization code with PKCE. */

@@ -3,6 +3,8 @@ import type { SpaceTerms } from '../domain/events.ts';
 import { cents } from '../domain/ids.ts';
 import { priceOf } from '../domain/pricing.ts';
 import type { Space } from '../domain/space.ts';
+import { type Html, html } from '../pages/html.ts';
+import { icon } from '../pages/layout.ts';
 import {
   actionButton,
   confirm,
@@ -15,8 +17,6 @@ import {
   problemOf,
 } from './fields.ts';
 import { amount, clock, duration, zoneName } from './formats.ts';
-import { type Html, html } from './html.ts';
-import { icon } from './layout.ts';
 import type { PageParts } from './pages.ts';
 import { type Answer, type Form, idOf, missing, type Routes, type Visit } from './visit.ts';
 

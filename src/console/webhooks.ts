@@ -4,6 +4,8 @@ import { isPlainDate, localDate, toTimestamp } from '../domain/calendar.ts';
 import { isRefusal } from '../domain/decision.ts';
 import { type Timestamp, timestamp } from '../domain/ids.ts';
 import { WEBHOOK_EVENTS, type WebhookEventName, webhookEventNames } from '../domain/webhook.ts';
+import { type Html, html } from '../pages/html.ts';
+import { icon } from '../pages/layout.ts';
 import type { DeliveryDocument, DeliveryState } from '../webhooks/deliveries.ts';
 import { deliveryBadge, deliveryHref, deliveryPage, deliveryTable } from './delivery-parts.ts';
 import {
@@ -19,8 +21,6 @@ import {
   problemOf,
 } from './fields.ts';
 import { addDays, counted, momentIn } from './formats.ts';
-import { type Html, html } from './html.ts';
-import { icon } from './layout.ts';
 import type { PageParts } from './pages.ts';
 import { secretBox } from './secret.ts';
 import { tabs } from './tabs.ts';

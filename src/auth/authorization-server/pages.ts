@@ -1,6 +1,6 @@
-import { flag, type Html, html, raw } from '../../console/html.ts';
-import { page, problemPage } from '../../console/layout.ts';
 import { type Account, accountKey } from '../../domain/account.ts';
+import { flag, type Html, html, raw } from '../../pages/html.ts';
+import { page, problemPage } from '../../pages/layout.ts';
 import { SCOPE_WORDS } from '../scopes.ts';
 
 /** Every form goes to a path below the interaction's own, and carries a token that only its page knows. */

@@ -6,8 +6,8 @@ import Provider, {
   type KoaContextWithOIDC,
   type Account as OidcAccount,
 } from 'oidc-provider';
-import { pageHeaders } from '../../console/layout.ts';
 import { accountKey } from '../../domain/account.ts';
+import { pageHeaders } from '../../pages/layout.ts';
 import { ACCOUNT_CLAIM, storedTokenIds } from '../access-tokens.ts';
 import { derivedKey } from '../derived-key.ts';
 import { SCOPES } from '../scopes.ts';

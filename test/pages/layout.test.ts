@@ -2,15 +2,15 @@ import { readFileSync } from 'node:fs';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import Fastify from 'fastify';
 import { expect, test } from 'vitest';
-import { assetUrl, registerAssets } from '../../src/console/assets.ts';
-import { html } from '../../src/console/html.ts';
-import { page, pageHeaders } from '../../src/console/layout.ts';
+import { assetUrl, registerAssets } from '../../src/pages/assets.ts';
+import { html } from '../../src/pages/html.ts';
+import { page, pageHeaders } from '../../src/pages/layout.ts';
 
-const asset = (name: string) => readFileSync(new URL(`../../src/console/assets/${name}`, import.meta.url), 'utf8');
+const asset = (name: string) => readFileSync(new URL(`../../src/pages/assets/${name}`, import.meta.url), 'utf8');
 
 test('every icon a page may name is in the sprite, and the sprite holds no other', () => {
   const drawn = [...asset('icons.svg').matchAll(/<symbol id="([^"]+)"/g)].map(([, id]) => id);
-  const source = readFileSync(new URL('../../src/console/layout.ts', import.meta.url), 'utf8');
+  const source = readFileSync(new URL('../../src/pages/layout.ts', import.meta.url), 'utf8');
   const named = [...(/const ICONS = \[([^\]]+)\]/.exec(source)?.[1] ?? '').matchAll(/'([^']+)'/g)].map(([, id]) => id);
   expect(named.length).toBeGreaterThan(10);
   expect(drawn.toSorted()).toEqual(named.toSorted());

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { EMPTY, flag, html, raw } from '../../src/console/html.ts';
+import { EMPTY, flag, html, raw } from '../../src/pages/html.ts';
 
 const ATTACK = `"><script>alert('x')</script>&amp;`;
 
