@@ -73,7 +73,10 @@ export const api =
           reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
           done();
         });
-        routes.addHook('onRequest', createAccessHook(parts));
+        const enforce = createAccessHook(parts);
+        routes.addHook('onRoute', (route) => {
+          if (route.config?.access !== undefined) route.onRequest = enforce(route.config.access);
+        });
         await routes.register(spaceRoutes(parts));
         await routes.register(bookingRoutes(parts));
         await routes.register(reviewRoutes(parts));
