@@ -99,10 +99,10 @@ export function createBookingCommands(parts: {
 
       const [event] = outcome.events;
       if (event !== undefined && outcome.at !== undefined) return pendingBooking(event.data, outcome.at);
-      const before = answeredBefore(outcome.state, wanted);
-      const shown = before && (await readModels.collection(bookings).get(String(before.request.bookingId)));
-      if (before === undefined || shown === undefined) throw new Error(`Booking of ${stream} is not in the read model`);
-      return pendingBooking(before.request, shown.document.createdAt);
+      const before = answeredBefore(outcome.state, wanted)?.request.bookingId;
+      for await (const { type, data, metadata } of log.read(stream, spaceDay))
+        if (type === 'BookingRequested' && data.bookingId === before) return pendingBooking(data, metadata.at);
+      throw new Error(`${stream} does not hold the booking that answered its idempotency key`);
     },
 
     approve: ({ bookingId: id, communityId }, issuer) =>

@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 import type { Actor } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { type Decision, isRefusal, type Refusal } from '../domain/decision.ts';
-import { type DomainEvent, type EventMetadata, SCHEMA } from '../domain/events.ts';
+import { type DomainEvent, type EventMetadata, type Recorded, SCHEMA } from '../domain/events.ts';
 import { upcast } from '../domain/upcast.ts';
 import {
   type EventStore,
@@ -46,6 +46,8 @@ export type CommandLog = {
   ): Promise<Accepted<S, D> | Refusal>;
   /** The present state of a stream. */
   load<S, E extends DomainEvent>(stream: string, aggregate: Aggregate<S, E>): Promise<S>;
+  /** The events of a stream, from a revision on. */
+  read<S, E extends DomainEvent>(stream: string, aggregate: Aggregate<S, E>, from?: number): AsyncIterable<Recorded<E>>;
 };
 
 type Folded<S> = { readonly state: S; readonly revision: number; readonly position: Position };
@@ -68,6 +70,13 @@ export function createCommandLog(parts: {
 
   const recall = <S>(stream: string) => remembered.get(stream) as Folded<S> | undefined;
 
+  async function* read<S, E extends DomainEvent>(stream: string, _: Aggregate<S, E>, from = 0) {
+    for await (const event of store.readStream(stream, { from })) {
+      // A stream holds the events of its aggregate and no others: only this module appends.
+      yield upcast(event) as unknown as Recorded<E>;
+    }
+  }
+
   /** Folds what the stream holds beyond what is remembered. */
   async function catchUp<S, E extends DomainEvent>(stream: string, aggregate: Aggregate<S, E>): Promise<Folded<S>> {
     let { state, revision, position } = recall<S>(stream) ?? {
@@ -75,9 +84,8 @@ export function createCommandLog(parts: {
       revision: -1,
       position: LOG_START,
     };
-    for await (const event of store.readStream(stream, { from: revision + 1 })) {
-      // A stream holds the events of its aggregate and no others: only this module appends.
-      state = aggregate.evolve(state, upcast(event) as unknown as E);
+    for await (const event of read(stream, aggregate, revision + 1)) {
+      state = aggregate.evolve(state, event);
       ({ revision, position } = event);
     }
     if (revision >= 0) remembered.set(stream, { state, revision, position });
@@ -85,6 +93,8 @@ export function createCommandLog(parts: {
   }
 
   return {
+    read,
+
     async load(stream, aggregate) {
       return (await catchUp(stream, aggregate)).state;
     },

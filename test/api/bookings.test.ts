@@ -241,3 +241,17 @@ test('the scheduler cancels unanswered requests and completes approved ones', as
   const [last] = (await service.get(`/bookings/${unanswered}/history`, { key: brand.key })).json().slice(-1);
   expect(last).toMatchObject({ actor: { kind: 'system' }, changes: { cancelledBy: { to: 'System' } } });
 });
+
+test('while the read models stand still a booking is made, and its repeat answered, all the same', async () => {
+  const still = await runService();
+  const host = await still.community();
+  const guest = await still.brand();
+  const body = { spaceId: await still.space(host), startTime: '2026-12-10', startHour: 10 };
+  await still.core.projector.stop();
+  const ask = () => still.post('/bookings', { key: guest.key, body, headers: { 'idempotency-key': 'k' } });
+  const first = await ask();
+  const again = await ask();
+  expect([first.statusCode, again.statusCode]).toEqual([201, 201]);
+  expect(again.json()).toEqual(first.json());
+  await still.stop();
+});
