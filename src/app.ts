@@ -159,6 +159,8 @@ export async function createApp(core: Core): Promise<FastifyInstance> {
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => `${requestPrefix}-${(requests++).toString(36)}`,
     forceCloseConnections: 'idle',
+    // Who asks while the service stops is answered; Fastify's own refusal has another shape than all our errors.
+    return503OnClosing: false,
     bodyLimit: 64 * 1024,
     requestTimeout: REQUEST_ARRIVES_WITHIN_MS,
     // Longer than any id: what is too long to be found is still asked for by somebody who has to say who it is.

@@ -31,9 +31,10 @@ export type Aggregate<S, E extends DomainEvent> = {
 export type Accepted<S, E extends DomainEvent> = {
   readonly state: S;
   readonly events: readonly E[];
-  /** When the events happened, and where the last one stands; absent without events. */
+  /** When the events happened; absent without events. */
   readonly at?: EventMetadata['at'];
-  readonly position?: Position;
+  /** Where the last event of the stream stands. */
+  readonly position: Position;
 };
 
 export type CommandLog = {
@@ -92,6 +93,57 @@ export function createCommandLog(parts: {
     return { state, revision, position };
   }
 
+  /** Decides on the present state and appends; decides again whenever another process appended first. */
+  async function append<S, E extends DomainEvent, D extends E>(
+    stream: string,
+    aggregate: Aggregate<S, E>,
+    issuer: Issuer,
+    decide: (state: S) => Decision<D>,
+  ): Promise<Accepted<S, D> | Refusal> {
+    for (let attempt = 1; ; attempt += 1) {
+      const known = recall<S>(stream);
+      let current = known ?? (await catchUp(stream, aggregate));
+      let decision = decide(current.state);
+      if (known !== undefined && (isRefusal(decision) || decision.length === 0)) {
+        current = await catchUp(stream, aggregate);
+        if (current.revision !== known.revision) decision = decide(current.state);
+      }
+      if (isRefusal(decision)) return decision;
+      // Somebody did it before; the read models may still be on their way there.
+      if (decision.length === 0) return { state: current.state, events: [], position: current.position };
+
+      const at = toTimestamp(clock());
+      const metadata = { at, ...issuer, causationId: issuer.correlationId, schema: SCHEMA };
+      const expectedRevision: ExpectedRevision = current.revision < 0 ? 'none' : current.revision;
+      try {
+        const records = decision.map(({ type, data }) => ({ type, data, metadata }));
+        const { revision, position } = await store.append(stream, records, { expectedRevision });
+        const state = decision.reduce<S>(aggregate.evolve, current.state);
+        remembered.set(stream, { state, revision, position });
+        return { state, events: decision, at, position };
+      } catch (error) {
+        if (!(error instanceof WrongExpectedRevision) || attempt === MAX_DECISIONS) throw error;
+        await catchUp(stream, aggregate);
+        // The first conflict is decided again at once: most end in a refusal. Later ones make room for each other.
+        if (attempt > 1) await pause(Math.random() * Math.min(2 ** attempt, 64));
+      }
+    }
+  }
+
+  /** The last command of this process on each stream that has one under way. */
+  const turns = new Map<string, Promise<unknown>>();
+
+  /** Commands of one process on one stream take turns: they would only refuse each other's expected revision. */
+  async function inTurn<T>(stream: string, work: () => Promise<T>): Promise<T> {
+    const turn = turns.get(stream)?.then(work, work) ?? work();
+    turns.set(stream, turn);
+    try {
+      return await turn;
+    } finally {
+      if (turns.get(stream) === turn) turns.delete(stream);
+    }
+  }
+
   return {
     read,
 
@@ -99,44 +151,10 @@ export function createCommandLog(parts: {
       return (await catchUp(stream, aggregate)).state;
     },
 
-    async execute<S, E extends DomainEvent, D extends E>(
-      stream: string,
-      aggregate: Aggregate<S, E>,
-      issuer: Issuer,
-      decide: (state: S) => Decision<D>,
-    ): Promise<Accepted<S, D> | Refusal> {
-      for (let attempt = 1; ; attempt += 1) {
-        const known = recall<S>(stream);
-        let current = known ?? (await catchUp(stream, aggregate));
-        let decision = decide(current.state);
-        if (known !== undefined && (isRefusal(decision) || decision.length === 0)) {
-          current = await catchUp(stream, aggregate);
-          if (current.revision !== known.revision) decision = decide(current.state);
-        }
-        if (isRefusal(decision)) return decision;
-        if (decision.length === 0) {
-          // Somebody did it before; the read models may still be on their way there.
-          await waitFor(current.position);
-          return { state: current.state, events: [] };
-        }
-
-        const at = toTimestamp(clock());
-        const metadata = { at, ...issuer, causationId: issuer.correlationId, schema: SCHEMA };
-        const expectedRevision: ExpectedRevision = current.revision < 0 ? 'none' : current.revision;
-        try {
-          const records = decision.map(({ type, data }) => ({ type, data, metadata }));
-          const { revision, position } = await store.append(stream, records, { expectedRevision });
-          const state = decision.reduce<S>(aggregate.evolve, current.state);
-          if ((recall(stream)?.revision ?? -1) < revision) remembered.set(stream, { state, revision, position });
-          await waitFor(position);
-          return { state, events: decision, at, position };
-        } catch (error) {
-          if (!(error instanceof WrongExpectedRevision) || attempt === MAX_DECISIONS) throw error;
-          await catchUp(stream, aggregate);
-          // The first conflict is decided again at once: most end in a refusal. Later ones make room for each other.
-          if (attempt > 1) await pause(Math.random() * Math.min(2 ** attempt, 64));
-        }
-      }
+    async execute(stream, aggregate, issuer, decide) {
+      const outcome = await inTurn(stream, () => append(stream, aggregate, issuer, decide));
+      if (!isRefusal(outcome)) await waitFor(outcome.position);
+      return outcome;
     },
   };
 }
