@@ -176,8 +176,8 @@ test('five days of nothing but failures disable a registration; a success in bet
   const webhooks = await venue.deliver({
     commands: {
       disable: async (id, reason) => {
-        disabled.push(reason);
         await venue.disable(id, reason);
+        disabled.push(reason);
       },
     },
   });
