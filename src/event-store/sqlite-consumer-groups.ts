@@ -35,7 +35,10 @@ export type GroupsOptions = {
   readonly onTrouble: (error: unknown) => void;
 };
 
-/** Persistent subscriptions: groups of competing consumers whose state is in the log's own file. */
+/**
+ * Persistent subscriptions: groups of competing consumers whose state is in the log's own file. Its commits are lazy: losing
+ * the last ones delivers events again and loses none.
+ */
 export class ConsumerGroups {
   readonly #options: GroupsOptions;
   readonly #consumers = new Set<GroupConsumer>();
@@ -59,7 +62,7 @@ export class ConsumerGroups {
   }
 
   async consume(group: string, options: Consume, handler: Handler): Promise<Consumer> {
-    await inTransaction(this.#options.database, () => this.#create.run(group));
+    await inTransaction(this.#options.database, 'lazy', () => this.#create.run(group));
     const consumer = new GroupConsumer(group, options, handler, this.#options);
     this.#consumers.add(consumer);
     return {
@@ -86,7 +89,9 @@ export class ConsumerGroups {
   }
 
   async replayParked(group: string, id?: string): Promise<number> {
-    const { changes } = await inTransaction(this.#options.database, () => this.#replay.run({ group, id: id ?? null }));
+    const { changes } = await inTransaction(this.#options.database, 'lazy', () =>
+      this.#replay.run({ group, id: id ?? null }),
+    );
     this.#options.changes.announce();
     return Number(changes);
   }
@@ -163,7 +168,7 @@ class GroupConsumer {
   async #run(): Promise<void> {
     while (!this.#stopped || this.#running.size > 0) {
       try {
-        const { written, claimed } = await inTransaction(this.#groups.database, () => this.#step());
+        const { written, claimed } = await inTransaction(this.#groups.database, 'lazy', () => this.#step());
         this.#settled.splice(0, written);
         this.#held.push(...claimed);
         this.#startHandlers();
@@ -178,7 +183,7 @@ class GroupConsumer {
       // Handlers that finish at the same moment share a transaction.
       await nextTurn();
     }
-    await inTransaction(this.#groups.database, () => this.#leave()).catch(this.#groups.onTrouble);
+    await inTransaction(this.#groups.database, 'lazy', () => this.#leave()).catch(this.#groups.onTrouble);
     this.#groups.changes.leave(this.#wakeup);
     this.#groups.changes.announce();
   }

@@ -21,7 +21,7 @@ import {
 } from './event-store.ts';
 import { ConsumerGroups } from './sqlite-consumer-groups.ts';
 import { LogChanges } from './sqlite-log-changes.ts';
-import { inTransaction, isBusy, type LogFile, openLogFile } from './sqlite-log-file.ts';
+import { inTransaction, isBusy, openLogFile } from './sqlite-log-file.ts';
 import { numberOf, positionOf, type Row, storedEvent } from './sqlite-stored-event.ts';
 
 /** Events read in one go; in between, other work of the process has its turn. */
@@ -57,7 +57,7 @@ type PendingAppend = {
 };
 
 class SqliteEventStore implements EventStore {
-  readonly #file: LogFile;
+  readonly #database: DatabaseSync;
   readonly #changes: LogChanges;
   readonly #closing = new AbortController();
   readonly #groups: ConsumerGroups;
@@ -66,29 +66,28 @@ class SqliteEventStore implements EventStore {
   #pending: PendingAppend[] = [];
   #writing: Promise<void> | undefined;
 
-  constructor(file: LogFile, options: SqliteEventStoreOptions) {
-    this.#file = file;
-    this.#changes = new LogChanges(file.reader);
+  constructor(database: DatabaseSync, options: SqliteEventStoreOptions) {
+    this.#database = database;
+    this.#changes = new LogChanges(database);
     this.#onTrouble = (error) => options.logger?.warn({ err: error }, 'The event log could not be used; trying again');
     this.#groups = new ConsumerGroups({
-      database: file.groups,
+      database,
       changes: this.#changes,
       clock: options.clock ?? systemClock(),
       leaseMs: options.leaseMs ?? 10_000,
       onTrouble: this.#onTrouble,
     });
-    const { writer, reader } = file;
     this.#statements = {
-      revision: writer.prepare('SELECT max(revision) AS revision FROM events WHERE stream = ?'),
-      insert: writer.prepare(
+      revision: database.prepare('SELECT max(revision) AS revision FROM events WHERE stream = ?'),
+      insert: database.prepare(
         'INSERT INTO events (stream, revision, id, type, data, metadata) VALUES (?, ?, ?, ?, ?, ?) RETURNING position',
       ),
-      written: writer.prepare(
+      written: database.prepare(
         'SELECT id, position FROM events WHERE stream = ? AND revision BETWEEN ? AND ? ORDER BY revision',
       ),
-      end: reader.prepare('SELECT max(position) AS position FROM events'),
-      forward: reader.prepare('SELECT * FROM events WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?'),
-      backward: reader.prepare(
+      end: database.prepare('SELECT max(position) AS position FROM events'),
+      forward: database.prepare('SELECT * FROM events WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?'),
+      backward: database.prepare(
         'SELECT * FROM events WHERE stream = ? AND revision <= ? ORDER BY revision DESC LIMIT ?',
       ),
     };
@@ -122,7 +121,9 @@ class SqliteEventStore implements EventStore {
 
   async #write(group: readonly PendingAppend[]): Promise<void> {
     try {
-      const outcomes = await inTransaction(this.#file.writer, () => group.map((append) => this.#insert(append)));
+      const outcomes = await inTransaction(this.#database, 'durable', () =>
+        group.map((append) => this.#insert(append)),
+      );
       this.#changes.announce();
       for (const [index, append] of group.entries()) {
         const outcome = outcomes[index];
@@ -193,7 +194,7 @@ class SqliteEventStore implements EventStore {
     this.#checkOpen();
     const backward = options.direction === 'backward';
     const end = this.#end();
-    const read = allReader(this.#file.reader, options.types, backward);
+    const read = allReader(this.#database, options.types, backward);
     // The window (low, high] moves over the log; both ends are fixed when the reading starts.
     let low = backward ? 0 : numberOf(options.after ?? LOG_START);
     let high = backward && options.after !== undefined ? Math.min(numberOf(options.after) - 1, end) : end;
@@ -216,7 +217,7 @@ class SqliteEventStore implements EventStore {
   async *subscribe({ after = LOG_START, types, signal }: Subscribe): AsyncGenerator<Batch> {
     this.#checkOpen();
     const stop = signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal]);
-    const read = allReader(this.#file.reader, types, false);
+    const read = allReader(this.#database, types, false);
     const wakeup = this.#changes.follow();
     stop.addEventListener('abort', wakeup.wake);
     try {
@@ -283,7 +284,7 @@ class SqliteEventStore implements EventStore {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();
     await Promise.all([this.#writing, this.#groups.close()]);
-    for (const database of Object.values(this.#file)) database.close();
+    this.#database.close();
   }
 
   #checkOpen(): void {
@@ -294,9 +295,9 @@ class SqliteEventStore implements EventStore {
 /** Rows with low < position ≤ high, at most `limit`. */
 type AllReader = (low: number, high: number, limit: number) => Row[];
 
-function allReader(reader: DatabaseSync, types: readonly string[] | undefined, backward: boolean): AllReader {
+function allReader(database: DatabaseSync, types: readonly string[] | undefined, backward: boolean): AllReader {
   const filter = types === undefined ? '' : `AND type IN (${types.map(() => '?').join(', ')})`;
-  const statement = reader.prepare(
+  const statement = database.prepare(
     `SELECT * FROM events WHERE position > ? AND position <= ? ${filter} ORDER BY position ${backward ? 'DESC' : 'ASC'} LIMIT ?`,
   );
   return (low, high, limit) => statement.all(low, high, ...(types ?? []), limit);

@@ -11,8 +11,8 @@ export class LogChanges {
   #lastVersion: unknown;
   #poll: NodeJS.Timeout | undefined;
 
-  constructor(reader: DatabaseSync) {
-    this.#version = reader.prepare('PRAGMA data_version');
+  constructor(database: DatabaseSync) {
+    this.#version = database.prepare('PRAGMA data_version');
   }
 
   follow(): Wakeup {

@@ -47,49 +47,54 @@ const SCHEMA = `
   PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
-export type LogFile = {
-  /** Appends events: every commit is on the disk when it returns. Never waits for a lock by itself. */
-  readonly writer: DatabaseSync;
-  /** Reads, and sees at once what any connection commits. */
-  readonly reader: DatabaseSync;
-  /** Group state: commits may be lost by a power cut (not by a crash), which redelivers events and loses none. */
-  readonly groups: DatabaseSync;
-};
+/** How long a read waits while another process repairs the file after a crash, in milliseconds. */
+const READ_TIMEOUT_MS = 5_000;
 
 /**
- * Opens the log file, making it and its folder when absent.
+ * Opens the log file, making it and its folder when absent. One connection does everything: it keeps the pages that it read
+ * and wrote, where one beside it would have to read them again after each commit of the other.
  * @throws when the file is something else, or was written by a newer version of the service
  */
-export async function openLogFile(path: string): Promise<LogFile> {
+export async function openLogFile(path: string): Promise<DatabaseSync> {
   mkdirSync(dirname(path), { recursive: true });
-  const writer = connect(path, 0);
+  const database = connect(path);
   try {
-    await whenFree(() => checkOrigin(writer, path));
+    await whenFree(() => checkOrigin(database, path));
     keepPrivate(path);
-    await whenFree(() => writer.exec('PRAGMA journal_mode = WAL'));
-    writer.exec('PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864');
-    await inTransaction(writer, () => {
-      if (checkOrigin(writer, path) === 0) writer.exec(SCHEMA);
+    await whenFree(() => database.exec('PRAGMA journal_mode = WAL'));
+    database.exec('PRAGMA journal_size_limit = 67108864');
+    await inTransaction(database, 'durable', () => {
+      if (checkOrigin(database, path) === 0) database.exec(SCHEMA);
     });
-    const reader = connect(path, 5_000);
-    const groups = connect(path, 0);
-    groups.exec('PRAGMA synchronous = NORMAL');
-    return { writer, reader, groups };
+    database.exec(`PRAGMA busy_timeout = ${READ_TIMEOUT_MS}`);
+    return database;
   } catch (error) {
-    writer.close();
+    database.close();
     throw error;
   }
 }
+
+/** `durable`: on the disk when the commit returns. `lazy`: a power cut, not a crash, may take the last commits with it. */
+export type Durability = 'durable' | 'lazy';
+
+const BEGIN = {
+  durable: 'PRAGMA busy_timeout = 0; PRAGMA synchronous = FULL; BEGIN IMMEDIATE',
+  lazy: 'PRAGMA busy_timeout = 0; PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE',
+};
 
 /**
  * Runs `work` in a write transaction, in one go: nothing else of this process runs between its start and its end.
  * Waits for other processes without blocking this one; rolls back when `work` throws.
  * @throws what `work` throws, and SQLite's own errors (disk full, …); nothing is stored then
  */
-export function inTransaction<Result>(database: DatabaseSync, work: () => Result): Promise<Result> {
+export function inTransaction<Result>(
+  database: DatabaseSync,
+  durability: Durability,
+  work: () => Result,
+): Promise<Result> {
   return whenFree(() => {
-    database.exec('BEGIN IMMEDIATE');
     try {
+      database.exec(BEGIN[durability]);
       const result = work();
       database.exec('COMMIT');
       return result;
@@ -97,13 +102,15 @@ export function inTransaction<Result>(database: DatabaseSync, work: () => Result
       // After some errors (disk full) SQLite has rolled back by itself.
       if (database.isTransaction) database.exec('ROLLBACK');
       throw error;
+    } finally {
+      database.exec(`PRAGMA busy_timeout = ${READ_TIMEOUT_MS}`);
     }
   });
 }
 
-function connect(path: string, timeout: number): DatabaseSync {
+function connect(path: string): DatabaseSync {
   try {
-    return new DatabaseSync(path, { timeout });
+    return new DatabaseSync(path, { timeout: 0 });
   } catch (error) {
     throw new Error(`The event log ${path} cannot be opened: ${message(error)}`, { cause: error });
   }
