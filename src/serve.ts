@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { pino } from 'pino';
 import { type Service, startService } from './app.ts';
 import { ConfigError, readConfig } from './config.ts';
@@ -29,6 +30,8 @@ export async function serve(): Promise<void> {
     process.exit(1);
   });
   greet(service);
+  // What was compiled is otherwise written down at a clean end only, and kill -9 is a way to end, too.
+  setImmediate(flushCompileCache);
 
   let stopping = false;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
