@@ -24,7 +24,6 @@ import type { DocumentStore } from './document-store/document-store.ts';
 import { DELIVERER } from './domain/account.ts';
 import type { EventStore } from './event-store/event-store.ts';
 import { mcpRoutes } from './mcp/mcp-server.ts';
-import { createTools } from './mcp/tools.ts';
 import { openProjector, type Projector } from './projector/projector.ts';
 import { createQueries, type Queries } from './queries/queries.ts';
 import { createScheduler } from './scheduler/scheduler.ts';
@@ -194,7 +193,7 @@ export async function createApp(core: Core): Promise<FastifyInstance> {
   );
   await app.register(authorizationServer.routes);
   const { accessTokens, resources } = authorizationServer;
-  const tools = createTools({ commands, queries, clock: core.clock, pricing: config });
+  const tools = { commands, queries, clock: core.clock, pricing: config };
   await app.register(mcpRoutes({ tools, accessTokens, resources, version: manifest.version }));
   await registerConsole(app, {
     ...core,

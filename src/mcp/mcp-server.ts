@@ -1,10 +1,3 @@
-import {
-  type AuthInfo,
-  createMcpHandler,
-  McpServer,
-  validateHostHeader,
-  validateOriginHeader,
-} from '@modelcontextprotocol/server';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { AccessTokens, VerifiedToken } from '../auth/access-tokens.ts';
 import { API_KEY_PREFIX } from '../auth/api-key-format.ts';
@@ -12,22 +5,16 @@ import { bearerToken } from '../auth/authenticate.ts';
 import { challengeOf } from '../auth/authorization-server/protected-resources.ts';
 import type { Resources } from '../auth/authorization-server/resources.ts';
 import { MCP_SCOPE } from '../auth/scopes.ts';
-import type { Tool, ToolCall } from './tool.ts';
+import type { ToolParts } from './tools.ts';
 
 const MAX_BODY = 1024 * 1024;
-
-const INSTRUCTIONS = [
-  'Booking of spaces: communities own them, brands book them for events.',
-  'Find a space, check its open hours on a date, then request the booking; the community approves or declines it.',
-  'Dates and hours are those of the space’s own time zone. You act for the account that the user chose.',
-].join(' ');
 
 /**
  * The MCP server at /mcp: Streamable HTTP, the current protocol (2026-07-28, stateless) and the earlier ones. OAuth only
  * (SPEC: API keys, 4): audience `mcp`, scope `service.mcp`.
  */
 export function mcpRoutes(parts: {
-  tools: readonly Tool[];
+  tools: ToolParts;
   accessTokens: AccessTokens;
   resources: Resources;
   version: string;
@@ -36,19 +23,13 @@ export function mcpRoutes(parts: {
   const url = resources.mcp.uri;
   const path = new URL(url).pathname;
   const hostnames = [new URL(url).hostname, 'localhost', '127.0.0.1', '[::1]'];
-  const calls = new WeakMap<AuthInfo, ToolCall>();
-
-  const handler = createMcpHandler(({ authInfo }) => {
-    const call = authInfo && calls.get(authInfo);
-    if (call === undefined) throw new Error('An MCP request without a caller');
-    const server = new McpServer(
-      { name: 'venue-booking', title: 'Venue Booking', version },
-      // The tools are what they are: there is no change to listen for.
-      { instructions: INSTRUCTIONS, capabilities: { tools: { listChanged: false } } },
-    );
-    for (const tool of tools) tool.register(server, call);
-    return server;
-  });
+  /** The SDK and the tools are loaded when somebody first calls: a start need not wait for them. */
+  const load = async () => (await import('./mcp-handler.ts')).createHandler({ tools, version, hostnames });
+  let loading: ReturnType<typeof load> | undefined;
+  const handler = () => {
+    loading ??= load();
+    return loading;
+  };
 
   function refuse(reply: FastifyReply, status: 401 | 403, error: string | undefined, description: string) {
     const challenge = challengeOf(resources.mcp, MCP_SCOPE);
@@ -61,12 +42,8 @@ export function mcpRoutes(parts: {
   return async (app) => {
     // A page that tricks a browser into calling us by another name (DNS rebinding) is turned away before anything else.
     app.addHook('onRequest', async (request, reply) => {
-      const checked = [
-        validateHostHeader(request.headers.host, hostnames),
-        validateOriginHeader(request.headers.origin, hostnames),
-      ].find((result) => !result.ok);
-      if (checked !== undefined && !checked.ok)
-        return reply.code(403).send({ error: 'forbidden', error_description: checked.message });
+      const forbidden = (await handler()).whyForbidden(request.headers);
+      if (forbidden !== undefined) return reply.code(403).send({ error: 'forbidden', error_description: forbidden });
       if (request.headers.origin !== undefined) reply.headers(corsHeaders(request.headers.origin));
       return undefined;
     });
@@ -114,17 +91,11 @@ export function mcpRoutes(parts: {
       async handler(request, reply) {
         const { mcpToken } = request;
         if (mcpToken === null) throw new Error('An MCP request without a token');
-        const authInfo: AuthInfo = {
-          token: '',
-          clientId: mcpToken.clientId,
-          scopes: [...mcpToken.scopes],
-          expiresAt: Math.floor(mcpToken.expiresAt / 1000),
-        };
-        calls.set(authInfo, { caller: mcpToken.caller, correlationId: request.id });
-        return reply.send(await handler.fetch(webRequest(request, reply, url), { authInfo }));
+        const call = { caller: mcpToken.caller, correlationId: request.id };
+        return reply.send(await (await handler()).answer(webRequest(request, reply, url), mcpToken, call));
       },
     });
-    app.addHook('preClose', () => handler.close());
+    app.addHook('preClose', async () => (await loading)?.close());
   };
 }
 

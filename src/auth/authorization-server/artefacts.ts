@@ -1,10 +1,11 @@
-import Provider, { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
+import type { Adapter, AdapterPayload } from 'oidc-provider';
 import type { Clock } from '../../clock.ts';
 import type { DocumentStore, Stored } from '../../document-store/document-store.ts';
 import type { AccountKey } from '../../domain/account.ts';
 import { seal, unseal } from '../seal.ts';
 import { ARTEFACTS, type Artefact, artefactKey } from './artefact.ts';
 import { accountOfGrant } from './grant-id.ts';
+import { oidcProvider } from './oidc-provider.ts';
 import type { Revocation } from './revocation.ts';
 
 export interface Artefacts {
@@ -68,7 +69,7 @@ export async function createArtefacts(options: {
     // The grant may have been ended meanwhile. Whoever ended it removed what was there; what came after, we remove.
     if (await has('Grant', payload.grantId)) return;
     await artefacts.delete(key);
-    throw new errors.InvalidGrant('grant not found');
+    throw await invalidGrant('grant not found');
   }
 
   const isUnderWay = ({ consumedAt, answered = false }: Artefact) =>
@@ -85,11 +86,10 @@ export async function createArtefacts(options: {
         if (stored === undefined) return undefined;
         // A second use revokes the grant, but not while the first is under way: a client that sends a request twice at the
         // same moment (two tabs, a retry) is refused once and served once.
-        if (isUnderWay(stored.document) && Provider.ctx?.oidc.route === 'token')
-          throw new errors.InvalidGrant(ALREADY_USED);
+        if (isUnderWay(stored.document) && (await route()) === 'token') throw await invalidGrant(ALREADY_USED);
         const payload = open(stored);
         // Userinfo takes tokens without an audience only; ours have one, and say `openid` when they are good for it.
-        if (model === 'AccessToken' && Provider.ctx?.oidc.route === 'userinfo') delete payload.aud;
+        if (model === 'AccessToken' && (await route()) === 'userinfo') delete payload.aud;
         return payload;
       },
 
@@ -102,11 +102,9 @@ export async function createArtefacts(options: {
       /** Of all who try at the same moment one succeeds; for the others it has been used. */
       async consume(id) {
         const stored = await artefacts.get(artefactKey(model, id));
-        if (stored === undefined || stored.document.consumedAt !== undefined)
-          throw new errors.InvalidGrant(ALREADY_USED);
+        if (stored === undefined || stored.document.consumedAt !== undefined) throw await invalidGrant(ALREADY_USED);
         const consumed = { ...stored.document, consumedAt: new Date(clock()).toISOString() };
-        if (!(await artefacts.replace(stored.key, consumed, stored.version)))
-          throw new errors.InvalidGrant(ALREADY_USED);
+        if (!(await artefacts.replace(stored.key, consumed, stored.version))) throw await invalidGrant(ALREADY_USED);
       },
 
       async destroy(id) {
@@ -135,6 +133,11 @@ export async function createArtefacts(options: {
     },
   };
 }
+
+/** Which endpoint asks. */
+const route = async () => (await oidcProvider()).default.ctx?.oidc.route;
+
+const invalidGrant = async (description: string) => new (await oidcProvider()).errors.InvalidGrant(description);
 
 const ISSUED_UNDER_A_GRANT: ReadonlySet<string> = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken']);
 const ALREADY_USED = 'already used';

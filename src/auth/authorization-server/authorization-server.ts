@@ -9,13 +9,11 @@ import { type AccessTokens, createAccessTokens } from '../access-tokens.ts';
 import { createSigningKeys, type SigningKeys } from '../signing-keys.ts';
 import type { Users } from '../users.ts';
 import { createArtefacts } from './artefacts.ts';
-import { createClientDocuments } from './client-documents.ts';
 import { type Clients, createClients } from './clients.ts';
 import { type ConnectedApps, createConnectedApps } from './connected-apps.ts';
 import { registerInteractions, type SignInLimits } from './interactions.ts';
 import { PATHS } from './paths.ts';
 import { CORS_PREFLIGHT, protectedResourceRoutes } from './protected-resources.ts';
-import { buildProvider } from './provider.ts';
 import { createRequestRewriting } from './request-rewriting.ts';
 import { type Resources, resourcesOf } from './resources.ts';
 import { createRevocation } from './revocation.ts';
@@ -72,18 +70,19 @@ export async function createAuthorizationServer(options: {
   const accessTokens = createAccessTokens({ issuer, signingKeys, artefacts, secretKey, clock: systemClock() });
   const rewriting = createRequestRewriting({ issuer, resources, accessTokens });
 
-  const clientDocument = createClientDocuments(options.clientDocuments ?? { allowPrivate: false });
-
   type Built = {
     readonly keys: string;
     readonly provider: Provider;
     readonly handle: ReturnType<Provider['callback']>;
   };
   let built: Built | undefined;
+  let loading: Promise<ProviderParts> | undefined;
   /** oidc-provider takes its keys when it is made: another key set, another provider. */
   async function current(): Promise<Built> {
     const keySet = await signingKeys.current();
     if (built?.keys === keySet.id) return built;
+    loading ??= load(options.clientDocuments);
+    const { buildProvider, clientDocument } = await loading;
     const provider = buildProvider({ issuer, secretKey, resources, users, clients, artefacts, clientDocument }, keySet);
     built = { keys: keySet.id, provider, handle: provider.callback() };
     return built;
@@ -174,4 +173,13 @@ export async function createAuthorizationServer(options: {
     connectedApps: createConnectedApps({ artefacts, clients, resources, revocation }),
     signingKeys,
   };
+}
+
+type ProviderParts = Awaited<ReturnType<typeof load>>;
+
+/** What comes with oidc-provider, which is loaded when it is first needed. */
+async function load(clientDocuments: GuardOptions = { allowPrivate: false }) {
+  const { buildProvider } = await import('./provider.ts');
+  const { createClientDocuments } = await import('./client-documents.ts');
+  return { buildProvider, clientDocument: createClientDocuments(clientDocuments) };
 }

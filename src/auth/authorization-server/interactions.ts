@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type Provider from 'oidc-provider';
-import { errors, type InteractionResults } from 'oidc-provider';
+import type { InteractionResults } from 'oidc-provider';
 import { type Account, accountKey } from '../../domain/account.ts';
 import { sendPage } from '../../pages/layout.ts';
 import { derivedKey } from '../derived-key.ts';
@@ -10,6 +10,7 @@ import type { Users } from '../users.ts';
 import type { Clients } from './clients.ts';
 import { formTarget } from './form-target.ts';
 import { accountOfGrant, newGrantId } from './grant-id.ts';
+import { oidcProvider } from './oidc-provider.ts';
 import { consentPage, errorPage, signInPage } from './pages.ts';
 import { PATHS } from './paths.ts';
 import type { Resources } from './resources.ts';
@@ -92,6 +93,7 @@ export function registerInteractions(app: FastifyInstance, options: InteractionO
       const interaction = await (await options.provider()).interactionDetails(request.raw, reply.raw);
       return interaction.uid === uidOf(request) ? interaction : undefined;
     } catch (error) {
+      const { errors } = await oidcProvider();
       if (error instanceof errors.SessionNotFound) return undefined;
       throw error;
     }
