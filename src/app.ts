@@ -27,7 +27,7 @@ import { mcpRoutes } from './mcp/mcp-server.ts';
 import { openProjector, type Projector } from './projector/projector.ts';
 import { createQueries, type Queries } from './queries/queries.ts';
 import { createScheduler } from './scheduler/scheduler.ts';
-import { checkWebhookUrl } from './webhooks/address-guard.ts';
+import { checkWebhookUrl } from './webhooks/public-address.ts';
 import { newSigningSecret } from './webhooks/signature.ts';
 import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts';
 

@@ -49,7 +49,7 @@ export function createWebhookCommands(parts: {
   readonly clock: Clock;
   readonly secretKey: Buffer;
   readonly makeSigningSecret: () => string;
-  /** What is wrong with a URL as a place to deliver to, or undefined (`src/webhooks/address-guard.ts`). */
+  /** What is wrong with a URL as a place to deliver to, or undefined (`src/webhooks/public-address.ts`). */
   readonly urlProblem: (url: string) => string | undefined;
 }): WebhookCommands {
   const { log, readModels, clock, secretKey } = parts;

@@ -9,7 +9,7 @@ import { createInFlight, type InFlightLimits } from './in-flight.ts';
 import type { Lease, Leases } from './leases.ts';
 import type { Recipient, Registrations } from './registrations.ts';
 import { DISABLE_AFTER, delayBeforeNext, parseRetryAfter } from './schedule.ts';
-import { isSuccess, type Sender, type SendResult } from './sender.ts';
+import { isSuccess, type Sender, type SendResult } from './sending.ts';
 import { type Secrets, signatureHeaders } from './signature.ts';
 
 /** Attempts under way for one registration. A slow one gets one at a time. */

@@ -4,7 +4,7 @@ import type { AccountKey } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp, WebhookId } from '../domain/ids.ts';
 import type { DeliveryKind, Payload } from './payload.ts';
-import type { SendResult } from './sender.ts';
+import type { SendResult } from './sending.ts';
 
 /** `Cancelled`: the registration was removed or disabled, or its key revoked, before it could be delivered. */
 const STATES = ['Pending', 'Delivered', 'Failed', 'Cancelled'] as const;

@@ -15,7 +15,8 @@ import { openLeases } from './leases.ts';
 import { testPayload } from './payload.ts';
 import { recoverDeliveries } from './recovery.ts';
 import { createRegistrations, type IsConnected, type Recipient } from './registrations.ts';
-import { createSender, type SenderOptions } from './sender.ts';
+import type { SenderOptions } from './sender.ts';
+import type { Sender } from './sending.ts';
 
 export type Webhooks = {
   /** Begins to fan events out and to deliver. Everything below works without it, too: another process then delivers. */
@@ -65,7 +66,7 @@ export async function createWebhooks(parts: WebhooksParts): Promise<Webhooks> {
   const deliveries = await openDeliveries({ documents, clock });
   const leases = await openLeases({ documents, clock, ...tuning });
   const registrations = createRegistrations({ readModels, secretKey: config.secretKey, clock, isConnected });
-  const sender = createSender({ allowPrivate: config.webhooksAllowPrivate, ...sending });
+  const sender = createLateSender({ allowPrivate: config.webhooksAllowPrivate, ...sending });
   const { disable } = commands;
   const { wake, ...deliverer } = createDeliverer({
     deliveries,
@@ -153,3 +154,16 @@ export async function createWebhooks(parts: WebhooksParts): Promise<Webhooks> {
 }
 
 const unknownDelivery = (id: string): Refusal => refuse('ResourceNotFound', `There is no delivery ${id}.`);
+
+/** undici comes with the first delivery: a start need not wait for it. */
+function createLateSender(options: SenderOptions): Sender {
+  let loading: Promise<Sender> | undefined;
+  const load = async () => (await import('./sender.ts')).createSender(options);
+  return {
+    async post(post) {
+      loading ??= load();
+      return (await loading).post(post);
+    },
+    close: async () => (await loading)?.close(),
+  };
+}

@@ -2,7 +2,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { request } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { checkWebhookUrl, guardedAgent, isPublicAddress } from '../../src/webhooks/address-guard.ts';
+import { guardedAgent } from '../../src/webhooks/address-guard.ts';
+import { checkWebhookUrl, isPublicAddress } from '../../src/webhooks/public-address.ts';
 
 const FORBIDDEN = [
   ['0.0.0.0', 'this network'],

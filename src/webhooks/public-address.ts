@@ -1,0 +1,87 @@
+import { BlockList, isIP } from 'node:net';
+
+/** IPv4 blocks that are not the public internet (IANA special-purpose registry). */
+const SPECIAL_IPV4: readonly (readonly [network: string, prefix: number])[] = [
+  ['0.0.0.0', 8], // this network
+  ['10.0.0.0', 8], // private
+  ['100.64.0.0', 10], // carrier-grade NAT
+  ['127.0.0.0', 8], // loopback
+  ['168.63.129.16', 32], // the host of an Azure machine: public by number only
+  ['169.254.0.0', 16], // link-local, the metadata services of clouds among them
+  ['172.16.0.0', 12], // private
+  ['192.0.0.0', 24], // IETF protocol assignments
+  ['192.0.2.0', 24], // documentation
+  ['192.88.99.0', 24], // 6to4 relay anycast, deprecated
+  ['192.168.0.0', 16], // private
+  ['198.18.0.0', 15], // benchmarking
+  ['198.51.100.0', 24], // documentation
+  ['203.0.113.0', 24], // documentation
+  ['224.0.0.0', 4], // multicast
+  ['240.0.0.0', 4], // reserved, broadcast
+];
+
+/** IPv6 blocks inside the public ones that are not the public internet. */
+const SPECIAL_IPV6: readonly (readonly [network: string, prefix: number])[] = [
+  ['2001::', 23], // IETF protocol assignments: Teredo, benchmarking, ORCHID
+  ['2001:db8::', 32], // documentation
+  ['3fff::', 20], // documentation
+];
+
+/** Only these IPv6 blocks can be public: global unicast, NAT64, IPv4-mapped. Everything else is private, local or reserved. */
+const PUBLIC_IPV6: readonly (readonly [network: string, prefix: number])[] = [
+  ['2000::', 3],
+  ['64:ff9b::', 96],
+  ['::ffff:0:0', 96],
+];
+
+const special = new BlockList();
+const publicIpv6 = new BlockList();
+for (const [network, prefix] of SPECIAL_IPV4) {
+  // BlockList matches IPv4-mapped IPv6 addresses (::ffff:a.b.c.d) against IPv4 rules by itself; not so the other embeddings.
+  special.addSubnet(network, prefix, 'ipv4');
+  special.addSubnet(`64:ff9b::${network}`, 96 + prefix, 'ipv6');
+  const [a = 0, b = 0, c = 0, d = 0] = network.split('.').map(Number);
+  special.addSubnet(`2002:${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}::`, 16 + prefix, 'ipv6');
+}
+for (const [network, prefix] of SPECIAL_IPV6) special.addSubnet(network, prefix, 'ipv6');
+for (const [network, prefix] of PUBLIC_IPV6) publicIpv6.addSubnet(network, prefix, 'ipv6');
+
+/** Whether an IP address belongs to the public internet, embedded IPv4 addresses included (DESIGN §5). */
+export function isPublicAddress(address: string): boolean {
+  switch (isIP(address)) {
+    case 4:
+      return !special.check(address, 'ipv4');
+    case 6: {
+      // A zone names an interface of this machine: never public.
+      if (address.includes('%')) return false;
+      return publicIpv6.check(address, 'ipv6') && !special.check(address, 'ipv6');
+    }
+    default:
+      return false;
+  }
+}
+
+const MAX_URL_LENGTH = 2_048;
+const LOCAL_NAME = /(^|\.)(localhost|local|internal|home\.arpa)\.?$/i;
+
+/**
+ * Looks at a receiver's URL when it is registered (SPEC: POST /webhooks, "must be publicly reachable"). Nothing is resolved
+ * here: each delivery vets the addresses it connects to.
+ * @returns what is wrong with it, to be read after "url"; `undefined` when nothing is
+ */
+export function checkWebhookUrl(url: string, { allowPrivate }: { readonly allowPrivate: boolean }): string | undefined {
+  if (url.length > MAX_URL_LENGTH) return `must be at most ${MAX_URL_LENGTH} characters long`;
+  const parsed = URL.parse(url);
+  if (parsed === null) return 'must be an absolute URL';
+  if (parsed.protocol !== 'https:' && !(allowPrivate && parsed.protocol === 'http:')) return 'must be an https URL';
+  if (parsed.username !== '' || parsed.password !== '') return 'must not contain a user name or password';
+  if (allowPrivate) return undefined;
+  // The URL parser has brought octal, decimal, hexadecimal and short IPv4 forms to dotted ones by now.
+  const host = withoutBrackets(parsed.hostname);
+  const reachable =
+    isIP(host) === 0 ? host.replace(/\.$/, '').includes('.') && !LOCAL_NAME.test(host) : isPublicAddress(host);
+  return reachable ? undefined : 'must be publicly reachable: its host is private, local or reserved';
+}
+
+/** A host of a URL as an address: IPv6 without its brackets. */
+export const withoutBrackets = (hostname: string) => hostname.replace(/^\[(.*)\]$/, '$1');
