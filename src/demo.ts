@@ -159,6 +159,7 @@ async function seedDemo(parts: DemoParts): Promise<Demo> {
   const today = now;
   const commands = await parts.at(() => now);
 
+  // Hashing a password takes a while, beside everything else: all are awaited at the end.
   const member = async (account: Account, email: string): Promise<DemoUser> => {
     const password = `demo-${randomBytes(6).toString('base64url')}`;
     // Somebody of that name is left of a first start that was cut off.
@@ -187,14 +188,14 @@ async function seedDemo(parts: DemoParts): Promise<Demo> {
       listed.push({ id, name: space.name, active: space.name !== INACTIVE });
     }
     const apiKey = await keyFor(account);
-    communities.push({ id: communityId, name, timeZone, apiKey, user: await member(account, email), spaces: listed });
+    communities.push({ id: communityId, name, timeZone, apiKey, user: member(account, email), spaces: listed });
   }
 
   const brands = [];
   for (const { name, email } of BRANDS) {
     const { brandId } = done(await commands.catalogue.addBrand({ name }, ISSUER));
     const account: Account = { kind: 'Brand', id: brandId };
-    brands.push({ id: brandId, name, apiKey: await keyFor(account), user: await member(account, email) });
+    brands.push({ id: brandId, name, apiKey: await keyFor(account), user: member(account, email) });
   }
 
   const [harbour, union] = communities;
@@ -250,7 +251,15 @@ async function seedDemo(parts: DemoParts): Promise<Demo> {
   const by = { kind: 'Community', id: harbour.id } as const;
   done(await commands.bookings.cancel({ bookingId: declined, by, reason: 'No music after 21:00.' }, ISSUER));
 
-  const demo: Demo = { ...addresses(parts.publicUrl), communities, brands };
+  const withUser = async <A extends { readonly user: Promise<DemoUser> }>(account: A) => ({
+    ...account,
+    user: await account.user,
+  });
+  const demo: Demo = {
+    ...addresses(parts.publicUrl),
+    communities: await Promise.all(communities.map(withUser)),
+    brands: await Promise.all(brands.map(withUser)),
+  };
   writeDemo(parts.dataDir, demo);
   return demo;
 }
