@@ -5,6 +5,7 @@ import { bearerToken } from '../auth/authenticate.ts';
 import { challengeOf } from '../auth/authorization-server/protected-resources.ts';
 import type { Resources } from '../auth/authorization-server/resources.ts';
 import { MCP_SCOPE } from '../auth/scopes.ts';
+import { loadOnce } from '../load-once.ts';
 import type { ToolParts } from './tools.ts';
 
 const MAX_BODY = 1024 * 1024;
@@ -24,12 +25,7 @@ export function mcpRoutes(parts: {
   const path = new URL(url).pathname;
   const hostnames = [new URL(url).hostname, 'localhost', '127.0.0.1', '[::1]'];
   /** The SDK and the tools are loaded when somebody first calls: a start need not wait for them. */
-  const load = async () => (await import('./mcp-handler.ts')).createHandler({ tools, version, hostnames });
-  let loading: ReturnType<typeof load> | undefined;
-  const handler = () => {
-    loading ??= load();
-    return loading;
-  };
+  const handler = loadOnce(async () => (await import('./mcp-handler.ts')).createHandler({ tools, version, hostnames }));
 
   function refuse(reply: FastifyReply, status: 401 | 403, error: string | undefined, description: string) {
     const challenge = challengeOf(resources.mcp, MCP_SCOPE);
@@ -95,7 +91,7 @@ export function mcpRoutes(parts: {
         return reply.send(await (await handler()).answer(webRequest(request, reply, url), mcpToken, call));
       },
     });
-    app.addHook('preClose', async () => (await loading)?.close());
+    app.addHook('preClose', async () => (await handler.loaded())?.close());
   };
 }
 

@@ -6,6 +6,7 @@ import { toTimestamp } from '../domain/calendar.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import type { Consumer, EventStore } from '../event-store/event-store.ts';
+import { loadOnce } from '../load-once.ts';
 import type { ReadModels } from '../projector/read-models.ts';
 import { createDeliverer } from './deliverer.ts';
 import { type DeliveryDocument, type ListDeliveries, type Listener, openDeliveries } from './deliveries.ts';
@@ -157,13 +158,9 @@ const unknownDelivery = (id: string): Refusal => refuse('ResourceNotFound', `The
 
 /** undici comes with the first delivery: a start need not wait for it. */
 function createLateSender(options: SenderOptions): Sender {
-  let loading: Promise<Sender> | undefined;
-  const load = async () => (await import('./sender.ts')).createSender(options);
+  const sender = loadOnce(async () => (await import('./sender.ts')).createSender(options));
   return {
-    async post(post) {
-      loading ??= load();
-      return (await loading).post(post);
-    },
-    close: async () => (await loading)?.close(),
+    post: async (post) => (await sender()).post(post),
+    close: async () => (await sender.loaded())?.close(),
   };
 }

@@ -4,6 +4,7 @@ import type Provider from 'oidc-provider';
 import { type Clock, systemClock } from '../../clock.ts';
 import type { DocumentStore } from '../../document-store/document-store.ts';
 import { type Account, accountKey } from '../../domain/account.ts';
+import { loadOnce } from '../../load-once.ts';
 import type { GuardOptions } from '../../webhooks/address-guard.ts';
 import { type AccessTokens, createAccessTokens } from '../access-tokens.ts';
 import { createSigningKeys, type SigningKeys } from '../signing-keys.ts';
@@ -76,13 +77,13 @@ export async function createAuthorizationServer(options: {
     readonly handle: ReturnType<Provider['callback']>;
   };
   let built: Built | undefined;
-  let loading: Promise<ProviderParts> | undefined;
+  const providerParts = loadOnce(() => loadProvider(options.clientDocuments));
   /** oidc-provider takes its keys when it is made: another key set, another provider. */
   async function current(): Promise<Built> {
     const keySet = await signingKeys.current();
+    const { buildProvider, clientDocument } = await providerParts();
+    // Looked at after all that is waited for, so that of several first callers one makes the provider.
     if (built?.keys === keySet.id) return built;
-    loading ??= load(options.clientDocuments);
-    const { buildProvider, clientDocument } = await loading;
     const provider = buildProvider({ issuer, secretKey, resources, users, clients, artefacts, clientDocument }, keySet);
     built = { keys: keySet.id, provider, handle: provider.callback() };
     return built;
@@ -175,10 +176,8 @@ export async function createAuthorizationServer(options: {
   };
 }
 
-type ProviderParts = Awaited<ReturnType<typeof load>>;
-
 /** What comes with oidc-provider, which is loaded when it is first needed. */
-async function load(clientDocuments: GuardOptions = { allowPrivate: false }) {
+async function loadProvider(clientDocuments: GuardOptions = { allowPrivate: false }) {
   const { buildProvider } = await import('./provider.ts');
   const { createClientDocuments } = await import('./client-documents.ts');
   return { buildProvider, clientDocument: createClientDocuments(clientDocuments) };
