@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { MAX_IDEMPOTENCY_KEY } from '../domain/space-day.ts';
+import { MAX_IDEMPOTENCY_KEY, MAX_TEXT } from '../domain/space-day.ts';
 import { ERROR_STATUS } from './errors.ts';
 
 /** The resources and bodies of the REST API as SPEC lists them; the same schemas check, serialise and document. */
@@ -118,7 +118,7 @@ export const CreateBooking = Type.Object({
   spaceId: Id('The space to book.'),
   startTime: PlainDate('The requested date.'),
   startHour: Hour('Requested start hour.'),
-  message: Type.Optional(Type.String({ maxLength: 500, description: 'Note to the community.' })),
+  message: Type.Optional(Type.String({ maxLength: MAX_TEXT, description: 'Note to the community.' })),
 });
 export const IdempotencyHeaders = Type.Object({
   'idempotency-key': Type.Optional(

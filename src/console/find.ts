@@ -4,6 +4,7 @@ import { isRefusal } from '../domain/decision.ts';
 import type { PlainDate } from '../domain/ids.ts';
 import { priceOf } from '../domain/pricing.ts';
 import type { Space } from '../domain/space.ts';
+import { MAX_TEXT } from '../domain/space-day.ts';
 import type { TimeSlot } from '../domain/time-slots.ts';
 import { usageEnd } from '../domain/time-slots.ts';
 import { flag, type Html, html } from '../pages/html.ts';
@@ -193,7 +194,7 @@ ${formProblem(problems)}
 <form class="card fields" method="post" action="/console/find/${space.spaceId}">${csrfField(visit)}${onceField()}<input type="hidden" name="date" value="${date}"><input type="hidden" name="price" value="${price(space).totalPrice}">
 <h2>${longDate(date)}</h2>
 <div id="hours" data-live-region="${hoursTopic(space.spaceId, date)}">${space.active ? slotFields(space, slots, chosen, problems) : html`<p>This space takes no bookings at present.</p>`}</div>
-${space.active && textArea({ name: 'message', label: 'Message to the community (optional)', hint: 'What you plan, how many guests, what you need. At most 500 characters.', value: form.text('message'), problems, attributes: { maxlength: 500, rows: 3 } })}
+${space.active && textArea({ name: 'message', label: 'Message to the community (optional)', hint: `What you plan, how many guests, what you need. At most ${MAX_TEXT} characters.`, value: form.text('message'), problems, attributes: { maxlength: MAX_TEXT, rows: 3 } })}
 ${space.active && html`<div><button class="button">Request this space</button></div>`}
 </form></div><div>
 <section class="card"><h2>Price</h2>${priceParts(price(space))}<p class="muted small">The price is the same whatever hour you choose. It is charged when the community approves; a request is free.</p></section>
