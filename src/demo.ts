@@ -12,7 +12,7 @@ import { localDate } from './domain/calendar.ts';
 import { isRefusal, type Refusal } from './domain/decision.ts';
 import type { SpaceTerms } from './domain/events.ts';
 import { type BrandId, type CommunityId, cents, type PlainDate } from './domain/ids.ts';
-import { GRANTABLE } from './domain/permissions.ts';
+import { ALL_PERMISSIONS } from './domain/permissions.ts';
 import type { EventStore } from './event-store/event-store.ts';
 import { isRunning, PLACE } from './place.ts';
 import { writePrivate } from './private-file.ts';
@@ -84,7 +84,7 @@ function terms(
   return { name, windowStart, windowEnd, durationHours, eventFee: cents(eventFee), answerHours: 72 };
 }
 
-export const demoFile = (dataDir: string): string => join(dataDir, 'demo.json');
+const demoFile = (dataDir: string): string => join(dataDir, 'demo.json');
 
 /** The demo data of an earlier start, with the addresses of this one. */
 function readDemo(dataDir: string, publicUrl: string): Demo | undefined {
@@ -169,10 +169,7 @@ async function seedDemo(parts: DemoParts): Promise<Demo> {
     return { email, password };
   };
   const keyFor = async (account: Account): Promise<string> => {
-    const issued = await commands.apiKeys.issue(
-      { account, permissions: GRANTABLE[account.kind], label: 'Demo' },
-      ISSUER,
-    );
+    const issued = await commands.apiKeys.issue({ account, permissions: ALL_PERMISSIONS, label: 'Demo' }, ISSUER);
     return done(issued).key;
   };
 

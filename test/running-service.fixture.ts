@@ -9,7 +9,7 @@ import type { Account } from '../src/domain/account.ts';
 import { isRefusal, type Refusal } from '../src/domain/decision.ts';
 import type { SpaceTerms } from '../src/domain/events.ts';
 import { brandId, cents, communityId } from '../src/domain/ids.ts';
-import { GRANTABLE } from '../src/domain/permissions.ts';
+import { ALL_PERMISSIONS } from '../src/domain/permissions.ts';
 
 export const ISSUER = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
 
@@ -79,7 +79,7 @@ export async function runService(settings: Readonly<Record<string, string>> = {}
         await core.commands.catalogue.addSpace({ ...TERMS, ...terms, communityId: community.id }, ISSUER),
       );
     },
-    async key(account: Account, permissions: number = GRANTABLE[account.kind]) {
+    async key(account: Account, permissions: number = ALL_PERMISSIONS) {
       const issued = accepted(await core.commands.apiKeys.issue({ account, permissions, label: 'Test' }, ISSUER));
       return issued.key;
     },

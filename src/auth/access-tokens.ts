@@ -4,7 +4,6 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../clock.ts';
 import type { Account } from '../domain/account.ts';
 import { brandId, communityId } from '../domain/ids.ts';
-import { GRANTABLE } from '../domain/permissions.ts';
 import type { Artefacts } from './authorization-server/artefacts.ts';
 import type { Caller } from './caller.ts';
 import { derivedKey } from './derived-key.ts';
@@ -136,8 +135,7 @@ function read(payload: JWTPayload, idOf: (jti: string) => string): Signed | unde
   if (account === undefined) return { storedAs, expiresAt };
   const caller: Caller = {
     account,
-    // Never more than the account may hold, whatever was asked for.
-    permissions: permissionsOf(scope) & GRANTABLE[account.kind],
+    permissions: permissionsOf(scope),
     credential: { kind: 'client', id: clientId, ...(ofUser ? { userId: sub } : {}) },
   };
   return {
@@ -148,7 +146,7 @@ function read(payload: JWTPayload, idOf: (jti: string) => string): Signed | unde
 }
 
 /** Reads `Brand:7`. */
-export function parseAccount(key: string): Account | undefined {
+function parseAccount(key: string): Account | undefined {
   const match = /^(Community|Brand):(\d+)$/.exec(key);
   if (match === null) return undefined;
   const id = Number(match[2]);

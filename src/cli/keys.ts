@@ -2,7 +2,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { type ApiKeyDocument, apiKeys } from '../../projections/api-keys.ts';
 import { accountKey } from '../domain/account.ts';
 import { isRefusal } from '../domain/decision.ts';
-import { GRANTABLE, permissionNames } from '../domain/permissions.ts';
+import { ALL_PERMISSIONS, permissionNames } from '../domain/permissions.ts';
 import { namedAccount, nameOf, requiredAccount } from './accounts.ts';
 import { wholeNumber } from './arguments.ts';
 import { operate } from './operation.ts';
@@ -32,7 +32,7 @@ Examples:
       return operate(command, async (core, issuer) => {
         const owner = await nameOf(core, account);
         if (isRefusal(owner)) return owner;
-        const permissions = wanted ?? GRANTABLE[account.kind];
+        const permissions = wanted ?? ALL_PERMISSIONS;
         const issued = await core.commands.apiKeys.issue({ account, permissions, label }, issuer);
         if (isRefusal(issued)) return issued;
         return {

@@ -2,7 +2,7 @@ import type { ApiKeyDocument } from '../../projections/api-keys.ts';
 import type { AccountKind } from '../domain/account.ts';
 import { isRefusal } from '../domain/decision.ts';
 import type { Timestamp } from '../domain/ids.ts';
-import { GRANTABLE, Permission, type PermissionName, permissionNames } from '../domain/permissions.ts';
+import { ALL_PERMISSIONS, Permission, type PermissionName, permissionNames } from '../domain/permissions.ts';
 import { type Html, html } from '../pages/html.ts';
 import { icon } from '../pages/layout.ts';
 import {
@@ -35,7 +35,7 @@ const PERMISSION_WORDS: Readonly<Record<PermissionName, { readonly label: string
 
 /** What a key of an account can be given. Only brands request bookings: a community's key would be refused all the same. */
 const offered = (kind: AccountKind): PermissionName[] =>
-  permissionNames(GRANTABLE[kind]).filter((name) => kind === 'Brand' || name !== 'WriteBookings');
+  permissionNames(ALL_PERMISSIONS).filter((name) => kind === 'Brand' || name !== 'WriteBookings');
 
 /** Keys for programs: what each may do, shown once, revoked at once. */
 export function apiKeyPages(routes: Routes, { commands, queries, apiKeyUses, settings }: PageParts): void {

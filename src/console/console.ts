@@ -1,11 +1,9 @@
 import { fastifyCookie } from '@fastify/cookie';
 import formbody from '@fastify/formbody';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { actorOf, type Caller } from '../auth/caller.ts';
 import type { Clock } from '../clock.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import { type Account, accountKey } from '../domain/account.ts';
-import { GRANTABLE } from '../domain/permissions.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { registerAssets } from '../pages/assets.ts';
 import { compressed } from '../pages/compression.ts';
@@ -132,17 +130,12 @@ export async function registerConsole(app: FastifyInstance, parts: ConsoleParts)
   async function visitOf(request: FastifyRequest, current: Current): Promise<Visit> {
     const { user, session, hash } = current;
     const { account } = session;
-    const caller: Caller = {
-      account,
-      permissions: GRANTABLE[account.kind],
-      credential: { kind: 'user', id: user.id },
-    };
     const form = new Form(request.body);
     return {
       user,
       account,
       accountName: await nameOf(account),
-      issuer: { actor: actorOf(caller), correlationId: request.id },
+      issuer: { actor: { kind: 'user', id: user.id, account }, correlationId: request.id },
       params: stringsOf(request.params),
       query: new Form(request.query),
       form,

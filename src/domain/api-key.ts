@@ -2,7 +2,7 @@ import { type Account, accountKey } from './account.ts';
 import { type Decision, refuse } from './decision.ts';
 import type { ApiKeyEvent, ApiKeyIssued, ApiKeyRevoked } from './events.ts';
 import type { ApiKeyId } from './ids.ts';
-import { GRANTABLE } from './permissions.ts';
+import { ALL_PERMISSIONS } from './permissions.ts';
 import { isLongerThan } from './text-length.ts';
 
 export type ApiKey = ApiKeyIssued['data'] & { readonly revoked: boolean };
@@ -24,11 +24,10 @@ export function issueApiKey(existing: ApiKey | undefined, command: ApiKeyIssued[
   if (existing !== undefined) return refuse('ValidationError', `Key ${command.apiKeyId} exists already.`);
   if (label.trim() === '' || isLongerThan(label, 100))
     return refuse('ValidationError', 'label must have 1 to 100 characters.');
-  const grantable = GRANTABLE[account.kind];
-  if (!Number.isInteger(permissions) || permissions < 1 || (permissions & ~grantable) !== 0)
+  if (!Number.isInteger(permissions) || permissions < 1 || (permissions & ~ALL_PERMISSIONS) !== 0)
     return refuse(
       'ValidationError',
-      `permissions must be a sum of flags out of ${grantable} for a ${account.kind} key.`,
+      `permissions must be a sum of flags out of ${ALL_PERMISSIONS} for a ${account.kind} key.`,
     );
   return [{ type: 'ApiKeyIssued', data: command }];
 }

@@ -8,13 +8,11 @@ export const Permission = {
 } as const;
 export type PermissionName = keyof typeof Permission;
 
-export const ALL_PERMISSIONS = 31;
-
 /**
- * What each kind of account may hold. A Community key may carry WriteBookings, but the endpoint is for Brand callers only
- * and answers ScopeViolation (SPEC: Permission flags; DESIGN §7).
+ * The sum of all flags, which either kind of account may hold. A Community key may carry WriteBookings, too: the endpoint is
+ * for Brand callers only and answers ScopeViolation (SPEC: Permission flags; DESIGN §7).
  */
-export const GRANTABLE = { Community: ALL_PERMISSIONS, Brand: ALL_PERMISSIONS } as const;
+export const ALL_PERMISSIONS = 31;
 
 export const allows = (mask: number, permission: PermissionName) => (mask & Permission[permission]) !== 0;
 
