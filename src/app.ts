@@ -12,14 +12,14 @@ import { createApiKeyCallers, eitherCaller } from './auth/authenticate.ts';
 import {
   type AuthorizationServer,
   createAuthorizationServer,
-} from './auth/authorization-server/authorization-server.ts';
-import { challengeOf } from './auth/authorization-server/protected-resources.ts';
+} from './authorization-server/authorization-server.ts';
+import { challengeOf } from './authorization-server/protected-resources.ts';
 import { createUsers, type Users } from './auth/users.ts';
-import { type Clock, systemClock } from './clock.ts';
+import { type Clock, systemClock } from './runtime/clock.ts';
 import { type Commands, createCommands } from './commands/commands.ts';
 import type { Config } from './config.ts';
 import { registerConsole } from './console/console.ts';
-import { type Demo, demoOf } from './demo.ts';
+import { type Demo, demoOf } from './demo/demo-data.ts';
 import type { DocumentStore } from './document-store/document-store.ts';
 import { DELIVERER } from './domain/account.ts';
 import type { EventStore } from './event-store/event-store.ts';
@@ -27,7 +27,7 @@ import { mcpRoutes } from './mcp/mcp-server.ts';
 import { openProjector, type Projector } from './projector/projector.ts';
 import { createQueries, type Queries } from './queries/queries.ts';
 import { createScheduler } from './scheduler/scheduler.ts';
-import { checkWebhookUrl } from './webhooks/public-address.ts';
+import { checkWebhookUrl } from './outbound/public-address.ts';
 import { newSigningSecret } from './webhooks/signature.ts';
 import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts';
 
@@ -125,19 +125,19 @@ export async function openCore(
 /** Engines are loaded when they are used: a start on the embedded ones need not wait for the clients of the others. */
 async function openEvents({ eventStoreUrl, dataDir }: Config, logger: Logger, clock: Clock): Promise<EventStore> {
   if (eventStoreUrl === undefined) {
-    const { openSqliteEventStore } = await import('./event-store/sqlite-event-store.ts');
+    const { openSqliteEventStore } = await import('./event-store/sqlite/event-store.ts');
     return openSqliteEventStore({ path: join(dataDir, 'events.db'), clock, logger });
   }
-  const { openEventStoreDb } = await import('./event-store/eventstoredb.ts');
+  const { openEventStoreDb } = await import('./event-store/eventstoredb/event-store.ts');
   return openEventStoreDb({ url: eventStoreUrl, logger });
 }
 
 async function openDocuments({ mongoUrl, dataDir }: Config, logger: Logger, clock: Clock): Promise<DocumentStore> {
   if (mongoUrl === undefined) {
-    const { openSqliteDocumentStore } = await import('./document-store/sqlite-document-store.ts');
+    const { openSqliteDocumentStore } = await import('./document-store/sqlite/document-store.ts');
     return openSqliteDocumentStore({ folder: dataDir, clock });
   }
-  const { openMongoDocumentStore } = await import('./document-store/mongodb.ts');
+  const { openMongoDocumentStore } = await import('./document-store/mongodb/document-store.ts');
   return openMongoDocumentStore({ url: mongoUrl, logger });
 }
 

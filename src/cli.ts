@@ -1,4 +1,4 @@
-import './startup.ts';
+import './runtime/startup.ts';
 
 const { runVenue } = await import('./cli/venue.ts');
 process.exitCode = await runVenue(process.argv.slice(2));

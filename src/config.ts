@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
-import { writePrivate } from './private-file.ts';
+import { writePrivate } from './runtime/private-file.ts';
 
 export const ROLES = ['api', 'projector', 'webhooks', 'scheduler'] as const;
 export type Role = (typeof ROLES)[number];

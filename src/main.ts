@@ -1,4 +1,4 @@
-import './startup.ts';
+import './runtime/startup.ts';
 
 const { serve } = await import('./serve.ts');
 await serve();

@@ -12,7 +12,7 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     env: { ENGINE_REPORT: process.env.ENGINE_REPORT },
-    globalSetup: './test/document-store/mongo-server.ts',
+    globalSetup: './test/document-store/mongodb/server.ts',
     reporters: ['default', './test/reporter.ts'],
   },
 });

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mongoServer } from './document-store/engines.ts';
-import { EventStoreDbServer } from './event-store/eventstoredb-server.ts';
+import { EventStoreDbServer } from './event-store/eventstoredb/server.ts';
 import { eventually } from './eventually.ts';
 import { accepted, ISSUER, type RunningService, runService } from './running-service.fixture.ts';
 

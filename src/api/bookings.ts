@@ -1,15 +1,15 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import fastJson from 'fast-json-stringify';
 import { Type } from 'typebox';
-import type { HistoryStep } from '../audit/booking-history.ts';
+import type { HistoryStep } from '../queries/booking-history.ts';
 import { actorOf } from '../auth/caller.ts';
 import type { Commands } from '../commands/commands.ts';
 import { isRefusal } from '../domain/decision.ts';
 import type { BrandId, PlainDate } from '../domain/ids.ts';
 import type { Queries } from '../queries/queries.ts';
-import { toBookingDto } from './booking-dto.ts';
+import { toBookingDto } from '../contract/booking-dto.ts';
 import { sendError, sendRefusal } from './errors.ts';
-import { historyEntries } from './history-entry.ts';
+import { historyEntries } from '../contract/history-entry.ts';
 import { sendJsonArray } from './json-array.ts';
 import {
   BookingDto,
@@ -19,7 +19,7 @@ import {
   errors,
   HistoryEntry,
   IdempotencyHeaders,
-} from './schemas.ts';
+} from '../contract/schemas.ts';
 
 const stringifyBooking = fastJson(BookingDto);
 

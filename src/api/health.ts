@@ -1,5 +1,5 @@
 import type { FastifyPluginAsync } from 'fastify';
-import type { ReadModelsStatus } from '../projector/read-models.ts';
+import type { ReadModelsStatus } from '../read-models/read-models.ts';
 
 /** The projector may be this many events behind before the service calls itself not ready. */
 export const MAX_LAG = 1_000;

@@ -5,8 +5,8 @@ import { isRefusal } from '../domain/decision.ts';
 import type { Queries } from '../queries/queries.ts';
 import { sendRefusal } from './errors.ts';
 import { sendJsonArray } from './json-array.ts';
-import { toReviewDto } from './review-dto.ts';
-import { CommunityParams, errors, ReviewDto } from './schemas.ts';
+import { toReviewDto } from '../contract/review-dto.ts';
+import { CommunityParams, errors, ReviewDto } from '../contract/schemas.ts';
 
 const stringifyReview = fastJson(ReviewDto);
 

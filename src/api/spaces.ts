@@ -3,7 +3,7 @@ import { isRefusal } from '../domain/decision.ts';
 import type { PlainDate } from '../domain/ids.ts';
 import type { Queries } from '../queries/queries.ts';
 import { sendRefusal } from './errors.ts';
-import { AvailabilityQuery, AvailabilityResponse, errors, SpaceParams } from './schemas.ts';
+import { AvailabilityQuery, AvailabilityResponse, errors, SpaceParams } from '../contract/schemas.ts';
 
 export const spaceRoutes =
   ({ queries }: { readonly queries: Queries }): FastifyPluginAsyncTypebox =>

@@ -6,7 +6,7 @@ import { isRefusal } from '../domain/decision.ts';
 import type { WebhookOwner } from '../domain/events.ts';
 import type { Queries } from '../queries/queries.ts';
 import { sendRefusal } from './errors.ts';
-import { CreateWebhook, errors, WebhookCreatedDto, WebhookDto, WebhookParams } from './schemas.ts';
+import { CreateWebhook, errors, WebhookCreatedDto, WebhookDto, WebhookParams } from '../contract/schemas.ts';
 
 /** Registrations belong to the key, or to the OAuth client and account, that made them (DESIGN §7). */
 const ownerOf = ({ credential, account }: Caller): WebhookOwner => ({

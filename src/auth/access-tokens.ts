@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto';
 import { type CryptoKey, errors, importJWK, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { Account } from '../domain/account.ts';
 import { brandId, communityId } from '../domain/ids.ts';
-import type { Artefacts } from './authorization-server/artefacts.ts';
+import type { Artefacts } from '../authorization-server/oidc-adapter.ts';
 import type { Caller } from './caller.ts';
-import { derivedKey } from './derived-key.ts';
+import { derivedKey } from '../secrets/derived-key.ts';
 import { type Audience, permissionsOf } from './scopes.ts';
 import { SIGNING_ALGORITHM, type SigningKeys } from './signing-keys.ts';
 

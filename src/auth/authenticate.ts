@@ -1,6 +1,6 @@
 import { apiKeys } from '../../projections/api-keys.ts';
-import type { ReadModels } from '../projector/read-models.ts';
-import { API_KEY_PREFIX, hashApiKey, isApiKey } from './api-key-format.ts';
+import type { ReadModels } from '../read-models/read-models.ts';
+import { API_KEY_PREFIX, hashApiKey, isApiKey } from '../secrets/api-key-format.ts';
 import type { Caller } from './caller.ts';
 
 /** Answers whose bearer token it is, or undefined when it is nobody's (any more). */

@@ -1,9 +1,9 @@
 import { generateKeyPair as generate } from 'node:crypto';
 import { promisify } from 'node:util';
 import { calculateJwkThumbprint, exportJWK, type JWK } from 'jose';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { Collection, DocumentStore } from '../document-store/document-store.ts';
-import { seal, unseal } from './seal.ts';
+import { seal, unseal } from '../secrets/seal.ts';
 
 /** What every token of the service is signed with; verifiers accept nothing else. */
 export const SIGNING_ALGORITHM = 'RS256';

@@ -1,7 +1,7 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import { type BookingDocument, bookings } from '../../projections/bookings.ts';
-import { toBookingDto } from '../api/booking-dto.ts';
-import { historyEntries } from '../api/history-entry.ts';
+import { toBookingDto } from '../contract/booking-dto.ts';
+import { historyEntries } from '../contract/history-entry.ts';
 import type { Core } from '../app.ts';
 import type { Account } from '../domain/account.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';

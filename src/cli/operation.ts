@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import type { ErrorCode } from '../api/errors.ts';
 import { type Core, openCore } from '../app.ts';
-import type { Issuer } from '../commands/command-log.ts';
+import type { Issuer } from '../commands/command-handler.ts';
 import { readConfig } from '../config.ts';
 import { OPERATOR } from '../domain/account.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';

@@ -4,7 +4,7 @@ import { bookingCommands } from './bookings.ts';
 import { brandCommands } from './brands.ts';
 import { clientCommands } from './clients.ts';
 import { communityCommands } from './communities.ts';
-import { keyCommands } from './keys.ts';
+import { keyCommands } from './api-keys.ts';
 import { type Problem, RefusedError } from './operation.ts';
 import { parkedCommands } from './parked.ts';
 import { readModelCommands } from './read-models.ts';

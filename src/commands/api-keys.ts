@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { hashApiKey, makeApiKey, previewApiKey } from '../auth/api-key-format.ts';
+import { hashApiKey, makeApiKey, previewApiKey } from '../secrets/api-key-format.ts';
 import type { Account } from '../domain/account.ts';
 import { issueApiKey, revokeApiKey } from '../domain/api-key.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 import { type ApiKeyId, apiKeyId } from '../domain/ids.ts';
-import type { CommandLog, Issuer } from './command-log.ts';
-import { apiKey, streamOf } from './streams.ts';
+import type { CommandLog, Issuer } from './command-handler.ts';
+import { apiKey, streamOf } from './aggregates.ts';
 
 export type ApiKeyCommands = {
   /** Issues a key. The answer is the only place where it ever stands in clear. */

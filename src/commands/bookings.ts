@@ -1,7 +1,7 @@
 import { type BookingDocument, bookings, pendingBooking } from '../../projections/bookings.ts';
 import { brands } from '../../projections/brands.ts';
 import { spaces } from '../../projections/spaces.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { type Decision, isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import type { BookingEvent } from '../domain/events.ts';
 import { type BookingId, type BrandId, bookingId, type CommunityId, type PlainDate } from '../domain/ids.ts';
@@ -16,11 +16,11 @@ import {
   requestBooking,
   type SpaceDay,
 } from '../domain/space-day.ts';
-import type { ReadModels } from '../projector/read-models.ts';
-import type { Accepted, CommandLog, Issuer } from './command-log.ts';
+import type { ReadModels } from '../read-models/read-models.ts';
+import type { Accepted, CommandLog, Issuer } from './command-handler.ts';
 import type { IdempotencyKeys } from './idempotency-keys.ts';
 import type { Sequence } from './sequence.ts';
-import { spaceDay, streamOf } from './streams.ts';
+import { spaceDay, streamOf } from './aggregates.ts';
 
 export type BookingRequest = {
   readonly brandId: BrandId;

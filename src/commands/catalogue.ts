@@ -5,10 +5,10 @@ import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import type { SpaceEvent, SpaceTerms } from '../domain/events.ts';
 import { brandId, communityId, type SpaceId, spaceId } from '../domain/ids.ts';
 import { addSpace, changeSpace, closeSpace, openSpace, type Space } from '../domain/space.ts';
-import type { ReadModels } from '../projector/read-models.ts';
-import type { Accepted, CommandLog, Issuer } from './command-log.ts';
+import type { ReadModels } from '../read-models/read-models.ts';
+import type { Accepted, CommandLog, Issuer } from './command-handler.ts';
 import type { Sequence } from './sequence.ts';
-import { brand, community, space, streamOf } from './streams.ts';
+import { brand, community, space, streamOf } from './aggregates.ts';
 
 type SpaceOutcome = Promise<Accepted<Space | undefined, SpaceEvent> | Refusal>;
 

@@ -1,11 +1,11 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import type { EventStore } from '../event-store/event-store.ts';
-import type { ReadModels } from '../projector/read-models.ts';
+import type { ReadModels } from '../read-models/read-models.ts';
 import { type ApiKeyCommands, createApiKeyCommands } from './api-keys.ts';
 import { type BookingCommands, createBookingCommands } from './bookings.ts';
 import { type CatalogueCommands, createCatalogueCommands } from './catalogue.ts';
-import { createCommandLog } from './command-log.ts';
+import { createCommandLog } from './command-handler.ts';
 import { IdempotencyKeys } from './idempotency-keys.ts';
 import { createReviewCommands, type ReviewCommands } from './reviews.ts';
 import { createSequence } from './sequence.ts';

@@ -3,10 +3,10 @@ import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import type { ReviewPosted } from '../domain/events.ts';
 import { type BrandId, bookingId, reviewId } from '../domain/ids.ts';
 import { postReview } from '../domain/review.ts';
-import type { ReadModels } from '../projector/read-models.ts';
-import type { CommandLog, Issuer } from './command-log.ts';
+import type { ReadModels } from '../read-models/read-models.ts';
+import type { CommandLog, Issuer } from './command-handler.ts';
 import type { Sequence } from './sequence.ts';
-import { review, spaceDay, streamOf } from './streams.ts';
+import { review, spaceDay, streamOf } from './aggregates.ts';
 
 export type ReviewCommands = {
   /** Posts the one review of a completed booking. Without `brandId` the operator does it for the brand. */

@@ -1,7 +1,7 @@
 import { SYSTEM } from '../domain/account.ts';
 import { isRefusal } from '../domain/decision.ts';
 import type { IdsReserved } from '../domain/events.ts';
-import type { Aggregate, CommandLog, Issuer } from './command-log.ts';
+import type { Aggregate, CommandLog, Issuer } from './command-handler.ts';
 
 export type Sequence = {
   /** The next id: unique over all processes, increasing within one. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type WebhookDocument, webhooks } from '../../projections/webhooks.ts';
-import { seal } from '../auth/seal.ts';
-import type { Clock } from '../clock.ts';
+import { seal } from '../secrets/seal.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { accountKey } from '../domain/account.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 import type { WebhookEvent, WebhookOwner } from '../domain/events.ts';
@@ -15,9 +15,9 @@ import {
   type Webhook,
   type WebhookParty,
 } from '../domain/webhook.ts';
-import type { ReadModels } from '../projector/read-models.ts';
-import type { Accepted, CommandLog, Issuer } from './command-log.ts';
-import { streamOf, webhook } from './streams.ts';
+import type { ReadModels } from '../read-models/read-models.ts';
+import type { Accepted, CommandLog, Issuer } from './command-handler.ts';
+import { streamOf, webhook } from './aggregates.ts';
 
 export type RegisteredWebhook = Pick<WebhookDocument, 'webhookId' | 'url' | 'events' | 'createdAt'> & {
   /** Shown once, here. */

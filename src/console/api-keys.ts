@@ -3,8 +3,8 @@ import type { AccountKind } from '../domain/account.ts';
 import { isRefusal } from '../domain/decision.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import { ALL_PERMISSIONS, Permission, type PermissionName, permissionNames } from '../domain/permissions.ts';
-import { type Html, html } from '../pages/html.ts';
-import { icon } from '../pages/layout.ts';
+import { type Html, html } from '../html/html.ts';
+import { icon } from '../html/layout.ts';
 import {
   choices,
   confirm,

@@ -1,8 +1,8 @@
 import type { BookingDocument } from '../../projections/bookings.ts';
-import type { HistoryStep } from '../audit/booking-history.ts';
+import type { HistoryStep } from '../queries/booking-history.ts';
 import { type Account, type Actor, accountKey } from '../domain/account.ts';
-import { type Html, html } from '../pages/html.ts';
-import { statusBadge, statusClass } from './booking-parts.ts';
+import { type Html, html } from '../html/html.ts';
+import { statusBadge, statusClass } from './booking-views.ts';
 import { amount, momentIn, zoneName } from './formats.ts';
 
 /** Who did what when, out of the log, and the state at any moment that has passed. */

@@ -1,9 +1,9 @@
 import type { BookingDocument } from '../../projections/bookings.ts';
 import { isPlainDate, localDate } from '../domain/calendar.ts';
 import type { PlainDate } from '../domain/ids.ts';
-import { html } from '../pages/html.ts';
-import { icon } from '../pages/layout.ts';
-import { statusBadge } from './booking-parts.ts';
+import { html } from '../html/html.ts';
+import { icon } from '../html/layout.ts';
+import { statusBadge } from './booking-views.ts';
 import { amount, monthName, shortDate } from './formats.ts';
 import type { PageParts } from './pages.ts';
 import type { Routes } from './visit.ts';

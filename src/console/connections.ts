@@ -1,7 +1,7 @@
 import { SCOPE_WORDS } from '../auth/scopes.ts';
 import { isLongerThan } from '../domain/text-length.ts';
-import { html } from '../pages/html.ts';
-import { icon } from '../pages/layout.ts';
+import { html } from '../html/html.ts';
+import { icon } from '../html/layout.ts';
 import { confirm, csrfField, field, formProblem, NO_PROBLEMS, onceField, type Problems } from './fields.ts';
 import { momentIn } from './formats.ts';
 import type { PageParts } from './pages.ts';

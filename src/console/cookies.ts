@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { seal, unseal } from '../auth/seal.ts';
+import { seal, unseal } from '../secrets/seal.ts';
 
 /**
  * The console's cookies: never readable by scripts, never sent along by other sites' forms. For routes below the plugin

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Refusal } from '../domain/decision.ts';
-import { escapeText, flag, type Html, html, type Interpolated, raw } from '../pages/html.ts';
-import { icon } from '../pages/layout.ts';
+import { escapeText, flag, type Html, html, type Interpolated, raw } from '../html/html.ts';
+import { icon } from '../html/layout.ts';
 import type { Visit } from './visit.ts';
 
 /** What is wrong with a form: by field, and what concerns no single one (`''`). */

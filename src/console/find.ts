@@ -7,9 +7,9 @@ import type { Space } from '../domain/space.ts';
 import { MAX_TEXT } from '../domain/space-day.ts';
 import type { TimeSlot } from '../domain/time-slots.ts';
 import { usageEnd } from '../domain/time-slots.ts';
-import { flag, type Html, html } from '../pages/html.ts';
-import { icon } from '../pages/layout.ts';
-import { priceParts } from './booking-parts.ts';
+import { flag, type Html, html } from '../html/html.ts';
+import { icon } from '../html/layout.ts';
+import { priceParts } from './booking-views.ts';
 import {
   csrfField,
   errorText,

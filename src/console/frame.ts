@@ -1,6 +1,6 @@
 import { type Account, accountKey } from '../domain/account.ts';
-import { type Html, html } from '../pages/html.ts';
-import { type IconName, icon, mark } from '../pages/layout.ts';
+import { type Html, html } from '../html/html.ts';
+import { type IconName, icon, mark } from '../html/layout.ts';
 import { csrfField } from './fields.ts';
 import type { Section } from './visit.ts';
 

@@ -1,9 +1,9 @@
 import type { BookingDocument } from '../../projections/bookings.ts';
 import type { Account } from '../domain/account.ts';
-import { type Html, html } from '../pages/html.ts';
-import { icon } from '../pages/layout.ts';
+import { type Html, html } from '../html/html.ts';
+import { icon } from '../html/layout.ts';
 import type { BrandRecord } from '../queries/bookings.ts';
-import { cursorOf, nextPage, statusBadge, statusClass, statusIcon } from './booking-parts.ts';
+import { cursorOf, nextPage, statusBadge, statusClass, statusIcon } from './booking-views.ts';
 import { actionButton } from './fields.ts';
 import { amount, counted, duration, fromNow, hours, longDate, momentIn, zoneName } from './formats.ts';
 import type { PageParts } from './pages.ts';

@@ -4,7 +4,7 @@ import { type Account, type AccountKey, accountKey } from '../domain/account.ts'
 import type { DomainEvent, Recorded } from '../domain/events.ts';
 import { upcast } from '../domain/upcast.ts';
 import { type EventStore, LOG_START, type Position } from '../event-store/event-store.ts';
-import type { ReadModels } from '../projector/read-models.ts';
+import type { ReadModels } from '../read-models/read-models.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 
 /** Something changed that open pages may show. */

@@ -1,6 +1,6 @@
 import type { ApiKeyUses } from '../auth/api-key-uses.ts';
-import type { Clients } from '../auth/authorization-server/clients.ts';
-import type { ConnectedApps } from '../auth/authorization-server/connected-apps.ts';
+import type { Clients } from '../authorization-server/clients.ts';
+import type { ConnectedApps } from '../authorization-server/connected-apps.ts';
 import type { Users } from '../auth/users.ts';
 import type { Commands } from '../commands/commands.ts';
 import type { Queries } from '../queries/queries.ts';

@@ -1,7 +1,7 @@
 import type { BookingDocument } from '../../projections/bookings.ts';
 import type { ReviewDocument } from '../../projections/reviews.ts';
 import type { Account } from '../domain/account.ts';
-import { type Html, html } from '../pages/html.ts';
+import { type Html, html } from '../html/html.ts';
 import { choices, csrfField, field, formProblem, type Problems, textArea } from './fields.ts';
 import { momentIn } from './formats.ts';
 import type { Visit } from './visit.ts';

@@ -1,8 +1,8 @@
 import type { ReviewDocument } from '../../projections/reviews.ts';
 import type { Account } from '../domain/account.ts';
-import { type Html, html } from '../pages/html.ts';
-import { icon } from '../pages/layout.ts';
-import { bookingTable } from './booking-parts.ts';
+import { type Html, html } from '../html/html.ts';
+import { icon } from '../html/layout.ts';
+import { bookingTable } from './booking-views.ts';
 import { counted } from './formats.ts';
 import type { PageParts } from './pages.ts';
 import { reviewText, stars } from './review-form.ts';

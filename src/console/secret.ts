@@ -1,5 +1,5 @@
-import { type Html, html } from '../pages/html.ts';
-import { icon } from '../pages/layout.ts';
+import { type Html, html } from '../html/html.ts';
+import { icon } from '../html/layout.ts';
 
 /** Something that is shown once: easy to select, and to copy where scripts run. */
 export const secretBox = (id: string, secret: string, advice: string): Html => html`<div class="secret"><p>${advice}</p>

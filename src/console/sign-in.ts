@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { decodeJwt } from 'jose';
-import { CONSOLE_CALLBACK_PATH, CONSOLE_CLIENT_ID } from '../auth/authorization-server/provider.ts';
+import { CONSOLE_CALLBACK_PATH, CONSOLE_CLIENT_ID } from '../authorization-server/provider.ts';
 import type { Users } from '../auth/users.ts';
-import { systemClock } from '../clock.ts';
-import { problemPage, sendPage } from '../pages/layout.ts';
+import { systemClock } from '../runtime/clock.ts';
+import { problemPage, sendPage } from '../html/layout.ts';
 import type { Cookies } from './cookies.ts';
 import type { Sessions } from './sessions.ts';
 

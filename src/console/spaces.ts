@@ -3,8 +3,8 @@ import type { SpaceTerms } from '../domain/events.ts';
 import { cents } from '../domain/ids.ts';
 import { priceOf } from '../domain/pricing.ts';
 import type { Space } from '../domain/space.ts';
-import { type Html, html } from '../pages/html.ts';
-import { icon } from '../pages/layout.ts';
+import { type Html, html } from '../html/html.ts';
+import { icon } from '../html/layout.ts';
 import {
   actionButton,
   confirm,

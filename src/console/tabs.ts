@@ -1,4 +1,4 @@
-import { type Html, html } from '../pages/html.ts';
+import { type Html, html } from '../html/html.ts';
 
 /** Views of one list; the current one is marked. */
 export const tabs = (

@@ -1,8 +1,8 @@
 import type { User } from '../auth/users.ts';
-import type { Issuer } from '../commands/command-log.ts';
+import type { Issuer } from '../commands/command-handler.ts';
 import type { Account, AccountKind } from '../domain/account.ts';
-import type { Html } from '../pages/html.ts';
-import type { Flash } from '../pages/layout.ts';
+import type { Html } from '../html/html.ts';
+import type { Flash } from '../html/layout.ts';
 
 /** The fields of a form or of a query, as they were sent. */
 export class Form {

@@ -4,10 +4,10 @@ import { isPlainDate, localDate, toTimestamp } from '../domain/calendar.ts';
 import { isRefusal } from '../domain/decision.ts';
 import { type Timestamp, timestamp } from '../domain/ids.ts';
 import { WEBHOOK_EVENTS, type WebhookEventName, webhookEventNames } from '../domain/webhook.ts';
-import { type Html, html } from '../pages/html.ts';
-import { icon } from '../pages/layout.ts';
+import { type Html, html } from '../html/html.ts';
+import { icon } from '../html/layout.ts';
 import type { DeliveryDocument, DeliveryState } from '../webhooks/deliveries.ts';
-import { deliveryBadge, deliveryHref, deliveryPage, deliveryTable } from './delivery-parts.ts';
+import { deliveryBadge, deliveryHref, deliveryPage, deliveryTable } from './delivery-views.ts';
 import {
   actionButton,
   choices,

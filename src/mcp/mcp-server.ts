@@ -1,11 +1,11 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { AccessTokens, VerifiedToken } from '../auth/access-tokens.ts';
-import { API_KEY_PREFIX } from '../auth/api-key-format.ts';
+import { API_KEY_PREFIX } from '../secrets/api-key-format.ts';
 import { bearerToken } from '../auth/authenticate.ts';
-import { challengeOf } from '../auth/authorization-server/protected-resources.ts';
-import type { Resources } from '../auth/authorization-server/resources.ts';
+import { challengeOf } from '../authorization-server/protected-resources.ts';
+import type { Resources } from '../auth/resources.ts';
 import { MCP_SCOPE } from '../auth/scopes.ts';
-import { loadOnce } from '../load-once.ts';
+import { loadOnce } from '../runtime/load-once.ts';
 import type { ToolParts } from './tools.ts';
 
 const MAX_BODY = 1024 * 1024;

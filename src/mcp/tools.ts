@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
-import { toBookingDto } from '../api/booking-dto.ts';
-import { historyEntries } from '../api/history-entry.ts';
-import { toReviewDto } from '../api/review-dto.ts';
+import { toBookingDto } from '../contract/booking-dto.ts';
+import { historyEntries } from '../contract/history-entry.ts';
+import { toReviewDto } from '../contract/review-dto.ts';
 import {
   AvailabilityResponse,
   BookingDto,
@@ -9,9 +9,9 @@ import {
   CreateBooking,
   HistoryEntry,
   ReviewDto,
-} from '../api/schemas.ts';
+} from '../contract/schemas.ts';
 import { actorOf } from '../auth/caller.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { Commands } from '../commands/commands.ts';
 import { localDate } from '../domain/calendar.ts';
 import { isRefusal, refuse } from '../domain/decision.ts';

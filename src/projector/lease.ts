@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Documents } from '../document-store/document-store.ts';
-import { isRunning, PLACE } from '../place.ts';
-import { type Lease, THE_ONE } from './projector-state.ts';
+import { isRunning, PLACE } from '../runtime/process-liveness.ts';
+import { type Lease, THE_ONE } from '../read-models/projector-state.ts';
 
 export type HeldLease = {
   /** @returns false when somebody else has taken over */

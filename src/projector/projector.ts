@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
 import type { AnyProjection } from '../../projections/projection.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { DocumentStore, Documents, Stored } from '../document-store/document-store.ts';
 import type { Recorded } from '../domain/events.ts';
 import { upcast } from '../domain/upcast.ts';
@@ -18,8 +18,8 @@ import {
   put,
   THE_ONE,
   type Trouble,
-} from './projector-state.ts';
-import { type LiveReadModels, openReadModels, type ReadModels, type ReadModelsStatus } from './read-models.ts';
+} from '../read-models/projector-state.ts';
+import { type LiveReadModels, openReadModels, type ReadModels, type ReadModelsStatus } from '../read-models/read-models.ts';
 
 export type ProjectorOptions = Partial<LeaseTimes> & {
   readonly events: EventStore;

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { openProjector, type ProjectorOptions } from './projector.ts';
-import { openProjectorState, put, THE_ONE } from './projector-state.ts';
+import { openProjectorState, put, THE_ONE } from '../read-models/projector-state.ts';
 
 export type RebuildProgress = {
   /** Events read so far. */

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { AnyProjection, Row } from '../../projections/projection.ts';
 import type { DocumentStore, Documents, Projected } from '../document-store/document-store.ts';
-import { openSqliteDocumentStore } from '../document-store/sqlite-document-store.ts';
+import { openSqliteDocumentStore } from '../document-store/sqlite/document-store.ts';
 import type { Recorded } from '../domain/events.ts';
 import { upcast } from '../domain/upcast.ts';
 import { type EventStore, LOG_START, type Position } from '../event-store/event-store.ts';
 import { createTarget, fold, type Target } from './fold.ts';
-import { collectionOf, openProjectorState, THE_ONE } from './projector-state.ts';
+import { collectionOf, openProjectorState, THE_ONE } from '../read-models/projector-state.ts';
 
 /** A document that is not what the log says. `expected` is absent for one too many, `actual` for one that is missing. */
 export type Difference = {

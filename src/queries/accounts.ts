@@ -1,7 +1,7 @@
 import { brands } from '../../projections/brands.ts';
 import { communities } from '../../projections/communities.ts';
 import type { Account } from '../domain/account.ts';
-import type { ReadModels } from '../projector/read-models.ts';
+import type { ReadModels } from '../read-models/read-models.ts';
 
 /** What people call an account. */
 export function createAccountQueries({ readModels }: { readonly readModels: ReadModels }) {

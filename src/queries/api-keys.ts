@@ -1,6 +1,6 @@
 import { type ApiKeyDocument, apiKeys } from '../../projections/api-keys.ts';
 import { type Account, accountKey } from '../domain/account.ts';
-import type { ReadModels } from '../projector/read-models.ts';
+import type { ReadModels } from '../read-models/read-models.ts';
 
 export function createApiKeyQueries({ readModels }: { readonly readModels: ReadModels }) {
   return {

@@ -1,13 +1,13 @@
 import { availability, availabilityKey } from '../../projections/availability.ts';
 import { spaces } from '../../projections/spaces.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { Account } from '../domain/account.ts';
 import { localDate } from '../domain/calendar.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import type { PlainDate } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
 import { type TimeSlot, timeSlots } from '../domain/time-slots.ts';
-import type { ReadModels } from '../projector/read-models.ts';
+import type { ReadModels } from '../read-models/read-models.ts';
 import { isVisibleSpace } from './spaces.ts';
 
 export type Availability = { readonly space: Space; readonly date: PlainDate; readonly timeSlots: readonly TimeSlot[] };

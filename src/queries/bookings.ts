@@ -2,7 +2,7 @@ import { type BookingDocument, bookings } from '../../projections/bookings.ts';
 import type { Account } from '../domain/account.ts';
 import { type PlainDate, spaceId as toSpaceId } from '../domain/ids.ts';
 import { BOOKING_STATUSES, type BookingStatus } from '../domain/space-day.ts';
-import type { ReadModels } from '../projector/read-models.ts';
+import type { ReadModels } from '../read-models/read-models.ts';
 
 export type BookingFilter = {
   /** Inclusive. */

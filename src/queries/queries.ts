@@ -1,7 +1,7 @@
-import { createBookingHistory } from '../audit/booking-history.ts';
-import type { Clock } from '../clock.ts';
+import { createBookingHistory } from './booking-history.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { EventStore } from '../event-store/event-store.ts';
-import type { ReadModels } from '../projector/read-models.ts';
+import type { ReadModels } from '../read-models/read-models.ts';
 import { createAccountQueries } from './accounts.ts';
 import { createApiKeyQueries } from './api-keys.ts';
 import { createAvailabilityQuery } from './availability.ts';

@@ -4,7 +4,7 @@ import { type ReviewDocument, reviews } from '../../projections/reviews.ts';
 import type { Account } from '../domain/account.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import { communityId as toCommunityId } from '../domain/ids.ts';
-import type { ReadModels } from '../projector/read-models.ts';
+import type { ReadModels } from '../read-models/read-models.ts';
 
 export function createReviewQueries({ readModels }: { readonly readModels: ReadModels }) {
   async function mayRead(account: Account, communityId: number): Promise<boolean> {

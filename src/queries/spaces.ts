@@ -3,7 +3,7 @@ import { spaces } from '../../projections/spaces.ts';
 import type { Account } from '../domain/account.ts';
 import type { Community } from '../domain/community.ts';
 import type { Space } from '../domain/space.ts';
-import type { ReadModels } from '../projector/read-models.ts';
+import type { ReadModels } from '../read-models/read-models.ts';
 
 /** A community sees its own spaces, a brand every space (SPEC: Key scopes). */
 export const isVisibleSpace = (account: Account, space: Space): boolean =>

@@ -1,7 +1,7 @@
 import { type WebhookDocument, webhooks } from '../../projections/webhooks.ts';
 import { type Account, accountKey } from '../domain/account.ts';
 import type { WebhookOwner } from '../domain/events.ts';
-import type { ReadModels } from '../projector/read-models.ts';
+import type { ReadModels } from '../read-models/read-models.ts';
 
 export function createWebhookQueries({ readModels }: { readonly readModels: ReadModels }) {
   return {

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
 import { bookings } from '../../projections/bookings.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { BookingCommands } from '../commands/bookings.ts';
-import type { Issuer } from '../commands/command-log.ts';
+import type { Issuer } from '../commands/command-handler.ts';
 import { SYSTEM } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
-import type { ReadModels } from '../projector/read-models.ts';
+import type { ReadModels } from '../read-models/read-models.ts';
 
 export type Scheduler = {
   /**

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { BaseLogger } from 'pino';
-import { type Clock, systemClock } from '../clock.ts';
+import { type Clock, systemClock } from '../runtime/clock.ts';
 import type { Stored } from '../document-store/document-store.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';

@@ -1,14 +1,14 @@
 import { LRUCache } from 'lru-cache';
 import { apiKeys } from '../../projections/api-keys.ts';
 import { type WebhookDocument, webhooks } from '../../projections/webhooks.ts';
-import { unseal } from '../auth/seal.ts';
-import type { Clock } from '../clock.ts';
+import { unseal } from '../secrets/seal.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { webhookSecretPurpose } from '../commands/webhooks.ts';
 import { type Account, accountKey } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Recorded } from '../domain/events.ts';
 import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
-import type { ReadModels } from '../projector/read-models.ts';
+import type { ReadModels } from '../read-models/read-models.ts';
 import type { DeliverableEvent } from './payload.ts';
 import type { Secrets } from './signature.ts';
 

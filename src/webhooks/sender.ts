@@ -1,5 +1,5 @@
 import { Client, type Dispatcher, errors } from 'undici';
-import { ForbiddenAddress, type GuardOptions, guardedConnector, ResolutionFailed } from './address-guard.ts';
+import { ForbiddenAddress, type GuardOptions, guardedConnector, ResolutionFailed } from '../outbound/address-guard.ts';
 import type { Post, SendErrorType, Sender, SendResult } from './sending.ts';
 
 /** One deadline for DNS, connect, headers and body (SPEC: Limits), in milliseconds. */

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { BaseLogger } from 'pino';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import type { Consumer, EventStore } from '../event-store/event-store.ts';
-import { loadOnce } from '../load-once.ts';
-import type { ReadModels } from '../projector/read-models.ts';
+import { loadOnce } from '../runtime/load-once.ts';
+import type { ReadModels } from '../read-models/read-models.ts';
 import { createDeliverer } from './deliverer.ts';
 import { type DeliveryDocument, type ListDeliveries, type Listener, openDeliveries } from './deliveries.ts';
 import { startFanOut } from './fan-out.ts';

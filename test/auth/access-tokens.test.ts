@@ -2,8 +2,8 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { exportSPKI, generateKeyPair, importJWK, type JWTPayload, SignJWT } from 'jose';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type AccessTokens, createAccessTokens, storedTokenIds } from '../../src/auth/access-tokens.ts';
-import { type Artefacts, createArtefacts } from '../../src/auth/authorization-server/artefacts.ts';
-import { createRevocation } from '../../src/auth/authorization-server/revocation.ts';
+import { type Artefacts, createArtefacts } from '../../src/authorization-server/oidc-adapter.ts';
+import { createRevocation } from '../../src/authorization-server/revocation.ts';
 import { createSigningKeys, type SigningKeys } from '../../src/auth/signing-keys.ts';
 import { type DocumentPlace, sqlitePlace } from '../document-store/engines.ts';
 

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createApiKeyUses } from '../../src/auth/api-key-uses.ts';
 import type { CallerOf } from '../../src/auth/authenticate.ts';
 import type { DocumentStore } from '../../src/document-store/document-store.ts';
-import { openSqliteDocumentStore } from '../../src/document-store/sqlite-document-store.ts';
+import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import { brandId } from '../../src/domain/ids.ts';
 import { eventually } from '../eventually.ts';
 

@@ -5,9 +5,9 @@ import {
   BookingDto,
   CreateBooking,
   SpaceParams,
-} from '../../src/api/schemas.ts';
+} from '../../src/contract/schemas.ts';
 import { validatorCompiler } from '../../src/api/validation.ts';
-import { openSqliteEventStore } from '../../src/event-store/sqlite-event-store.ts';
+import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 
 // Routes with the schemas and the payloads of the service and nothing behind them but, for a booking, one durable append:
 // what Fastify and the disk take themselves.

@@ -1,4 +1,4 @@
-import '../../src/startup.ts';
+import '../../src/runtime/startup.ts';
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { availability } from './availability.ts';

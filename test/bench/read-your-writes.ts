@@ -1,4 +1,4 @@
-import { streamOf } from '../../src/commands/streams.ts';
+import { streamOf } from '../../src/commands/aggregates.ts';
 import { brandId } from '../../src/domain/ids.ts';
 import { startNode } from '../service/node-process.ts';
 import { type Bench, type Figure, percentile } from './figure.ts';

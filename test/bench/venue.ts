@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { type Core, openCore } from '../../src/app.ts';
-import { streamOf } from '../../src/commands/streams.ts';
+import { streamOf } from '../../src/commands/aggregates.ts';
 import { readConfig } from '../../src/config.ts';
 import { isRefusal, type Refusal } from '../../src/domain/decision.ts';
 import { type DomainEvent, SCHEMA } from '../../src/domain/events.ts';

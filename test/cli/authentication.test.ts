@@ -1,7 +1,7 @@
 import * as oidc from 'openid-client';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { runVenue } from '../../src/cli/venue.ts';
-import { TestApp } from '../auth/authorization-server/test-app.ts';
+import { TestApp } from '../authorization-server/test-app.ts';
 import { runNode } from '../service/node-process.ts';
 import { startServiceProcess, temporaryDataDir } from '../service/service-process.ts';
 

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createUsers, type User, type Users } from '../../src/auth/users.ts';
 import { createSessions, type Sessions } from '../../src/console/sessions.ts';
 import type { DocumentStore } from '../../src/document-store/document-store.ts';
-import { openSqliteDocumentStore } from '../../src/document-store/sqlite-document-store.ts';
+import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { brandId, communityId } from '../../src/domain/ids.ts';
 import { accepted } from '../running-service.fixture.ts';

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { MongoClient } from 'mongodb';
 import { inject } from 'vitest';
 import type { DocumentStore } from '../../src/document-store/document-store.ts';
-import { openMongoDocumentStore } from '../../src/document-store/mongodb.ts';
-import { openSqliteDocumentStore } from '../../src/document-store/sqlite-document-store.ts';
-import type { MongoServer } from './mongo-server.ts';
+import { openMongoDocumentStore } from '../../src/document-store/mongodb/document-store.ts';
+import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
+import type { MongoServer } from './mongodb/server.ts';
 
 /** An empty place for documents, and as many stores on it as a test likes: each stands for a process of its own. */
 export type DocumentPlace = {

@@ -6,11 +6,11 @@ import { describe, expect, it } from 'vitest';
 import { projections } from '../../projections/index.ts';
 import type { Row } from '../../projections/projection.ts';
 import type { Collection, Find, Index } from '../../src/document-store/document-store.ts';
-import { openMongoDocumentStore } from '../../src/document-store/mongodb.ts';
-import { filterOf, sortOf } from '../../src/document-store/mongodb-query.ts';
-import { openSqliteFile } from '../../src/document-store/sqlite-file.ts';
-import { orderOf, selectCount, selectStretch, stretchesAfter } from '../../src/document-store/sqlite-query.ts';
-import { openTable } from '../../src/document-store/sqlite-table.ts';
+import { openMongoDocumentStore } from '../../src/document-store/mongodb/document-store.ts';
+import { filterOf, sortOf } from '../../src/document-store/mongodb/query.ts';
+import { openSqliteFile } from '../../src/document-store/sqlite/file.ts';
+import { orderOf, selectCount, selectStretch, stretchesAfter } from '../../src/document-store/sqlite/query.ts';
+import { openTable } from '../../src/document-store/sqlite/table.ts';
 import { mongoServer } from './engines.ts';
 
 type Query = Find<Row>;

@@ -4,7 +4,7 @@ import {
   StreamableHTTPClientTransport,
   UnauthorizedError,
 } from '@modelcontextprotocol/client';
-import { Browser } from '../auth/browser.ts';
+import { Browser } from '../authorization-server/browser.ts';
 
 export const REDIRECT = 'http://127.0.0.1:9/callback';
 

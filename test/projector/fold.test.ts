@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import type { Recorded } from '../../src/domain/events.ts';
 import { createTarget, fold, type Target } from '../../src/projector/fold.ts';
-import { collectionOf } from '../../src/projector/projector-state.ts';
+import { collectionOf } from '../../src/read-models/projector-state.ts';
 import { type DocumentPlace, documentEngines } from '../document-store/engines.ts';
 import { counts, inMemory, recorded, SPACE_EVENTS, trails } from './space-trails.ts';
 

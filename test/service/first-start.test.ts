@@ -4,10 +4,10 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createUsers } from '../../src/auth/users.ts';
-import { openSqliteDocumentStore } from '../../src/document-store/sqlite-document-store.ts';
+import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { communityId } from '../../src/domain/ids.ts';
-import { PLACE } from '../../src/place.ts';
+import { PLACE } from '../../src/runtime/process-liveness.ts';
 import { call, inDays } from './client.ts';
 import { startServiceProcess, temporaryDataDir, venue } from './service-process.ts';
 

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { webhooks as registrations } from '../../projections/webhooks.ts';
-import type { ReadModels } from '../../src/projector/read-models.ts';
+import type { ReadModels } from '../../src/read-models/read-models.ts';
 import type { DeliveryDocument, DeliveryState } from '../../src/webhooks/deliveries.ts';
 import type { Webhooks } from '../../src/webhooks/webhooks.ts';
 import { eventually } from '../eventually.ts';

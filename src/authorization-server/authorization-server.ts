@@ -1,0 +1,184 @@
+import rateLimit from '@fastify/rate-limit';
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import type Provider from 'oidc-provider';
+import { type Clock, systemClock } from '../runtime/clock.ts';
+import type { DocumentStore } from '../document-store/document-store.ts';
+import { type Account, accountKey } from '../domain/account.ts';
+import { loadOnce } from '../runtime/load-once.ts';
+import type { GuardOptions } from '../outbound/address-guard.ts';
+import { type AccessTokens, createAccessTokens } from '../auth/access-tokens.ts';
+import { createSigningKeys, type SigningKeys } from '../auth/signing-keys.ts';
+import type { Users } from '../auth/users.ts';
+import { createArtefacts } from './oidc-adapter.ts';
+import { type Clients, createClients } from './clients.ts';
+import { type ConnectedApps, createConnectedApps } from './connected-apps.ts';
+import { registerInteractions, type SignInLimits } from './interactions.ts';
+import { PATHS } from './paths.ts';
+import { CORS_PREFLIGHT, protectedResourceRoutes } from './protected-resources.ts';
+import { createRequestRewriting } from './request-rewriting.ts';
+import { type Resources, resourcesOf } from '../auth/resources.ts';
+import { createRevocation } from './revocation.ts';
+
+export type AuthorizationServer = {
+  /** Every path of SPEC's authorization server, and its pages. */
+  readonly routes: FastifyPluginAsync;
+  readonly resources: Resources;
+  readonly accessTokens: AccessTokens;
+  readonly clients: Clients;
+  readonly connectedApps: ConnectedApps;
+  readonly signingKeys: SigningKeys;
+};
+
+export type Limits = SignInLimits & {
+  /** Clients registered from one address in an hour. */
+  readonly registrations: number;
+  /** Requests to the authorization endpoint from one address in a minute; each leaves something to be kept for a while. */
+  readonly authorizations: number;
+  /** Requests to the token, revocation and introspection endpoints from one address in a minute. */
+  readonly tokenRequests: number;
+};
+
+const LIMITS: Limits = { perIp: 50, perEmail: 10, registrations: 30, authorizations: 300, tokenRequests: 600 };
+
+const MAX_BODY = 64 * 1024;
+
+/**
+ * The OAuth 2.1 / OpenID Connect side of the service: what the console, the CLI and the resource servers need of it,
+ * and the routes.
+ */
+export async function createAuthorizationServer(options: {
+  /** The issuer; also where the REST API and the MCP server are. */
+  publicUrl: string;
+  secretKey: Buffer;
+  documents: DocumentStore;
+  users: Users;
+  clock: Clock;
+  /** What people call an account. */
+  accountName?: (account: Account) => Promise<string | undefined>;
+  limits?: Partial<Limits>;
+  /** From where clients' own documents may be fetched. Default: public addresses only. */
+  clientDocuments?: GuardOptions;
+}): Promise<AuthorizationServer> {
+  const { publicUrl: issuer, secretKey, documents, users, clock } = options;
+  const limits = { ...LIMITS, ...options.limits };
+  const resources = resourcesOf(issuer);
+  const signingKeys = await createSigningKeys({ documents, secretKey, clock });
+  // Another SECRET_KEY than the one that sealed them shows now, not at the first sign-in.
+  await signingKeys.current();
+  const revocation = await createRevocation(documents);
+  const artefacts = await createArtefacts({ documents, revocation, secretKey, clock });
+  const clients = await createClients({ documents, revocation, secretKey, clock });
+  const accessTokens = createAccessTokens({ issuer, signingKeys, artefacts, secretKey, clock: systemClock() });
+  const rewriting = createRequestRewriting({ issuer, resources, accessTokens });
+
+  type Built = {
+    readonly keys: string;
+    readonly provider: Provider;
+    readonly handle: ReturnType<Provider['callback']>;
+  };
+  let built: Built | undefined;
+  const providerParts = loadOnce(() => loadProvider(options.clientDocuments));
+  /** oidc-provider takes its keys when it is made: another key set, another provider. */
+  async function current(): Promise<Built> {
+    const keySet = await signingKeys.current();
+    const { buildProvider, clientDocument } = await providerParts();
+    // Looked at after all that is waited for, so that of several first callers one makes the provider.
+    if (built?.keys === keySet.id) return built;
+    const provider = buildProvider({ issuer, secretKey, resources, users, clients, artefacts, clientDocument }, keySet);
+    built = { keys: keySet.id, provider, handle: provider.callback() };
+    return built;
+  }
+
+  const routes: FastifyPluginAsync = async (app) => {
+    // oidc-provider reads bodies itself, and its errors say what the standards want them to say.
+    app.removeAllContentTypeParsers();
+    app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: MAX_BODY }, (_request, body, done) =>
+      done(null, body),
+    );
+    if (!app.hasDecorator('createRateLimit')) await app.register(rateLimit, { global: false });
+    app.setErrorHandler((error: { statusCode?: number; message: string }, request, reply) => {
+      const status = error.statusCode ?? 500;
+      if (status >= 500) request.log.error({ err: error, reqId: request.id }, 'unexpected error');
+      const [code, description] =
+        status >= 500 ? ['server_error', 'oops! something went wrong'] : ['invalid_request', error.message];
+      return reply.code(status).send({ error: code, error_description: description });
+    });
+
+    async function forward(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+      const { provider, handle } = await current();
+      if (provider.listenerCount('server_error') === 0)
+        provider.on('server_error', (_ctx, error) => app.log.error({ err: error }, 'authorization server'));
+      const rewritten = await rewriting.rewrite({
+        method: request.method,
+        url: request.url,
+        headers: request.headers,
+        body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
+      });
+      reply.hijack();
+      // What other hooks have set (security headers, rate limits) would be lost with the reply.
+      for (const [name, value] of Object.entries(reply.getHeaders()))
+        if (value !== undefined) reply.raw.setHeader(name, value);
+      await handle(rewritten, reply.raw);
+    }
+
+    /** The same request by GET: session cookies are `SameSite=Lax`, a form from another site comes without them. */
+    const again = (path: string) => (request: FastifyRequest, reply: FastifyReply) => {
+      const body = Buffer.isBuffer(request.body) ? request.body.toString('utf8') : '';
+      return reply.redirect(`${path}?${new URLSearchParams(body)}`, 303);
+    };
+
+    for (const path of [PATHS.openidConfiguration, PATHS.oauthMetadata, PATHS.jwks])
+      app.route({ method: ['GET', 'OPTIONS'], url: path, handler: forward });
+
+    const authorizationLimit = { rateLimit: { max: limits.authorizations, timeWindow: '1 minute' } };
+    app.get(PATHS.authorization, { config: authorizationLimit }, forward);
+    app.post(PATHS.authorization, again(PATHS.authorization));
+    // Not an empty one: oidc-provider takes a slash at the end for the endpoint itself, without its limit and its rules.
+    app.get(`${PATHS.authorization}/:uid(^[\\w-]+$)`, forward);
+
+    const tokenLimit = { rateLimit: { max: limits.tokenRequests, timeWindow: '1 minute' } };
+    for (const path of [PATHS.token, PATHS.revocation, PATHS.introspection])
+      app.route({ method: ['POST', 'OPTIONS'], url: path, config: tokenLimit, handler: forward });
+    app.route({ method: ['GET', 'POST', 'OPTIONS'], url: PATHS.userinfo, handler: forward });
+
+    app.get(PATHS.logout, forward);
+    app.post(PATHS.logout, again(PATHS.logout));
+    app.post(`${PATHS.logout}/confirm`, forward);
+    app.get(`${PATHS.logout}/success`, forward);
+
+    const registrationLimit = { rateLimit: { max: limits.registrations, timeWindow: '1 hour' } };
+    // A browser app registers itself from any origin: nothing here rests on cookies.
+    app.post(PATHS.registration, { config: registrationLimit }, (request, reply) =>
+      forward(request, reply.header('access-control-allow-origin', '*')),
+    );
+    app.options(PATHS.registration, (_request, reply) => reply.code(204).headers(CORS_PREFLIGHT).send());
+
+    protectedResourceRoutes(app, { issuer, resources });
+    registerInteractions(app, {
+      provider: async () => (await current()).provider,
+      secretKey,
+      issuer,
+      resources,
+      users,
+      clients,
+      accountName: async (account) => (await options.accountName?.(account)) ?? accountKey(account).replace(':', ' '),
+      limits,
+    });
+  };
+
+  return {
+    routes,
+    resources,
+    accessTokens,
+    clients,
+    connectedApps: createConnectedApps({ artefacts, clients, resources, revocation }),
+    signingKeys,
+  };
+}
+
+/** What comes with oidc-provider, which is loaded when it is first needed. */
+async function loadProvider(clientDocuments: GuardOptions = { allowPrivate: false }) {
+  const { buildProvider } = await import('./provider.ts');
+  const { createClientDocuments } = await import('./client-documents.ts');
+  return { buildProvider, clientDocument: createClientDocuments(clientDocuments) };
+}

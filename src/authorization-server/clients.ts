@@ -1,0 +1,162 @@
+import { randomBytes } from 'node:crypto';
+import type { Adapter, AdapterPayload } from 'oidc-provider';
+import type { Clock } from '../runtime/clock.ts';
+import type { Collection, DocumentStore, Stored } from '../document-store/document-store.ts';
+import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
+import { API_SCOPES, MCP_SCOPE } from '../auth/scopes.ts';
+import { seal, unseal } from '../secrets/seal.ts';
+import type { Revocation } from './revocation.ts';
+
+/** A confidential client that acts for the account that made it, without a user (grant `client_credentials`). */
+export type ConfidentialClient = {
+  readonly clientId: string;
+  readonly name: string;
+  readonly account: AccountKey;
+  /** ISO 8601, UTC. */
+  readonly createdAt: string;
+};
+
+export interface Clients {
+  /** @returns the client with its secret, which is shown this once */
+  addClient(client: {
+    account: Account;
+    grant: 'client_credentials';
+    name: string;
+  }): Promise<ConfidentialClient & { readonly clientSecret: string }>;
+  /** Confidential clients of one account; of all without one. */
+  listClients(account?: Account): Promise<ConfidentialClient[]>;
+  /** Removes any client. Without an account, or with the account it belongs to. @returns false when there was none */
+  removeClient(clientId: string, account?: Account): Promise<boolean>;
+  /** The name a client goes by. */
+  nameOf(clientId: string): Promise<string | undefined>;
+  /** A registered client that somebody allowed in stays; the others disappear a day after their registration. */
+  keep(clientId: string): Promise<void>;
+  /** Clients as oidc-provider sees them. */
+  readonly adapter: Adapter;
+}
+
+/** Metadata field of a confidential client: the account it acts for. */
+export const ACCOUNT_OF_CLIENT = 'account_id';
+
+const UNUSED_FOR = 24 * 60 * 60_000;
+
+type ClientDocument = {
+  readonly name: string;
+  /** Metadata (RFC 7591) with the secret, sealed. */
+  readonly sealed: string;
+  readonly account?: AccountKey;
+  readonly createdAt: string;
+  /** Registered and never used. */
+  readonly expiresAt?: string;
+};
+
+const CLIENTS: Collection<ClientDocument> = {
+  name: 'oauthClients',
+  kind: 'record',
+  ttl: 'expiresAt',
+  indexes: [{ fields: ['account'] }],
+};
+
+export async function createClients(options: {
+  documents: DocumentStore;
+  secretKey: Buffer;
+  clock: Clock;
+  revocation: Revocation;
+}): Promise<Clients> {
+  const { secretKey, clock, revocation } = options;
+  const clients = await options.documents.open(CLIENTS);
+
+  const sealed = (id: string, metadata: AdapterPayload) => seal(secretKey, purpose(id), JSON.stringify(metadata));
+  const open = (id: string, document: ClientDocument): AdapterPayload =>
+    JSON.parse(unseal(secretKey, purpose(id), document.sealed));
+
+  async function get(id: string): Promise<Stored<ClientDocument> | undefined> {
+    const stored = await clients.get(id);
+    const expiresAt = stored?.document.expiresAt;
+    return expiresAt !== undefined && Date.parse(expiresAt) <= clock() ? undefined : stored;
+  }
+
+  async function remove(id: string) {
+    const removed = await clients.delete(id);
+    await revocation.endAllOf('clientId', id);
+    return removed;
+  }
+
+  return {
+    async addClient({ account, name }) {
+      const clientId = `client_${randomBytes(12).toString('base64url')}`;
+      const clientSecret = randomBytes(32).toString('base64url');
+      const createdAt = new Date(clock()).toISOString();
+      const metadata: AdapterPayload = {
+        client_id: clientId,
+        client_secret: clientSecret,
+        client_name: name,
+        grant_types: ['client_credentials'],
+        response_types: [],
+        redirect_uris: [],
+        token_endpoint_auth_method: 'client_secret_basic',
+        scope: [...API_SCOPES, MCP_SCOPE].join(' '),
+        [ACCOUNT_OF_CLIENT]: accountKey(account),
+      };
+      const document = { name, account: accountKey(account), createdAt, sealed: sealed(clientId, metadata) };
+      if (!(await clients.insert(clientId, document))) throw new Error(`Client ${clientId} exists already`);
+      return { clientId, clientSecret, name, account: document.account, createdAt };
+    },
+
+    async listClients(account) {
+      const found: ConfidentialClient[] = [];
+      const query = account === undefined ? {} : { where: { account: accountKey(account) } };
+      for await (const { key, document } of clients.find(query)) {
+        const { name, account: owner, createdAt } = document;
+        if (owner !== undefined) found.push({ clientId: key, name, account: owner, createdAt });
+      }
+      return found.toSorted((a, b) => a.createdAt.localeCompare(b.createdAt));
+    },
+
+    async removeClient(clientId, account) {
+      const stored = await get(clientId);
+      if (stored === undefined) return false;
+      if (account !== undefined && stored.document.account !== accountKey(account)) return false;
+      return remove(clientId);
+    },
+
+    async nameOf(clientId) {
+      return (await get(clientId))?.document.name;
+    },
+
+    async keep(clientId) {
+      for (;;) {
+        const stored = await get(clientId);
+        if (stored?.document.expiresAt === undefined) return;
+        const { expiresAt: _, ...kept } = stored.document;
+        if (await clients.replace(clientId, kept, stored.version)) return;
+      }
+    },
+
+    adapter: {
+      async find(id) {
+        const stored = await get(id);
+        return stored && open(id, stored.document);
+      },
+      async upsert(id, metadata) {
+        const now = clock();
+        const registered: ClientDocument = {
+          name: metadata.client_name ?? id,
+          sealed: sealed(id, metadata),
+          createdAt: new Date(now).toISOString(),
+          expiresAt: new Date(now + UNUSED_FOR).toISOString(),
+        };
+        if (!(await clients.insert(id, registered))) throw new Error(`Client ${id} exists already`);
+      },
+      async destroy(id) {
+        await remove(id);
+      },
+      findByUid: () => Promise.resolve(undefined),
+      findByUserCode: () => Promise.resolve(undefined),
+      consume: () => Promise.resolve(),
+      revokeByGrantId: () => Promise.resolve(),
+    },
+  };
+}
+
+const purpose = (clientId: string) => `oauth-client:${clientId}`;

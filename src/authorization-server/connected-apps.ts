@@ -1,0 +1,89 @@
+import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
+import { AUDIENCE_SCOPES, type Audience } from '../auth/scopes.ts';
+import type { Artefacts } from './oidc-adapter.ts';
+import type { Clients } from './clients.ts';
+import { accountOfGrant } from './grant-id.ts';
+import type { Resources } from '../auth/resources.ts';
+import type { Revocation } from './revocation.ts';
+
+/** An app that a user allowed to act for an account. */
+export type ConnectedApp = {
+  readonly grantId: string;
+  readonly clientId: string;
+  readonly clientName: string;
+  readonly account: AccountKey;
+  readonly userId: string;
+  readonly audiences: readonly Audience[];
+  readonly scopes: readonly string[];
+  /** ISO 8601, UTC. */
+  readonly connectedAt: string;
+};
+
+type Owner = { readonly account: Account } | { readonly userId: string };
+
+export interface ConnectedApps {
+  /** Apps connected to an account, by whomever, or by one user, to whichever account. Oldest first. */
+  grantsOf(owner: Owner): Promise<ConnectedApp[]>;
+  /** Disconnects an app; its tokens stop at once. @returns false when it is not connected, or not to that owner */
+  revokeGrant(grantId: string, owner: Owner): Promise<boolean>;
+  /** Whether a client may act for an account at all: it belongs to the account, or somebody connected it. */
+  isConnected(clientId: string, account: Account): Promise<boolean>;
+}
+
+export function createConnectedApps(options: {
+  artefacts: Artefacts;
+  clients: Clients;
+  resources: Resources;
+  revocation: Revocation;
+}): ConnectedApps {
+  const { artefacts, clients, resources, revocation } = options;
+
+  async function grantsOf(owner: Owner): Promise<ConnectedApp[]> {
+    const grants = await artefacts.grantsOf(
+      'account' in owner ? { account: accountKey(owner.account) } : { userId: owner.userId },
+    );
+    const apps: ConnectedApp[] = [];
+    for (const { id, createdAt, payload } of grants) {
+      const account = accountOfGrant(id);
+      // The console's own grants are for no account, and none of the user's business.
+      if (account === undefined || payload.clientId === undefined || payload.accountId === undefined) continue;
+      const granted = grantedIn(payload, resources);
+      apps.push({
+        grantId: id,
+        clientId: payload.clientId,
+        // One that publishes a document about itself goes by its host: that is what was proved.
+        clientName: (await clients.nameOf(payload.clientId)) ?? URL.parse(payload.clientId)?.host ?? payload.clientId,
+        account,
+        userId: payload.accountId,
+        audiences: granted.map(({ audience }) => audience),
+        scopes: granted.flatMap(({ scopes }) => scopes),
+        connectedAt: createdAt,
+      });
+    }
+    return apps;
+  }
+
+  return {
+    grantsOf,
+    async revokeGrant(grantId, owner) {
+      const owned = (await grantsOf(owner)).some((app) => app.grantId === grantId);
+      return owned ? revocation.endGrant(grantId) : false;
+    },
+    async isConnected(clientId, account) {
+      const grants = await artefacts.grantsOf({ account: accountKey(account) });
+      if (grants.some(({ payload }) => payload.clientId === clientId)) return true;
+      return (await clients.listClients(account)).some((client) => client.clientId === clientId);
+    },
+  };
+}
+
+function grantedIn(payload: Readonly<Record<string, unknown>>, resources: Resources) {
+  const granted = isRecord(payload.resources) ? payload.resources : {};
+  return Object.entries(granted).flatMap(([uri, scope]) => {
+    const audience = resources.named(uri)?.audience;
+    if (audience === undefined || typeof scope !== 'string') return [];
+    return [{ audience, scopes: scope.split(' ').filter((name) => AUDIENCE_SCOPES[audience].includes(name)) }];
+  });
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;

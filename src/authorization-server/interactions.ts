@@ -1,0 +1,227 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type Provider from 'oidc-provider';
+import type { InteractionResults } from 'oidc-provider';
+import { type Account, accountKey } from '../domain/account.ts';
+import { sendPage } from '../html/layout.ts';
+import { derivedKey } from '../secrets/derived-key.ts';
+import { SCOPES } from '../auth/scopes.ts';
+import type { Users } from '../auth/users.ts';
+import type { Clients } from './clients.ts';
+import { formTarget } from './form-target.ts';
+import { accountOfGrant, newGrantId } from './grant-id.ts';
+import { oidcProvider } from './oidc-provider.ts';
+import { consentPage, errorPage, signInPage } from './pages.ts';
+import { PATHS } from './paths.ts';
+import type { Resources } from '../auth/resources.ts';
+import { createSignInAttempts } from './sign-in-attempts.ts';
+
+/** Attempts to sign in: per address of the network, and per e-mail wherever they come from. */
+export type SignInLimits = { readonly perIp: number; readonly perEmail: number };
+const LIMIT_WINDOW = '15 minutes';
+
+export type InteractionOptions = {
+  readonly provider: () => Promise<Provider>;
+  readonly secretKey: Buffer;
+  readonly issuer: string;
+  readonly resources: Resources;
+  readonly users: Users;
+  readonly clients: Clients;
+  /** What people call an account. */
+  readonly accountName: (account: Account) => Promise<string>;
+  readonly limits: SignInLimits;
+};
+
+type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
+type Answer = { readonly status: number; readonly page: string };
+
+/**
+ * The sign-in and the consent page. A page belongs to one interaction: its id is in the path, and the cookie that
+ * oidc-provider set for that path must say the same, so a link or a form made elsewhere does nothing.
+ */
+export function registerInteractions(app: FastifyInstance, options: InteractionOptions): void {
+  const { secretKey, issuer, resources, users, clients, accountName, limits } = options;
+  const formKey = derivedKey(secretKey, 'oauth-forms');
+  const formTokenOf = (uid: string) => createHmac('sha256', formKey).update(uid).digest('base64url');
+
+  const tooManyForIp = app.createRateLimit({ max: limits.perIp, timeWindow: LIMIT_WINDOW });
+  const attempts = createSignInAttempts(limits.perEmail);
+
+  async function askWhoItIs(interaction: Interaction, problem?: string, email?: string): Promise<string> {
+    return signInPage({
+      ...(await partsOf(interaction)),
+      ...(problem === undefined ? {} : { problem }),
+      ...(email === undefined ? hinted(interaction) : { email }),
+    });
+  }
+
+  async function askForConsent(interaction: Interaction, problem?: string): Promise<Answer> {
+    const user = await users.get(interaction.session?.accountId ?? '');
+    if (user === undefined) return expired();
+    const accounts = user.accounts.map(async (account) => ({ account, name: await accountName(account) }));
+    const page = consentPage({
+      ...(await partsOf(interaction)),
+      ...publishedBy(interaction),
+      redirectsTo: redirectsTo(interaction),
+      scopes: requestedScopes(interaction),
+      user: user.email,
+      otherUser: signInAgain(interaction),
+      accounts: await Promise.all(accounts),
+      ...(problem === undefined ? {} : { problem }),
+    });
+    return { status: problem === undefined ? 200 : 422, page };
+  }
+
+  async function partsOf(interaction: Interaction) {
+    const client = await (await options.provider()).Client.find(text(interaction.params.client_id));
+    return {
+      action: `${PATHS.interaction}/${interaction.uid}`,
+      formToken: formTokenOf(interaction.uid),
+      clientName: client?.clientName ?? client?.clientId ?? '',
+    };
+  }
+
+  const expired = (): Answer => ({
+    status: 400,
+    page: errorPage('This sign-in has expired or was started elsewhere.'),
+  });
+  const forged = (): Answer => ({ status: 403, page: errorPage('This form did not come from this site.') });
+
+  /** The interaction of this request, or undefined when it is over, or another browser's. */
+  async function interactionOf(request: FastifyRequest, reply: FastifyReply): Promise<Interaction | undefined> {
+    try {
+      const interaction = await (await options.provider()).interactionDetails(request.raw, reply.raw);
+      return interaction.uid === uidOf(request) ? interaction : undefined;
+    } catch (error) {
+      const { errors } = await oidcProvider();
+      if (error instanceof errors.SessionNotFound) return undefined;
+      throw error;
+    }
+  }
+
+  function isOurs(request: FastifyRequest): boolean {
+    const { origin } = request.headers;
+    if (origin !== undefined && origin !== issuer) return false;
+    const given = Buffer.from(form(request).get('form_token') ?? '');
+    const expected = Buffer.from(formTokenOf(uidOf(request)));
+    return given.length === expected.length && timingSafeEqual(given, expected);
+  }
+
+  async function finish(request: FastifyRequest, reply: FastifyReply, result: InteractionResults) {
+    const provider = await options.provider();
+    return reply.redirect(await provider.interactionResult(request.raw, reply.raw, result), 303);
+  }
+
+  const send = (reply: FastifyReply, { status, page }: Answer, interaction?: Interaction) =>
+    sendPage(reply, status, page, formTarget(interaction?.params.redirect_uri));
+
+  /** A form that was sent back: refused unless it is ours and its interaction still waits for `prompt`. */
+  const onForm = (
+    path: string,
+    prompt: 'login' | 'consent' | 'any',
+    answer: (interaction: Interaction, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>,
+  ) =>
+    app.post(`${PATHS.interaction}/:uid/${path}`, async (request, reply) => {
+      if (!isOurs(request)) return send(reply, forged());
+      const interaction = await interactionOf(request, reply);
+      if (interaction === undefined) return send(reply, expired());
+      if (prompt !== 'any' && interaction.prompt.name !== prompt) return send(reply, expired());
+      return answer(interaction, request, reply);
+    });
+
+  app.get(`${PATHS.interaction}/:uid`, async (request, reply) => {
+    const interaction = await interactionOf(request, reply);
+    if (interaction === undefined) return send(reply, expired());
+    if (interaction.prompt.name === 'login')
+      return send(reply, { status: 200, page: await askWhoItIs(interaction) }, interaction);
+    return send(reply, await askForConsent(interaction), interaction);
+  });
+
+  onForm('sign-in', 'login', async (interaction, request, reply) => {
+    const email = form(request).get('email') ?? '';
+    const password = form(request).get('password') ?? '';
+    const ofIp = await tooManyForIp(request);
+    // Who has had enough attempts from one place uses up none of anybody's there.
+    if ((!ofIp.isAllowed && ofIp.isExceeded) || !attempts.begin(email)) {
+      const page = await askWhoItIs(
+        interaction,
+        'Too many attempts. Wait a quarter of an hour, then try again.',
+        email,
+      );
+      return send(reply, { status: 429, page }, interaction);
+    }
+    const user = await users.verifyPassword(email, password);
+    if (user === undefined) {
+      const page = await askWhoItIs(interaction, 'E-mail or password is wrong.', email);
+      return send(reply, { status: 422, page }, interaction);
+    }
+    attempts.succeeded(email);
+    return finish(request, reply, { login: { accountId: user.id, amr: ['pwd'] } });
+  });
+
+  onForm('consent', 'consent', async (interaction, request, reply) => {
+    const user = await users.get(interaction.session?.accountId ?? '');
+    const chosen = form(request).get('account');
+    const account = user?.accounts.find((held) => accountKey(held) === chosen);
+    if (user === undefined || account === undefined)
+      return send(reply, await askForConsent(interaction, 'Choose an account.'), interaction);
+
+    const provider = await options.provider();
+    const clientId = text(interaction.params.client_id);
+    const before = interaction.grantId === undefined ? undefined : await provider.Grant.find(interaction.grantId);
+    // A grant is for one account for good: another choice is another grant.
+    const kept = before !== undefined && accountOfGrant(before.jti) === accountKey(account) ? before : undefined;
+    const grant = kept ?? new provider.Grant({ accountId: user.id, clientId });
+    if (kept === undefined) grant.jti = newGrantId(account);
+    const scopes = requestedScopes(interaction);
+    grant.addOIDCScope(scopes);
+    const resource = resources.named(text(interaction.params.resource));
+    if (resource !== undefined) {
+      const available = resource.scope.split(' ');
+      grant.addResourceScope(
+        resource.uri,
+        scopes.filter((scope) => available.includes(scope)),
+      );
+    }
+    await clients.keep(clientId);
+    return finish(request, reply, { consent: { grantId: await grant.save() } });
+  });
+
+  onForm('cancel', 'any', (_interaction, request, reply) =>
+    finish(request, reply, { error: 'access_denied', error_description: 'The user did not allow it' }),
+  );
+
+  function signInAgain({ params }: Interaction): string {
+    const query = new URLSearchParams();
+    for (const [name, value] of Object.entries(params)) if (typeof value === 'string') query.set(name, value);
+    query.set('prompt', 'login consent');
+    return `${PATHS.authorization}?${query}`;
+  }
+}
+
+const form = (request: FastifyRequest) =>
+  new URLSearchParams(Buffer.isBuffer(request.body) ? request.body.toString('utf8') : '');
+const text = (value: unknown) => (typeof value === 'string' ? value : '');
+const uidOf = ({ params }: FastifyRequest) =>
+  typeof params === 'object' && params !== null && 'uid' in params ? text(params.uid) : '';
+
+const hinted = ({ params }: Interaction) => (typeof params.login_hint === 'string' ? { email: params.login_hint } : {});
+
+const KNOWN: ReadonlySet<string> = new Set(SCOPES);
+const requestedScopes = ({ params }: Interaction) =>
+  text(params.scope)
+    .split(' ')
+    .filter((scope) => KNOWN.has(scope));
+
+function publishedBy({ params }: Interaction): { publishedBy?: string } {
+  const url = URL.parse(text(params.client_id));
+  return url === null ? {} : { publishedBy: url.host };
+}
+
+/** Where the answer goes, in words that a person can judge. */
+function redirectsTo({ params }: Interaction): string {
+  const url = URL.parse(text(params.redirect_uri));
+  if (url === null) return 'an unknown address';
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return `an app on this device (${url.protocol})`;
+  return url.host;
+}

@@ -1,0 +1,149 @@
+import type { Adapter, AdapterPayload } from 'oidc-provider';
+import type { Clock } from '../runtime/clock.ts';
+import type { DocumentStore, Stored } from '../document-store/document-store.ts';
+import type { AccountKey } from '../domain/account.ts';
+import { seal, unseal } from '../secrets/seal.ts';
+import { ARTEFACTS, type Artefact, artefactKey } from './oidc-record.ts';
+import { accountOfGrant } from './grant-id.ts';
+import { oidcProvider } from './oidc-provider.ts';
+import type { Revocation } from './revocation.ts';
+
+export interface Artefacts {
+  /** The adapter through which oidc-provider reads and writes one model. */
+  adapter(model: string): Adapter;
+  has(model: string, id: string): Promise<boolean>;
+  /** The request that used up a code or refresh token has its answer: from now on another use is a replay. */
+  answered(model: 'AuthorizationCode' | 'RefreshToken', id: string): Promise<void>;
+  /** Oldest first. */
+  grantsOf(owner: { account: AccountKey } | { userId: string }): Promise<StoredGrant[]>;
+}
+
+export type StoredGrant = {
+  readonly id: string;
+  /** ISO 8601, UTC. */
+  readonly createdAt: string;
+  readonly payload: AdapterPayload;
+};
+
+/** Where sessions, codes, tokens and grants are kept. */
+export async function createArtefacts(options: {
+  documents: DocumentStore;
+  revocation: Revocation;
+  secretKey: Buffer;
+  clock: Clock;
+}): Promise<Artefacts> {
+  const { revocation, secretKey, clock } = options;
+  const artefacts = await options.documents.open(ARTEFACTS);
+
+  const open = ({ key, document }: Stored<Artefact>): AdapterPayload => ({
+    ...JSON.parse(unseal(secretKey, purpose(key), document.sealed)),
+    // oidc-provider asks whether it is there, not when it was.
+    ...(document.consumedAt === undefined ? {} : { consumed: true }),
+  });
+
+  async function has(model: string, id: string): Promise<boolean> {
+    return (await artefacts.get(artefactKey(model, id))) !== undefined;
+  }
+
+  async function upsert(model: string, id: string, payload: AdapterPayload, expiresIn: number) {
+    const key = artefactKey(model, id);
+    const now = clock();
+    const artefact: Artefact = {
+      model,
+      sealed: seal(secretKey, purpose(key), JSON.stringify(payload)),
+      createdAt: new Date(now).toISOString(),
+      expiresAt: new Date(now + expiresIn * 1000).toISOString(),
+      ...present('uid', payload.uid),
+      ...present('userId', payload.accountId),
+      ...present('clientId', payload.clientId),
+      ...present('grantId', model === 'Grant' ? id : payload.grantId),
+      ...present('account', model === 'Grant' ? accountOfGrant(id) : undefined),
+    };
+    while (!(await artefacts.insert(key, artefact))) {
+      const stored = await artefacts.get(key);
+      if (stored === undefined) continue;
+      const next = { ...artefact, createdAt: stored.document.createdAt };
+      if (await artefacts.replace(key, next, stored.version)) return;
+    }
+    if (!ISSUED_UNDER_A_GRANT.has(model) || payload.grantId === undefined) return;
+    // The grant may have been ended meanwhile. Whoever ended it removed what was there; what came after, we remove.
+    if (await has('Grant', payload.grantId)) return;
+    await artefacts.delete(key);
+    throw await invalidGrant('grant not found');
+  }
+
+  const isUnderWay = ({ consumedAt, answered = false }: Artefact) =>
+    consumedAt !== undefined && !answered && Date.parse(consumedAt) + LONGEST_REQUEST > clock();
+
+  return {
+    has,
+
+    adapter: (model) => ({
+      upsert: (id, payload, expiresIn) => upsert(model, id, payload, expiresIn ?? 0),
+
+      async find(id) {
+        const stored = await artefacts.get(artefactKey(model, id));
+        if (stored === undefined) return undefined;
+        // A second use revokes the grant, but not while the first is under way: a client that sends a request twice at the
+        // same moment (two tabs, a retry) is refused once and served once.
+        if (isUnderWay(stored.document) && (await route()) === 'token') throw await invalidGrant(ALREADY_USED);
+        const payload = open(stored);
+        // Userinfo takes tokens without an audience only; ours have one, and say `openid` when they are good for it.
+        if (model === 'AccessToken' && (await route()) === 'userinfo') delete payload.aud;
+        return payload;
+      },
+
+      async findByUid(uid) {
+        for await (const stored of artefacts.find({ where: { uid } }))
+          if (stored.document.model === model) return open(stored);
+        return undefined;
+      },
+
+      /** Of all who try at the same moment one succeeds; for the others it has been used. */
+      async consume(id) {
+        const stored = await artefacts.get(artefactKey(model, id));
+        if (stored === undefined || stored.document.consumedAt !== undefined) throw await invalidGrant(ALREADY_USED);
+        const consumed = { ...stored.document, consumedAt: new Date(clock()).toISOString() };
+        if (!(await artefacts.replace(stored.key, consumed, stored.version))) throw await invalidGrant(ALREADY_USED);
+      },
+
+      async destroy(id) {
+        if (model === 'Grant') await revocation.endGrant(id);
+        else await artefacts.delete(artefactKey(model, id));
+      },
+
+      revokeByGrantId: (grantId) => revocation.endAllOf('grantId', grantId, model),
+      findByUserCode: () => Promise.resolve(undefined),
+    }),
+
+    async answered(model, id) {
+      const stored = await artefacts.get(artefactKey(model, id));
+      if (stored !== undefined)
+        await artefacts.replace(stored.key, { ...stored.document, answered: true }, stored.version);
+    },
+
+    async grantsOf(owner) {
+      const found: StoredGrant[] = [];
+      for await (const stored of artefacts.find({ where: owner })) {
+        const { model, grantId, createdAt, expiresAt } = stored.document;
+        if (model !== 'Grant' || grantId === undefined || Date.parse(expiresAt) <= clock()) continue;
+        found.push({ id: grantId, createdAt, payload: open(stored) });
+      }
+      return found.toSorted((a, b) => a.createdAt.localeCompare(b.createdAt));
+    },
+  };
+}
+
+/** Which endpoint asks. */
+const route = async () => (await oidcProvider()).default.ctx?.oidc.route;
+
+const invalidGrant = async (description: string) => new (await oidcProvider()).errors.InvalidGrant(description);
+
+const ISSUED_UNDER_A_GRANT: ReadonlySet<string> = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken']);
+const ALREADY_USED = 'already used';
+/** After this long a request that used something up has died without an answer. */
+const LONGEST_REQUEST = 10_000;
+
+const present = <F extends string, V>(field: F, value: V | undefined) =>
+  (value === undefined ? {} : { [field]: value }) as { [K in F]?: V };
+const purpose = (key: string) => `oauth:${key}`;

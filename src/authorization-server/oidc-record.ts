@@ -1,0 +1,43 @@
+import { createHash } from 'node:crypto';
+import type { Collection } from '../document-store/document-store.ts';
+import type { AccountKey } from '../domain/account.ts';
+
+/**
+ * What the authorization server keeps beside clients: sessions, interactions, codes, tokens and grants. The id is a
+ * bearer credential for most of them, so only its digest is kept (as the key); the content is sealed.
+ */
+export type Artefact = {
+  /** As oidc-provider calls it: `Session`, `Grant`, `RefreshToken`, … */
+  readonly model: string;
+  readonly sealed: string;
+  /** The grant it belongs to, or its own id when it is one. */
+  readonly grantId?: string;
+  readonly uid?: string;
+  readonly userId?: string;
+  readonly clientId?: string;
+  /** Of a grant: the account that the user chose. */
+  readonly account?: AccountKey;
+  /** ISO 8601, UTC. A code or refresh token is used once. */
+  readonly consumedAt?: string;
+  /** The request that used it has been answered. */
+  readonly answered?: boolean;
+  /** ISO 8601, UTC. */
+  readonly createdAt: string;
+  readonly expiresAt: string;
+};
+
+export const ARTEFACTS: Collection<Artefact> = {
+  name: 'oauthArtefacts',
+  kind: 'record',
+  ttl: 'expiresAt',
+  indexes: [
+    { fields: ['grantId'] },
+    { fields: ['uid'] },
+    { fields: ['userId'] },
+    { fields: ['clientId'] },
+    { fields: ['account'] },
+  ],
+};
+
+export const artefactKey = (model: string, id: string) =>
+  createHash('sha256').update(`${model} ${id}`).digest('base64url');

@@ -1,0 +1,283 @@
+import Provider, {
+  type AccessToken,
+  type ClientCredentials,
+  type Configuration,
+  errors,
+  type KoaContextWithOIDC,
+  type Account as OidcAccount,
+} from 'oidc-provider';
+import { accountKey } from '../domain/account.ts';
+import { pageHeaders } from '../html/layout.ts';
+import { ACCOUNT_CLAIM, storedTokenIds } from '../auth/access-tokens.ts';
+import { derivedKey } from '../secrets/derived-key.ts';
+import { SCOPES } from '../auth/scopes.ts';
+import { type KeySet, SIGNING_ALGORITHM } from '../auth/signing-keys.ts';
+import type { Users } from '../auth/users.ts';
+import type { Artefacts } from './oidc-adapter.ts';
+import { ACCOUNT_OF_CLIENT, type Clients } from './clients.ts';
+import { formTarget } from './form-target.ts';
+import { accountOfGrant, newGrantId } from './grant-id.ts';
+import { errorPage, goOnPage, signedOutPage, signOutPage } from './pages.ts';
+import { PATHS } from './paths.ts';
+import { applyRegistrationRules } from './registration.ts';
+import type { Resources } from '../auth/resources.ts';
+
+/** The web console: the service's own client. It asks who the user is and nothing else, so there is no consent page. */
+export const CONSOLE_CLIENT_ID = 'console';
+export const CONSOLE_CALLBACK_PATH = '/console/callback';
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+export type ProviderOptions = {
+  readonly issuer: string;
+  readonly secretKey: Buffer;
+  readonly resources: Resources;
+  readonly users: Users;
+  readonly clients: Clients;
+  readonly artefacts: Artefacts;
+  /** Fetches what a client says about itself under its id. */
+  readonly clientDocument: (url: string) => Promise<Response>;
+};
+
+/** oidc-provider, set up to SPEC (OAuth 2.1 / OIDC). It keeps nothing in memory: another one may take over any time. */
+export function buildProvider(options: ProviderOptions, { keys }: KeySet): Provider {
+  const { issuer, secretKey, resources, users, clients, artefacts, clientDocument } = options;
+  const storedId = storedTokenIds(secretKey);
+
+  const configuration: Configuration = {
+    adapter: (model) => (model === 'Client' ? clients.adapter : artefacts.adapter(model)),
+    jwks: { keys: keys.map(({ privateJwk }) => privateJwk) },
+    enabledJWA: {
+      idTokenSigningAlgValues: [SIGNING_ALGORITHM],
+      userinfoSigningAlgValues: [SIGNING_ALGORITHM],
+    },
+    routes: {
+      authorization: PATHS.authorization,
+      token: PATHS.token,
+      registration: PATHS.registration,
+      userinfo: PATHS.userinfo,
+      revocation: PATHS.revocation,
+      introspection: PATHS.introspection,
+      end_session: PATHS.logout,
+      jwks: PATHS.jwks,
+    },
+
+    // SPEC: Limits. Plain numbers: the built-in rules would shorten some refresh tokens on rotation.
+    ttl: {
+      AccessToken: HOUR,
+      ClientCredentials: HOUR,
+      AuthorizationCode: 5 * MINUTE,
+      RefreshToken: 30 * DAY,
+      IdToken: HOUR,
+      Interaction: 30 * MINUTE,
+      Session: 14 * DAY,
+      // As long as its refresh tokens can be renewed by an app that comes back now and then.
+      Grant: (_ctx, { clientId }) => (clientId === CONSOLE_CLIENT_ID ? 14 * DAY : 365 * DAY),
+    },
+    // Apps stay connected when the user closes the browser or signs out: that is what `offline_access` means.
+    expiresWithSession: () => false,
+    rotateRefreshToken(ctx) {
+      // Before the token is used up: a mistake in the request must not cost the client its grant.
+      if (ctx.oidc.params?.resource !== ctx.oidc.entities.RefreshToken?.resource) throw new errors.InvalidTarget();
+      return true;
+    },
+
+    pkce: { required: () => true },
+    responseTypes: ['code'],
+    scopes: SCOPES,
+    claims: { openid: ['sub'], profile: ['preferred_username', 'updated_at'], email: ['email', 'email_verified'] },
+    clientAuthMethods: ['none', 'client_secret_basic', 'client_secret_post'],
+    clientBasedCORS,
+    clients: [
+      {
+        client_id: CONSOLE_CLIENT_ID,
+        client_name: 'Venue Booking console',
+        token_endpoint_auth_method: 'none',
+        grant_types: ['authorization_code'],
+        response_types: ['code'],
+        redirect_uris: [`${issuer}${CONSOLE_CALLBACK_PATH}`],
+        post_logout_redirect_uris: [`${issuer}/console`, `${issuer}/`],
+      },
+    ],
+    extraClientMetadata: {
+      properties: [ACCOUNT_OF_CLIENT],
+      validator(ctx, _key, _value, metadata) {
+        // Stored and static clients come through here too, without a request.
+        if (ctx?.oidc?.route === 'registration') applyRegistrationRules(metadata);
+      },
+    },
+
+    cookies: {
+      keys: [derivedKey(secretKey, 'oauth-cookies').toString('base64url')],
+      names: { session: 'venue_session', interaction: 'venue_interaction', resume: 'venue_resume' },
+      long: { httpOnly: true, sameSite: 'lax', signed: true },
+      short: { httpOnly: true, sameSite: 'lax', signed: true },
+    },
+    interactions: { url: (_ctx, { uid }) => `${PATHS.interaction}/${uid}` },
+    renderError(ctx, out) {
+      ctx.type = 'html';
+      ctx.body = errorPage(`${out.error_description ?? out.error}.`);
+    },
+
+    async findAccount(_ctx, sub, token): Promise<OidcAccount | undefined> {
+      const user = await users.get(sub);
+      if (user === undefined) return undefined;
+      const account = token?.grantId === undefined ? undefined : accountOfGrant(token.grantId);
+      // A user who has left the account takes the apps along.
+      if (account !== undefined && !user.accounts.some((held) => accountKey(held) === account)) return undefined;
+      const claims = {
+        sub: user.id,
+        preferred_username: user.email,
+        updated_at: Math.floor(Date.parse(user.createdAt) / 1000),
+        email: user.email,
+        // Nobody has clicked a link in a mail; a colleague or an operator typed it in.
+        email_verified: false,
+      };
+      return { accountId: user.id, claims: () => claims };
+    },
+    async loadExistingGrant(ctx) {
+      const { client, session, result, provider } = ctx.oidc;
+      if (client === undefined || session === undefined) return undefined;
+      const grantId = result?.consent?.grantId ?? session.grantIdFor(client.clientId);
+      const grant = grantId === undefined ? undefined : await provider.Grant.find(grantId);
+      if (client.clientId !== CONSOLE_CLIENT_ID) return grant;
+      return grant ?? grantOfConsole(ctx);
+    },
+
+    extraTokenClaims(ctx, token) {
+      const account =
+        token.kind === 'ClientCredentials'
+          ? ctx.oidc.client?.[ACCOUNT_OF_CLIENT]
+          : token.grantId && accountOfGrant(token.grantId);
+      return account ? { [ACCOUNT_CLAIM]: account } : undefined;
+    },
+    formats: {
+      customizers: {
+        // JWTs are not stored by themselves. A row makes userinfo, introspection and revocation work for them.
+        jwt: async (_ctx, token, { payload }) => {
+          const id = storedId(token.jti);
+          const { exp, iat } = payload;
+          if (typeof exp !== 'number' || typeof iat !== 'number') throw new Error('A token without exp or iat');
+          await artefacts.adapter(token.kind).upsert(id, { ...fieldsOf(token), jti: id, exp, iat }, exp - iat);
+        },
+      },
+    },
+
+    features: {
+      devInteractions: { enabled: false },
+      pushedAuthorizationRequests: { enabled: false },
+      dPoP: { enabled: false },
+      clientCredentials: { enabled: true },
+      userinfo: { enabled: true },
+      clientIdMetadataDocument: { enabled: true, ack: 'draft-02' },
+      registration: { enabled: true, issueRegistrationAccessToken: false },
+      revocation: {
+        enabled: true,
+        allowedPolicy(_ctx, client, token) {
+          if (token.clientId === client.clientId) return true;
+          // To a public client, which anybody can pretend to be, a foreign token is one that does not exist.
+          if (client.clientAuthMethod === 'none') return false;
+          throw new errors.InvalidRequest('client is not authorized to revoke the presented token');
+        },
+      },
+      introspection: {
+        enabled: true,
+        allowedPolicy: (_ctx, client, token) =>
+          token.clientId === client.clientId || client.clientAuthMethod !== 'none',
+      },
+      rpInitiatedLogout: {
+        enabled: true,
+        logoutSource(ctx, form) {
+          ctx.body = signOutPage(form);
+        },
+        postLogoutSuccessSource(ctx) {
+          ctx.body = signedOutPage();
+        },
+      },
+      resourceIndicators: {
+        enabled: true,
+        // SPEC: Resource indicators are required.
+        defaultResource(_ctx, _client, oneOf) {
+          if (oneOf === undefined) throw new errors.InvalidTarget(RESOURCE_NEEDED);
+          return oneOf;
+        },
+        useGrantedResource() {
+          throw new errors.InvalidTarget(RESOURCE_NEEDED);
+        },
+        getResourceServerInfo(ctx, indicator) {
+          // Under two resources a refresh token would be good for both.
+          const asked = ctx.oidc.params?.resource;
+          if (Array.isArray(asked) && asked.length > 1) throw new errors.InvalidTarget('name one resource only');
+          const resource = resources.named(indicator);
+          if (resource === undefined) throw new errors.InvalidTarget(RESOURCE_NEEDED);
+          const { audience, scope } = resource;
+          return { audience, scope, accessTokenFormat: 'jwt', jwt: { sign: { alg: SIGNING_ALGORITHM } } };
+        },
+      },
+    },
+    discovery: { service_documentation: `${issuer}/docs` },
+    // Clients' own documents are all that it fetches: registration drops every other URL.
+    fetch: (url) => clientDocument(String(url)),
+  };
+
+  const provider = new Provider(issuer, configuration);
+  // Host and protocol are the issuer's: request-rewriting.ts puts them there.
+  provider.proxy = true;
+  provider.use(async (ctx, next) => {
+    // For the pages among the answers; whether an answer may be cached oidc-provider knows itself.
+    const {
+      'content-type': _,
+      'cache-control': __,
+      ...headers
+    } = pageHeaders(formTarget(ctx.query.post_logout_redirect_uri));
+    ctx.set(headers);
+    // Less than a new key is published before it signs.
+    if (PUBLISHED.has(ctx.path)) ctx.set('cache-control', 'public, max-age=300');
+    await next();
+    const goOn = typeof ctx.body === 'string' ? goOnPage(ctx.body) : undefined;
+    if (goOn !== undefined) {
+      ctx.body = goOn.page;
+      const policy = ctx.response.get('content-security-policy');
+      const more = (targets: string) => [targets, ...formTarget(goOn.target)].join(' ');
+      ctx.set('content-security-policy', policy.replace(/form-action [^;]*/, more));
+    }
+    const { AuthorizationCode, RotatedRefreshToken } = ctx.oidc?.entities ?? {};
+    if (ctx.path !== PATHS.token || ctx.status !== 200) return;
+    if (AuthorizationCode !== undefined) await artefacts.answered('AuthorizationCode', AuthorizationCode.jti);
+    if (RotatedRefreshToken !== undefined) await artefacts.answered('RefreshToken', RotatedRefreshToken.jti);
+  });
+  return provider;
+}
+
+const PUBLISHED: ReadonlySet<string> = new Set([PATHS.jwks, PATHS.openidConfiguration, PATHS.oauthMetadata]);
+const RESOURCE_NEEDED = 'resource must be "api" or "mcp"';
+
+/** Fields that oidc-provider would store for the token if it were an opaque one; it looks at those it knows. */
+function fieldsOf(token: AccessToken | ClientCredentials): Record<string, unknown> {
+  const { format: _, ...fields }: Record<string, unknown> = { ...token };
+  return fields;
+}
+
+/** Browsers may call the token endpoint from where a public client has its redirect. */
+function clientBasedCORS(
+  ctx: KoaContextWithOIDC,
+  origin: string,
+  client: { redirectUris?: readonly string[] | undefined; clientAuthMethod?: string | undefined },
+): boolean {
+  if (ctx.oidc.route !== 'userinfo' && client.clientAuthMethod !== 'none') return false;
+  return client.redirectUris?.some((uri) => URL.parse(uri)?.origin === origin) ?? false;
+}
+
+async function grantOfConsole({ oidc }: KoaContextWithOIDC) {
+  const { account, client, params, provider, resourceServers } = oidc;
+  if (account === undefined || client === undefined) return undefined;
+  const grant = new provider.Grant({ accountId: account.accountId, clientId: client.clientId });
+  grant.jti = newGrantId(undefined);
+  const scope = String(params?.scope ?? '');
+  grant.addOIDCScope(scope);
+  for (const resource of Object.keys(resourceServers ?? {})) grant.addResourceScope(resource, scope);
+  await grant.save();
+  return grant;
+}

@@ -1,0 +1,39 @@
+import { type ApiKey, evolveApiKey } from '../domain/api-key.ts';
+import { type Brand, evolveBrand } from '../domain/brand.ts';
+import { type Community, evolveCommunity } from '../domain/community.ts';
+import type {
+  ApiKeyEvent,
+  BookingEvent,
+  BrandAdded,
+  CommunityAdded,
+  ReviewPosted,
+  SpaceEvent,
+  WebhookEvent,
+} from '../domain/events.ts';
+import { evolveReview, type Review } from '../domain/review.ts';
+import { evolveSpace, type Space } from '../domain/space.ts';
+import { EMPTY_SPACE_DAY, evolveSpaceDay, type SpaceDay } from '../domain/space-day.ts';
+import { evolveWebhook, type Webhook } from '../domain/webhook.ts';
+import type { Aggregate } from './command-handler.ts';
+
+/** Names of the streams (DESIGN §3). */
+export const streamOf = {
+  spaceDay: (spaceId: number, date: string) => `spaceDay-${spaceId}-${date}`,
+  community: (id: number) => `community-${id}`,
+  space: (id: number) => `space-${id}`,
+  brand: (id: number) => `brand-${id}`,
+  review: (bookingId: number) => `review-${bookingId}`,
+  apiKey: (id: string) => `apiKey-${id}`,
+  webhook: (id: string) => `webhook-${id}`,
+};
+
+export const spaceDay: Aggregate<SpaceDay, BookingEvent> = { initial: EMPTY_SPACE_DAY, evolve: evolveSpaceDay };
+export const community: Aggregate<Community | undefined, CommunityAdded> = {
+  initial: undefined,
+  evolve: evolveCommunity,
+};
+export const space: Aggregate<Space | undefined, SpaceEvent> = { initial: undefined, evolve: evolveSpace };
+export const brand: Aggregate<Brand | undefined, BrandAdded> = { initial: undefined, evolve: evolveBrand };
+export const review: Aggregate<Review | undefined, ReviewPosted> = { initial: undefined, evolve: evolveReview };
+export const apiKey: Aggregate<ApiKey | undefined, ApiKeyEvent> = { initial: undefined, evolve: evolveApiKey };
+export const webhook: Aggregate<Webhook | undefined, WebhookEvent> = { initial: undefined, evolve: evolveWebhook };

@@ -1,0 +1,268 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Users } from '../auth/users.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Issuer } from '../commands/command-handler.ts';
+import type { Commands } from '../commands/commands.ts';
+import type { Collection, DocumentStore } from '../document-store/document-store.ts';
+import type { Account } from '../domain/account.ts';
+import { localDate } from '../domain/calendar.ts';
+import { isRefusal, type Refusal } from '../domain/decision.ts';
+import type { SpaceTerms } from '../domain/events.ts';
+import { type BrandId, type CommunityId, cents, type PlainDate } from '../domain/ids.ts';
+import { ALL_PERMISSIONS } from '../domain/permissions.ts';
+import type { EventStore } from '../event-store/event-store.ts';
+import { isRunning, PLACE } from '../runtime/process-liveness.ts';
+import { writePrivate } from '../runtime/private-file.ts';
+
+type DemoUser = { readonly email: string; readonly password: string };
+/** What `DATA_DIR/demo.json` holds: everything needed to try the service out. */
+export type Demo = {
+  readonly baseUrl: string;
+  readonly authUrl: string;
+  readonly communities: readonly {
+    readonly id: number;
+    readonly name: string;
+    readonly timeZone: string;
+    readonly apiKey: string;
+    readonly user: DemoUser;
+    readonly spaces: readonly { readonly id: number; readonly name: string; readonly active: boolean }[];
+  }[];
+  readonly brands: readonly {
+    readonly id: number;
+    readonly name: string;
+    readonly apiKey: string;
+    readonly user: DemoUser;
+  }[];
+};
+
+export type DemoParts = {
+  readonly events: EventStore;
+  readonly documents: DocumentStore;
+  /** Makes commands whose clock stands at a moment: the past bookings were made in the past. */
+  readonly at: (clock: Clock) => Promise<Commands>;
+  readonly users: Users;
+  readonly clock: Clock;
+  readonly dataDir: string;
+  readonly publicUrl: string;
+};
+
+const ISSUER: Issuer = { actor: { kind: 'operator', id: 'demo' }, correlationId: 'demo' };
+const DAY_MS = 24 * 3_600_000;
+
+const COMMUNITIES = [
+  {
+    name: 'Harbour Lofts',
+    timeZone: 'Europe/Berlin',
+    email: 'harbour@demo.example',
+    spaces: [terms('Harbour Hall', 9, 22, 4, 420_00), terms('Rooftop Terrace', 10, 23, 3, 280_00)],
+  },
+  {
+    name: 'Union Yard',
+    timeZone: 'America/New_York',
+    email: 'union@demo.example',
+    spaces: [terms('Courtyard', 8, 20, 2.5, 150_00), terms('Print Workshop (closed for repairs)', 9, 17, 4, 199_99)],
+  },
+] as const;
+/** The space that takes no bookings. */
+const INACTIVE = 'Print Workshop (closed for repairs)';
+
+const BRANDS = [
+  { name: 'Northwind Coffee', email: 'northwind@demo.example' },
+  { name: 'Juniper & Sons', email: 'juniper@demo.example' },
+] as const;
+
+function terms(
+  name: string,
+  windowStart: number,
+  windowEnd: number,
+  durationHours: number,
+  eventFee: number,
+): SpaceTerms {
+  return { name, windowStart, windowEnd, durationHours, eventFee: cents(eventFee), answerHours: 72 };
+}
+
+const demoFile = (dataDir: string): string => join(dataDir, 'demo.json');
+
+/** The demo data of an earlier start, with the addresses of this one. */
+function readDemo(dataDir: string, publicUrl: string): Demo | undefined {
+  const file = demoFile(dataDir);
+  if (!existsSync(file)) return undefined;
+  const demo = { ...(JSON.parse(readFileSync(file, 'utf8')) as Demo), ...addresses(publicUrl) };
+  writeDemo(dataDir, demo);
+  return demo;
+}
+
+const writeDemo = (dataDir: string, demo: Demo) =>
+  writePrivate(demoFile(dataDir), `${JSON.stringify(demo, null, 2)}\n`, 'replace');
+
+const addresses = (publicUrl: string) => ({ baseUrl: `${publicUrl}/api/v1`, authUrl: publicUrl });
+
+/** Who makes the demo data, or made it. */
+type Making = { readonly place: string; readonly pid: number; readonly done: boolean };
+const MAKING: Collection<Making> = { name: 'demo', kind: 'record', indexes: [] };
+const KEY = 'demo';
+
+/**
+ * How often those who wait for the demo data look, and how long they wait at most: a process may be out of sight, or its number
+ * another's by now.
+ */
+const LOOK_EVERY_MS = 50;
+const GIVE_UP_AFTER_MS = 60_000;
+
+/**
+ * The demo data: made on an empty store, by one process of those that start on it at the same moment, and made anew when a
+ * first start was cut off. @returns undefined when the store holds something else
+ */
+export async function demoOf(parts: DemoParts): Promise<Demo | undefined> {
+  const makings = await parts.documents.open(MAKING);
+  const mine: Making = { place: PLACE, pid: process.pid, done: false };
+  const giveUpAt = performance.now() + GIVE_UP_AFTER_MS;
+
+  async function make(version: number): Promise<Demo> {
+    const demo = await seedDemo(parts);
+    await makings.replace(KEY, { ...mine, done: true }, version);
+    return demo;
+  }
+
+  for (;;) {
+    const there = await makings.get(KEY);
+    if (there === undefined) {
+      if (await isEmptyLog(parts.events)) {
+        if (await makings.insert(KEY, mine)) return make(1);
+      } else if ((await makings.get(KEY)) === undefined) return readDemo(parts.dataDir, parts.publicUrl);
+      continue;
+    }
+    const { place, pid, done: made } = there.document;
+    if (made) return readDemo(parts.dataDir, parts.publicUrl);
+    const isGone = place === PLACE && (pid === process.pid || !isRunning(pid));
+    if ((isGone || performance.now() > giveUpAt) && (await makings.replace(KEY, mine, there.version)))
+      return make(there.version + 1);
+    await delay(LOOK_EVERY_MS);
+  }
+}
+
+/** Whether nothing was ever appended. */
+async function isEmptyLog(events: EventStore): Promise<boolean> {
+  for await (const _ of events.readAll({ limit: 1 })) return false;
+  return true;
+}
+
+/**
+ * Fills an empty service with two communities in different time zones, four spaces (one inactive), two brands, bookings in
+ * every state and reviews, and writes `demo.json`.
+ */
+async function seedDemo(parts: DemoParts): Promise<Demo> {
+  let now = parts.clock();
+  const today = now;
+  const commands = await parts.at(() => now);
+
+  // Hashing a password takes a while, beside everything else: all are awaited at the end.
+  const member = async (account: Account, email: string): Promise<DemoUser> => {
+    const password = `demo-${randomBytes(6).toString('base64url')}`;
+    // Somebody of that name is left of a first start that was cut off.
+    const before = await parts.users.byEmail(email);
+    if (before !== undefined) await parts.users.remove(before.id);
+    done(await parts.users.add({ email, password, accounts: [account] }));
+    return { email, password };
+  };
+  const keyFor = async (account: Account): Promise<string> => {
+    const issued = await commands.apiKeys.issue({ account, permissions: ALL_PERMISSIONS, label: 'Demo' }, ISSUER);
+    return done(issued).key;
+  };
+
+  now = today - 30 * DAY_MS;
+  const communities = [];
+  for (const { name, timeZone, email, spaces } of COMMUNITIES) {
+    const { communityId } = done(await commands.catalogue.addCommunity({ name, timeZone }, ISSUER));
+    const account: Account = { kind: 'Community', id: communityId };
+    const listed = [];
+    for (const space of spaces) {
+      const id = done(await commands.catalogue.addSpace({ ...space, communityId }, ISSUER));
+      if (space.name === INACTIVE) done(await commands.catalogue.closeSpace(id, ISSUER));
+      listed.push({ id, name: space.name, active: space.name !== INACTIVE });
+    }
+    const apiKey = await keyFor(account);
+    communities.push({ id: communityId, name, timeZone, apiKey, user: member(account, email), spaces: listed });
+  }
+
+  const brands = [];
+  for (const { name, email } of BRANDS) {
+    const { brandId } = done(await commands.catalogue.addBrand({ name }, ISSUER));
+    const account: Account = { kind: 'Brand', id: brandId };
+    brands.push({ id: brandId, name, apiKey: await keyFor(account), user: member(account, email) });
+  }
+
+  const [harbour, union] = communities;
+  const [northwind, juniper] = brands;
+  const [hall, terrace] = harbour?.spaces ?? [];
+  const [courtyard] = union?.spaces ?? [];
+  if (!harbour || !union || !northwind || !juniper || !hall || !terrace || !courtyard)
+    throw new Error('The demo data lacks a community, a space or a brand');
+
+  const request = async (
+    brand: { readonly id: BrandId },
+    space: { readonly id: number },
+    inDays: number,
+    startHour: number,
+    message: string,
+  ): Promise<number> => {
+    const date = localDate(
+      today + inDays * DAY_MS,
+      space === courtyard ? union.timeZone : harbour.timeZone,
+    ) as PlainDate;
+    const command = { brandId: brand.id, spaceId: space.id, date, startHour, message };
+    return done(await commands.bookings.request(command, ISSUER)).bookingId;
+  };
+  const approve = async (bookingId: number, community: { readonly id: CommunityId }) =>
+    done(await commands.bookings.approve({ bookingId, communityId: community.id }, ISSUER));
+  const complete = async (bookingId: number) => done(await commands.bookings.complete(bookingId, ISSUER));
+
+  now = today - 20 * DAY_MS;
+  const tasting = await request(northwind, hall, -12, 10, 'Spring roast tasting for forty guests.');
+  const launch = await request(juniper, courtyard, -9, 12, 'Product launch, we bring our own sound.');
+  const workshop = await request(northwind, terrace, -5, 15, 'Latte art workshop.');
+  const called = await request(juniper, hall, -8, 16, 'Team dinner.');
+  now = today - 19 * DAY_MS;
+  await approve(tasting, harbour);
+  await approve(launch, union);
+  await approve(workshop, harbour);
+  const juniperAccount = { kind: 'Brand', id: juniper.id } as const;
+  done(await commands.bookings.cancel({ bookingId: called, by: juniperAccount, reason: 'Our date moved.' }, ISSUER));
+  now = today - 2 * DAY_MS;
+  for (const bookingId of [tasting, launch, workshop]) await complete(bookingId);
+  const review = async (bookingId: number, rating: number, title: string, content: string) =>
+    done(await commands.reviews.post({ bookingId, rating, title, content }, ISSUER));
+  await review(tasting, 5, 'Light, space, quiet', 'The hall was ready when we came and the crew knew every socket.');
+  await review(launch, 4, 'Lovely yard', 'Guests loved it. The gate code arrived a little late.');
+
+  now = today - DAY_MS;
+  await approve(await request(northwind, hall, 3, 10, 'Barista championship, first round.'), harbour);
+  await request(juniper, hall, 3, 15, 'Evening tasting, seated.');
+  await request(northwind, terrace, 6, 12, 'Summer menu photo shoot.');
+  await request(juniper, courtyard, 4, 17, 'Pop-up shop, may run late.');
+  await approve(await request(northwind, courtyard, 9, 9, 'Neighbourhood breakfast.'), union);
+  const declined = await request(northwind, hall, 5, 18, 'Late concert.');
+  const by = { kind: 'Community', id: harbour.id } as const;
+  done(await commands.bookings.cancel({ bookingId: declined, by, reason: 'No music after 21:00.' }, ISSUER));
+
+  const withUser = async <A extends { readonly user: Promise<DemoUser> }>(account: A) => ({
+    ...account,
+    user: await account.user,
+  });
+  const demo: Demo = {
+    ...addresses(parts.publicUrl),
+    communities: await Promise.all(communities.map(withUser)),
+    brands: await Promise.all(brands.map(withUser)),
+  };
+  writeDemo(parts.dataDir, demo);
+  return demo;
+}
+
+/** Demo data that a rule refuses is a mistake in this file. */
+function done<T>(outcome: T | Refusal): T {
+  if (isRefusal(outcome)) throw new Error(`Demo data was refused: ${outcome.refused}: ${outcome.details}`);
+  return outcome;
+}

@@ -1,0 +1,54 @@
+import type { Document, IndexDescription, SortDirection } from 'mongodb';
+import type { Collection, Condition, Find, Index } from '../document-store.ts';
+
+/** How a field of a document is called in MongoDB: documents lie under `d`, beside what the store says about them. */
+export const fieldPath = (field: string): string => `d.${field}`;
+
+/** Documents that time has passed by go by this field. */
+export const EXPIRES = 't';
+
+export function filterOf<D extends object>(where: Find<D>['where']): Document {
+  const conditions = Object.entries<Condition | undefined>(where ?? {});
+  const filter: Document = {};
+  for (const [field, condition] of conditions) {
+    if (condition !== undefined) filter[fieldPath(field)] = toMongo(condition);
+  }
+  // A condition on a field leaves tombstones out by itself.
+  return Object.keys(filter).length === 0 ? { d: { $exists: true } } : filter;
+}
+
+function toMongo(condition: Condition): unknown {
+  if (typeof condition !== 'object') return condition;
+  if ('in' in condition) return { $in: condition.in };
+  const { from, to, above, below } = condition;
+  return {
+    ...(from !== undefined && { $gte: from }),
+    ...(to !== undefined && { $lte: to }),
+    ...(above !== undefined && { $gt: above }),
+    ...(below !== undefined && { $lt: below }),
+    ...(Object.keys(condition).length === 0 && { $exists: true }),
+  };
+}
+
+/** Ties are ordered by key, the way the indexes are. Without a wish any order will do: that of the index that answers. */
+export function sortOf<D extends object>({ where, sort }: Find<D>): [string, SortDirection][] {
+  if (sort === undefined) return Object.keys(where ?? {}).length === 0 ? [['_id', 1]] : [];
+  const terms = sort.map(({ field, direction }): [string, SortDirection] => [
+    fieldPath(field),
+    direction === 'descending' ? -1 : 1,
+  ]);
+  return [...terms, ['_id', terms.every(([, direction]) => direction === -1) ? -1 : 1]];
+}
+
+export function indexesOf<D extends object>({ indexes, ttl }: Collection<D>): IndexDescription[] {
+  const descriptions = indexes.map(indexOf);
+  return ttl === undefined ? descriptions : [...descriptions, { key: { [EXPIRES]: 1 }, expireAfterSeconds: 0 }];
+}
+
+function indexOf<D extends object>({ fields, unique = false }: Index<D>): IndexDescription {
+  const key = Object.fromEntries(fields.map((field): [string, 1] => [fieldPath(field), 1]));
+  if (!unique) return { key: { ...key, _id: 1 } };
+  // Documents without one of the fields do not get into each other's way, nor do tombstones.
+  const present = Object.fromEntries(fields.map((field) => [fieldPath(field), { $exists: true }]));
+  return { key, unique: true, partialFilterExpression: present };
+}

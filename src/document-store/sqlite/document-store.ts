@@ -1,0 +1,87 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Clock, systemClock } from '../../runtime/clock.ts';
+import type { Collection, DocumentStore, Documents } from '../document-store.ts';
+import { openSqliteDocuments } from './documents.ts';
+import { openSqliteFile, type SqliteFile } from './file.ts';
+import { quoted } from './table.ts';
+
+const SWEEP_EVERY = 60_000;
+
+/**
+ * The embedded document store: two SQLite files in `folder`, made when missing, that any number of processes of the
+ * machine may have open. Read models may lose their last commits, all together, in a power failure (they are derived from
+ * the log); records are on the disk when a write has answered.
+ */
+export async function openSqliteDocumentStore({
+  folder,
+  clock = systemClock(),
+}: {
+  readonly folder: string;
+  readonly clock?: Clock;
+}): Promise<DocumentStore> {
+  await mkdir(folder, { recursive: true });
+  const files: Record<Collection<object>['kind'], SqliteFile> = {
+    readModel: openSqliteFile(join(folder, 'read-models.sqlite'), false),
+    record: openSqliteFile(join(folder, 'records.sqlite'), true),
+  };
+  const both = [files.readModel, files.record];
+  const opened = new Map<string, unknown>();
+  const sweeps = new Map<string, (now: string) => Promise<void>>();
+
+  const sweeper = setInterval(async () => {
+    const now = new Date(clock()).toISOString();
+    // A sweep that fails (a full disk, a locked file) is repeated by the next one.
+    for (const sweep of sweeps.values()) await sweep(now).catch(() => {});
+  }, SWEEP_EVERY);
+  sweeper.unref();
+
+  async function openFresh<D extends object>(collection: Collection<D>): Promise<Documents<D>> {
+    const documents = await openSqliteDocuments(files[collection.kind], collection);
+    if (collection.ttl !== undefined) sweeps.set(collection.name, documents.sweep);
+    return documents;
+  }
+
+  return {
+    open<D extends object>(collection: Collection<D>) {
+      const { name } = collection;
+      // The name stands for the type: whoever opens a collection twice means the same documents.
+      const documents = (opened.get(name) as Promise<Documents<D>> | undefined) ?? openFresh(collection);
+      opened.set(name, documents);
+      documents.catch(() => opened.delete(name));
+      return documents;
+    },
+
+    async drop(name) {
+      const table = quoted(name);
+      opened.delete(name);
+      sweeps.delete(name);
+      for (const file of both) {
+        if (!tables(file).includes(name)) continue;
+        await file.write(() => file.database.exec(`DROP TABLE IF EXISTS ${table}`));
+        file.remembered.get(name)?.forgetDocuments();
+        file.remembered.delete(name);
+      }
+    },
+
+    async names() {
+      return both.flatMap(tables).sort();
+    },
+
+    async ping() {
+      for (const file of both) tables(file);
+    },
+
+    async close() {
+      clearInterval(sweeper);
+      await Promise.all(both.map((file) => file.close()));
+    },
+  };
+}
+
+function tables({ database }: SqliteFile): string[] {
+  const rows = database
+    .prepare(`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite@_%' ESCAPE '@'`)
+    .all();
+  return rows.map(({ name }) => String(name));
+}

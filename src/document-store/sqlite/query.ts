@@ -1,0 +1,177 @@
+import type { Condition, Find, Index, Range } from '../document-store.ts';
+
+export type Value = string | number | null;
+export type Sql = { readonly text: string; readonly values: readonly Value[] };
+
+export type Term = { readonly field: string; readonly descending: boolean };
+
+/**
+ * A stretch of an ordered result: the documents whose first ordered fields equal `prefix` and, when `after` is given, whose
+ * next one (the key, when there is none left) comes after it. Each stretch is one seek in the index that has the order.
+ * One comparison of all fields at once would not do: it knows neither absent fields nor an order that changes direction.
+ */
+export type Stretch = { readonly prefix: readonly Value[]; readonly after?: Value };
+
+/** What a query is asked of. */
+type Source = { readonly name: string; readonly fields: readonly string[] };
+
+/** The column that holds a field of the documents. */
+export function columnOf(field: string): string {
+  if (!/^\w+$/.test(field)) throw new Error(`Not a field name: ${field}`);
+  return `"$.${field}"`;
+}
+
+function expressionOf({ fields }: Source, field: string): string {
+  const column = columnOf(field);
+  return fields.includes(field) ? column : `json_extract(document, '$.${field}')`;
+}
+
+/** The order in which a query is streamed, before the key. Without `sort` it is that of the index that answers best. */
+export function orderOf<D extends object>({ where, sort }: Find<D>, indexes: readonly Index<D>[]): readonly Term[] {
+  const conditions = conditionsOf(where);
+  const equal = new Set(conditions.filter(([, condition]) => typeof condition !== 'object').map(([field]) => field));
+  if (sort !== undefined) {
+    return sort
+      .filter(({ field }) => !equal.has(field))
+      .map(({ field, direction }) => ({ field, descending: direction === 'descending' }));
+  }
+  const limited = new Set(conditions.map(([field]) => field));
+  let best: { readonly answers: number; readonly rest: readonly string[] } = { answers: 0, rest: [] };
+  for (const { fields } of indexes) {
+    const unequal = fields.findIndex((field) => !equal.has(field));
+    const leading = unequal === -1 ? fields.length : unequal;
+    const next = fields[leading];
+    const answers = leading + (next !== undefined && limited.has(next) ? 0.5 : 0);
+    if (answers > best.answers) best = { answers, rest: fields.slice(leading) };
+  }
+  return best.rest.map((field) => ({ field, descending: false }));
+}
+
+/** What remains of `stretch` after a document with these values of the ordered fields, in order. */
+export function stretchesAfter(
+  stretch: Stretch,
+  order: readonly Term[],
+  values: readonly Value[],
+  key: string,
+): readonly Stretch[] {
+  const rest: Stretch[] = [{ prefix: values, after: key }];
+  for (let length = order.length - 1; length >= stretch.prefix.length; length--) {
+    const prefix = values.slice(0, length);
+    const value = values[length] ?? null;
+    // SQLite sorts NULL (an absent field) before everything else.
+    if (order[length]?.descending === true) {
+      if (value === null) continue;
+      rest.push({ prefix, after: value });
+      // A stretch that begins after a value has this one waiting behind it already.
+      if (length > stretch.prefix.length || stretch.after === undefined) rest.push({ prefix: [...prefix, null] });
+    } else {
+      rest.push({ prefix, after: value });
+    }
+  }
+  return rest;
+}
+
+export function selectStretch<D extends object>(
+  source: Source,
+  where: Find<D>['where'],
+  order: readonly Term[],
+  { prefix, after }: Stretch,
+  limit: number,
+): Sql {
+  const parts = ['document IS NOT NULL'];
+  const values: Value[] = [];
+  const next = order[prefix.length];
+  const keyDescending = order.length > 0 && order.every(({ descending }) => descending);
+  for (const [i, value] of prefix.entries()) {
+    const { field } = order[i] ?? { field: '' };
+    parts.push(`${expressionOf(source, field)} ${value === null ? 'IS NULL' : '= ?'}`);
+    if (value !== null) values.push(value);
+  }
+  if (after !== undefined) {
+    const descending = next === undefined ? keyDescending : next.descending;
+    const expression = next === undefined ? 'key' : expressionOf(source, next.field);
+    parts.push(after === null ? `${expression} IS NOT NULL` : `${expression} ${descending ? '<' : '>'} ?`);
+    if (after !== null) values.push(after);
+  }
+  // What the stretch says already is left out: given two bounds the planner may seek by the worse one.
+  const settled = new Set(order.slice(0, prefix.length).map(({ field }) => field));
+  const conditions = conditionsOf(where)
+    .filter(([field]) => !settled.has(field))
+    .map(([field, condition]): [string, Condition] =>
+      field === next?.field && after !== undefined && after !== null
+        ? [field, withoutBound(condition, next.descending)]
+        : [field, condition],
+    );
+  const given = conditionsSql(source, conditions);
+  const orderBy = [
+    ...order
+      .slice(prefix.length)
+      .map(({ field, descending }) => `${expressionOf(source, field)}${descending ? ' DESC' : ''}`),
+    // One direction throughout lets an index be read backwards; the key comes last in every index.
+    `key${keyDescending ? ' DESC' : ''}`,
+  ];
+  return {
+    text: `SELECT key, version, document FROM ${source.name} WHERE ${[...parts, ...given.parts].join(' AND ')} ORDER BY ${orderBy.join(', ')} LIMIT ?`,
+    values: [...values, ...given.values, limit],
+  };
+}
+
+export function selectCount<D extends object>(source: Source, where: Find<D>['where']): Sql {
+  const { parts, values } = conditionsSql(source, conditionsOf(where));
+  return {
+    text: `SELECT count(*) AS count FROM ${source.name} WHERE ${['document IS NOT NULL', ...parts].join(' AND ')}`,
+    values,
+  };
+}
+
+export const toValue = (scalar: unknown): Value => {
+  if (typeof scalar === 'boolean') return scalar ? 1 : 0;
+  return typeof scalar === 'string' || typeof scalar === 'number' ? scalar : null;
+};
+
+function withoutBound(condition: Condition, descending: boolean): Condition {
+  if (typeof condition !== 'object' || 'in' in condition) return condition;
+  const { from, above, to, below }: Range = condition;
+  return descending
+    ? { ...(from === undefined ? {} : { from }), ...(above === undefined ? {} : { above }) }
+    : { ...(to === undefined ? {} : { to }), ...(below === undefined ? {} : { below }) };
+}
+
+function conditionsOf(where: Find<object>['where'] | undefined): [string, Condition][] {
+  return Object.entries<Condition | undefined>(where ?? {}).flatMap(([field, condition]) =>
+    condition === undefined ? [] : [[field, condition]],
+  );
+}
+
+function conditionsSql(
+  source: Source,
+  conditions: readonly [string, Condition][],
+): { parts: string[]; values: Value[] } {
+  const parts: string[] = [];
+  const values: Value[] = [];
+  for (const [field, condition] of conditions) {
+    const expression = expressionOf(source, field);
+    if (typeof condition !== 'object') {
+      parts.push(`${expression} = ?`);
+      values.push(toValue(condition));
+    } else if ('in' in condition) {
+      parts.push(`${expression} IN (SELECT value FROM json_each(?))`);
+      values.push(JSON.stringify(condition.in));
+    } else {
+      for (const [bound, operator] of RANGE_OPERATORS) {
+        const limit = condition[bound];
+        if (limit === undefined) continue;
+        parts.push(`${expression} ${operator} ?`);
+        values.push(toValue(limit));
+      }
+    }
+  }
+  return { parts, values };
+}
+
+const RANGE_OPERATORS: readonly (readonly [keyof Range, string])[] = [
+  ['from', '>='],
+  ['to', '<='],
+  ['above', '>'],
+  ['below', '<'],
+];

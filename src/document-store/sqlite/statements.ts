@@ -1,0 +1,94 @@
+import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
+import { columnOf, type Value } from './query.ts';
+import { type Table, valuesOf } from './table.ts';
+
+/** What is read and written of a table by key, one statement each. */
+export type Statements = ReturnType<typeof prepareStatements>;
+
+/** @param ttl the field that says when a document has expired */
+export function prepareStatements(database: DatabaseSync, table: Table, ttl: string | undefined) {
+  const { name, fields } = table;
+  const columns = fields.map(columnOf);
+  const list = columns.map((column) => `, ${column}`).join('');
+  const marks = columns.map((_, index) => `, ?${index + 4}`).join('');
+  const assign = (some: Iterable<number>) =>
+    Array.from(some, (at, index) => `, ${columns[at]} = ?${index + 4}`).join('');
+
+  const select = database.prepare(`SELECT version, position, document FROM ${name} WHERE key = ?`);
+  const selectColumns = columns.length > 0 && database.prepare(`SELECT ${columns.join()} FROM ${name} WHERE key = ?`);
+  const insert = database.prepare(
+    // A tombstone makes room; a unique index that is taken makes this do nothing.
+    `INSERT OR IGNORE INTO ${name} (key, version, position, document${list}) VALUES (?1, 1, ?2, ?3${marks})
+     ON CONFLICT (key) DO UPDATE SET version = version + 1, document = ?3${assign(columns.keys())} WHERE document IS NULL`,
+  );
+  const upsert = database.prepare(
+    `INSERT INTO ${name} (key, version, position, document${list}) VALUES (?1, 1, ?2, ?3${marks})
+     ON CONFLICT (key) DO UPDATE SET version = version + 1, position = ?2, document = ?3${assign(columns.keys())}
+     WHERE position IS NULL OR position < ?2`,
+  );
+  const remove = database.prepare(
+    `DELETE FROM ${name} WHERE key = ?1 AND document IS NOT NULL AND (?2 IS NULL OR version = ?2)`,
+  );
+  const expire =
+    ttl !== undefined &&
+    database.prepare(
+      `DELETE FROM ${name} WHERE key IN (SELECT key FROM ${name} WHERE ${columnOf(ttl)} < ? LIMIT 1000)`,
+    );
+
+  /** Sets the columns `changed`, and no other: an index on none of them is not touched. */
+  const updates = new Map<string, StatementSync>();
+  function update(verb: string, more: string, where: string, changed: readonly number[]): StatementSync {
+    const id = `${verb} ${changed.join()}`;
+    const known = updates.get(id);
+    if (known !== undefined) return known;
+    const statement = database.prepare(
+      `${verb} ${name} SET version = version + 1, document = ?3${more}${assign(changed)} WHERE key = ?1 AND ${where}`,
+    );
+    updates.set(id, statement);
+    return statement;
+  }
+
+  /** Where the columns are not what they are to be; all of them when there is no such key. */
+  function changedColumns(key: string, values: readonly Value[]): number[] {
+    const before = selectColumns ? selectColumns.get(key) : undefined;
+    return [...fields.keys()].filter((index) => before?.[`$.${fields[index]}`] !== values[index]);
+  }
+
+  return {
+    table,
+    read: (key: string): Record<string, SQLOutputValue> | undefined => select.get(key),
+
+    insert(key: string, document: object, json: string): boolean {
+      return insert.run(key, null, json, ...valuesOf(document, fields)).changes === 1;
+    },
+
+    replace(key: string, document: object, json: string, version: number): boolean {
+      const values = valuesOf(document, fields);
+      const changed = changedColumns(key, values);
+      const statement = update('UPDATE OR IGNORE', '', 'version = ?2 AND document IS NOT NULL', changed);
+      return statement.run(key, version, json, ...changed.map((index) => values[index] ?? null)).changes === 1;
+    },
+
+    /** @param isNew the key is known not to be there; right in any case, and cheaper when it is so */
+    project(key: string, position: string, document: object | undefined, isNew: boolean): void {
+      const json = document === undefined ? null : JSON.stringify(document);
+      const values = valuesOf(document, fields);
+      const changed = isNew || !selectColumns ? undefined : changedColumns(key, values);
+      if (changed === undefined || changed.length === fields.length) {
+        upsert.run(key, position, json, ...values);
+        return;
+      }
+      const statement = update('UPDATE', ', position = ?2', '(position IS NULL OR position < ?2)', changed);
+      statement.run(key, position, json, ...changed.map((index) => values[index] ?? null));
+    },
+
+    delete(key: string, version: number | undefined): boolean {
+      return remove.run(key, version ?? null).changes === 1;
+    },
+
+    /** @returns whether there may be more that has expired */
+    expire(now: string): boolean {
+      return expire !== false && expire.run(now).changes !== 0;
+    },
+  };
+}

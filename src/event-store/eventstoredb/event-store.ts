@@ -1,0 +1,308 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  ANY,
+  type AppendResult,
+  BACKWARDS,
+  END,
+  type EventStoreDBClient,
+  FORWARDS,
+  jsonEvent,
+  NO_STREAM,
+  START,
+  type StreamingRead,
+  StreamNotFoundError,
+  WrongExpectedVersionError,
+} from '@eventstore/db-client';
+import pRetry from 'p-retry';
+import { checkEvents, checkStreamName } from '../check-event.ts';
+import {
+  type Appended,
+  type Batch,
+  type Consume,
+  type Consumer,
+  type EventStore,
+  type ExpectedRevision,
+  LOG_START,
+  type NewEvent,
+  type ParkedEvent,
+  type Position,
+  type ReadAll,
+  type ReadStream,
+  type StoredEvent,
+  type Subscribe,
+  WrongExpectedRevision,
+} from '../event-store.ts';
+import { CatchUp } from './catch-up.ts';
+import {
+  Connection,
+  type ConnectionOptions,
+  isTransient,
+  pause,
+  RESUME_MS,
+  readWithin,
+} from './connection.ts';
+import { ConsumerGroups } from './consumer-groups.ts';
+import { positionOf, serverPosition, storedEvent } from './stored-event.ts';
+
+/** Attempts of an append after the first, and of a read that makes no progress; none begins after two deadlines. */
+const RETRIES = 3;
+/** How far back an append without an expected revision is looked for, when nobody knows whether it was stored. */
+const LOOK_BACK = 256;
+
+export type EventStoreDbOptions = ConnectionOptions & {
+  /** How long the server lets a consumer handle an event before it hands it to another, in milliseconds. Default 60 s. */
+  readonly messageTimeoutMs?: number;
+};
+
+/** The event log in EventStoreDB / KurrentDB. Connects when it is first used; see `ping`. */
+export async function openEventStoreDb(options: EventStoreDbOptions): Promise<EventStore> {
+  return new EventStoreDb(options);
+}
+
+class EventStoreDb implements EventStore {
+  readonly #connection: Connection;
+  readonly #groups: ConsumerGroups;
+  readonly #closing = new AbortController();
+
+  constructor(options: EventStoreDbOptions) {
+    this.#connection = new Connection(options);
+    this.#groups = new ConsumerGroups(this.#connection, options.messageTimeoutMs ?? 60_000);
+  }
+
+  async append(
+    stream: string,
+    events: readonly NewEvent[],
+    options: { readonly expectedRevision: ExpectedRevision },
+  ): Promise<Appended> {
+    this.#checkOpen();
+    checkStreamName(stream);
+    // The client never settles an append whose data it cannot turn into JSON, so that is found out before.
+    const checked = checkEvents(events);
+    const messages = checked.map((event) => jsonEvent(event));
+    const ids = checked.map(({ id }) => id);
+    const { expectedRevision } = options;
+    // Where the server recognises a repetition, it does not reliably tell the position of the last event.
+    const mayBeRepetition = events.some(({ id }) => id !== undefined);
+    // The ids stay the same from attempt to attempt: the server stores them once.
+    return pRetry(
+      async (attempt) => {
+        if (attempt > 1) {
+          const earlier = await this.#findAppended(stream, ids, expectedRevision);
+          if (earlier !== undefined) return earlier;
+        }
+        return this.#connection
+          .call('an append', (client) =>
+            client.appendToStream(stream, messages, {
+              expectedRevision: serverRevision(expectedRevision),
+              credentials: this.#connection.credentials,
+              deadline: this.#connection.deadlineMs,
+            }),
+          )
+          .then(
+            (result) => this.#appended(stream, expectedRevision, result, mayBeRepetition),
+            (error: unknown) => {
+              if (!(error instanceof WrongExpectedVersionError)) throw error;
+              const actual = typeof error.actualVersion === 'bigint' ? Number(error.actualVersion) : 'none';
+              throw new WrongExpectedRevision(stream, expectedRevision, actual);
+            },
+          );
+      },
+      {
+        retries: RETRIES,
+        maxRetryTime: this.#connection.deadlineMs * 2,
+        minTimeout: 50,
+        factor: 3,
+        randomize: true,
+        shouldRetry: ({ error }) =>
+          isTransient(error) && !(error instanceof WrongExpectedRevision) && !this.#closing.signal.aborted,
+      },
+    );
+  }
+
+  async #appended(
+    stream: string,
+    expected: ExpectedRevision,
+    result: AppendResult,
+    mayBeRepetition: boolean,
+  ): Promise<Appended> {
+    const revision = Number(result.nextExpectedRevision);
+    // `throwOnAppendFailure=false` in the URL makes the client answer a conflict instead of throwing it.
+    if (!result.success) throw new WrongExpectedRevision(stream, expected, revision < 0 ? 'none' : revision);
+    if (result.position !== undefined && !mayBeRepetition) return { revision, position: positionOf(result.position) };
+    const [last] = await Array.fromAsync(this.readStream(stream, { from: revision, limit: 1 }));
+    if (last === undefined) throw new Error(`Stream ${stream} does not hold what was appended at ${revision}`);
+    return { revision, position: last.position };
+  }
+
+  /** Finds what an earlier attempt stored whose answer never came. */
+  async #findAppended(
+    stream: string,
+    ids: readonly string[],
+    expected: ExpectedRevision,
+  ): Promise<Appended | undefined> {
+    const where: ReadStream =
+      expected === 'any'
+        ? { direction: 'backward', limit: LOOK_BACK }
+        : { from: expected === 'none' ? 0 : expected + 1, limit: ids.length };
+    for await (const { id, revision, position } of this.#readStream(stream, where, 0)) {
+      if (id === ids.at(-1)) return { revision, position };
+    }
+    return undefined;
+  }
+
+  readStream(stream: string, options: ReadStream = {}): AsyncGenerator<StoredEvent> {
+    return this.#readStream(stream, options, RETRIES);
+  }
+
+  async *#readStream(stream: string, options: ReadStream, retries: number): AsyncGenerator<StoredEvent> {
+    this.#checkOpen();
+    const { from, direction = 'forward', limit = Number.MAX_SAFE_INTEGER } = options;
+    if (limit <= 0) return;
+    const backward = direction === 'backward';
+    let left = limit;
+    const events = this.#resuming(`a read of ${stream}`, retries, (client, last) => {
+      const next = last === undefined ? from : last.revision + (backward ? -1 : 1);
+      if (left === 0 || (next !== undefined && next < 0)) return undefined;
+      return client.readStream(stream, {
+        fromRevision: next === undefined ? (backward ? END : START) : BigInt(next),
+        direction: backward ? BACKWARDS : FORWARDS,
+        maxCount: left,
+      });
+    });
+    // The server ends the read at the limit.
+    for await (const event of events) {
+      left -= 1;
+      yield event;
+    }
+  }
+
+  async *readAll(options: ReadAll = {}): AsyncGenerator<StoredEvent> {
+    this.#checkOpen();
+    const { after, direction = 'forward', limit = Number.MAX_SAFE_INTEGER } = options;
+    if (limit <= 0) return;
+    const backward = direction === 'backward';
+    const types = options.types === undefined ? undefined : new Set(options.types);
+    const start = backward ? END : START;
+    if (after !== undefined) serverPosition(after);
+    let left = limit;
+    const events = this.#resuming('a read of $all', RETRIES, (client, last) => {
+      const position = last?.position ?? after;
+      const from = position === undefined || position === LOG_START ? start : serverPosition(position);
+      if (backward && position === LOG_START) return undefined;
+      return client.readAll({ fromPosition: from, direction: backward ? BACKWARDS : FORWARDS });
+    });
+    for await (const event of events) {
+      // Forward, the server's answer includes the position it was asked for.
+      if (after !== undefined && (backward ? event.position >= after : event.position <= after)) continue;
+      if (types !== undefined && !types.has(event.type)) continue;
+      yield event;
+      left -= 1;
+      if (left === 0) return;
+    }
+  }
+
+  /** Reads; goes on after the last event when the connection breaks, as long as there is progress. */
+  async *#resuming(
+    what: string,
+    retries: number,
+    open: (
+      client: EventStoreDBClient,
+      last: StoredEvent | undefined,
+    ) => StreamingRead<{ event?: Parameters<typeof storedEvent>[0] }> | undefined,
+  ): AsyncGenerator<StoredEvent> {
+    let last: StoredEvent | undefined;
+    let failures = 0;
+    let giveUpAt = 0;
+    for (;;) {
+      this.#checkOpen();
+      const client = this.#connection.client('read');
+      const read = open(client, last);
+      if (read === undefined) return;
+      try {
+        for await (const { event: recorded } of readWithin(this.#connection.deadlineMs, what, read)) {
+          const event = storedEvent(recorded);
+          if (event === undefined || event.id === last?.id) continue;
+          failures = 0;
+          last = event;
+          yield event;
+        }
+        return;
+      } catch (error) {
+        if (error instanceof StreamNotFoundError) return;
+        this.#connection.failed(client, error);
+        failures += 1;
+        if (failures === 1) giveUpAt = performance.now() + this.#connection.deadlineMs * 2;
+        if (!isTransient(error) || failures > retries || performance.now() > giveUpAt) throw error;
+        await sleep(50 * 3 ** failures * (0.5 + Math.random()));
+      }
+    }
+  }
+
+  async *subscribe({ after = LOG_START, types, signal }: Subscribe): AsyncGenerator<Batch> {
+    this.#checkOpen();
+    serverPosition(after);
+    const stop = signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal]);
+    let position: Position = after;
+    while (!stop.aborted) {
+      const open = (): Promise<CatchUp> => CatchUp.open(this.#connection, position, types, stop);
+      const catchUp = await this.#connection.persist('Opening a catch-up subscription', open, stop);
+      if (catchUp === undefined) return;
+      try {
+        for (;;) {
+          const batch = await catchUp.next();
+          if (batch === undefined) return;
+          position = batch.position;
+          yield batch;
+        }
+      } catch (error) {
+        this.#connection.warn(error, 'A catch-up subscription broke off; it goes on where it was');
+      } finally {
+        catchUp.close();
+      }
+      await pause(RESUME_MS, stop);
+    }
+  }
+
+  async consume(group: string, options: Consume, handler: (event: StoredEvent) => Promise<void>): Promise<Consumer> {
+    this.#checkOpen();
+    return this.#groups.consume(group, options, handler);
+  }
+
+  parked(group: string): AsyncIterable<ParkedEvent> {
+    this.#checkOpen();
+    return this.#groups.parked(group);
+  }
+
+  async replayParked(group: string, id?: string): Promise<number> {
+    this.#checkOpen();
+    return this.#groups.replayParked(group, id);
+  }
+
+  async ping(): Promise<void> {
+    this.#checkOpen();
+    const client = this.#connection.client('read');
+    try {
+      const read = client.readAll({ maxCount: 1 });
+      await Array.fromAsync(readWithin(this.#connection.deadlineMs, 'a ping', read));
+    } catch (error) {
+      this.#connection.failed(client, error);
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#closing.signal.aborted) return;
+    this.#closing.abort();
+    await this.#groups.close();
+    await this.#connection.close();
+  }
+
+  #checkOpen(): void {
+    if (this.#closing.signal.aborted) throw new Error('The event store is closed');
+  }
+}
+
+function serverRevision(expected: ExpectedRevision): bigint | typeof ANY | typeof NO_STREAM {
+  if (expected === 'any') return ANY;
+  return expected === 'none' ? NO_STREAM : BigInt(expected);
+}

@@ -1,0 +1,51 @@
+import type { RecordedEvent } from '@eventstore/db-client';
+import { type JsonObject, LOG_START, type Position, type StoredEvent } from '../event-store.ts';
+
+type ServerPosition = { readonly commit: bigint; readonly prepare: bigint };
+
+/** What the server says where it knows no position: all bits set, in a number without a sign. */
+const UNKNOWN = 2n ** 64n - 1n;
+
+/** False for an event that the server read from its stream of parked events: it does not tell the position then. */
+export function hasPosition(recorded: RecordedEvent | undefined): boolean {
+  return recorded?.position !== undefined && recorded.position.commit !== UNKNOWN;
+}
+
+/**
+ * Undefined for what is no event of this service: the server's own (`$…`), and what is no JSON object.
+ * @throws when the server does not tell the position
+ */
+export function storedEvent(recorded: RecordedEvent | undefined): StoredEvent | undefined {
+  if (recorded === undefined || recorded.type.startsWith('$') || !isJsonObject(recorded.data)) return undefined;
+  if (recorded.position === undefined || recorded.position.commit === UNKNOWN) {
+    throw new Error(`EventStoreDB did not tell the position of event ${recorded.id}: version 22.6 or later is needed`);
+  }
+  return {
+    id: recorded.id,
+    type: recorded.type,
+    stream: recorded.streamId,
+    revision: Number(recorded.revision),
+    position: positionOf(recorded.position),
+    data: recorded.data,
+    metadata: isJsonObject(recorded.metadata) ? recorded.metadata : {},
+  };
+}
+
+/** Commit, then prepare: the events of one append may share the first. Twenty digits hold 64 bits, and sort as text. */
+export function positionOf({ commit, prepare }: ServerPosition): Position {
+  return `${String(commit).padStart(20, '0')}-${String(prepare).padStart(20, '0')}`;
+}
+
+/** @throws {TypeError} for a position of another engine */
+export function serverPosition(position: Position): ServerPosition | 'start' {
+  if (position === LOG_START) return 'start';
+  const [, commit, prepare] = /^(\d{20})-(\d{20})$/.exec(position) ?? [];
+  if (commit === undefined || prepare === undefined) {
+    throw new TypeError(`Position ${JSON.stringify(position)} is not one of this event log`);
+  }
+  return { commit: BigInt(commit), prepare: BigInt(prepare) };
+}
+
+function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array);
+}

@@ -1,0 +1,304 @@
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { BaseLogger } from 'pino';
+import { type Clock, systemClock } from '../../runtime/clock.ts';
+import { type CheckedEvent, checkEvents, checkStreamName } from '../check-event.ts';
+import {
+  type Appended,
+  type Batch,
+  type Consume,
+  type Consumer,
+  type EventStore,
+  type ExpectedRevision,
+  LOG_START,
+  type NewEvent,
+  type ParkedEvent,
+  type ReadAll,
+  type ReadStream,
+  type StoredEvent,
+  type Subscribe,
+  WrongExpectedRevision,
+} from '../event-store.ts';
+import { ConsumerGroups } from './consumer-groups.ts';
+import { LogChanges } from './log-changes.ts';
+import { inTransaction, isBusy, openLogFile } from './log-file.ts';
+import { numberOf, positionOf, type Row, storedEvent } from './stored-event.ts';
+
+/** Events read in one go; in between, other work of the process has its turn. */
+const PAGE = 512;
+/** Positions looked at in one go when a filter may drop most of them. */
+const WINDOW = 8_192;
+/** Pause after a failed read of a subscription. */
+const PAUSE_MS = 250;
+
+export type SqliteEventStoreOptions = {
+  readonly path: string;
+  readonly clock?: Clock;
+  /** Is told of what was survived: a read that failed, a group that could not be written. */
+  readonly logger?: Pick<BaseLogger, 'warn'>;
+  /** How long a consumer that was killed keeps its events before others get them, in milliseconds. Default 10 s. */
+  readonly leaseMs?: number;
+};
+
+/**
+ * The embedded event log: one SQLite file, opened by any number of processes of one machine.
+ * @throws when the file is not an event log, or a newer version's
+ */
+export async function openSqliteEventStore(options: SqliteEventStoreOptions): Promise<EventStore> {
+  return new SqliteEventStore(await openLogFile(options.path), options);
+}
+
+type PendingAppend = {
+  readonly stream: string;
+  readonly events: readonly CheckedEvent[];
+  readonly expectedRevision: ExpectedRevision;
+  readonly resolve: (appended: Appended) => void;
+  readonly reject: (error: unknown) => void;
+};
+
+class SqliteEventStore implements EventStore {
+  readonly #database: DatabaseSync;
+  readonly #changes: LogChanges;
+  readonly #closing = new AbortController();
+  readonly #groups: ConsumerGroups;
+  readonly #onTrouble: (error: unknown) => void;
+  readonly #statements;
+  #pending: PendingAppend[] = [];
+  #writing: Promise<void> | undefined;
+
+  constructor(database: DatabaseSync, options: SqliteEventStoreOptions) {
+    this.#database = database;
+    this.#changes = new LogChanges(database);
+    this.#onTrouble = (error) => options.logger?.warn({ err: error }, 'The event log could not be used; trying again');
+    this.#groups = new ConsumerGroups({
+      database,
+      changes: this.#changes,
+      clock: options.clock ?? systemClock(),
+      leaseMs: options.leaseMs ?? 10_000,
+      onTrouble: this.#onTrouble,
+    });
+    this.#statements = {
+      revision: database.prepare('SELECT max(revision) AS revision FROM events WHERE stream = ?'),
+      insert: database.prepare(
+        'INSERT INTO events (stream, revision, id, type, data, metadata) VALUES (?, ?, ?, ?, ?, ?) RETURNING position',
+      ),
+      written: database.prepare(
+        'SELECT id, position FROM events WHERE stream = ? AND revision BETWEEN ? AND ? ORDER BY revision',
+      ),
+      end: database.prepare('SELECT max(position) AS position FROM events'),
+      forward: database.prepare('SELECT * FROM events WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?'),
+      backward: database.prepare(
+        'SELECT * FROM events WHERE stream = ? AND revision <= ? ORDER BY revision DESC LIMIT ?',
+      ),
+    };
+  }
+
+  async append(
+    stream: string,
+    events: readonly NewEvent[],
+    options: { readonly expectedRevision: ExpectedRevision },
+  ): Promise<Appended> {
+    this.#checkOpen();
+    checkStreamName(stream);
+    const checked = checkEvents(events);
+    return new Promise((resolve, reject) => {
+      this.#pending.push({ stream, events: checked, expectedRevision: options.expectedRevision, resolve, reject });
+      this.#writing ??= this.#writePending();
+    });
+  }
+
+  /** Group commit: whatever waits when the disk is free shares one transaction, so one fsync. */
+  async #writePending(): Promise<void> {
+    await nextTurn();
+    while (this.#pending.length > 0) {
+      const group = this.#pending;
+      this.#pending = [];
+      await this.#write(group);
+      await nextTurn();
+    }
+    this.#writing = undefined;
+  }
+
+  async #write(group: readonly PendingAppend[]): Promise<void> {
+    try {
+      const outcomes = await inTransaction(this.#database, 'durable', () =>
+        group.map((append) => this.#insert(append)),
+      );
+      this.#changes.announce();
+      for (const [index, append] of group.entries()) {
+        const outcome = outcomes[index];
+        if (outcome === undefined || outcome instanceof WrongExpectedRevision) append.reject(outcome);
+        else append.resolve(outcome);
+      }
+    } catch (error) {
+      const [first] = group;
+      if (group.length === 1) first?.reject(error);
+      else if (isBusy(error)) for (const append of group) append.reject(error);
+      // One append that cannot be stored must not take the others with it.
+      else for (const append of group) await this.#write([append]);
+    }
+  }
+
+  #insert({ stream, events, expectedRevision }: PendingAppend): Appended | WrongExpectedRevision {
+    const last = this.#statements.revision.get(stream)?.revision ?? null;
+    const actual = last === null ? 'none' : Number(last);
+    if (expectedRevision !== 'any' && expectedRevision !== actual) {
+      return (
+        this.#alreadyWritten(stream, events, expectedRevision) ??
+        new WrongExpectedRevision(stream, expectedRevision, actual)
+      );
+    }
+    let revision = actual === 'none' ? -1 : actual;
+    let position: SQLOutputValue | undefined;
+    for (const event of events) {
+      revision += 1;
+      position = this.#statements.insert.get(
+        stream,
+        revision,
+        event.id,
+        event.type,
+        JSON.stringify(event.data),
+        JSON.stringify(event.metadata),
+      )?.position;
+    }
+    return { revision, position: positionOf(Number(position)) };
+  }
+
+  /** An append that is repeated with the same event ids answers as it did the first time (as EventStoreDB does). */
+  #alreadyWritten(stream: string, events: readonly CheckedEvent[], expected: number | 'none'): Appended | undefined {
+    const first = expected === 'none' ? 0 : expected + 1;
+    const revision = first + events.length - 1;
+    const written = this.#statements.written.all(stream, first, revision);
+    if (written.length !== events.length || written.some((row, index) => row.id !== events[index]?.id)) return;
+    return { revision, position: positionOf(Number(written.at(-1)?.position)) };
+  }
+
+  async *readStream(stream: string, options: ReadStream = {}): AsyncGenerator<StoredEvent> {
+    const backward = options.direction === 'backward';
+    const statement = backward ? this.#statements.backward : this.#statements.forward;
+    let from = options.from ?? (backward ? Number.MAX_SAFE_INTEGER : 0);
+    let left = options.limit ?? Number.POSITIVE_INFINITY;
+    while (left > 0) {
+      this.#checkOpen();
+      const size = Math.min(left, PAGE);
+      const rows = statement.all(stream, from, size);
+      for (const row of rows) yield storedEvent(row);
+      if (rows.length < size) return;
+      left -= size;
+      from = Number(rows.at(-1)?.revision) + (backward ? -1 : 1);
+      if (left > 0) await nextTurn();
+    }
+  }
+
+  async *readAll(options: ReadAll = {}): AsyncGenerator<StoredEvent> {
+    this.#checkOpen();
+    const backward = options.direction === 'backward';
+    const end = this.#end();
+    const read = allReader(this.#database, options.types, backward);
+    // The window (low, high] moves over the log; both ends are fixed when the reading starts.
+    let low = backward ? 0 : numberOf(options.after ?? LOG_START);
+    let high = backward && options.after !== undefined ? Math.min(numberOf(options.after) - 1, end) : end;
+    let left = options.limit ?? Number.POSITIVE_INFINITY;
+    while (left > 0 && low < high) {
+      this.#checkOpen();
+      const size = Math.min(left, PAGE);
+      const bottom = backward ? Math.max(low, high - WINDOW) : low;
+      const top = backward ? high : Math.min(high, low + WINDOW);
+      const rows = read(bottom, top, size);
+      for (const row of rows) yield storedEvent(row);
+      left -= rows.length;
+      const last = rows.length === size ? Number(rows.at(-1)?.position) : undefined;
+      if (backward) high = last === undefined ? bottom : last - 1;
+      else low = last ?? top;
+      await nextTurn();
+    }
+  }
+
+  async *subscribe({ after = LOG_START, types, signal }: Subscribe): AsyncGenerator<Batch> {
+    this.#checkOpen();
+    const stop = signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal]);
+    const read = allReader(this.#database, types, false);
+    const wakeup = this.#changes.follow();
+    stop.addEventListener('abort', wakeup.wake);
+    try {
+      let at = numberOf(after);
+      let first = true;
+      while (!stop.aborted) {
+        const batch = this.#nextBatch(read, at);
+        if (batch === undefined) {
+          await wakeup.wait(PAUSE_MS);
+          continue;
+        }
+        const reached = numberOf(batch.position);
+        if (reached > at || first) yield batch;
+        first = false;
+        at = reached;
+        if (!batch.caughtUp) await nextTurn();
+        else if (!stop.aborted) await wakeup.wait();
+      }
+    } finally {
+      stop.removeEventListener('abort', wakeup.wake);
+      this.#changes.leave(wakeup);
+    }
+  }
+
+  /** Undefined when the file could not be read: whatever the disk does, a subscription goes on. */
+  #nextBatch(read: AllReader, at: number): Batch | undefined {
+    try {
+      const end = Math.max(this.#end(), at);
+      const top = Math.min(end, at + WINDOW);
+      const rows = read(at, top, PAGE);
+      const reached = rows.length === PAGE ? Number(rows.at(-1)?.position) : top;
+      return { events: rows.map(storedEvent), position: positionOf(reached), caughtUp: reached === end };
+    } catch (error) {
+      this.#onTrouble(error);
+      return undefined;
+    }
+  }
+
+  #end(): number {
+    return Number(this.#statements.end.get()?.position ?? 0);
+  }
+
+  async consume(group: string, options: Consume, handler: (event: StoredEvent) => Promise<void>): Promise<Consumer> {
+    this.#checkOpen();
+    return this.#groups.consume(group, options, handler);
+  }
+
+  parked(group: string): AsyncIterable<ParkedEvent> {
+    this.#checkOpen();
+    return this.#groups.parked(group);
+  }
+
+  async replayParked(group: string, id?: string): Promise<number> {
+    this.#checkOpen();
+    return this.#groups.replayParked(group, id);
+  }
+
+  async ping(): Promise<void> {
+    this.#checkOpen();
+    this.#end();
+  }
+
+  async close(): Promise<void> {
+    if (this.#closing.signal.aborted) return;
+    this.#closing.abort();
+    await Promise.all([this.#writing, this.#groups.close()]);
+    this.#database.close();
+  }
+
+  #checkOpen(): void {
+    if (this.#closing.signal.aborted) throw new Error('The event store is closed');
+  }
+}
+
+/** Rows with low < position ≤ high, at most `limit`. */
+type AllReader = (low: number, high: number, limit: number) => Row[];
+
+function allReader(database: DatabaseSync, types: readonly string[] | undefined, backward: boolean): AllReader {
+  const filter = types === undefined ? '' : `AND type IN (${types.map(() => '?').join(', ')})`;
+  const statement = database.prepare(
+    `SELECT * FROM events WHERE position > ? AND position <= ? ${filter} ORDER BY position ${backward ? 'DESC' : 'ASC'} LIMIT ?`,
+  );
+  return (low, high, limit) => statement.all(low, high, ...(types ?? []), limit);
+}

@@ -1,0 +1,30 @@
+import type { SQLOutputValue } from 'node:sqlite';
+import { LOG_START, type Position, type StoredEvent } from '../event-store.ts';
+
+export type Row = Record<string, SQLOutputValue>;
+
+/** @param row of the table `events` */
+export function storedEvent(row: Row): StoredEvent {
+  return {
+    id: String(row.id),
+    type: String(row.type),
+    stream: String(row.stream),
+    revision: Number(row.revision),
+    position: positionOf(Number(row.position)),
+    data: JSON.parse(String(row.data)),
+    metadata: JSON.parse(String(row.metadata)),
+  };
+}
+
+/** Sixteen digits hold every integer that a number holds exactly, and sort as text. */
+export function positionOf(position: number): Position {
+  return position === 0 ? LOG_START : String(position).padStart(16, '0');
+}
+
+/** @throws {TypeError} for a position of another engine */
+export function numberOf(position: Position): number {
+  if (position !== LOG_START && !/^\d{16}$/.test(position)) {
+    throw new TypeError(`Position ${JSON.stringify(position)} is not one of this event log`);
+  }
+  return Number(position);
+}

@@ -1,0 +1,484 @@
+import { createHash, randomBytes } from 'node:crypto';
+import * as oidc from 'openid-client';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type DocumentPlace, sqlitePlace } from '../document-store/engines.ts';
+import { Browser, type Page } from './browser.ts';
+import { BRAND, PASSWORD, type RunningServer, runServer } from './running-server.ts';
+import { API_SCOPE, REDIRECT, TestApp } from './test-app.ts';
+
+const secretKey = randomBytes(32);
+let place: DocumentPlace;
+let running: RunningServer;
+let app: TestApp;
+let consent: { email: string; password: string; account: string };
+
+beforeAll(async () => {
+  place = await sqlitePlace();
+  running = await runServer(await place.open(), { secretKey });
+  app = await TestApp.register(running.url);
+  consent = { email: running.user.email, password: PASSWORD, account: 'Brand:7' };
+});
+afterAll(async () => {
+  await running.close();
+  await place.remove();
+});
+
+type Answer = { readonly status: number; readonly body: Record<string, unknown>; readonly headers: Headers };
+
+async function send(path: string, init: RequestInit = {}): Promise<Answer> {
+  const response = await fetch(running.url + path, { redirect: 'manual', ...init });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
+  return { status: response.status, body: isJson ? JSON.parse(text) : { text }, headers: response.headers };
+}
+const form = (path: string, fields: Record<string, string>, headers: Record<string, string> = {}) =>
+  send(path, { method: 'POST', body: new URLSearchParams(fields), headers });
+const register = (metadata: unknown, headers: Record<string, string> = { 'content-type': 'application/json' }) =>
+  send('/connect/register', {
+    method: 'POST',
+    headers,
+    body: typeof metadata === 'string' ? metadata : JSON.stringify(metadata),
+  });
+
+describe('authorization requests', () => {
+  test.each<[string, Record<string, string | undefined>, string]>([
+    ['no resource', { resource: undefined }, 'invalid_target'],
+    ['a resource that nobody knows', { resource: 'https://other.example/api' }, 'invalid_target'],
+    ['a resource that is no URI', { resource: 'API' }, 'invalid_target'],
+    ['PKCE plain', { code_challenge_method: 'plain' }, 'invalid_request'],
+    ['no PKCE', { code_challenge: undefined, code_challenge_method: undefined }, 'invalid_request'],
+    ['a challenge without its method', { code_challenge_method: undefined }, 'invalid_request'],
+    ['a response type that is off', { response_type: 'none' }, 'unsupported_response_type'],
+    ['a request object', { request: 'e30.e30.' }, 'request_not_supported'],
+  ])('%s: the error goes back to the app', async (_what, parameters, error) => {
+    const { url } = await app.authorizationUrl(parameters);
+    const { url: back } = await app.browser.open(url);
+    expect(back.href.startsWith(REDIRECT)).toBe(true);
+    expect(back.searchParams.get('error')).toBe(error);
+    expect(back.searchParams.get('iss')).toBe(running.url);
+    expect(back.searchParams.get('code')).toBeNull();
+  });
+
+  test('the endpoint has one address: with a slash more it is no way around its limit and its rules', async () => {
+    const { url } = await app.authorizationUrl({ resource: `${running.url}/api/v1` });
+    for (const path of ['/connect/authorize/', '/connect/authorize//', '/connect/Authorize'])
+      expect((await send(path + url.search)).status).toBe(404);
+    expect((await send(url.pathname + url.search)).status).toBe(303);
+  });
+
+  test('two resources at once: refused, a refresh token would be good for both', async () => {
+    const { url } = await app.authorizationUrl();
+    url.searchParams.append('resource', 'mcp');
+    expect((await app.browser.open(url)).url.searchParams.get('error')).toBe('invalid_target');
+  });
+
+  test.each<[string, Record<string, string | undefined>]>([
+    ['a foreign redirect', { redirect_uri: 'https://evil.example/callback' }],
+    ['a redirect with a path more', { redirect_uri: `${REDIRECT}/more` }],
+    ['an unknown client', { client_id: 'nobody' }],
+    ['no client', { client_id: undefined }],
+  ])('%s: told to the user, never redirected', async (_what, parameters) => {
+    const { url } = await app.authorizationUrl(parameters);
+    const page = await new Browser(running.url).open(url);
+    expect(page.url.origin).toBe(running.url);
+    expect(page.status).toBe(400);
+    expect(page.text).toContain('That did not work');
+  });
+
+  test('the literal, the absolute URI and the URI with a slash mean the same resource', async () => {
+    for (const resource of ['api', `${running.url}/api/v1`, `${running.url}/api/v1/`]) {
+      const tokens = await app.tokens({ ...consent, resource });
+      expect(await running.server.accessTokens.callerOf(tokens.access_token)).toMatchObject({ account: BRAND });
+    }
+  });
+});
+
+describe('token requests', () => {
+  const exchange = (url: URL, fields: Record<string, string>) =>
+    form('/connect/token', {
+      grant_type: 'authorization_code',
+      code: url.searchParams.get('code') ?? '',
+      client_id: app.id,
+      redirect_uri: REDIRECT,
+      resource: 'api',
+      ...fields,
+    });
+
+  test.each<[string, Record<string, string>, string]>([
+    ['another verifier', { code_verifier: 'x'.repeat(43) }, 'invalid_grant'],
+    ['another redirect', { redirect_uri: 'http://127.0.0.1:9/other' }, 'invalid_grant'],
+    ['another resource', { resource: 'mcp' }, 'invalid_target'],
+    ['an unknown client', { client_id: 'nobody' }, 'invalid_client'],
+    ['an unknown code', { code: 'nothing' }, 'invalid_grant'],
+    ['an unknown grant', { grant_type: 'password', username: 'ada', password: 'x' }, 'unsupported_grant_type'],
+    ['a grant that the client does not have', { grant_type: 'client_credentials' }, 'invalid_request'],
+  ])('%s: %j → %s', async (_what, fields, error) => {
+    const { callback, verifier } = await app.allow(consent);
+    const { status, body } = await exchange(callback, { code_verifier: verifier, ...fields });
+    expect([status, body.error]).toEqual([error === 'invalid_client' ? 401 : 400, error]);
+  });
+
+  test('no resource: invalid_target, with a code and with a refresh token, and neither is given away', async () => {
+    const { callback, verifier } = await app.allow(consent);
+    const { body } = await form('/connect/token', {
+      grant_type: 'authorization_code',
+      code: callback.searchParams.get('code') ?? '',
+      client_id: app.id,
+      redirect_uri: REDIRECT,
+      code_verifier: verifier,
+    });
+    expect(body.error).toBe('invalid_target');
+
+    const { refresh_token: token = '' } = await app.tokens(consent);
+    const refresh = (fields: Record<string, string>) =>
+      form('/connect/token', { grant_type: 'refresh_token', refresh_token: token, client_id: app.id, ...fields });
+    expect((await refresh({})).body.error).toBe('invalid_target');
+    expect((await refresh({ resource: 'mcp' })).body.error).toBe('invalid_target');
+    // A mistake in the request does not use the token up.
+    expect((await refresh({ resource: 'api' })).status).toBe(200);
+  });
+
+  test("another client's refresh token is refused and stays good for its own", async () => {
+    const stranger = await TestApp.register(running.url);
+    const tokens = await app.tokens(consent);
+    await expect(stranger.refresh(tokens.refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' });
+    await expect(app.refresh(tokens.refresh_token)).resolves.toBeDefined();
+  });
+
+  test('without offline_access there is no refresh token', async () => {
+    const tokens = await app.tokens({ ...consent, scope: 'openid service.api.read' });
+    expect(tokens.refresh_token).toBeUndefined();
+  });
+
+  test('a body that is no form, or too large', async () => {
+    const json = await send('/connect/token', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ grant_type: 'client_credentials' }),
+    });
+    expect([json.status, json.body.error]).toEqual([400, 'invalid_request']);
+    const large = await form('/connect/token', { grant_type: 'refresh_token', refresh_token: 'x'.repeat(100_000) });
+    expect([large.status, large.body.error]).toEqual([413, 'invalid_request']);
+  });
+});
+
+describe('registration', () => {
+  const good = { redirect_uris: [REDIRECT], token_endpoint_auth_method: 'none' };
+
+  test('answers with what was registered, and to any origin', async () => {
+    const { status, body, headers } = await register({ ...good, client_name: 'Mine' });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({ client_name: 'Mine', redirect_uris: [REDIRECT], application_type: 'native' });
+    expect(body.client_secret).toBeUndefined();
+    expect(headers.get('access-control-allow-origin')).toBe('*');
+    const preflight = await send('/connect/register', {
+      method: 'OPTIONS',
+      headers: { origin: 'https://app.example', 'access-control-request-method': 'POST' },
+    });
+    expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([204, '*']);
+  });
+
+  test.each<[string, unknown, string]>([
+    ['nothing', {}, 'invalid_redirect_uri'],
+    ['no redirects', { ...good, redirect_uris: [] }, 'invalid_redirect_uri'],
+    ['redirects that are no list', { ...good, redirect_uris: REDIRECT }, 'invalid_redirect_uri'],
+    ['redirects that are no URIs', { ...good, redirect_uris: ['nowhere', 7] }, 'invalid_redirect_uri'],
+    ['plain http to elsewhere', { ...good, redirect_uris: ['http://app.example/cb'] }, 'invalid_redirect_uri'],
+    ['a script as a redirect', { ...good, redirect_uris: ['javascript:alert(1)'] }, 'invalid_redirect_uri'],
+    ['a fragment', { ...good, redirect_uris: [`${REDIRECT}#x`] }, 'invalid_redirect_uri'],
+    ['client credentials', { ...good, grant_types: ['client_credentials'] }, 'invalid_client_metadata'],
+    ['the implicit grant', { ...good, grant_types: ['implicit'] }, 'invalid_client_metadata'],
+    ['an account of its own', { ...good, account_id: 'Brand:7' }, 'invalid_client_metadata'],
+    ['a scope that there is not', { ...good, scope: 'service.admin' }, 'invalid_client_metadata'],
+    ['a very long name', { ...good, client_name: 'x'.repeat(201) }, 'invalid_client_metadata'],
+    ['very many redirects', { ...good, redirect_uris: Array(21).fill(REDIRECT) }, 'invalid_client_metadata'],
+    ['no object', [1], 'invalid_request'],
+    ['broken JSON', '{', 'invalid_request'],
+  ])('%s → %s', async (_what, metadata, error) => {
+    const { status, body } = await register(metadata);
+    expect([status, body.error]).toEqual([400, error]);
+  });
+
+  test('too large, and of another type', async () => {
+    expect((await register({ ...good, client_name: 'x'.repeat(100_000) })).status).toBe(413);
+    expect((await register('a=b', { 'content-type': 'application/x-www-form-urlencoded' })).status).toBe(400);
+  });
+
+  test('nothing that a stranger names is fetched or kept', async () => {
+    const { status, body } = await register({
+      ...good,
+      jwks_uri: 'http://169.254.169.254/latest',
+      sector_identifier_uri: 'https://169.254.169.254/latest',
+    });
+    expect(status).toBe(201);
+    expect(body).not.toHaveProperty('jwks_uri');
+    expect(body).not.toHaveProperty('sector_identifier_uri');
+  });
+
+  test('spelling the path otherwise leads nowhere, so no rate limit is passed by', async () => {
+    for (const path of ['/connect/Register', '/connect/register/', '/CONNECT/REGISTER', '//connect/register'])
+      expect(
+        (await send(path, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } })).status,
+      ).toBe(404);
+  });
+});
+
+describe('introspection, revocation, userinfo', () => {
+  test('what is no token of ours is inactive, and nothing to revoke', async () => {
+    const { access_token: token } = await app.tokens(consent);
+    const [header, payload] = token.split('.');
+    for (const wrong of ['nothing', 'a.b.c', `${header}.${payload}.AAAA`]) {
+      const fields = { token: wrong, client_id: app.id };
+      expect((await form('/connect/introspect', fields)).body).toEqual({ active: false });
+      expect((await form('/connect/revoke', fields)).status).toBe(200);
+      expect((await send('/connect/userinfo', { headers: { authorization: `Bearer ${wrong}` } })).status).toBe(401);
+    }
+    expect((await form('/connect/introspect', { token })).status).toBe(400);
+    expect((await form('/connect/introspect', { token, client_id: 'nobody' })).status).toBe(401);
+  });
+
+  test('a stranger learns nothing about a token, and cannot revoke it', async () => {
+    const stranger = await TestApp.register(running.url);
+    const { access_token: token } = await app.tokens(consent);
+    expect((await form('/connect/introspect', { token, client_id: stranger.id })).body).toEqual({ active: false });
+    await form('/connect/revoke', { token, client_id: stranger.id });
+    expect(await running.server.accessTokens.callerOf(token)).toBeDefined();
+  });
+
+  test('userinfo wants the scope openid', async () => {
+    const { access_token: token } = await app.tokens({ ...consent, scope: 'service.api.read' });
+    const { status, headers } = await send('/connect/userinfo', { headers: { authorization: `Bearer ${token}` } });
+    expect(status).toBe(403);
+    expect(headers.get('www-authenticate')).toContain('insufficient_scope');
+  });
+});
+
+describe('sign-in and consent', () => {
+  async function signInPage() {
+    const browser = new Browser(running.url);
+    const page = await browser.open((await app.authorizationUrl()).url);
+    return { browser, page };
+  }
+  const credentials = { email: 'ada@example.com', password: PASSWORD };
+
+  test('an unknown address and a wrong password get the same answer', async () => {
+    const answers = [];
+    for (const fields of [
+      { ...credentials, password: 'wrong password' },
+      { email: 'nobody@example.com', password: PASSWORD },
+    ]) {
+      const { browser, page } = await signInPage();
+      const { status, text } = await browser.submit(page, '/sign-in', fields);
+      const same = text
+        .replaceAll(fields.email, 'EMAIL')
+        .replaceAll(/interaction\/[\w-]+/g, '')
+        .replaceAll(/value="[\w-]{43}"/g, '');
+      answers.push({ status, same });
+    }
+    expect(answers[0]).toEqual(answers[1]);
+    expect(answers[0]?.status).toBe(422);
+  });
+
+  test("a form made elsewhere does nothing: no token, another's token, another origin, another browser", async () => {
+    const { browser, page } = await signInPage();
+    const { page: otherPage } = await signInPage();
+    const token = /name="form_token" value="([^"]+)"/.exec(otherPage.text)?.[1] ?? '';
+    expect((await browser.submit(page, '/sign-in', { ...credentials, form_token: '' })).status).toBe(403);
+    expect((await browser.submit(page, '/sign-in', { ...credentials, form_token: token })).status).toBe(403);
+    const foreign = { origin: 'https://evil.example' };
+    expect((await browser.submit(page, '/sign-in', credentials, foreign)).status).toBe(403);
+    expect((await new Browser(running.url).submit(page, '/sign-in', credentials)).status).toBe(400);
+    expect((await new Browser(running.url).open(page.url)).status).toBe(400);
+  });
+
+  test('the consent page cannot be passed by, nor answered before signing in', async () => {
+    const { browser, page } = await signInPage();
+    const jumped = page.url.pathname;
+    const early = await browser.submit({ ...page, text: page.text.replace('/sign-in', '/consent') }, '/consent', {
+      account: 'Brand:7',
+    });
+    expect(early.status).toBe(400);
+    expect((await browser.open(jumped)).text).toContain('name="password"');
+  });
+
+  test("somebody else's account cannot be chosen", async () => {
+    const { browser, page } = await signInPage();
+    const consentPage = await browser.submit(page, '/sign-in', credentials);
+    for (const account of ['Brand:8', 'Community:7', '', 'Admin:1'])
+      expect((await browser.submit(consentPage, '/consent', { account })).status).toBe(422);
+  });
+
+  test('saying no goes back to the app as access_denied', async () => {
+    const { browser, page } = await signInPage();
+    const consentPage = await browser.submit(page, '/sign-in', credentials);
+    const { url } = await browser.submit(consentPage, '/cancel');
+    expect(url.searchParams.get('error')).toBe('access_denied');
+  });
+
+  test('what an app calls itself is shown as text, with where it redirects and what it asks for', async () => {
+    const evil = await TestApp.register(running.url, { client_name: '<script>alert(1)</script>' });
+    const page = await evil.browser.open((await evil.authorizationUrl({ scope: API_SCOPE })).url);
+    const { text } = await evil.browser.submit(page, '/sign-in', credentials);
+    expect(text).not.toContain('<script>alert');
+    expect(text).toContain('&lt;script&gt;');
+    expect(text).toContain('127.0.0.1:9');
+    expect(text).toContain('Request bookings in your name');
+    expect(text).toMatch(/type="radio" name="account" value="Brand:7".*value="Community:3"/s);
+  });
+
+  test('every page forbids to be framed and runs nothing of its own', async () => {
+    const { page } = await signInPage();
+    for (const path of [page.url.pathname, '/connect/logout', '/connect/authorize']) {
+      const { headers } = await send(path, { headers: { accept: 'text/html' } });
+      expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+      expect(headers.get('content-security-policy')).not.toContain('unsafe-inline');
+    }
+  });
+});
+
+describe('pages that go on by themselves', () => {
+  /** The page may run its one script, send its form, and follow where that leads; nothing else. */
+  function expectToWork({ text, policy }: Page, targets: readonly string[]) {
+    const [, script = ''] = /<script>(.*?)<\/script>/s.exec(text) ?? [];
+    const hash = createHash('sha256').update(script).digest('base64');
+    expect(policy).toContain(`script-src 'self' 'sha256-${hash}'`);
+    for (const target of targets) expect(/form-action ([^;]*)/.exec(policy)?.[1]?.split(' ')).toContain(target);
+    expect(text).toMatch(/<button[^>]*type="submit">Continue/);
+  }
+
+  test('response_mode=form_post posts the answer to the app', async () => {
+    const { url } = await app.authorizationUrl({ response_mode: 'form_post' });
+    const browser = new Browser(running.url);
+    const asked = await browser.submit(await browser.open(url), '/sign-in', consent);
+    const page = await browser.submit(asked, '/consent', { account: 'Brand:7' });
+    expectToWork(page, ["'self'", new URL(REDIRECT).origin]);
+    expect(page.text).toContain(`<form method="post" action="${REDIRECT}">`);
+    expect(page.text).toMatch(/name="code" value="[\w-]{40,}"/);
+  });
+
+  test('signing out without a session goes on to the app', async () => {
+    const leaving = await TestApp.register(running.url, { post_logout_redirect_uris: [REDIRECT] });
+    const query = new URLSearchParams({ client_id: leaving.id, post_logout_redirect_uri: REDIRECT });
+    const page = await leaving.browser.open(`/connect/logout?${query}`);
+    expectToWork(page, ["'self'", new URL(REDIRECT).origin, running.url]);
+    expect((await leaving.browser.submit(page, '/logout/confirm')).url.href).toBe(REDIRECT);
+  });
+
+  test('somebody else signs in: the first is signed out, the second is asked', async () => {
+    const bea = await running.users.add({ email: 'bea@example.com', password: PASSWORD, accounts: [BRAND] });
+    expect(bea).toMatchObject({ email: 'bea@example.com' });
+    const browser = new Browser(running.url);
+    const { url } = await app.authorizationUrl();
+    const asked = await browser.submit(await browser.open(url), '/sign-in', consent);
+    const link = /<a href="([^"]+)">Sign in as somebody else/.exec(asked.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+    const signedIn = { ...consent, email: 'bea@example.com' };
+    const page = await browser.submit(await browser.open(link), '/sign-in', signedIn);
+    expectToWork(page, ["'self'"]);
+    expect((await browser.submit(page, '/logout/confirm')).text).toContain('You are signed in as bea@example.com');
+  });
+});
+
+describe('limits', () => {
+  test('too many wrong passwords for one address: even the right one waits, others do not', async () => {
+    const limited = await runServer(await place.open(), { secretKey, limits: { perEmail: 3 } });
+    try {
+      const limitedApp = await TestApp.register(limited.url);
+      const attempt = async (email: string, password: string) => {
+        const browser = new Browser(limited.url);
+        const page = await browser.open((await limitedApp.authorizationUrl()).url);
+        return (await browser.submit(page, '/sign-in', { email, password })).status;
+      };
+      const statuses = [];
+      for (let count = 0; count < 3; count += 1) statuses.push(await attempt('ADA@example.com', 'wrong password'));
+      statuses.push(await attempt('ada@example.com', PASSWORD));
+      expect(statuses).toEqual([422, 422, 422, 429]);
+      for (let count = 0; count < 3; count += 1) await attempt('nobody@example.com', PASSWORD);
+      expect(await attempt('nobody@example.com', PASSWORD)).toBe(429);
+      expect(await attempt('else@example.com', PASSWORD)).toBe(422);
+    } finally {
+      await limited.close();
+    }
+  });
+
+  test('too many registrations from one place', async () => {
+    const limited = await runServer(await place.open(), { secretKey, limits: { registrations: 2 } });
+    try {
+      const statuses = [];
+      for (let count = 0; count < 3; count += 1) {
+        const body = JSON.stringify({ redirect_uris: [REDIRECT] });
+        const headers = { 'content-type': 'application/json' };
+        statuses.push((await fetch(`${limited.url}/connect/register`, { method: 'POST', headers, body })).status);
+      }
+      expect(statuses).toEqual([201, 201, 429]);
+    } finally {
+      await limited.close();
+    }
+  });
+
+  test('a registered client that nobody uses is gone after a day; one that was allowed in stays', async () => {
+    const used = await TestApp.register(running.url);
+    const unused = await TestApp.register(running.url);
+    await used.tokens(consent);
+    running.shift(25 * 3_600_000);
+    expect((await used.browser.open((await used.authorizationUrl()).url)).status).toBe(200);
+    expect((await unused.browser.open((await unused.authorizationUrl()).url)).status).toBe(400);
+    running.shift(0);
+  });
+});
+
+test('addresses in the metadata are the issuer’s, whatever Host and the forwarding headers say', async () => {
+  const forged = {
+    'x-forwarded-host': 'evil.example',
+    'x-forwarded-proto': 'https',
+    'x-forwarded-port': '444',
+    forwarded: 'host=evil.example;proto=https',
+  };
+  for (const path of ['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server']) {
+    const honest = (await send(path)).body;
+    expect((await send(path, { headers: forged })).body).toEqual(honest);
+    const paths = Object.entries(honest).filter(([name]) => /_endpoint$|_uri$/.test(name));
+    expect(Object.fromEntries(paths)).toEqual({
+      authorization_endpoint: `${running.url}/connect/authorize`,
+      token_endpoint: `${running.url}/connect/token`,
+      registration_endpoint: `${running.url}/connect/register`,
+      userinfo_endpoint: `${running.url}/connect/userinfo`,
+      revocation_endpoint: `${running.url}/connect/revoke`,
+      introspection_endpoint: `${running.url}/connect/introspect`,
+      end_session_endpoint: `${running.url}/connect/logout`,
+      jwks_uri: `${running.url}/.well-known/jwks`,
+    });
+    expect(honest).toMatchObject({
+      issuer: running.url,
+      code_challenge_methods_supported: ['S256'],
+      response_types_supported: ['code'],
+      scopes_supported: expect.arrayContaining(['openid', 'offline_access', 'service.api.read', 'service.mcp']),
+    });
+  }
+  const { url } = await app.browser.open((await app.authorizationUrl()).url);
+  expect(url.origin).toBe(running.url);
+});
+
+test('openid-client still finds everything after all this', async () => {
+  expect(await oidc.fetchUserInfo(app.client, (await app.tokens(consent)).access_token, running.user.id)).toBeDefined();
+});
+
+test('over https every cookie is for https only, out of reach of scripts and of other sites', async () => {
+  const served = await runServer(await place.open(), { secretKey, url: 'https://venues.example' });
+  try {
+    const registered = await fetch(`${served.listensOn}/connect/register`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ redirect_uris: [REDIRECT], token_endpoint_auth_method: 'none' }),
+    });
+    const { client_id: id } = (await registered.json()) as { client_id: string };
+    const { url } = await app.authorizationUrl({ client_id: id });
+    const answer = await fetch(`${served.listensOn}${url.pathname}${url.search}`, { redirect: 'manual' });
+    expect(answer.headers.get('location')).toMatch(/^\/connect\/interaction\//);
+    const cookies = answer.headers.getSetCookie();
+    expect(cookies.length).toBeGreaterThan(1);
+    for (const cookie of cookies)
+      expect(cookie).toMatch(/; secure; httponly; samesite=lax|; samesite=lax; secure; httponly/i);
+  } finally {
+    await served.close();
+  }
+});

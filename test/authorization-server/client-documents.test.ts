@@ -1,0 +1,121 @@
+import { randomBytes } from 'node:crypto';
+import * as oidc from 'openid-client';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type DocumentPlace, sqlitePlace } from '../document-store/engines.ts';
+import { certificate, type Receiver, startReceiver } from '../webhooks/receiver.ts';
+import { Browser } from './browser.ts';
+import { PASSWORD, type RunningServer, runServer } from './running-server.ts';
+
+/** Clients whose id is the URL of a document about themselves (OAuth Client ID Metadata Document). */
+
+const secretKey = randomBytes(32);
+let place: DocumentPlace;
+let running: RunningServer;
+let publisher: Receiver;
+const documents = new Map<string, unknown>();
+
+beforeAll(async () => {
+  place = await sqlitePlace();
+  publisher = await startReceiver(
+    ({ path = '' }, response) => {
+      const document = documents.get(path);
+      if (document === undefined) response.writeHead(302, { location: '/elsewhere' }).end();
+      else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(document));
+    },
+    { tls: true },
+  );
+  const clientDocuments = { allowPrivate: true, tls: { ca: certificate } };
+  running = await runServer(await place.open(), { secretKey, clientDocuments });
+});
+afterAll(async () => {
+  await running.close();
+  await publisher.close();
+  await place.remove();
+});
+
+let published = 0;
+function publish(metadata: object): string {
+  published += 1;
+  const id = `https://localhost:${publisher.port}/client-${published}.json`;
+  documents.set(new URL(id).pathname, {
+    client_id: id,
+    client_name: 'Published app',
+    token_endpoint_auth_method: 'none',
+    ...metadata,
+  });
+  return id;
+}
+
+async function open(clientId: string, redirect: string) {
+  const insecure = { execute: [oidc.allowInsecureRequests] };
+  const client = await oidc.discovery(new URL(running.url), clientId, undefined, oidc.None(), insecure);
+  const verifier = oidc.randomPKCECodeVerifier();
+  const url = oidc.buildAuthorizationUrl(client, {
+    redirect_uri: redirect,
+    scope: 'service.mcp',
+    resource: `${running.url}/mcp`,
+    code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+  });
+  const browser = new Browser(running.url);
+  return { client, verifier, browser, page: await browser.open(url) };
+}
+
+test('the metadata says that such clients are welcome', async () => {
+  const metadata = await (await fetch(`${running.url}/.well-known/oauth-authorization-server`)).json();
+  expect(metadata).toMatchObject({ client_id_metadata_document_supported: true });
+});
+
+test('a client nobody registered gets tokens, on whatever port of the user’s machine it listens', async () => {
+  const id = publish({ redirect_uris: ['http://127.0.0.1/callback'] });
+  const { client, verifier, browser, page } = await open(id, 'http://127.0.0.1:4711/callback');
+  const consent = await browser.submit(page, '/sign-in', { email: running.user.email, password: PASSWORD });
+  expect(consent.text).toContain('Published app');
+  expect(consent.text).toContain(`localhost:${publisher.port}`);
+  const { url: callback } = await browser.submit(consent, '/consent', { account: 'Brand:7' });
+  const resource = `${running.url}/mcp`;
+  const tokens = await oidc.authorizationCodeGrant(client, callback, { pkceCodeVerifier: verifier }, { resource });
+  expect(await running.server.accessTokens.verify(tokens.access_token)).toMatchObject({
+    audience: 'mcp',
+    clientId: id,
+  });
+  const [app] = await running.server.connectedApps.grantsOf({ userId: running.user.id });
+  expect(app).toMatchObject({ clientId: id, clientName: `localhost:${publisher.port}` });
+});
+
+test.each<[string, object]>([
+  ['another client’s id', { client_id: 'https://localhost/other.json' }],
+  ['plain http to elsewhere', { redirect_uris: ['http://app.example/callback'] }],
+  ['client credentials', { grant_types: ['client_credentials'] }],
+  ['an account of its own', { account_id: 'Brand:7' }],
+  ['a secret', { client_secret: 'x' }],
+  ['too much', { client_name: 'x', padding: 'x'.repeat(6_000) }],
+])('refused: a document with %s', async (_what, metadata) => {
+  const redirect = 'http://127.0.0.1/callback';
+  const { page } = await open(publish({ redirect_uris: [redirect], ...metadata }), redirect);
+  expect(page.status).toBeGreaterThanOrEqual(400);
+  expect(page.text).toContain('That did not work');
+});
+
+test('no redirect is followed', async () => {
+  const { page } = await open(`https://localhost:${publisher.port}/moved.json`, 'http://127.0.0.1/callback');
+  expect(page.status).toBeGreaterThanOrEqual(400);
+  expect(publisher.received.map(({ path }) => path)).toContain('/moved.json');
+  expect(publisher.received.map(({ path }) => path)).not.toContain('/elsewhere');
+});
+
+test('nothing private is asked unless development says so', async () => {
+  const guarded = await runServer(await place.open(), { secretKey });
+  const before = publisher.connections();
+  for (const id of [publish({ redirect_uris: ['http://127.0.0.1/callback'] }), 'https://169.254.169.254/x.json']) {
+    const query = new URLSearchParams({
+      client_id: id,
+      response_type: 'code',
+      redirect_uri: 'http://127.0.0.1/callback',
+    });
+    const page = await new Browser(guarded.url).open(`/connect/authorize?${query}`);
+    expect(page.status).toBeGreaterThanOrEqual(400);
+  }
+  expect(publisher.connections()).toBe(before);
+  await guarded.close();
+});

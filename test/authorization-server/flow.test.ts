@@ -1,0 +1,276 @@
+import { randomBytes } from 'node:crypto';
+import * as oidc from 'openid-client';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type DocumentPlace, documentEngines } from '../document-store/engines.ts';
+import { Browser } from './browser.ts';
+import { BRAND, PASSWORD, type RunningServer, runServer } from './running-server.ts';
+import { REDIRECT, TestApp } from './test-app.ts';
+
+const secretKey = randomBytes(32);
+
+describe.each(documentEngines)('the authorization server on %s', (_name, makePlace) => {
+  let place: DocumentPlace;
+  let running: RunningServer;
+  let other: RunningServer;
+  let consent: { email: string; password: string; account: string };
+
+  beforeAll(async () => {
+    place = await makePlace();
+    running = await runServer(await place.open(), { secretKey });
+    // Another process of the same service: same issuer, same key, a store of its own on the same place.
+    other = await runServer(await place.open(), { secretKey, url: running.url });
+  });
+  afterAll(async () => {
+    await running.close();
+    await other.close();
+    await place.remove();
+  });
+  beforeEach(() => {
+    consent = { email: running.user.email, password: PASSWORD, account: 'Brand:7' };
+  });
+
+  test('openid-client passes the whole flow', async () => {
+    const { url, user, server } = running;
+    const app = await TestApp.register(url);
+    const { client } = app;
+    const tokens = await app.tokens(consent);
+    expect(tokens).toMatchObject({ token_type: 'bearer', expires_in: 3600 });
+    expect(tokens.claims()).toMatchObject({ iss: url, aud: app.id, sub: user.id });
+    expect(await oidc.fetchUserInfo(client, tokens.access_token, user.id)).toMatchObject({ email: user.email });
+    expect(await server.accessTokens.callerOf(tokens.access_token)).toEqual({
+      account: BRAND,
+      permissions: 1 | 2 | 4 | 8,
+      credential: { kind: 'client', id: app.id, userId: user.id },
+    });
+
+    const second = await app.refresh(tokens.refresh_token);
+    const third = await app.refresh(second.refresh_token);
+    expect(new Set([tokens, second, third].map((response) => response.refresh_token)).size).toBe(3);
+    expect(await oidc.tokenIntrospection(client, third.access_token)).toMatchObject({
+      active: true,
+      aud: 'api',
+      account: 'Brand:7',
+      client_id: app.id,
+      sub: user.id,
+    });
+
+    await oidc.tokenRevocation(client, third.access_token);
+    expect(await oidc.tokenIntrospection(client, third.access_token)).toEqual({ active: false });
+    expect(await server.accessTokens.callerOf(third.access_token)).toBeUndefined();
+    await expect(oidc.fetchUserInfo(client, third.access_token, user.id)).rejects.toThrow();
+  });
+
+  test('a revoked token stops at once in the other process, which had it verified', async () => {
+    const app = await TestApp.register(running.url);
+    const { access_token: token } = await app.tokens(consent);
+    expect(await other.server.accessTokens.callerOf(token)).toMatchObject({ account: BRAND });
+    await oidc.tokenRevocation(app.client, token);
+    expect(await other.server.accessTokens.callerOf(token)).toBeUndefined();
+  });
+
+  test('a refresh token used again ends the grant: nothing issued under it works any more', async () => {
+    const app = await TestApp.register(running.url);
+    const first = await app.tokens(consent);
+    const second = await app.refresh(first.refresh_token);
+    await expect(app.refresh(first.refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' });
+    await expect(app.refresh(second.refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' });
+    for (const { access_token: token } of [first, second])
+      expect(await running.server.accessTokens.callerOf(token)).toBeUndefined();
+  });
+
+  test('of ten parallel refreshes through two processes exactly one wins', async () => {
+    const app = await TestApp.register(running.url);
+    for (let round = 0; round < 3; round += 1) {
+      const { refresh_token: token } = await app.tokens(consent);
+      const body = new URLSearchParams({
+        grant_type: 'refresh_token',
+        refresh_token: token ?? '',
+        client_id: app.id,
+        resource: 'api',
+      });
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, async (_, index) => {
+          const origin = index % 2 === 0 ? running.url : other.listensOn;
+          const response = await fetch(`${origin}/connect/token`, { method: 'POST', body });
+          return `${response.status} ${response.ok ? '' : ((await response.json()) as { error: string }).error}`;
+        }),
+      );
+      expect(answers.toSorted()).toEqual(['200 ', ...Array.from({ length: 9 }, () => '400 invalid_grant')]);
+    }
+  });
+
+  test('a code used again is refused and ends what it was exchanged for', async () => {
+    const app = await TestApp.register(running.url);
+    const { callback, verifier } = await app.allow(consent);
+    const exchange = () =>
+      oidc.authorizationCodeGrant(app.client, callback, { pkceCodeVerifier: verifier }, { resource: 'api' });
+    const { access_token: token } = await exchange();
+    await expect(exchange()).rejects.toMatchObject({ error: 'invalid_grant' });
+    expect(await running.server.accessTokens.callerOf(token)).toBeUndefined();
+  });
+
+  test('keys rotate: published first, then signing, while old tokens stay good', async () => {
+    const app = await TestApp.register(running.url);
+    const before = await app.tokens(consent);
+    const { kid } = await other.server.signingKeys.rotate();
+    const published = async () => {
+      const set = (await (await fetch(`${running.url}/.well-known/jwks`)).json()) as { keys: { kid: string }[] };
+      return set.keys;
+    };
+    expect((await published()).map((key) => key.kid)).toContain(kid);
+    expect(kidOf((await app.refresh(before.refresh_token)).access_token)).toBe(kidOf(before.access_token));
+    running.shift(10 * 60_000);
+    const after = await app.tokens(consent);
+    expect(kidOf(after.access_token)).toBe(kid);
+    for (const { access_token: token } of [before, after])
+      expect(await running.server.accessTokens.callerOf(token)).toBeDefined();
+    for (const key of await published())
+      expect(Object.keys(key).sort()).toEqual(['alg', 'e', 'kid', 'kty', 'n', 'use']);
+    running.shift(0);
+  });
+
+  test('a confidential client acts for its account, until it is removed', async () => {
+    const { clients, accessTokens } = running.server;
+    const added = await clients.addClient({ account: BRAND, grant: 'client_credentials', name: 'Nightly import' });
+    const client = new oidc.Configuration(
+      (await oidc.discovery(new URL(running.url), 'x', undefined, oidc.None(), insecure)).serverMetadata(),
+      added.clientId,
+      added.clientSecret,
+    );
+    oidc.allowInsecureRequests(client);
+    const { access_token: token } = await oidc.clientCredentialsGrant(client, { resource: 'api' });
+    expect(await accessTokens.callerOf(token)).toEqual({
+      account: BRAND,
+      permissions: 31,
+      credential: { kind: 'client', id: added.clientId },
+    });
+    expect(await oidc.tokenIntrospection(client, token)).toMatchObject({ active: true, account: 'Brand:7' });
+    const narrow = await oidc.clientCredentialsGrant(client, { resource: 'api', scope: 'service.api.read' });
+    expect(await accessTokens.callerOf(narrow.access_token)).toMatchObject({ permissions: 1 | 2 | 8 });
+
+    expect(await clients.listClients(BRAND)).toEqual([expect.objectContaining({ name: 'Nightly import' })]);
+    expect(JSON.stringify(await clients.listClients())).not.toContain(added.clientSecret);
+    expect(await clients.removeClient(added.clientId, BRAND)).toBe(true);
+    expect(await other.server.accessTokens.callerOf(token)).toBeUndefined();
+    await expect(oidc.clientCredentialsGrant(client, { resource: 'api' })).rejects.toMatchObject({
+      error: 'invalid_client',
+    });
+  });
+
+  test('a grant is for the account that was chosen; another choice is another grant', async () => {
+    const { connectedApps, accessTokens } = running.server;
+    const app = await TestApp.register(running.url, { client_name: 'Both sides' });
+    const brand = await app.tokens(consent);
+    const community = await app.tokens({ ...consent, account: 'Community:3' });
+    expect(await accessTokens.callerOf(brand.access_token)).toMatchObject({ account: { kind: 'Brand', id: 7 } });
+    expect(await accessTokens.callerOf(community.access_token)).toMatchObject({
+      account: { kind: 'Community', id: 3 },
+      permissions: 1 | 2 | 4 | 8,
+    });
+    const mine = (await connectedApps.grantsOf({ userId: running.user.id })).filter(
+      ({ clientId }) => clientId === app.id,
+    );
+    expect(mine).toMatchObject([
+      { clientName: 'Both sides', account: 'Brand:7', audiences: ['api'] },
+      { clientName: 'Both sides', account: 'Community:3', scopes: ['service.api.read', 'service.api.write'] },
+    ]);
+    const [first] = mine;
+    expect(
+      await connectedApps.revokeGrant(first?.grantId ?? '', { account: { kind: 'Community', id: BRAND.id as never } }),
+    ).toBe(false);
+    expect(await connectedApps.revokeGrant(first?.grantId ?? '', { account: BRAND })).toBe(true);
+    expect(await accessTokens.callerOf(brand.access_token)).toBeUndefined();
+    await expect(app.refresh(brand.refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' });
+    expect(await accessTokens.callerOf(community.access_token)).toBeDefined();
+  });
+
+  test('a removed user takes sessions, apps and tokens along; one who leaves an account, those of that account', async () => {
+    const { users, server } = running;
+    const user = await users.add({
+      email: 'leaver@example.com',
+      password: PASSWORD,
+      accounts: [BRAND, { ...BRAND, id: 8 as never }],
+    });
+    if ('refused' in user) throw new Error(user.details);
+    const app = await TestApp.register(running.url);
+    const tokens = await app.tokens({ ...consent, email: user.email });
+    expect(await server.accessTokens.callerOf(tokens.access_token)).toBeDefined();
+    await users.removeAccount(user.id, BRAND);
+    expect(await server.accessTokens.callerOf(tokens.access_token)).toBeUndefined();
+    await expect(app.refresh(tokens.refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' });
+    const later = await app.tokens({ ...consent, account: 'Brand:8' });
+    await users.remove(user.id);
+    expect(await server.accessTokens.callerOf(later.access_token)).toBeUndefined();
+    const page = await app.browser.open((await app.authorizationUrl()).url);
+    expect(page.text).toContain('name="password"');
+  });
+
+  test('logs out by GET and by POST, asking first; apps stay connected', async () => {
+    for (const method of ['GET', 'POST']) {
+      const app = await TestApp.register(running.url, { post_logout_redirect_uris: ['http://127.0.0.1:9/bye'] });
+      const tokens = await app.tokens(consent);
+      const query = new URLSearchParams({
+        id_token_hint: tokens.id_token ?? '',
+        post_logout_redirect_uri: 'http://127.0.0.1:9/bye',
+        state: 's1',
+      });
+      const page =
+        method === 'GET'
+          ? await app.browser.open(`/connect/logout?${query}`)
+          : await app.browser.post('/connect/logout', query);
+      expect(page.text).toContain('Sign out?');
+      const { url } = await app.browser.submit(page, '/logout/confirm', { logout: 'yes' });
+      expect(url.href).toBe('http://127.0.0.1:9/bye?state=s1');
+      expect((await app.browser.open((await app.authorizationUrl()).url)).text).toContain('name="password"');
+      expect(await app.refresh(tokens.refresh_token)).toBeDefined();
+    }
+  });
+
+  test('the console signs in without a consent page and gets no token that is good for the API', async () => {
+    const discovered = await oidc.discovery(new URL(running.url), 'console', undefined, oidc.None(), insecure);
+    const verifier = oidc.randomPKCECodeVerifier();
+    const url = oidc.buildAuthorizationUrl(discovered, {
+      redirect_uri: `${running.url}/console/callback`,
+      scope: 'openid',
+      resource: 'api',
+      code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+    });
+    const browser = new Browser(running.url);
+    const callback = await browser.submit(await browser.open(url), '/sign-in', consent);
+    expect(callback.url.pathname).toBe('/console/callback');
+    const tokens = await oidc.authorizationCodeGrant(
+      discovered,
+      callback.url,
+      { pkceCodeVerifier: verifier },
+      { resource: 'api' },
+    );
+    expect(tokens.claims()?.sub).toBe(running.user.id);
+    expect(await running.server.accessTokens.callerOf(tokens.access_token)).toBeUndefined();
+    const shown = await running.server.connectedApps.grantsOf({ userId: running.user.id });
+    expect(shown.filter(({ clientId }) => clientId === 'console')).toEqual([]);
+  });
+
+  test('another secret key than the one that sealed everything shows at start', async () => {
+    await expect(runServer(await place.open(), { secretKey: randomBytes(32) })).rejects.toThrow('cannot be opened');
+  });
+
+  test('nothing at rest is a credential: neither ids nor secrets stand in the documents', async () => {
+    const app = await TestApp.register(running.url, { token_endpoint_auth_method: 'client_secret_basic' });
+    const { callback } = await app.allow(consent);
+    const code = callback.searchParams.get('code') ?? '';
+    const secret = app.client.clientMetadata().client_secret;
+    const store = await place.open();
+    for (const name of ['oauthArtefacts', 'oauthClients']) {
+      const documents = await store.open<object>({ name, kind: 'record', indexes: [] });
+      for await (const stored of documents.find({})) {
+        expect(JSON.stringify(stored)).not.toContain(code);
+        expect(JSON.stringify(stored)).not.toContain(secret);
+      }
+    }
+    expect(callback.href).toContain(REDIRECT);
+  });
+});
+
+const insecure = { execute: [oidc.allowInsecureRequests] };
+const kidOf = (token: string): string => JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()).kid;

@@ -1,0 +1,84 @@
+import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:net';
+import Fastify from 'fastify';
+import {
+  type AuthorizationServer,
+  createAuthorizationServer,
+  type Limits,
+} from '../../src/authorization-server/authorization-server.ts';
+import { createUsers, type User, type Users } from '../../src/auth/users.ts';
+import type { DocumentStore } from '../../src/document-store/document-store.ts';
+import type { Account } from '../../src/domain/account.ts';
+import { isRefusal } from '../../src/domain/decision.ts';
+import { brandId, communityId } from '../../src/domain/ids.ts';
+import type { GuardOptions } from '../../src/outbound/address-guard.ts';
+
+export const BRAND: Account = { kind: 'Brand', id: brandId(7) };
+export const COMMUNITY: Account = { kind: 'Community', id: communityId(3) };
+export const PASSWORD = 'correct horse battery';
+
+export type RunningServer = {
+  /** The issuer. */
+  readonly url: string;
+  readonly listensOn: string;
+  /** Moves the clock of this process by so many milliseconds. */
+  shift(milliseconds: number): void;
+  readonly server: AuthorizationServer;
+  readonly users: Users;
+  readonly user: User;
+  close(): Promise<void>;
+};
+
+/** The authorization server alone, over HTTP, with one user who belongs to a brand and a community. */
+export async function runServer(
+  documents: DocumentStore,
+  options: { limits?: Partial<Limits>; secretKey?: Buffer; url?: string; clientDocuments?: GuardOptions } = {},
+): Promise<RunningServer> {
+  const port = await freePort();
+  const listensOn = `http://127.0.0.1:${port}`;
+  const url = options.url ?? listensOn;
+  let shifted = 0;
+  const clock = () => Date.now() + shifted;
+  const users = await createUsers({ documents, clock });
+  const server = await createAuthorizationServer({
+    publicUrl: url,
+    secretKey: options.secretKey ?? randomBytes(32),
+    documents,
+    users,
+    clock,
+    ...(options.clientDocuments && { clientDocuments: options.clientDocuments }),
+    limits: { perIp: 1000, registrations: 1000, tokenRequests: 10_000, ...options.limits },
+  });
+  const app = Fastify();
+  await app.register(server.routes);
+  await app.listen({ port, host: '127.0.0.1' });
+  return {
+    url,
+    listensOn,
+    shift: (milliseconds) => {
+      shifted = milliseconds;
+    },
+    server,
+    users,
+    user: await ada(users),
+    close: () => app.close(),
+  };
+}
+
+async function ada(users: Users): Promise<User> {
+  const email = 'ada@example.com';
+  const user =
+    (await users.byEmail(email)) ?? (await users.add({ email, password: PASSWORD, accounts: [BRAND, COMMUNITY] }));
+  if (isRefusal(user)) throw new Error(user.details);
+  return user;
+}
+
+/** A port that was free a moment ago: the issuer has to be known before anything listens. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise<void>((resolve) => server.close(() => resolve()));
+  if (address === null || typeof address === 'string') throw new Error('No port');
+  return address.port;
+}

@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest';
+import { createSignInAttempts } from '../../src/authorization-server/sign-in-attempts.ts';
+
+test('every spelling of an address that finds the same user counts as the same', () => {
+  const attempts = createSignInAttempts(3);
+  expect(attempts.begin('ren\u00e9e@example.com')).toBe(true);
+  expect(attempts.begin('rene\u0301e@example.com')).toBe(true);
+  expect(attempts.begin('  REN\u00c9E@example.com ')).toBe(true);
+  expect(attempts.begin('ren\u00e9e@example.com')).toBe(false);
+  expect(attempts.begin('renee@example.com')).toBe(true);
+});
+
+test('the right password forgives what was mistyped before', () => {
+  const attempts = createSignInAttempts(1);
+  attempts.begin('ada@example.com');
+  attempts.succeeded('Ada@example.com');
+  expect(attempts.begin('ada@example.com')).toBe(true);
+});

@@ -1,0 +1,119 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import { GenericContainer, getContainerRuntimeClient, type StartedTestContainer, Wait } from 'testcontainers';
+import type { TestProject } from 'vitest/node';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Port on which test processes ask for the MongoDB of this run. */
+    mongoServer: number;
+  }
+}
+
+/** A MongoDB to test against, and what it is; or why there is none. */
+export type MongoServer =
+  | { readonly url: string; readonly is: string; readonly real: boolean }
+  | { readonly why: string };
+
+const folder = new URL('mongo-java-server/', import.meta.url).pathname;
+const jars = new URL('../../../.cache/mongo-java-server', import.meta.url).pathname;
+
+/**
+ * Set-up of a run: the first test process that asks has a MongoDB started, all others share it. `MONGODB_URL` wins, then
+ * Docker, then mongo-java-server, which speaks the protocol and keeps everything in memory.
+ */
+export default function setup(project: TestProject) {
+  let started: Promise<{ server: MongoServer; stop: () => Promise<unknown> }> | undefined;
+  const asked = createServer(async (_request, response) => {
+    started ??= start();
+    response.end(JSON.stringify((await started).server));
+  });
+  return new Promise<() => Promise<void>>((resolve) => {
+    asked.listen(0, '127.0.0.1', () => {
+      project.provide('mongoServer', (asked.address() as AddressInfo).port);
+      resolve(async () => {
+        asked.close();
+        await (await started)?.stop();
+      });
+    });
+  });
+}
+
+async function start(): Promise<{ server: MongoServer; stop: () => Promise<unknown> }> {
+  const url = process.env.MONGODB_URL;
+  if (url !== undefined) return { server: { url, is: 'MONGODB_URL', real: true }, stop: async () => {} };
+  const reasons = ['MONGODB_URL is not set'];
+  try {
+    await getContainerRuntimeClient();
+    const container = await startContainer();
+    const port = container.getMappedPort(27017);
+    return {
+      server: {
+        url: `mongodb://${container.getHost()}:${port}/?directConnection=true`,
+        is: `a ${IMAGE} container`,
+        real: true,
+      },
+      stop: () => container.stop(),
+    };
+  } catch (error) {
+    reasons.push(`no container: ${brief(error)}`);
+  }
+  try {
+    const { child, port } = await startJava();
+    return {
+      server: {
+        url: `mongodb://127.0.0.1:${port}/`,
+        is: `mongo-java-server in memory, not on a real MongoDB (${reasons.join('; ')})`,
+        real: false,
+      },
+      stop: async () => child.kill('SIGKILL'),
+    };
+  } catch (error) {
+    return { server: { why: [...reasons, `no Java stand-in: ${brief(error)}`].join('; ') }, stop: async () => {} };
+  }
+}
+
+const IMAGE = 'mongo:8';
+
+async function startContainer(): Promise<StartedTestContainer> {
+  const container = await new GenericContainer(IMAGE)
+    .withExposedPorts(27017)
+    .withCommand(['--replSet', 'rs0', '--bind_ip_all'])
+    .withWaitStrategy(Wait.forLogMessage(/Waiting for connections/i))
+    .start();
+  const shell = (script: string) => container.exec(['mongosh', '--quiet', '--eval', script]);
+  await shell(`rs.initiate({ _id: 'rs0', members: [{ _id: 0, host: 'localhost:27017' }] })`);
+  await shell('while (!db.hello().isWritablePrimary) sleep(50)');
+  return container;
+}
+
+async function startJava(): Promise<{ child: ChildProcess; port: number }> {
+  if (!existsSync(jars)) {
+    // Into a folder of its own first: two runs may fetch at the same moment.
+    const fetched = `${jars}-${process.pid}`;
+    await mkdir(fetched, { recursive: true });
+    const goal = ['-q', '-f', `${folder}pom.xml`, 'dependency:copy-dependencies', `-DoutputDirectory=${fetched}`];
+    await promisify(execFile)('mvn', goal, { timeout: 120_000 });
+    await rename(fetched, jars).catch(() => rm(fetched, { recursive: true }));
+  }
+  // It ends with its standard input, hence with this process, however that ends.
+  const child = spawn('java', ['-Xmx512m', '-cp', `${jars}/*`, `${folder}Serve.java`], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  let said = '';
+  child.stderr.on('data', (chunk) => {
+    said += chunk;
+  });
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('exit', (code) => reject(new Error(`java ended with ${code}: ${said}`)));
+    createInterface(child.stdout).once('line', (line) => resolve({ child, port: Number(line) }));
+  });
+}
+
+const brief = (error: unknown) => (error instanceof Error ? error.message : String(error)).trim().split('\n')[0];

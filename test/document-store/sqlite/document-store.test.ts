@@ -1,0 +1,185 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Collection, DocumentStore } from '../../../src/document-store/document-store.ts';
+import { openSqliteDocumentStore } from '../../../src/document-store/sqlite/document-store.ts';
+import { eventually } from '../../eventually.ts';
+
+type Numbered = { readonly n: number };
+const records: Collection<Numbered> = { name: 'records', kind: 'record', indexes: [{ fields: ['n'] }] };
+
+describe('SQLite document store', () => {
+  let folder: string;
+  let store: DocumentStore;
+  let now = Date.parse('2026-12-01T11:00:00Z');
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'venue-sqlite-'));
+    store = await openSqliteDocumentStore({ folder, clock: () => now });
+  });
+  afterEach(async () => {
+    await store.close();
+    await rm(folder, { recursive: true });
+  });
+
+  const script = new URL('sqlite-process.ts', import.meta.url).pathname;
+  const start = (work: string, argument: string) =>
+    spawn(process.execPath, [script, folder, work, argument], { stdio: ['ignore', 'pipe', 'inherit'] });
+
+  it('has every record that any process was told is stored, after all of them were killed', async () => {
+    const documents = await store.open(records);
+    const told: string[] = [];
+    const writers = ['a', 'b'].map((prefix) => start('insert', prefix));
+    for (const writer of writers) {
+      let rest = '';
+      writer.stdout.on('data', (chunk) => {
+        const lines = `${rest}${chunk}`.split('\n');
+        rest = lines.pop() ?? '';
+        told.push(...lines);
+      });
+    }
+    const toldBy = (prefix: string) => told.filter((key) => key.startsWith(prefix)).length;
+    await eventually(() => expect(Math.min(toldBy('a'), toldBy('b'))).toBeGreaterThan(100));
+    const ended = Promise.all(writers.map((writer) => once(writer, 'close')));
+    for (const writer of writers) writer.kill('SIGKILL');
+    await ended;
+    const found = new Set((await Array.fromAsync(documents.find({}))).map(({ key }) => key));
+    expect(told.filter((key) => !found.has(key))).toEqual([]);
+    expect(await documents.insert('after', { n: 1 })).toBe(true);
+  });
+
+  it('loses no update of several processes that count at once, and sees theirs', async () => {
+    const documents = await store.open(records);
+    await documents.insert('counter', { n: 0 });
+    const counters = [start('count', '100'), start('count', '100'), start('count', '100')];
+    const ended = Promise.all(counters.map((counter) => once(counter, 'close')));
+    let last = 0;
+    // Read between their writes, so that the cache would have every chance to be stale.
+    while (counters.some(({ exitCode }) => exitCode === null)) {
+      const n = (await documents.get('counter'))?.document.n ?? 0;
+      expect(n).toBeGreaterThanOrEqual(last);
+      last = n;
+      await delay(1);
+    }
+    await ended;
+    expect((await documents.get('counter'))?.document.n).toBe(300);
+  });
+
+  it('lets other work run while it streams', async () => {
+    const documents = await store.open<Numbered>({ ...records, name: 'views', kind: 'readModel' });
+    const writes = Array.from({ length: 5_000 }, (_, n) => ({ key: String(n), position: '1', document: { n } }));
+    await documents.project(writes);
+    let turns = 0;
+    let streaming = true;
+    const others = (async () => {
+      while (streaming) {
+        await nextTurn();
+        turns += 1;
+      }
+    })();
+    expect(await Array.fromAsync(documents.find({}))).toHaveLength(5_000);
+    streaming = false;
+    await others;
+    expect(turns).toBeGreaterThan(10);
+  });
+
+  it('rejects only the write that cannot be made, not those that share its transaction', async () => {
+    const documents = await store.open<Numbered>({
+      name: 'unique',
+      kind: 'readModel',
+      indexes: [{ fields: ['n'], unique: true }],
+    });
+    const write = (key: string, n: number) => documents.project([{ key, position: '1', document: { n } }]);
+    const outcomes = await Promise.allSettled([write('a', 1), write('b', 1), write('c', 3)]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(await documents.get('a')).toBeDefined();
+    expect(await documents.get('b')).toBeUndefined();
+    expect(await documents.get('c')).toBeDefined();
+    await expect(documents.insert('d', JSON.parse('{"n":4}'))).resolves.toBe(true);
+  });
+
+  it('sweeps out what has expired', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    const swept = await openSqliteDocumentStore({ folder, clock: () => now });
+    try {
+      const documents = await swept.open<{ until: string }>({
+        name: 'expiring',
+        kind: 'record',
+        indexes: [],
+        ttl: 'until',
+      });
+      await documents.insert('1', { until: new Date(now + 1_000).toISOString() });
+      await documents.insert('2', { until: new Date(now + 100_000).toISOString() });
+      expect(await documents.get('1')).toBeDefined();
+      now += 2_000;
+      vi.advanceTimersByTime(60_000);
+      await eventually(async () => expect(await documents.get('1')).toBeUndefined());
+      expect(await documents.get('2')).toBeDefined();
+    } finally {
+      await swept.close();
+      vi.useRealTimers();
+    }
+  });
+
+  it('takes over a table whose indexes were made of the JSON itself', async () => {
+    const database = new DatabaseSync(join(folder, 'records.sqlite'));
+    database.exec(`CREATE TABLE "records" (key TEXT PRIMARY KEY, version INTEGER NOT NULL, position TEXT, document TEXT) STRICT, WITHOUT ROWID;
+      CREATE INDEX "records#n" ON "records" (json_extract(document, '$.n'));
+      INSERT INTO "records" (key, version, document) VALUES ('a', 7, '{"n":2}'), ('b', 1, '{"n":1}')`);
+    const documents = await store.open(records);
+    await documents.insert('c', { n: 3 });
+    expect(await documents.replace('a', { n: 4 }, 7)).toBe(true);
+    const found = await Array.fromAsync(documents.find({ where: { n: { from: 1 } }, sort: [{ field: 'n' }] }));
+    expect(found.map(({ key, version }) => `${key}${version}`)).toEqual(['b1', 'c1', 'a8']);
+    const indexes = database.prepare(`SELECT sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL`).all();
+    expect(indexes).toEqual([{ sql: expect.not.stringContaining('json_extract') }]);
+    database.close();
+  });
+
+  it('keeps the columns of a document right whatever part of it changes', async () => {
+    type Mixed = { readonly a: number; readonly b?: string; readonly c?: boolean; readonly rest?: number };
+    const indexes = [{ fields: ['a', 'b'] }, { fields: ['c'] }] as const;
+    const mixed = await store.open<Mixed>({ name: 'mixed', kind: 'readModel', indexes });
+    const document = fc.record(
+      { a: fc.nat(3), b: fc.constantFrom('x', 'y', 'ü'), c: fc.boolean(), rest: fc.nat(3) },
+      { requiredKeys: ['a'] },
+    );
+    let position = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(document, { minLength: 1, maxLength: 6 }), async (states) => {
+        for (const [step, state] of states.entries()) {
+          position += 1;
+          await mixed.project([{ key: 'p', position: String(position).padStart(9, '0'), document: state }]);
+          const record = await mixed.get('r');
+          if (record === undefined) await mixed.insert('r', state);
+          else if (step % 3 === 2) await mixed.delete('r');
+          else await mixed.replace('r', state, record.version);
+        }
+        const all = await Array.fromAsync(mixed.find({}));
+        for (const { document } of all) {
+          for (const [field, value] of Object.entries(document)) {
+            const found = await Array.fromAsync(mixed.find({ where: { [field]: value } }), ({ key }) => key);
+            const expected = all.filter(({ document }) =>
+              Object.entries(document).some(([f, v]) => f === field && v === value),
+            );
+            expect(found.sort()).toEqual(expected.map(({ key }) => key).sort());
+          }
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('refuses names that are none', async () => {
+    await expect(store.open({ ...records, name: 'a"; DROP TABLE records' })).rejects.toThrow('Not a collection name');
+    await expect(
+      store.open<Record<string, number>>({ name: 'x', kind: 'record', indexes: [{ fields: ["a')"] }] }),
+    ).rejects.toThrow('Not a field name');
+  });
+});

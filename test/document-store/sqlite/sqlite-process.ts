@@ -1,0 +1,25 @@
+/**
+ * A process beside the test's own: `node sqlite-process.ts FOLDER insert PREFIX` inserts for ever and prints every key that
+ * it was told is stored; `node sqlite-process.ts FOLDER count TIMES` adds one to the counter so many times.
+ */
+import { openSqliteDocumentStore } from '../../../src/document-store/sqlite/document-store.ts';
+
+const [folder = '', work, argument = ''] = process.argv.slice(2);
+const store = await openSqliteDocumentStore({ folder });
+const records = await store.open<{ n: number }>({ name: 'records', kind: 'record', indexes: [{ fields: ['n'] }] });
+
+if (work === 'insert') {
+  const insert = async (worker: number): Promise<never> => {
+    for (let n = 0; ; n++) {
+      const key = `${argument}-${worker}-${n}`;
+      if (await records.insert(key, { n })) console.log(key);
+    }
+  };
+  await Promise.all([0, 1, 2, 3].map(insert));
+} else {
+  for (let i = 0; i < Number(argument); ) {
+    const counter = await records.get('counter');
+    if (counter && (await records.replace('counter', { n: counter.document.n + 1 }, counter.version))) i += 1;
+  }
+  await store.close();
+}

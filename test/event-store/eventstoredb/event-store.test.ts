@@ -1,0 +1,389 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
+import { status } from '@grpc/grpc-js';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  type Batch,
+  type EventStore,
+  type ExpectedRevision,
+  type StoredEvent,
+  type Subscribe,
+  WrongExpectedRevision,
+} from '../../../src/event-store/event-store.ts';
+import { type EventStoreDbOptions, openEventStoreDb } from '../../../src/event-store/eventstoredb/event-store.ts';
+import { eventStoreContract } from '../../contract/event-store.ts';
+import { reportEngine } from '../../engines.ts';
+import { eventually } from '../../eventually.ts';
+import { startRealServer } from './real-server.ts';
+import { type AppendFault, EventStoreDbServer } from './server.ts';
+
+reportEngine('event store', 'EventStoreDB client against the gRPC test server', 'tested');
+
+eventStoreContract('EventStoreDB, gRPC test server', async () => {
+  const server = await EventStoreDbServer.start();
+  return { open: () => openEventStoreDb({ url: server.url }), stop: () => server.stop() };
+});
+
+const real = await startRealServer();
+if ('missing' in real) reportEngine('event store', 'EventStoreDB', `not tested: ${real.missing}`);
+else {
+  reportEngine('event store', real.name, 'tested');
+  eventStoreContract(real.name, async () => ({ open: () => openEventStoreDb({ url: real.url }), stop: real.stop }));
+}
+
+describe('EventStoreDB, when things go wrong', () => {
+  let server: EventStoreDbServer;
+  const stores: EventStore[] = [];
+  const controllers: AbortController[] = [];
+  const others: EventStoreDbServer[] = [];
+
+  beforeEach(async () => {
+    server = await EventStoreDbServer.start();
+  });
+  afterEach(async () => {
+    for (const controller of controllers.splice(0)) controller.abort();
+    await Promise.all(stores.splice(0).map((store) => store.close()));
+    await Promise.all([server, ...others.splice(0)].map((one) => one.stop()));
+  });
+
+  const open = async (options: Partial<EventStoreDbOptions> = {}): Promise<EventStore> => {
+    const store = await openEventStoreDb({ url: server.url, ...options });
+    stores.push(store);
+    return store;
+  };
+  const made = (n: number) => ({ type: 'Made', data: { n }, metadata: {} });
+  const range = (count: number, from = 0): number[] => Array.from({ length: count }, (_, n) => from + n);
+  const numbers = (events: readonly StoredEvent[]): unknown[] => events.map(({ data }) => data.n);
+  const follow = (store: EventStore, options: Subscribe = {}): { batches: Batch[]; events: StoredEvent[] } => {
+    const controller = new AbortController();
+    controllers.push(controller);
+    const batches: Batch[] = [];
+    const events: StoredEvent[] = [];
+    void (async () => {
+      for await (const batch of store.subscribe({ ...options, signal: controller.signal })) {
+        batches.push(batch);
+        events.push(...batch.events);
+      }
+    })();
+    return { batches, events };
+  };
+
+  describe('append', () => {
+    const faults: AppendFault[] = [
+      'connection lost before storing',
+      'connection lost after storing',
+      'neither stored nor answered',
+      'stored, not answered',
+      'refused as unavailable',
+    ];
+    const revisions: ExpectedRevision[] = ['none', 1, 'any'];
+    test.each(faults.flatMap((fault) => revisions.map((expected) => ({ fault, expected }))))(
+      '$fault, expecting revision $expected: stored once, answered as if nothing had been',
+      async ({ fault, expected }) => {
+        const store = await open({ deadlineMs: 600 });
+        if (expected === 1) await store.append('thing', [made(0), made(1)], { expectedRevision: 'none' });
+        server.appendFaults.push(fault);
+        const appended = await store.append('thing', [made(2), made(3)], { expectedRevision: expected });
+        const events = await Array.fromAsync(store.readStream('thing'));
+        expect(numbers(events)).toEqual(expected === 1 ? [0, 1, 2, 3] : [2, 3]);
+        expect(appended).toEqual({ revision: events.at(-1)?.revision, position: events.at(-1)?.position });
+      },
+    );
+
+    test('an append whose answer was lost is recognised behind what others appended since', async () => {
+      const [store, other] = [await open({ deadlineMs: 600 }), await open({ deadlineMs: 600 })];
+      server.appendFaults.push('stored, not answered');
+      const appending = store.append('thing', [made(0)], { expectedRevision: 'none' });
+      await eventually(async () => expect(await Array.fromAsync(other.readStream('thing'))).toHaveLength(1));
+      await other.append('thing', [made(1)], { expectedRevision: 0 });
+      expect((await appending).revision).toBe(0);
+      expect(numbers(await Array.fromAsync(store.readStream('thing')))).toEqual([0, 1]);
+    });
+
+    test('an append that was lost, and overtaken by another, is a conflict', async () => {
+      const [store, other] = [await open({ deadlineMs: 600 }), await open({ deadlineMs: 600 })];
+      server.appendFaults.push('neither stored nor answered');
+      const appending = store.append('thing', [made(0)], { expectedRevision: 'none' }).catch((error: unknown) => error);
+      await eventually(() => expect(server.appendFaults).toEqual([]));
+      await other.append('thing', [made(1)], { expectedRevision: 'none' });
+      expect(await appending).toMatchObject({ name: 'WrongExpectedRevision', expected: 'none', actual: 0 });
+      expect(numbers(await Array.fromAsync(store.readStream('thing')))).toEqual([1]);
+    });
+
+    test('a server that never answers ends in an error, and is used again when it does', async () => {
+      const store = await open({ deadlineMs: 500 });
+      server.mute = true;
+      await expect(store.append('thing', [made(0)], { expectedRevision: 'none' })).rejects.toThrow(
+        /deadline|no answer/i,
+      );
+      await expect(Array.fromAsync(store.readStream('thing'))).rejects.toThrow('no answer');
+      await expect(store.ping()).rejects.toThrow('no answer');
+      server.mute = false;
+      await store.append('thing', [made(0)], { expectedRevision: 'none' });
+      await store.ping();
+    });
+
+    test('the batch append of the client, which hangs on a server that does not answer it, is not used', async () => {
+      const client = EventStoreDBClient.connectionString(server.url);
+      const raw = client.appendToStream('raw', jsonEvent({ type: 'Made', data: {} }), { deadline: 50 });
+      expect(await Promise.race([raw, sleep(500, 'hangs')])).toBe('hangs');
+      expect(server.batchAppends).toBe(1);
+      const store = await open();
+      await store.append('thing', [made(0)], { expectedRevision: 'none' });
+      expect(server.batchAppends).toBe(1);
+      const ended = expect(raw).rejects.toThrow();
+      await client.dispose();
+      await ended;
+    });
+
+    test('appends do not notice that the connection of another client of the process breaks', async () => {
+      const elsewhere = await EventStoreDbServer.start();
+      others.push(elsewhere);
+      const [store, other] = [await open({ deadlineMs: 5_000 }), await open({ url: elsewhere.url })];
+      await other.append('thing', [made(0)], { expectedRevision: 'none' });
+      server.appendFaults.push('answered late');
+      elsewhere.appendFaults.push('connection lost after storing');
+      const slow = store.append('thing', [made(0)], { expectedRevision: 'none' });
+      await other.append('thing', [made(1)], { expectedRevision: 0 });
+      expect((await slow).revision).toBe(0);
+    });
+
+    test('a conflict is one although the URL tells the client not to throw', async () => {
+      const store = await open({ url: `${server.url}&throwOnAppendFailure=false` });
+      await store.append('thing', [made(0)], { expectedRevision: 'none' });
+      const conflict = store.append('thing', [made(1)], { expectedRevision: 'none' });
+      await expect(conflict).rejects.toThrow(WrongExpectedRevision);
+      await expect(conflict).rejects.toMatchObject({ expected: 'none', actual: 0 });
+      const missing = store.append('nothing', [made(1)], { expectedRevision: 3 });
+      await expect(missing).rejects.toMatchObject({ expected: 3, actual: 'none' });
+    });
+  });
+
+  describe('connection', () => {
+    test('a server that is away at first is found when it comes', async () => {
+      const url = `${server.url.replace('?', ',127.0.0.1:1?')}&maxDiscoverAttempts=1&discoveryInterval=10`;
+      await server.disconnect();
+      const store = await open({ url, deadlineMs: 1_000 });
+      const followed = follow(store);
+      await expect(store.append('thing', [made(0)], { expectedRevision: 'none' })).rejects.toThrow(
+        'Failed to discover',
+      );
+      await expect(store.ping()).rejects.toThrow('Failed to discover');
+      await server.connect();
+      await store.ping();
+      await store.append('thing', [made(0)], { expectedRevision: 'none' });
+      await eventually(() => expect(numbers(followed.events)).toEqual([0]));
+    });
+
+    test('takes URLs of KurrentDB, and refuses what is none', async () => {
+      const store = await open({ url: server.url.replace('esdb:', 'kurrentdb:') });
+      await store.ping();
+      await expect(openEventStoreDb({ url: 'localhost:2113' })).rejects.toThrow();
+    });
+
+    test('a read goes on where the connection broke, without a gap or a repetition', async () => {
+      const store = await open();
+      for (const n of range(20))
+        await store.append('thing', range(100, n * 100).map(made), { expectedRevision: 'any' });
+      const [all, stream, back]: [StoredEvent[], StoredEvent[], StoredEvent[]] = [[], [], []];
+      for (const [list, read] of [
+        [all, store.readAll()],
+        [stream, store.readStream('thing')],
+        [back, store.readStream('thing', { direction: 'backward', limit: 1_500 })],
+      ] as const) {
+        for await (const event of read) {
+          list.push(event);
+          if (list.length % 700 === 0) {
+            server.dropConnections();
+            await sleep(5);
+          }
+        }
+      }
+      expect(numbers(all)).toEqual(range(2_000));
+      expect(numbers(stream)).toEqual(range(2_000));
+      expect(numbers(back)).toEqual(range(2_000).toReversed().slice(0, 1_500));
+    });
+  });
+
+  describe('subscribe', () => {
+    const disturbances = {
+      'the connection is cut': () => server.dropConnections(),
+      'the server ends the stream': () => server.endSubscriptions(),
+      'the server cancels the call': () => server.failSubscriptions(status.CANCELLED),
+      'the server is unavailable': () => server.failSubscriptions(status.UNAVAILABLE),
+      'the server fails': () => server.failSubscriptions(status.INTERNAL),
+    };
+    test.each(Object.entries(disturbances))('goes on without a gap or a repetition when %s', async (_name, disturb) => {
+      const store = await open();
+      const [all, filtered] = [follow(store), follow(store, { types: ['Made'] })];
+      for (const n of range(10)) {
+        await store.append('thing', range(20, n * 20).map(made), { expectedRevision: 'any' });
+        if (n % 3 === 2) {
+          await eventually(() => expect(all.events.length).toBeGreaterThan(n * 20));
+          disturb();
+        }
+      }
+      await eventually(() => expect(Math.min(all.events.length, filtered.events.length)).toBeGreaterThanOrEqual(200));
+      expect(numbers(all.events)).toEqual(range(200));
+      expect(numbers(filtered.events)).toEqual(range(200));
+    });
+
+    test('survives an outage, and a server that does not confirm', async () => {
+      const store = await open();
+      const followed = follow(await open({ deadlineMs: 200 }));
+      await store.append('thing', [made(0)], { expectedRevision: 'none' });
+      await eventually(() => expect(numbers(followed.events)).toEqual([0]));
+      await server.disconnect();
+      await sleep(500);
+      server.mute = true;
+      await server.connect();
+      await sleep(500);
+      server.mute = false;
+      await store.append('thing', [made(1)], { expectedRevision: 0 });
+      await eventually(() => expect(numbers(followed.events)).toEqual([0, 1]));
+    });
+
+    test('leaving it ends the call on the server', async () => {
+      const store = await open();
+      await store.append('thing', [made(0)], { expectedRevision: 'none' });
+      const controller = new AbortController();
+      const aborted = (async () => {
+        for await (const batch of store.subscribe({ signal: controller.signal })) expect(batch).toBeDefined();
+      })();
+      await eventually(() => expect(server.subscriptions.size).toBe(1));
+      for await (const batch of store.subscribe({})) if (batch.events.length > 0) break;
+      controller.abort();
+      await aborted;
+      await eventually(() => expect(server.subscriptions.size).toBe(0));
+    });
+
+    test('moves only forward, however late the checkpoints of a filter come', async () => {
+      server.checkpointLag = 400;
+      const store = await open();
+      const followed = follow(store, { types: ['Wanted'] });
+      for (const n of range(10)) {
+        await store.append('thing', range(150).map(made), { expectedRevision: 'any' });
+        await store.append('thing', [{ ...made(n), type: 'Wanted' }], { expectedRevision: 'any' });
+      }
+      const { position } = await store.append('thing', range(900).map(made), { expectedRevision: 'any' });
+      await eventually(() => expect(numbers(followed.events)).toEqual(range(10)));
+      const last = followed.events.at(-1)?.position ?? '';
+      await eventually(() => expect((followed.batches.at(-1)?.position ?? '') > last).toBe(true));
+      const positions = followed.batches.map((batch) => batch.position);
+      expect(positions).toEqual(positions.toSorted());
+      expect((positions.at(-1) ?? '') < position).toBe(true);
+    });
+  });
+
+  describe('consume', () => {
+    test.each([
+      ['the connection is cut', () => server.dropConnections()],
+      ['the server ends the stream', () => server.endSubscriptions()],
+      ['the server is unavailable', () => server.failSubscriptions(status.UNAVAILABLE)],
+      [
+        'the connection is cut by an acknowledgement',
+        () => {
+          server.dropOnNextAck = true;
+        },
+      ],
+    ])('every event is handled although %s', async (_name, disturb) => {
+      const store = await open();
+      const handled: unknown[] = [];
+      let attempts = 0;
+      await store.consume('group', {}, async ({ data }) => {
+        attempts += 1;
+        if (attempts % 30 === 0) disturb();
+        await sleep(1);
+        handled.push(data.n);
+      });
+      for (const n of range(10)) {
+        await store.append('thing', range(10, n * 10).map(made), { expectedRevision: 'any' });
+      }
+      await eventually(() => expect(new Set(handled)).toEqual(new Set(range(100))));
+      expect(await Array.fromAsync(store.parked('group'))).toEqual([]);
+    });
+
+    test('a group begins at the start of the log, and sees no system event', async () => {
+      const store = await open();
+      await store.append('thing', range(30).map(made), { expectedRevision: 'none' });
+      const seen: StoredEvent[] = [];
+      await store.consume('group', {}, async (event) => void seen.push(event));
+      await eventually(() => expect(seen).toHaveLength(30));
+      expect(new Set(seen.map(({ type }) => type))).toEqual(new Set(['Made']));
+      expect(server.created[0]?.getAll()?.hasStart()).toBe(true);
+    });
+
+    test('no event times out in the queue of a slow consumer', async () => {
+      const store = await open({ messageTimeoutMs: 1_000 });
+      await store.append('thing', range(8).map(made), { expectedRevision: 'none' });
+      const handled: unknown[] = [];
+      await store.consume('group', { concurrency: 1 }, async ({ data }) => {
+        await sleep(300);
+        handled.push(data.n);
+      });
+      await eventually(() => expect(handled.length).toBeGreaterThanOrEqual(8));
+      await sleep(1_100);
+      expect(handled).toEqual(range(8));
+    });
+
+    test('an event whose handler never ends goes to another consumer', async () => {
+      const [store, other] = [await open({ messageTimeoutMs: 300 }), await open({ messageTimeoutMs: 300 })];
+      await store.append('thing', [made(0)], { expectedRevision: 'none' });
+      let release = (): void => {};
+      let started = 0;
+      const handled: unknown[] = [];
+      const handler = async ({ data }: StoredEvent): Promise<void> => {
+        started += 1;
+        if (started === 1) await new Promise<void>((resolve) => (release = resolve));
+        handled.push(data.n);
+      };
+      await store.consume('group', { concurrency: 1 }, handler);
+      await eventually(() => expect(started).toBe(1));
+      await other.consume('group', { concurrency: 1 }, handler);
+      await eventually(() => expect(handled).toEqual([0]));
+      release();
+    });
+
+    test('all parked events are put back by the server, and can be parked again', async () => {
+      const store = await open();
+      await store.append('thing', range(3).map(made), { expectedRevision: 'none' });
+      let reason = 'first';
+      const positions: string[] = [];
+      await store.consume('group', { maxRetries: 0 }, async ({ position }) => {
+        positions.push(position);
+        throw new Error(reason);
+      });
+      const reasons = async (): Promise<string[]> =>
+        (await Array.fromAsync(store.parked('group'))).map((one) => one.reason);
+      await eventually(async () => expect(await reasons()).toEqual(['first', 'first', 'first']));
+      reason = 'second';
+      expect(await store.replayParked('group')).toBe(3);
+      await eventually(async () => expect(await reasons()).toEqual(['second', 'second', 'second']));
+      const all = (await Array.fromAsync(store.readAll())).map(({ position }) => position);
+      expect(positions.toSorted()).toEqual([...all, ...all].toSorted());
+    });
+
+    test('an event that was put back alone can be parked again, as itself', async () => {
+      const store = await open();
+      await store.append('thing', range(2).map(made), { expectedRevision: 'none' });
+      let reason = 'first';
+      await store.consume('group', { maxRetries: 0, types: ['Made'] }, async () => {
+        throw new Error(reason);
+      });
+      const parked = async (): Promise<unknown[]> =>
+        (await Array.fromAsync(store.parked('group'))).map(({ event, reason: why }) => [event.type, event.data.n, why]);
+      await eventually(async () => expect(await parked()).toHaveLength(2));
+      const first = (await Array.fromAsync(store.parked('group'))).find(({ event }) => event.data.n === 0);
+      reason = 'second';
+      expect(await store.replayParked('group', first?.id)).toBe(1);
+      await eventually(async () =>
+        expect((await parked()).toSorted()).toEqual([
+          ['Made', 0, 'second'],
+          ['Made', 1, 'first'],
+        ]),
+      );
+      // What puts an event back is no event of the service.
+      expect((await Array.fromAsync(store.readAll())).map(({ type }) => type)).toEqual(['Made', 'Made']);
+    });
+  });
+});

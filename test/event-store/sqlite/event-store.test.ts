@@ -1,0 +1,194 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { EventStore } from '../../../src/event-store/event-store.ts';
+import { openSqliteEventStore } from '../../../src/event-store/sqlite/event-store.ts';
+import { eventStoreContract } from '../../contract/event-store.ts';
+import { reportEngine } from '../../engines.ts';
+import { eventually } from '../../eventually.ts';
+
+reportEngine('event store', 'SQLite', 'tested');
+
+eventStoreContract('SQLite', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'event-log-'));
+  return {
+    open: () => openSqliteEventStore({ path: join(folder, 'events.db') }),
+    stop: () => rm(folder, { recursive: true }),
+  };
+});
+
+describe('SQLite event log', () => {
+  let folder: string;
+  let path: string;
+  const stores: EventStore[] = [];
+  const children: ChildProcess[] = [];
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'event-log-'));
+    path = join(folder, 'events.db');
+  });
+  afterEach(async () => {
+    for (const child of children.splice(0)) child.kill('SIGKILL');
+    for (const store of stores.splice(0)) await store.close();
+    await rm(folder, { recursive: true });
+  });
+
+  const open = async (leaseMs = 1_000): Promise<EventStore> => {
+    const store = await openSqliteEventStore({ path, leaseMs });
+    stores.push(store);
+    return store;
+  };
+  /** Starts a process of its own; `lines` grows with what it prints. */
+  const start = (work: string, name: string, shell?: string): { child: ChildProcess; lines: string[] } => {
+    const program = new URL('log-process.ts', import.meta.url).pathname;
+    const command = [process.execPath, program, work, path, name];
+    const child =
+      shell === undefined
+        ? spawn(process.execPath, command.slice(1), { stdio: ['ignore', 'pipe', 'inherit'] })
+        : spawn('sh', ['-c', `${shell}; exec "$@"`, 'sh', ...command], { stdio: ['ignore', 'pipe', 'inherit'] });
+    children.push(child);
+    const lines: string[] = [];
+    createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
+    return { child, lines };
+  };
+  const kill = async (child: ChildProcess): Promise<void> => {
+    child.kill('SIGKILL');
+    await once(child, 'close');
+  };
+  const made = (n: number) => ({ type: 'Made', data: { n }, metadata: {} });
+  /** `stream revision` of every event stored. */
+  const stored = async (store: EventStore): Promise<Set<string>> =>
+    new Set((await Array.fromAsync(store.readAll())).map(({ stream, revision }) => `${stream} ${revision}`));
+
+  test('processes that append at once get what they asked for, and one is killed without a loss', async () => {
+    const store = await open();
+    const [first, second] = [start('append', 'first'), start('append', 'second')];
+    let own = 0;
+    const stop = new AbortController();
+    const writing = (async () => {
+      while (!stop.signal.aborted) {
+        await store.append('own', [made(own)], { expectedRevision: own === 0 ? 'none' : own - 1 });
+        own += 1;
+      }
+    })();
+    await eventually(() => expect(Math.min(first.lines.length, second.lines.length, own)).toBeGreaterThan(200));
+    await kill(first.child);
+    const acknowledged = [...first.lines, ...second.lines];
+    const before = second.lines.length;
+    await eventually(() => expect(second.lines.length).toBeGreaterThan(before + 100));
+    stop.abort();
+    await writing;
+    await kill(second.child);
+    const found = await stored(store);
+    expect([...acknowledged, ...second.lines].filter((line) => !found.has(line))).toEqual([]);
+    expect(await Array.fromAsync(store.readStream('own'))).toHaveLength(own);
+  });
+
+  test('a log whose only process is killed while it writes opens again, complete', async () => {
+    for (let round = 0; round < 3; round += 1) {
+      const { child, lines } = start('append', `round${round}`);
+      await eventually(() => expect(lines.length).toBeGreaterThan(300));
+      await kill(child);
+      const store = await openSqliteEventStore({ path });
+      const found = await stored(store);
+      expect(lines.filter((line) => !found.has(line))).toEqual([]);
+      await store.append(`after${round}`, [made(0)], { expectedRevision: 'none' });
+      await store.close();
+    }
+  });
+
+  test('events of a killed consumer go to another, and count as attempts', async () => {
+    const store = await open();
+    for (let n = 0; n < 8; n += 1) await store.append('thing', [made(n)], { expectedRevision: 'any' });
+    const { child, lines } = start('consume', 'group');
+    await eventually(() => expect(lines).toHaveLength(4));
+    await kill(child);
+    const seen: unknown[] = [];
+    await store.consume('group', {}, async ({ data }) => void seen.push(data.n));
+    await eventually(() => expect(seen).toHaveLength(8));
+    expect(seen.toSorted()).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+  });
+
+  test('an event that kills its consumer again and again is parked', async () => {
+    const store = await open();
+    await store.append('thing', [made(0)], { expectedRevision: 'none' });
+    for (let round = 0; round < 2; round += 1) {
+      const { child, lines } = start('consume', 'group');
+      await eventually(() => expect(lines).toHaveLength(1));
+      await kill(child);
+    }
+    let handled = 0;
+    await store.consume('group', { maxRetries: 1 }, async () => void handled++);
+    await eventually(async () => expect(await Array.fromAsync(store.parked('group'))).toHaveLength(1));
+    const [parked] = await Array.fromAsync(store.parked('group'));
+    expect(parked).toMatchObject({ event: { data: { n: 0 } }, reason: expect.stringContaining('consumer stopped') });
+    expect(handled).toBe(0);
+  });
+
+  test('a consumer keeps an event that takes longer than its lease', async () => {
+    const [store, other] = [await open(600), await open(600)];
+    await store.append('thing', [made(0)], { expectedRevision: 'none' });
+    let attempts = 0;
+    let ended = false;
+    const handler = async (): Promise<void> => {
+      attempts += 1;
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      ended = true;
+    };
+    await store.consume('group', {}, handler);
+    await other.consume('group', {}, handler);
+    await eventually(() => expect(ended).toBe(true));
+    expect(attempts).toBe(1);
+  });
+
+  test('a full disk refuses appends and loses none that it acknowledged', async () => {
+    // The file-size limit makes the kernel refuse to write on; the signal that it sends by default is ignored.
+    const { child, lines } = start('fill', 'thing', "trap '' XFSZ; ulimit -f 2000");
+    const [code] = await once(child, 'close');
+    expect(code).toBe(0);
+    expect(lines.at(-1)).toMatch(/^refused Error: /);
+    expect(lines.length).toBeGreaterThan(10);
+    const store = await open();
+    const found = await stored(store);
+    expect([...found].toSorted()).toEqual(lines.slice(0, -1).toSorted());
+    await store.append('thing', [made(0)], { expectedRevision: found.size - 1 });
+  });
+
+  test('refuses files that are not its own, and those of a newer version', async () => {
+    const refusal = async (file: string): Promise<string> =>
+      openSqliteEventStore({ path: file }).then(
+        () => 'opened',
+        (error: unknown) => String(error),
+      );
+    const text = join(folder, 'text.db');
+    await writeFile(text, 'This is not a database, and it is long enough to be looked at. '.repeat(100));
+    expect(await refusal(text)).toBe(`Error: The event log ${text} cannot be read: file is not a database`);
+
+    const foreign = join(folder, 'foreign.db');
+    const database = new DatabaseSync(foreign);
+    database.exec('CREATE TABLE notes (text TEXT)');
+    database.close();
+    expect(await refusal(foreign)).toBe(`Error: ${foreign} is not an event log of this service`);
+
+    await (await openSqliteEventStore({ path })).close();
+    const newer = new DatabaseSync(path);
+    newer.exec('PRAGMA user_version = 99');
+    newer.close();
+    expect(await refusal(path)).toBe(
+      `Error: The event log ${path} was written by a newer version (schema 99; this one knows 1)`,
+    );
+    expect(await refusal(folder)).toMatch(/^Error: The event log .* cannot be opened: unable to open database file$/);
+  });
+
+  test('is made once when several processes open it at the same moment', async () => {
+    const opened = await Promise.all(Array.from({ length: 5 }, () => open()));
+    const others = Array.from({ length: 3 }, (_, index) => start('append', `process${index}`));
+    await Promise.all(opened.map((store, n) => store.append(`store-${n}`, [made(n)], { expectedRevision: 'none' })));
+    await eventually(() => expect(Math.min(...others.map(({ lines }) => lines.length))).toBeGreaterThan(10));
+  });
+});

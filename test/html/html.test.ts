@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { EMPTY, flag, html, raw } from '../../src/html/html.ts';
+
+const ATTACK = `"><script>alert('x')</script>&amp;`;
+
+test('text is shown, never run, between tags and inside quoted attributes', () => {
+  const shown = '&quot;&gt;&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;amp;';
+  expect(html`<p>${ATTACK}</p>`.markup).toBe(`<p>${shown}</p>`);
+  expect(html`<input value="${ATTACK}">`.markup).toBe(`<input value="${shown}">`);
+  expect(html`<input value='${ATTACK}'>`.markup).toBe(`<input value='${shown}'>`);
+});
+
+test('fragments and lists stay what they are; what is absent leaves nothing', () => {
+  const items = ['a', '<b>'].map((item) => html`<li>${item}</li>`);
+  expect(html`<ul>${items}</ul>${false}${null}${undefined}${0}`.markup).toBe('<ul><li>a</li><li>&lt;b&gt;</li></ul>0');
+  expect(html`${raw('<hr>')}${EMPTY}`.markup).toBe('<hr>');
+  expect(html`<input type="checkbox"${flag('checked', true)}${flag('disabled', false)}>`.markup).toBe(
+    '<input type="checkbox" checked>',
+  );
+});
+
+test('an address that is not http(s) or a path of ours leads nowhere', () => {
+  for (const url of [
+    'javascript:alert(1)',
+    ' JavaScript:alert(1)',
+    'data:text/html,x',
+    'vbscript:x',
+    '//evil.example',
+    '/\\evil.example',
+  ])
+    expect(html`<a href="${url}">x</a>`.markup).toBe('<a href="#">x</a>');
+  expect(html`<a href="${'https://a.example/?a=1&b=2'}">x</a>`.markup).toBe(
+    '<a href="https://a.example/?a=1&amp;b=2">x</a>',
+  );
+  expect(html`<a class="x" href="/bookings/${7}">x</a>`.markup).toBe('<a class="x" href="/bookings/7">x</a>');
+});
+
+test('places where escaping is not enough are refused', () => {
+  expect(() => html`<input value=${'x'}>`).toThrow('without quotes');
+  expect(() => html`<a class="a" onclick="go(${1})">x</a>`).toThrow('onclick');
+  expect(() => html`<a style="color:${'red'}">x</a>`).toThrow('style');
+  expect(() => html`<script>const a = ${1}</script>`).toThrow('script');
+  expect(() => html`<style>a{color:${'red'}}</style>`).toThrow('style');
+  expect(() => html`<!-- ${'-->'} -->`).toThrow('comment');
+  expect(() => html`<a title="${'x'}" data-a=${'y'}>x</a>`).toThrow('without quotes');
+});
+
+test('a closed script or comment before it does not stand in the way', () => {
+  expect(html`<!-- why --><script src="/a.js"></script><p>${'x'}</p>`.markup).toContain('<p>x</p>');
+  expect(html`<p title="a > b">${'<'}</p>`.markup).toBe('<p title="a > b">&lt;</p>');
+});

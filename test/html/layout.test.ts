@@ -1,0 +1,61 @@
+import { readFileSync } from 'node:fs';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import Fastify from 'fastify';
+import { expect, test } from 'vitest';
+import { assetUrl, registerAssets } from '../../src/html/assets.ts';
+import { html } from '../../src/html/html.ts';
+import { page, pageHeaders } from '../../src/html/layout.ts';
+
+const asset = (name: string) => readFileSync(new URL(`../../src/html/assets/${name}`, import.meta.url), 'utf8');
+
+test('every icon a page may name is in the sprite, and the sprite holds no other', () => {
+  const drawn = [...asset('icons.svg').matchAll(/<symbol id="([^"]+)"/g)].map(([, id]) => id);
+  const source = readFileSync(new URL('../../src/html/layout.ts', import.meta.url), 'utf8');
+  const named = [...(/const ICONS = \[([^\]]+)\]/.exec(source)?.[1] ?? '').matchAll(/'([^']+)'/g)].map(([, id]) => id);
+  expect(named.length).toBeGreaterThan(10);
+  expect(drawn.toSorted()).toEqual(named.toSorted());
+});
+
+test('title and messages are shown as text', () => {
+  const text = page({ title: '<i>', main: html`<h1>${'<b>'}</h1>`, flash: [{ kind: 'problem', text: '<script>' }] });
+  expect(text).toContain('<title>&lt;i&gt; · Venue Booking</title>');
+  expect(text).toContain('&lt;script&gt;');
+  expect(text).not.toContain('<script>');
+});
+
+test('no page carries a style or script of its own, and the policy allows none', () => {
+  const text = page({ title: 'x', main: html`<h1>x</h1>` });
+  expect(text).not.toMatch(/<style|style="|<script(?! src=)|\son\w+="/);
+  const policy = pageHeaders()['content-security-policy'];
+  expect(policy).toContain("default-src 'none'");
+  expect(policy).not.toContain('unsafe');
+});
+
+test('assets are served for good under an address that changes with their content', async () => {
+  const app = Fastify();
+  registerAssets(app);
+  for (const name of ['console.css', 'console.js', 'icons.svg', 'favicon.svg'] as const) {
+    const answer = await app.inject(assetUrl(name));
+    expect(answer.statusCode).toBe(200);
+    expect(answer.headers['cache-control']).toBe('public, max-age=31536000, immutable');
+    expect(answer.body).toBe(asset(name));
+    for (const [encoding, unpack] of [
+      ['br', brotliDecompressSync],
+      ['gzip', gunzipSync],
+    ] as const) {
+      const packed = await app.inject({ url: assetUrl(name), headers: { 'accept-encoding': `${encoding}, zstd` } });
+      const content = packed.headers['content-encoding'] === encoding ? unpack(packed.rawPayload) : packed.rawPayload;
+      expect(content.toString()).toBe(asset(name));
+    }
+  }
+  const refused = await app.inject({
+    url: assetUrl('console.css'),
+    headers: { 'accept-encoding': 'br;q=0, gzip;q=0.0' },
+  });
+  expect(refused.headers['content-encoding']).toBeUndefined();
+  const taken = await app.inject({ url: assetUrl('console.css'), headers: { 'accept-encoding': 'gzip, br;q=0.5' } });
+  expect(taken.headers['content-encoding']).toBe('br');
+  expect(taken.rawPayload.length).toBeLessThan(10_000);
+  expect((await app.inject('/assets/../assets.ts')).statusCode).toBe(404);
+  await app.close();
+});
