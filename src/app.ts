@@ -7,27 +7,24 @@ import { projections } from '../projections/index.ts';
 import { api } from './api/api.ts';
 import { handleClientError, handleError, sendNotFound } from './api/errors.ts';
 import { healthRoutes } from './api/health.ts';
-import { type ApiKeyUses, createApiKeyUses } from './auth/api-key-uses.ts';
-import { createApiKeyCallers, eitherCaller } from './auth/authenticate.ts';
-import {
-  type AuthorizationServer,
-  createAuthorizationServer,
-} from './authorization-server/authorization-server.ts';
-import { challengeOf } from './authorization-server/protected-resources.ts';
+import { type ApiKeyUsage, createApiKeyUsage } from './auth/api-key-usage.ts';
+import { authenticateEither, createApiKeyAuthentication } from './auth/authenticate.ts';
 import { createUsers, type Users } from './auth/users.ts';
-import { type Clock, systemClock } from './runtime/clock.ts';
+import { type AuthorizationServer, createAuthorizationServer } from './authorization-server/authorization-server.ts';
+import { challengeOf } from './authorization-server/protected-resources.ts';
 import { type Commands, createCommands } from './commands/commands.ts';
 import type { Config } from './config.ts';
 import { registerConsole } from './console/console.ts';
-import { type Demo, demoOf } from './demo/demo-data.ts';
+import { type Demo, ensureDemoData } from './demo/demo-data.ts';
 import type { DocumentStore } from './document-store/document-store.ts';
 import { DELIVERER } from './domain/account.ts';
 import type { EventStore } from './event-store/event-store.ts';
 import { mcpRoutes } from './mcp/mcp-server.ts';
+import { checkWebhookUrl } from './outbound/public-address.ts';
 import { openProjector, type Projector } from './projector/projector.ts';
 import { createQueries, type Queries } from './queries/queries.ts';
+import { type Clock, systemClock } from './runtime/clock.ts';
 import { createScheduler } from './scheduler/scheduler.ts';
-import { checkWebhookUrl } from './outbound/public-address.ts';
 import { newSigningSecret } from './webhooks/signature.ts';
 import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts';
 
@@ -43,7 +40,7 @@ export type Core = {
   readonly queries: Queries;
   readonly webhooks: Webhooks;
   readonly users: Users;
-  readonly apiKeyUses: ApiKeyUses;
+  readonly apiKeyUsage: ApiKeyUsage;
   readonly authorizationServer: AuthorizationServer;
   /** Commands whose clock stands elsewhere, for demo data. */
   readonly commandsAt: (clock: Clock) => Promise<Commands>;
@@ -112,7 +109,7 @@ export async function openCore(
       isConnected: authorizationServer.connectedApps.isConnected,
     }),
     users,
-    apiKeyUses: await createApiKeyUses({ documents, clock, logger }),
+    apiKeyUsage: await createApiKeyUsage({ documents, clock, logger }),
     authorizationServer,
     commandsAt,
     async close() {
@@ -172,9 +169,9 @@ export async function createApp(core: Core): Promise<FastifyInstance> {
   app.setErrorHandler(handleError);
   app.setNotFoundHandler(sendNotFound);
 
-  const callerOf = eitherCaller(
-    core.apiKeyUses.noting(createApiKeyCallers(projector.readModels)),
-    authorizationServer.accessTokens.callerOf,
+  const authenticate = authenticateEither(
+    core.apiKeyUsage.trackUsage(createApiKeyAuthentication(projector.readModels)),
+    authorizationServer.accessTokens.authenticate,
   );
   await app.register(
     healthRoutes({
@@ -186,7 +183,7 @@ export async function createApp(core: Core): Promise<FastifyInstance> {
     api({
       commands,
       queries,
-      callerOf,
+      authenticate,
       challenge: challengeOf(authorizationServer.resources.api),
       publicUrl: config.publicUrl,
     }),
@@ -222,7 +219,7 @@ export async function startService(config: Config, logger: Logger): Promise<Serv
   const scheduler = createScheduler({ bookings: commands.bookings, readModels: projector.readModels, clock, logger });
 
   if (config.roles.has('projector')) projector.start();
-  const demo = config.demo ? await demoOf({ ...core, ...config, at: core.commandsAt }) : undefined;
+  const demo = config.demo ? await ensureDemoData({ ...core, ...config, at: core.commandsAt }) : undefined;
   if (config.roles.has('scheduler')) scheduler.start();
   if (config.roles.has('webhooks')) await webhooks.start();
   if (config.roles.has('api')) await app.listen({ host: config.host, port: config.port });

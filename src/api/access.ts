@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { bearerToken, type CallerOf } from '../auth/authenticate.ts';
+import { type Authenticate, bearerToken } from '../auth/authenticate.ts';
 import type { Caller } from '../auth/caller.ts';
 import type { AccountKind } from '../domain/account.ts';
 import { allows, type PermissionName } from '../domain/permissions.ts';
@@ -23,11 +23,17 @@ declare module 'fastify' {
  * InsufficientPermissions, then ScopeViolation (DESIGN §6, order of answers). Given to each route when it is made, so that
  * no call has to look up what its route asks for.
  */
-export function createAccessHook({ callerOf, challenge }: { readonly callerOf: CallerOf; readonly challenge: string }) {
+export function createAccessHook({
+  authenticate,
+  challenge,
+}: {
+  readonly authenticate: Authenticate;
+  readonly challenge: string;
+}) {
   return (access: Access) =>
     async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
       const token = bearerToken(request.headers.authorization);
-      const caller = token === undefined ? undefined : await callerOf(token);
+      const caller = token === undefined ? undefined : await authenticate(token);
       if (caller === undefined) {
         const [header, details] =
           token === undefined

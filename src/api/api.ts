@@ -2,7 +2,7 @@ import cors from '@fastify/cors';
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
-import type { CallerOf } from '../auth/authenticate.ts';
+import type { Authenticate } from '../auth/authenticate.ts';
 import type { Commands } from '../commands/commands.ts';
 import type { Queries } from '../queries/queries.ts';
 import { createAccessHook } from './access.ts';
@@ -12,10 +12,10 @@ import { spaceRoutes } from './spaces.ts';
 import { validatorCompiler } from './validation.ts';
 import { webhookRoutes } from './webhooks.ts';
 
-export type ApiParts = {
+export type ApiDeps = {
   readonly commands: Commands;
   readonly queries: Queries;
-  readonly callerOf: CallerOf;
+  readonly authenticate: Authenticate;
   /** The `WWW-Authenticate` challenge of a 401. */
   readonly challenge: string;
   /** {base_url} without the path prefix. */
@@ -28,7 +28,7 @@ const DOCS_CSP =
 
 /** The REST API under /api/v1, with its description at /openapi.json and a page for people at /docs. */
 export const api =
-  (parts: ApiParts): FastifyPluginAsync =>
+  (deps: ApiDeps): FastifyPluginAsync =>
   async (app) => {
     app.setValidatorCompiler(validatorCompiler);
     acceptEmptyBodies(app);
@@ -40,7 +40,7 @@ export const api =
           version: '1',
           description: 'Availability of spaces, booking requests, reviews and webhooks.',
         },
-        servers: [{ url: parts.publicUrl }],
+        servers: [{ url: deps.publicUrl }],
         security: [{ bearer: [] }],
         components: {
           securitySchemes: {
@@ -73,14 +73,14 @@ export const api =
           reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
           done();
         });
-        const enforce = createAccessHook(parts);
+        const enforce = createAccessHook(deps);
         routes.addHook('onRoute', (route) => {
           if (route.config?.access !== undefined) route.onRequest = enforce(route.config.access);
         });
-        await routes.register(spaceRoutes(parts));
-        await routes.register(bookingRoutes(parts));
-        await routes.register(reviewRoutes(parts));
-        await routes.register(webhookRoutes(parts));
+        await routes.register(spaceRoutes(deps));
+        await routes.register(bookingRoutes(deps));
+        await routes.register(reviewRoutes(deps));
+        await routes.register(webhookRoutes(deps));
       },
       { prefix: '/api/v1' },
     );

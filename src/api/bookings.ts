@@ -1,16 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import fastJson from 'fast-json-stringify';
 import { Type } from 'typebox';
-import type { HistoryStep } from '../queries/booking-history.ts';
 import { actorOf } from '../auth/caller.ts';
 import type { Commands } from '../commands/commands.ts';
-import { isRefusal } from '../domain/decision.ts';
-import type { BrandId, PlainDate } from '../domain/ids.ts';
-import type { Queries } from '../queries/queries.ts';
 import { toBookingDto } from '../contract/booking-dto.ts';
-import { sendError, sendRefusal } from './errors.ts';
 import { historyEntries } from '../contract/history-entry.ts';
-import { sendJsonArray } from './json-array.ts';
 import {
   BookingDto,
   BookingParams,
@@ -20,6 +14,12 @@ import {
   HistoryEntry,
   IdempotencyHeaders,
 } from '../contract/schemas.ts';
+import { isRefusal } from '../domain/decision.ts';
+import type { BrandId, PlainDate } from '../domain/ids.ts';
+import type { HistoryStep } from '../queries/booking-history.ts';
+import type { Queries } from '../queries/queries.ts';
+import { sendError, sendRefusal } from './errors.ts';
+import { sendJsonArray } from './json-array.ts';
 
 const stringifyBooking = fastJson(BookingDto);
 
@@ -74,8 +74,8 @@ export const bookingRoutes =
           ...(message === undefined ? {} : { message }),
           ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
         };
-        const issuer = { actor: actorOf(request.caller), correlationId: request.id };
-        const booking = await commands.bookings.request(command, issuer);
+        const context = { actor: actorOf(request.caller), correlationId: request.id };
+        const booking = await commands.bookings.request(command, context);
         if (isRefusal(booking)) return sendRefusal(reply, booking);
         return reply.code(201).send(toBookingDto(booking));
       },

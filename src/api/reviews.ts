@@ -1,12 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import fastJson from 'fast-json-stringify';
 import { Type } from 'typebox';
+import { toReviewDto } from '../contract/review-dto.ts';
+import { CommunityParams, errors, ReviewDto } from '../contract/schemas.ts';
 import { isRefusal } from '../domain/decision.ts';
 import type { Queries } from '../queries/queries.ts';
 import { sendRefusal } from './errors.ts';
 import { sendJsonArray } from './json-array.ts';
-import { toReviewDto } from '../contract/review-dto.ts';
-import { CommunityParams, errors, ReviewDto } from '../contract/schemas.ts';
 
 const stringifyReview = fastJson(ReviewDto);
 

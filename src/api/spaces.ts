@@ -1,9 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { AvailabilityQuery, AvailabilityResponse, errors, SpaceParams } from '../contract/schemas.ts';
 import { isRefusal } from '../domain/decision.ts';
 import type { PlainDate } from '../domain/ids.ts';
 import type { Queries } from '../queries/queries.ts';
 import { sendRefusal } from './errors.ts';
-import { AvailabilityQuery, AvailabilityResponse, errors, SpaceParams } from '../contract/schemas.ts';
 
 export const spaceRoutes =
   ({ queries }: { readonly queries: Queries }): FastifyPluginAsyncTypebox =>

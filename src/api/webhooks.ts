@@ -2,11 +2,11 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import { actorOf, type Caller } from '../auth/caller.ts';
 import type { Commands } from '../commands/commands.ts';
+import { CreateWebhook, errors, WebhookCreatedDto, WebhookDto, WebhookParams } from '../contract/schemas.ts';
 import { isRefusal } from '../domain/decision.ts';
 import type { WebhookOwner } from '../domain/events.ts';
 import type { Queries } from '../queries/queries.ts';
 import { sendRefusal } from './errors.ts';
-import { CreateWebhook, errors, WebhookCreatedDto, WebhookDto, WebhookParams } from '../contract/schemas.ts';
 
 /** Registrations belong to the key, or to the OAuth client and account, that made them (DESIGN §7). */
 const ownerOf = ({ credential, account }: Caller): WebhookOwner => ({
@@ -49,8 +49,8 @@ export const webhookRoutes =
       },
       async (request, reply) => {
         const { url, events } = request.body;
-        const issuer = { actor: actorOf(request.caller), correlationId: request.id };
-        const made = await commands.webhooks.register({ owner: ownerOf(request.caller), url, events }, issuer);
+        const context = { actor: actorOf(request.caller), correlationId: request.id };
+        const made = await commands.webhooks.register({ owner: ownerOf(request.caller), url, events }, context);
         if (isRefusal(made)) return sendRefusal(reply, made);
         const { webhookId: id, createdAt, signingSecret } = made;
         return reply.code(201).send({ id, url, events, createdAt, signingSecret });
@@ -71,8 +71,8 @@ export const webhookRoutes =
       },
       async (request, reply) => {
         const by = ownerOf(request.caller);
-        const issuer = { actor: actorOf(request.caller), correlationId: request.id };
-        const outcome = await commands.webhooks.remove({ webhookId: request.params.id, by }, issuer);
+        const context = { actor: actorOf(request.caller), correlationId: request.id };
+        const outcome = await commands.webhooks.remove({ webhookId: request.params.id, by }, context);
         if (isRefusal(outcome)) return sendRefusal(reply, outcome);
         return reply.code(204).send(null);
       },

@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto';
 import { type CryptoKey, errors, importJWK, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../runtime/clock.ts';
+import type { OidcAdapter } from '../authorization-server/oidc-adapter.ts';
 import type { Account } from '../domain/account.ts';
 import { brandId, communityId } from '../domain/ids.ts';
-import type { Artefacts } from '../authorization-server/oidc-adapter.ts';
-import type { Caller } from './caller.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { derivedKey } from '../secrets/derived-key.ts';
+import type { Caller } from './caller.ts';
 import { type Audience, permissionsOf } from './scopes.ts';
 import { SIGNING_ALGORITHM, type SigningKeys } from './signing-keys.ts';
 
@@ -27,7 +27,7 @@ export interface AccessTokens {
   /** @returns undefined for anything that is not a good token bound to an account, whatever is wrong with it */
   verify(token: string): Promise<VerifiedToken | undefined>;
   /** The caller of the REST API: a good token whose audience is `api` (SPEC: Resource indicators). */
-  callerOf(token: string): Promise<Caller | undefined>;
+  authenticate(token: string): Promise<Caller | undefined>;
   /** What a token of ours is stored under; `undefined` when it is not one or has expired. Revoked ones included. */
   storedId(token: string): Promise<string | undefined>;
 }
@@ -49,12 +49,12 @@ type Signed = {
 export function createAccessTokens(options: {
   issuer: string;
   signingKeys: SigningKeys;
-  artefacts: Artefacts;
+  oidcAdapter: OidcAdapter;
   secretKey: Buffer;
   /** The machine's clock, unshifted: oidc-provider dates its tokens by that. */
   clock: Clock;
 }): AccessTokens {
-  const { issuer, signingKeys, artefacts, clock } = options;
+  const { issuer, signingKeys, oidcAdapter, clock } = options;
   const idOf = storedTokenIds(options.secretKey);
   const remembered = new LRUCache<string, Signed>({ max: REMEMBERED_TOKENS });
   const publicKey = publicKeys(signingKeys);
@@ -84,13 +84,13 @@ export function createAccessTokens(options: {
   async function verify(token: string): Promise<VerifiedToken | undefined> {
     const signed = await check(token);
     if (signed?.verified === undefined) return undefined;
-    const live = await artefacts.has(signed.storedAs.model, signed.storedAs.id);
+    const live = await oidcAdapter.has(signed.storedAs.model, signed.storedAs.id);
     return live ? signed.verified : undefined;
   }
 
   return {
     verify,
-    async callerOf(token) {
+    async authenticate(token) {
       const verified = await verify(token);
       return verified?.audience === 'api' ? verified.caller : undefined;
     },

@@ -4,14 +4,14 @@ import { API_KEY_PREFIX, hashApiKey, isApiKey } from '../secrets/api-key-format.
 import type { Caller } from './caller.ts';
 
 /** Answers whose bearer token it is, or undefined when it is nobody's (any more). */
-export type CallerOf = (token: string) => Promise<Caller | undefined>;
+export type Authenticate = (token: string) => Promise<Caller | undefined>;
 
 /**
  * Callers by API key: one look-up under the key's hash, none for a malformed key. A revoked key stops at once, because
  * nothing is remembered here.
  */
-export const createApiKeyCallers =
-  (readModels: ReadModels): CallerOf =>
+export const createApiKeyAuthentication =
+  (readModels: ReadModels): Authenticate =>
   async (token) => {
     if (!isApiKey(token)) return undefined;
     const found = await readModels.collection(apiKeys).get(hashApiKey(token));
@@ -21,8 +21,8 @@ export const createApiKeyCallers =
   };
 
 /** Both mechanisms behind one function: what looks like an API key is one, anything else is an access token. */
-export const eitherCaller =
-  (byApiKey: CallerOf, byAccessToken: CallerOf): CallerOf =>
+export const authenticateEither =
+  (byApiKey: Authenticate, byAccessToken: Authenticate): Authenticate =>
   (token) =>
     token.startsWith(API_KEY_PREFIX) ? byApiKey(token) : byAccessToken(token);
 

@@ -1,8 +1,8 @@
 import { generateKeyPair as generate } from 'node:crypto';
 import { promisify } from 'node:util';
 import { calculateJwkThumbprint, exportJWK, type JWK } from 'jose';
-import type { Clock } from '../runtime/clock.ts';
 import type { Collection, DocumentStore } from '../document-store/document-store.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { seal, unseal } from '../secrets/seal.ts';
 
 /** What every token of the service is signed with; verifiers accept nothing else. */

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '../runtime/clock.ts';
+import { createRevocation } from '../authorization-server/revocation.ts';
 import type { Collection, DocumentStore, Stored } from '../document-store/document-store.ts';
 import { type Account, accountKey } from '../domain/account.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
-import { createRevocation } from '../authorization-server/revocation.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { hashPassword, isPassword } from './passwords.ts';
 
 /** A person who signs in with e-mail and password. Belongs to one or more accounts (DESIGN §6). */

@@ -1,22 +1,22 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type Provider from 'oidc-provider';
-import { type Clock, systemClock } from '../runtime/clock.ts';
-import type { DocumentStore } from '../document-store/document-store.ts';
-import { type Account, accountKey } from '../domain/account.ts';
-import { loadOnce } from '../runtime/load-once.ts';
-import type { GuardOptions } from '../outbound/address-guard.ts';
 import { type AccessTokens, createAccessTokens } from '../auth/access-tokens.ts';
+import { type Resources, resourcesOf } from '../auth/resources.ts';
 import { createSigningKeys, type SigningKeys } from '../auth/signing-keys.ts';
 import type { Users } from '../auth/users.ts';
-import { createArtefacts } from './oidc-adapter.ts';
+import type { DocumentStore } from '../document-store/document-store.ts';
+import { type Account, accountKey } from '../domain/account.ts';
+import type { GuardOptions } from '../outbound/address-guard.ts';
+import { type Clock, systemClock } from '../runtime/clock.ts';
+import { loadOnce } from '../runtime/load-once.ts';
 import { type Clients, createClients } from './clients.ts';
 import { type ConnectedApps, createConnectedApps } from './connected-apps.ts';
 import { registerInteractions, type SignInLimits } from './interactions.ts';
+import { createOidcAdapter } from './oidc-adapter.ts';
 import { PATHS } from './paths.ts';
 import { CORS_PREFLIGHT, protectedResourceRoutes } from './protected-resources.ts';
 import { createRequestRewriting } from './request-rewriting.ts';
-import { type Resources, resourcesOf } from '../auth/resources.ts';
 import { createRevocation } from './revocation.ts';
 
 export type AuthorizationServer = {
@@ -66,9 +66,9 @@ export async function createAuthorizationServer(options: {
   // Another SECRET_KEY than the one that sealed them shows now, not at the first sign-in.
   await signingKeys.current();
   const revocation = await createRevocation(documents);
-  const artefacts = await createArtefacts({ documents, revocation, secretKey, clock });
+  const oidcAdapter = await createOidcAdapter({ documents, revocation, secretKey, clock });
   const clients = await createClients({ documents, revocation, secretKey, clock });
-  const accessTokens = createAccessTokens({ issuer, signingKeys, artefacts, secretKey, clock: systemClock() });
+  const accessTokens = createAccessTokens({ issuer, signingKeys, oidcAdapter, secretKey, clock: systemClock() });
   const rewriting = createRequestRewriting({ issuer, resources, accessTokens });
 
   type Built = {
@@ -77,14 +77,17 @@ export async function createAuthorizationServer(options: {
     readonly handle: ReturnType<Provider['callback']>;
   };
   let built: Built | undefined;
-  const providerParts = loadOnce(() => loadProvider(options.clientDocuments));
+  const loadedProvider = loadOnce(() => loadProvider(options.clientDocuments));
   /** oidc-provider takes its keys when it is made: another key set, another provider. */
   async function current(): Promise<Built> {
     const keySet = await signingKeys.current();
-    const { buildProvider, clientDocument } = await providerParts();
+    const { buildProvider, clientDocument } = await loadedProvider();
     // Looked at after all that is waited for, so that of several first callers one makes the provider.
     if (built?.keys === keySet.id) return built;
-    const provider = buildProvider({ issuer, secretKey, resources, users, clients, artefacts, clientDocument }, keySet);
+    const provider = buildProvider(
+      { issuer, secretKey, resources, users, clients, oidcAdapter, clientDocument },
+      keySet,
+    );
     built = { keys: keySet.id, provider, handle: provider.callback() };
     return built;
   }
@@ -171,7 +174,7 @@ export async function createAuthorizationServer(options: {
     resources,
     accessTokens,
     clients,
-    connectedApps: createConnectedApps({ artefacts, clients, resources, revocation }),
+    connectedApps: createConnectedApps({ oidcAdapter, clients, resources, revocation }),
     signingKeys,
   };
 }

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
-import type { Clock } from '../runtime/clock.ts';
+import { API_SCOPES, MCP_SCOPE } from '../auth/scopes.ts';
 import type { Collection, DocumentStore, Stored } from '../document-store/document-store.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
-import { API_SCOPES, MCP_SCOPE } from '../auth/scopes.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { seal, unseal } from '../secrets/seal.ts';
 import type { Revocation } from './revocation.ts';
 

@@ -1,9 +1,9 @@
-import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
+import type { Resources } from '../auth/resources.ts';
 import { AUDIENCE_SCOPES, type Audience } from '../auth/scopes.ts';
-import type { Artefacts } from './oidc-adapter.ts';
+import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import type { Clients } from './clients.ts';
 import { accountOfGrant } from './grant-id.ts';
-import type { Resources } from '../auth/resources.ts';
+import type { OidcAdapter } from './oidc-adapter.ts';
 import type { Revocation } from './revocation.ts';
 
 /** An app that a user allowed to act for an account. */
@@ -31,15 +31,15 @@ export interface ConnectedApps {
 }
 
 export function createConnectedApps(options: {
-  artefacts: Artefacts;
+  oidcAdapter: OidcAdapter;
   clients: Clients;
   resources: Resources;
   revocation: Revocation;
 }): ConnectedApps {
-  const { artefacts, clients, resources, revocation } = options;
+  const { oidcAdapter, clients, resources, revocation } = options;
 
   async function grantsOf(owner: Owner): Promise<ConnectedApp[]> {
-    const grants = await artefacts.grantsOf(
+    const grants = await oidcAdapter.grantsOf(
       'account' in owner ? { account: accountKey(owner.account) } : { userId: owner.userId },
     );
     const apps: ConnectedApp[] = [];
@@ -70,7 +70,7 @@ export function createConnectedApps(options: {
       return owned ? revocation.endGrant(grantId) : false;
     },
     async isConnected(clientId, account) {
-      const grants = await artefacts.grantsOf({ account: accountKey(account) });
+      const grants = await oidcAdapter.grantsOf({ account: accountKey(account) });
       if (grants.some(({ payload }) => payload.clientId === clientId)) return true;
       return (await clients.listClients(account)).some((client) => client.clientId === clientId);
     },

@@ -2,18 +2,18 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type Provider from 'oidc-provider';
 import type { InteractionResults } from 'oidc-provider';
+import type { Resources } from '../auth/resources.ts';
+import { SCOPES } from '../auth/scopes.ts';
+import type { Users } from '../auth/users.ts';
 import { type Account, accountKey } from '../domain/account.ts';
 import { sendPage } from '../html/layout.ts';
 import { derivedKey } from '../secrets/derived-key.ts';
-import { SCOPES } from '../auth/scopes.ts';
-import type { Users } from '../auth/users.ts';
 import type { Clients } from './clients.ts';
 import { formTarget } from './form-target.ts';
 import { accountOfGrant, newGrantId } from './grant-id.ts';
 import { oidcProvider } from './oidc-provider.ts';
 import { consentPage, errorPage, signInPage } from './pages.ts';
 import { PATHS } from './paths.ts';
-import type { Resources } from '../auth/resources.ts';
 import { createSignInAttempts } from './sign-in-attempts.ts';
 
 /** Attempts to sign in: per address of the network, and per e-mail wherever they come from. */

@@ -1,14 +1,14 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider';
-import type { Clock } from '../runtime/clock.ts';
 import type { DocumentStore, Stored } from '../document-store/document-store.ts';
 import type { AccountKey } from '../domain/account.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { seal, unseal } from '../secrets/seal.ts';
-import { ARTEFACTS, type Artefact, artefactKey } from './oidc-record.ts';
 import { accountOfGrant } from './grant-id.ts';
 import { oidcProvider } from './oidc-provider.ts';
+import { OIDC_RECORDS, type OidcRecord, oidcRecordKey } from './oidc-record.ts';
 import type { Revocation } from './revocation.ts';
 
-export interface Artefacts {
+export interface OidcAdapter {
   /** The adapter through which oidc-provider reads and writes one model. */
   adapter(model: string): Adapter;
   has(model: string, id: string): Promise<boolean>;
@@ -26,29 +26,29 @@ export type StoredGrant = {
 };
 
 /** Where sessions, codes, tokens and grants are kept. */
-export async function createArtefacts(options: {
+export async function createOidcAdapter(options: {
   documents: DocumentStore;
   revocation: Revocation;
   secretKey: Buffer;
   clock: Clock;
-}): Promise<Artefacts> {
+}): Promise<OidcAdapter> {
   const { revocation, secretKey, clock } = options;
-  const artefacts = await options.documents.open(ARTEFACTS);
+  const records = await options.documents.open(OIDC_RECORDS);
 
-  const open = ({ key, document }: Stored<Artefact>): AdapterPayload => ({
+  const open = ({ key, document }: Stored<OidcRecord>): AdapterPayload => ({
     ...JSON.parse(unseal(secretKey, purpose(key), document.sealed)),
     // oidc-provider asks whether it is there, not when it was.
     ...(document.consumedAt === undefined ? {} : { consumed: true }),
   });
 
   async function has(model: string, id: string): Promise<boolean> {
-    return (await artefacts.get(artefactKey(model, id))) !== undefined;
+    return (await records.get(oidcRecordKey(model, id))) !== undefined;
   }
 
   async function upsert(model: string, id: string, payload: AdapterPayload, expiresIn: number) {
-    const key = artefactKey(model, id);
+    const key = oidcRecordKey(model, id);
     const now = clock();
-    const artefact: Artefact = {
+    const record: OidcRecord = {
       model,
       sealed: seal(secretKey, purpose(key), JSON.stringify(payload)),
       createdAt: new Date(now).toISOString(),
@@ -59,20 +59,20 @@ export async function createArtefacts(options: {
       ...present('grantId', model === 'Grant' ? id : payload.grantId),
       ...present('account', model === 'Grant' ? accountOfGrant(id) : undefined),
     };
-    while (!(await artefacts.insert(key, artefact))) {
-      const stored = await artefacts.get(key);
+    while (!(await records.insert(key, record))) {
+      const stored = await records.get(key);
       if (stored === undefined) continue;
-      const next = { ...artefact, createdAt: stored.document.createdAt };
-      if (await artefacts.replace(key, next, stored.version)) return;
+      const next = { ...record, createdAt: stored.document.createdAt };
+      if (await records.replace(key, next, stored.version)) return;
     }
     if (!ISSUED_UNDER_A_GRANT.has(model) || payload.grantId === undefined) return;
     // The grant may have been ended meanwhile. Whoever ended it removed what was there; what came after, we remove.
     if (await has('Grant', payload.grantId)) return;
-    await artefacts.delete(key);
+    await records.delete(key);
     throw await invalidGrant('grant not found');
   }
 
-  const isUnderWay = ({ consumedAt, answered = false }: Artefact) =>
+  const isUnderWay = ({ consumedAt, answered = false }: OidcRecord) =>
     consumedAt !== undefined && !answered && Date.parse(consumedAt) + LONGEST_REQUEST > clock();
 
   return {
@@ -82,7 +82,7 @@ export async function createArtefacts(options: {
       upsert: (id, payload, expiresIn) => upsert(model, id, payload, expiresIn ?? 0),
 
       async find(id) {
-        const stored = await artefacts.get(artefactKey(model, id));
+        const stored = await records.get(oidcRecordKey(model, id));
         if (stored === undefined) return undefined;
         // A second use revokes the grant, but not while the first is under way: a client that sends a request twice at the
         // same moment (two tabs, a retry) is refused once and served once.
@@ -94,22 +94,22 @@ export async function createArtefacts(options: {
       },
 
       async findByUid(uid) {
-        for await (const stored of artefacts.find({ where: { uid } }))
+        for await (const stored of records.find({ where: { uid } }))
           if (stored.document.model === model) return open(stored);
         return undefined;
       },
 
       /** Of all who try at the same moment one succeeds; for the others it has been used. */
       async consume(id) {
-        const stored = await artefacts.get(artefactKey(model, id));
+        const stored = await records.get(oidcRecordKey(model, id));
         if (stored === undefined || stored.document.consumedAt !== undefined) throw await invalidGrant(ALREADY_USED);
         const consumed = { ...stored.document, consumedAt: new Date(clock()).toISOString() };
-        if (!(await artefacts.replace(stored.key, consumed, stored.version))) throw await invalidGrant(ALREADY_USED);
+        if (!(await records.replace(stored.key, consumed, stored.version))) throw await invalidGrant(ALREADY_USED);
       },
 
       async destroy(id) {
         if (model === 'Grant') await revocation.endGrant(id);
-        else await artefacts.delete(artefactKey(model, id));
+        else await records.delete(oidcRecordKey(model, id));
       },
 
       revokeByGrantId: (grantId) => revocation.endAllOf('grantId', grantId, model),
@@ -117,14 +117,14 @@ export async function createArtefacts(options: {
     }),
 
     async answered(model, id) {
-      const stored = await artefacts.get(artefactKey(model, id));
+      const stored = await records.get(oidcRecordKey(model, id));
       if (stored !== undefined)
-        await artefacts.replace(stored.key, { ...stored.document, answered: true }, stored.version);
+        await records.replace(stored.key, { ...stored.document, answered: true }, stored.version);
     },
 
     async grantsOf(owner) {
       const found: StoredGrant[] = [];
-      for await (const stored of artefacts.find({ where: owner })) {
+      for await (const stored of records.find({ where: owner })) {
         const { model, grantId, createdAt, expiresAt } = stored.document;
         if (model !== 'Grant' || grantId === undefined || Date.parse(expiresAt) <= clock()) continue;
         found.push({ id: grantId, createdAt, payload: open(stored) });

@@ -6,7 +6,7 @@ import type { AccountKey } from '../domain/account.ts';
  * What the authorization server keeps beside clients: sessions, interactions, codes, tokens and grants. The id is a
  * bearer credential for most of them, so only its digest is kept (as the key); the content is sealed.
  */
-export type Artefact = {
+export type OidcRecord = {
   /** As oidc-provider calls it: `Session`, `Grant`, `RefreshToken`, … */
   readonly model: string;
   readonly sealed: string;
@@ -26,7 +26,7 @@ export type Artefact = {
   readonly expiresAt: string;
 };
 
-export const ARTEFACTS: Collection<Artefact> = {
+export const OIDC_RECORDS: Collection<OidcRecord> = {
   name: 'oauthArtefacts',
   kind: 'record',
   ttl: 'expiresAt',
@@ -39,5 +39,5 @@ export const ARTEFACTS: Collection<Artefact> = {
   ],
 };
 
-export const artefactKey = (model: string, id: string) =>
+export const oidcRecordKey = (model: string, id: string) =>
   createHash('sha256').update(`${model} ${id}`).digest('base64url');

@@ -1,7 +1,7 @@
+import { SCOPE_WORDS } from '../auth/scopes.ts';
 import { type Account, accountKey } from '../domain/account.ts';
 import { flag, type Html, html, raw } from '../html/html.ts';
 import { page, problemPage } from '../html/layout.ts';
-import { SCOPE_WORDS } from '../auth/scopes.ts';
 
 /** Every form goes to a path below the interaction's own, and carries a token that only its page knows. */
 type FormPage = {

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import { AUDIENCE_SCOPES } from '../auth/scopes.ts';
 import type { Resource, Resources } from '../auth/resources.ts';
+import { AUDIENCE_SCOPES } from '../auth/scopes.ts';
 
 /** Where the metadata of a resource is (RFC 9728): its own path, behind the well-known prefix. */
 export const metadataPathOf = ({ uri }: Resource): string =>

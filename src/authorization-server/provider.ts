@@ -6,21 +6,21 @@ import Provider, {
   type KoaContextWithOIDC,
   type Account as OidcAccount,
 } from 'oidc-provider';
-import { accountKey } from '../domain/account.ts';
-import { pageHeaders } from '../html/layout.ts';
 import { ACCOUNT_CLAIM, storedTokenIds } from '../auth/access-tokens.ts';
-import { derivedKey } from '../secrets/derived-key.ts';
+import type { Resources } from '../auth/resources.ts';
 import { SCOPES } from '../auth/scopes.ts';
 import { type KeySet, SIGNING_ALGORITHM } from '../auth/signing-keys.ts';
 import type { Users } from '../auth/users.ts';
-import type { Artefacts } from './oidc-adapter.ts';
+import { accountKey } from '../domain/account.ts';
+import { pageHeaders } from '../html/layout.ts';
+import { derivedKey } from '../secrets/derived-key.ts';
 import { ACCOUNT_OF_CLIENT, type Clients } from './clients.ts';
 import { formTarget } from './form-target.ts';
 import { accountOfGrant, newGrantId } from './grant-id.ts';
+import type { OidcAdapter } from './oidc-adapter.ts';
 import { errorPage, goOnPage, signedOutPage, signOutPage } from './pages.ts';
 import { PATHS } from './paths.ts';
 import { applyRegistrationRules } from './registration.ts';
-import type { Resources } from '../auth/resources.ts';
 
 /** The web console: the service's own client. It asks who the user is and nothing else, so there is no consent page. */
 export const CONSOLE_CLIENT_ID = 'console';
@@ -36,18 +36,18 @@ export type ProviderOptions = {
   readonly resources: Resources;
   readonly users: Users;
   readonly clients: Clients;
-  readonly artefacts: Artefacts;
+  readonly oidcAdapter: OidcAdapter;
   /** Fetches what a client says about itself under its id. */
   readonly clientDocument: (url: string) => Promise<Response>;
 };
 
 /** oidc-provider, set up to SPEC (OAuth 2.1 / OIDC). It keeps nothing in memory: another one may take over any time. */
 export function buildProvider(options: ProviderOptions, { keys }: KeySet): Provider {
-  const { issuer, secretKey, resources, users, clients, artefacts, clientDocument } = options;
+  const { issuer, secretKey, resources, users, clients, oidcAdapter, clientDocument } = options;
   const storedId = storedTokenIds(secretKey);
 
   const configuration: Configuration = {
-    adapter: (model) => (model === 'Client' ? clients.adapter : artefacts.adapter(model)),
+    adapter: (model) => (model === 'Client' ? clients.adapter : oidcAdapter.adapter(model)),
     jwks: { keys: keys.map(({ privateJwk }) => privateJwk) },
     enabledJWA: {
       idTokenSigningAlgValues: [SIGNING_ALGORITHM],
@@ -160,7 +160,7 @@ export function buildProvider(options: ProviderOptions, { keys }: KeySet): Provi
           const id = storedId(token.jti);
           const { exp, iat } = payload;
           if (typeof exp !== 'number' || typeof iat !== 'number') throw new Error('A token without exp or iat');
-          await artefacts.adapter(token.kind).upsert(id, { ...fieldsOf(token), jti: id, exp, iat }, exp - iat);
+          await oidcAdapter.adapter(token.kind).upsert(id, { ...fieldsOf(token), jti: id, exp, iat }, exp - iat);
         },
       },
     },
@@ -245,8 +245,8 @@ export function buildProvider(options: ProviderOptions, { keys }: KeySet): Provi
     }
     const { AuthorizationCode, RotatedRefreshToken } = ctx.oidc?.entities ?? {};
     if (ctx.path !== PATHS.token || ctx.status !== 200) return;
-    if (AuthorizationCode !== undefined) await artefacts.answered('AuthorizationCode', AuthorizationCode.jti);
-    if (RotatedRefreshToken !== undefined) await artefacts.answered('RefreshToken', RotatedRefreshToken.jti);
+    if (AuthorizationCode !== undefined) await oidcAdapter.answered('AuthorizationCode', AuthorizationCode.jti);
+    if (RotatedRefreshToken !== undefined) await oidcAdapter.answered('RefreshToken', RotatedRefreshToken.jti);
   });
   return provider;
 }

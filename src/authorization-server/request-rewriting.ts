@@ -1,9 +1,9 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import type { AccessTokens } from '../auth/access-tokens.ts';
+import type { Resources } from '../auth/resources.ts';
 import { AUDIENCE_SCOPES, MCP_SCOPE } from '../auth/scopes.ts';
 import { PATHS } from './paths.ts';
-import type { Resources } from '../auth/resources.ts';
 
 /** A request as it came in: the body read, the URL raw. */
 export type Incoming = {

@@ -1,6 +1,6 @@
 import type { DocumentStore } from '../document-store/document-store.ts';
 import type { AccountKey } from '../domain/account.ts';
-import { ARTEFACTS, artefactKey } from './oidc-record.ts';
+import { OIDC_RECORDS, oidcRecordKey } from './oidc-record.ts';
 
 /** Ends what was issued. It is effective at once in every process: a token counts as long as its row is there. */
 export interface Revocation {
@@ -13,11 +13,11 @@ export interface Revocation {
 }
 
 export async function createRevocation(documents: DocumentStore): Promise<Revocation> {
-  const artefacts = await documents.open(ARTEFACTS);
+  const records = await documents.open(OIDC_RECORDS);
 
   async function keysOf(field: string, value: string, model?: string) {
     const found: { key: string; grantId: string | undefined }[] = [];
-    for await (const { key, document } of artefacts.find({ where: { [field]: value } }))
+    for await (const { key, document } of records.find({ where: { [field]: value } }))
       if (model === undefined || document.model === model)
         found.push({ key, grantId: document.model === 'Grant' ? document.grantId : undefined });
     return found;
@@ -25,22 +25,22 @@ export async function createRevocation(documents: DocumentStore): Promise<Revoca
 
   async function endGrant(grantId: string): Promise<boolean> {
     // First the grant: from here on nothing new can be issued under it.
-    const ended = await artefacts.delete(artefactKey('Grant', grantId));
-    for (const { key } of await keysOf('grantId', grantId)) await artefacts.delete(key);
+    const ended = await records.delete(oidcRecordKey('Grant', grantId));
+    for (const { key } of await keysOf('grantId', grantId)) await records.delete(key);
     return ended;
   }
 
   return {
     endGrant,
     async endGrantsOf(userId, account) {
-      const grants = await Array.fromAsync(artefacts.find({ where: { account } }), ({ document }) => document);
+      const grants = await Array.fromAsync(records.find({ where: { account } }), ({ document }) => document);
       for (const { grantId, ...grant } of grants)
         if (grant.userId === userId && grantId !== undefined) await endGrant(grantId);
     },
     async endAllOf(field, value, model) {
       const found = await keysOf(field, value, model);
       for (const { grantId } of found) if (grantId !== undefined) await endGrant(grantId);
-      for (const { key } of found) await artefacts.delete(key);
+      for (const { key } of found) await records.delete(key);
     },
   };
 }

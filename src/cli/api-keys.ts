@@ -29,11 +29,11 @@ Examples:
     )
     .action(({ permissions: wanted, label, ...named }, command) => {
       const account = requiredAccount(named);
-      return operate(command, async (core, issuer) => {
+      return operate(command, async (core, context) => {
         const owner = await nameOf(core, account);
         if (isRefusal(owner)) return owner;
         const permissions = wanted ?? ALL_PERMISSIONS;
-        const issued = await core.commands.apiKeys.issue({ account, permissions, label }, issuer);
+        const issued = await core.commands.apiKeys.issue({ account, permissions, label }, context);
         if (isRefusal(issued)) return issued;
         return {
           json: { id: issued.apiKeyId, account, permissions, label, key: issued.key },
@@ -80,8 +80,8 @@ Examples:
     .argument('<id>', 'the id that `key list` shows')
     .addHelpText('after', '\nExample:\n  venue key revoke key_4fG2kQ0aLw1x')
     .action((id, _, command) =>
-      operate(command, async ({ commands }, issuer) => {
-        const refusal = await commands.apiKeys.revoke({ apiKeyId: id }, issuer);
+      operate(command, async ({ commands }, context) => {
+        const refusal = await commands.apiKeys.revoke({ apiKeyId: id }, context);
         return refusal ?? { json: { id, revoked: true }, text: `Key ${id} is revoked.` };
       }),
     );

@@ -1,8 +1,8 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import { type BookingDocument, bookings } from '../../projections/bookings.ts';
+import type { Core } from '../app.ts';
 import { toBookingDto } from '../contract/booking-dto.ts';
 import { historyEntries } from '../contract/history-entry.ts';
-import type { Core } from '../app.ts';
 import type { Account } from '../domain/account.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { toAmount } from '../domain/pricing.ts';
@@ -83,11 +83,11 @@ export function bookingCommands(venue: Command): void {
     .argument('<id>', 'the booking', wholeNumber)
     .addHelpText('after', '\nExample:\n  venue booking approve 7')
     .action((id, _, command) =>
-      operate(command, async (core, issuer) => {
+      operate(command, async (core, context) => {
         const found = await get(core, id);
         if (isRefusal(found)) return found;
         const { communityId } = found;
-        const outcome = await core.commands.bookings.approve({ bookingId: id, communityId }, issuer);
+        const outcome = await core.commands.bookings.approve({ bookingId: id, communityId }, context);
         return isRefusal(outcome) ? outcome : shown(core, id);
       }),
     );
@@ -100,12 +100,12 @@ export function bookingCommands(venue: Command): void {
     .option('--reason <text>', 'shown to the other party')
     .addHelpText('after', '\nExample:\n  venue booking cancel 7 --by community --reason "Water damage"')
     .action((id, { by: party, reason }, command) =>
-      operate(command, async (core, issuer) => {
+      operate(command, async (core, context) => {
         const found = await get(core, id);
         if (isRefusal(found)) return found;
         const by = party === 'brand' ? ({ kind: 'Brand', id: found.brandId } as const) : communityOf(found);
         const because = reason === undefined ? {} : { reason };
-        const outcome = await core.commands.bookings.cancel({ bookingId: id, by, ...because }, issuer);
+        const outcome = await core.commands.bookings.cancel({ bookingId: id, by, ...because }, context);
         return isRefusal(outcome) ? outcome : shown(core, id);
       }),
     );

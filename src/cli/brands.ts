@@ -13,8 +13,8 @@ export function brandCommands(venue: Command): void {
     .requiredOption('--name <name>', 'display name')
     .addHelpText('after', '\nExample:\n  venue brand add --name "Northwind Coffee"')
     .action((options, command) =>
-      operate(command, async ({ commands }, issuer) => {
-        const added = await commands.catalogue.addBrand(options, issuer);
+      operate(command, async ({ commands }, context) => {
+        const added = await commands.catalogue.addBrand(options, context);
         if (isRefusal(added)) return added;
         const { brandId: id, name } = added;
         return { json: { id, name }, text: fields({ Brand: id, Name: name }) };

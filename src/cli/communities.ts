@@ -13,8 +13,8 @@ export function communityCommands(venue: Command): void {
     .requiredOption('--time-zone <zone>', 'IANA time zone; "today" and "past" are judged there')
     .addHelpText('after', '\nExample:\n  venue community add --name "Harbour Lofts" --time-zone Europe/Berlin')
     .action((options, command) =>
-      operate(command, async ({ commands }, issuer) => {
-        const added = await commands.catalogue.addCommunity(options, issuer);
+      operate(command, async ({ commands }, context) => {
+        const added = await commands.catalogue.addCommunity(options, context);
         if (isRefusal(added)) return added;
         const { communityId: id, name, timeZone } = added;
         return { json: { id, name, timeZone }, text: fields({ Community: id, Name: name, 'Time zone': timeZone }) };

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import type { ErrorCode } from '../api/errors.ts';
 import { type Core, openCore } from '../app.ts';
-import type { Issuer } from '../commands/command-handler.ts';
+import type { CommandContext } from '../commands/command-handler.ts';
 import { readConfig } from '../config.ts';
 import { OPERATOR } from '../domain/account.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
@@ -40,7 +40,7 @@ const CATCH_UP_MS = 30_000;
  */
 export async function operate(
   command: Invoked,
-  work: (core: Core, issuer: Issuer) => Promise<Answer | Refusal>,
+  work: (core: Core, context: CommandContext) => Promise<Answer | Refusal>,
 ): Promise<void> {
   const { LOG_LEVEL = '', ...environment } = process.env;
   const config = readConfig({ ...environment, LOG_LEVEL: LOG_LEVEL.trim() || 'silent' });

@@ -19,8 +19,8 @@ export function reviewCommands(venue: Command): void {
       '\nExample:\n  venue review post 7 --rating 5 --title "Light and quiet" --content "The hall was ready when we came."',
     )
     .action((bookingId, options, command) =>
-      operate(command, async ({ commands }, issuer) => {
-        const posted = await commands.reviews.post({ bookingId, ...options }, issuer);
+      operate(command, async ({ commands }, context) => {
+        const posted = await commands.reviews.post({ bookingId, ...options }, context);
         if (isRefusal(posted)) return posted;
         const { reviewId: id, communityId, spaceId, spaceName, rating, title, content } = posted;
         return {

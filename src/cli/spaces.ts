@@ -29,9 +29,9 @@ export function spaceCommands(venue: Command): void {
       '\nExample:\n  venue space add --community 1 --name "Harbour Hall" --window 9-22 --duration 4 --fee 420.00',
     )
     .action(({ community, name, window, duration, fee, answerHours }, command) =>
-      operate(command, async (core, issuer) => {
+      operate(command, async (core, context) => {
         const terms = { name, ...window, durationHours: duration, eventFee: fee, answerHours };
-        const id = await core.commands.catalogue.addSpace({ ...terms, communityId: community }, issuer);
+        const id = await core.commands.catalogue.addSpace({ ...terms, communityId: community }, context);
         return isRefusal(id) ? id : shown(core, id);
       }),
     );
@@ -55,8 +55,8 @@ export function spaceCommands(venue: Command): void {
         ...(answerHours === undefined ? {} : { answerHours }),
       };
       if (Object.keys(terms).length === 0) throw new CommanderError(2, 'venue.nothing', 'nothing to change was named');
-      return operate(command, (core, issuer) =>
-        after(core, id, core.commands.catalogue.changeSpace({ spaceId: id, terms }, issuer)),
+      return operate(command, (core, context) =>
+        after(core, id, core.commands.catalogue.changeSpace({ spaceId: id, terms }, context)),
       );
     });
 
@@ -66,7 +66,7 @@ export function spaceCommands(venue: Command): void {
     .argument('<id>', 'the space', wholeNumber)
     .addHelpText('after', '\nExample:\n  venue space close 4')
     .action((id, _, command) =>
-      operate(command, (core, issuer) => after(core, id, core.commands.catalogue.closeSpace(id, issuer))),
+      operate(command, (core, context) => after(core, id, core.commands.catalogue.closeSpace(id, context))),
     );
 
   space
@@ -75,7 +75,7 @@ export function spaceCommands(venue: Command): void {
     .argument('<id>', 'the space', wholeNumber)
     .addHelpText('after', '\nExample:\n  venue space open 4')
     .action((id, _, command) =>
-      operate(command, (core, issuer) => after(core, id, core.commands.catalogue.openSpace(id, issuer))),
+      operate(command, (core, context) => after(core, id, core.commands.catalogue.openSpace(id, context))),
     );
 
   space

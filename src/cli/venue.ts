@@ -1,10 +1,10 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
 import { ConfigError } from '../config.ts';
+import { keyCommands } from './api-keys.ts';
 import { bookingCommands } from './bookings.ts';
 import { brandCommands } from './brands.ts';
 import { clientCommands } from './clients.ts';
 import { communityCommands } from './communities.ts';
-import { keyCommands } from './api-keys.ts';
 import { type Problem, RefusedError } from './operation.ts';
 import { parkedCommands } from './parked.ts';
 import { readModelCommands } from './read-models.ts';

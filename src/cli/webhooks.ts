@@ -132,8 +132,8 @@ export function webhookCommands(venue: Command): void {
     .argument('<id>', 'the registration')
     .addHelpText('after', '\nExample:\n  venue webhook enable wh_Zb0…')
     .action((id, _, command) =>
-      operate(command, async ({ commands }, issuer) => {
-        const outcome = await commands.webhooks.enable({ webhookId: id }, issuer);
+      operate(command, async ({ commands }, context) => {
+        const outcome = await commands.webhooks.enable({ webhookId: id }, context);
         return isRefusal(outcome) ? outcome : { json: { id, status: 'enabled' }, text: `Webhook ${id} is enabled.` };
       }),
     );
@@ -145,8 +145,8 @@ export function webhookCommands(venue: Command): void {
     .option('--reason <text>', 'shown to its owner', 'Disabled by the operator.')
     .addHelpText('after', '\nExample:\n  venue webhook disable wh_Zb0… --reason "Asked for by phone"')
     .action((id, { reason }, command) =>
-      operate(command, async ({ commands }, issuer) => {
-        const outcome = await commands.webhooks.disable({ webhookId: id, reason }, issuer);
+      operate(command, async ({ commands }, context) => {
+        const outcome = await commands.webhooks.disable({ webhookId: id, reason }, context);
         return isRefusal(outcome) ? outcome : { json: { id, status: 'disabled' }, text: `Webhook ${id} is disabled.` };
       }),
     );
@@ -157,8 +157,8 @@ export function webhookCommands(venue: Command): void {
     .argument('<id>', 'the registration')
     .addHelpText('after', '\nExample:\n  venue webhook remove wh_Zb0…')
     .action((id, _, command) =>
-      operate(command, async ({ commands }, issuer) => {
-        const outcome = await commands.webhooks.remove({ webhookId: id }, issuer);
+      operate(command, async ({ commands }, context) => {
+        const outcome = await commands.webhooks.remove({ webhookId: id }, context);
         return isRefusal(outcome) ? outcome : { json: { id, removed: true }, text: `Webhook ${id} is removed.` };
       }),
     );
@@ -169,8 +169,8 @@ export function webhookCommands(venue: Command): void {
     .argument('<id>', 'the registration')
     .addHelpText('after', '\nExample:\n  venue webhook rotate wh_Zb0…')
     .action((id, _, command) =>
-      operate(command, async ({ commands }, issuer) => {
-        const rotated = await commands.webhooks.rotate({ webhookId: id }, issuer);
+      operate(command, async ({ commands }, context) => {
+        const rotated = await commands.webhooks.rotate({ webhookId: id }, context);
         if (isRefusal(rotated)) return rotated;
         const { signingSecret, previousUntil } = rotated;
         return {

@@ -1,35 +1,42 @@
 import { randomBytes } from 'node:crypto';
-import { hashApiKey, makeApiKey, previewApiKey } from '../secrets/api-key-format.ts';
 import type { Account } from '../domain/account.ts';
 import { issueApiKey, revokeApiKey } from '../domain/api-key.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 import { type ApiKeyId, apiKeyId } from '../domain/ids.ts';
-import type { CommandLog, Issuer } from './command-handler.ts';
+import { hashApiKey, makeApiKey, previewApiKey } from '../secrets/api-key-format.ts';
 import { apiKey, streamOf } from './aggregates.ts';
+import type { CommandContext, CommandHandler } from './command-handler.ts';
 
 export type ApiKeyCommands = {
   /** Issues a key. The answer is the only place where it ever stands in clear. */
   issue(
     command: { readonly account: Account; readonly permissions: number; readonly label: string },
-    issuer: Issuer,
+    context: CommandContext,
   ): Promise<{ readonly apiKeyId: ApiKeyId; readonly key: string } | Refusal>;
   /** Revokes a key; `by` limits it to one account's keys. Revoking twice is no error. */
-  revoke(command: { readonly apiKeyId: string; readonly by?: Account }, issuer: Issuer): Promise<Refusal | undefined>;
+  revoke(
+    command: { readonly apiKeyId: string; readonly by?: Account },
+    context: CommandContext,
+  ): Promise<Refusal | undefined>;
 };
 
-export function createApiKeyCommands({ log }: { readonly log: CommandLog }): ApiKeyCommands {
+export function createApiKeyCommands({ handler }: { readonly handler: CommandHandler }): ApiKeyCommands {
   return {
-    async issue(command, issuer) {
+    async issue(command, context) {
       const key = makeApiKey();
       const id = apiKeyId(`key_${randomBytes(9).toString('base64url')}`);
       const issued = { ...command, apiKeyId: id, hash: hashApiKey(key), preview: previewApiKey(key) };
-      const outcome = await log.execute(streamOf.apiKey(id), apiKey, issuer, (state) => issueApiKey(state, issued));
+      const outcome = await handler.execute(streamOf.apiKey(id), apiKey, context, (state) =>
+        issueApiKey(state, issued),
+      );
       return isRefusal(outcome) ? outcome : { apiKeyId: id, key };
     },
 
-    async revoke({ apiKeyId: id, ...by }, issuer) {
+    async revoke({ apiKeyId: id, ...by }, context) {
       const command = { ...by, apiKeyId: apiKeyId(id) };
-      const outcome = await log.execute(streamOf.apiKey(id), apiKey, issuer, (state) => revokeApiKey(state, command));
+      const outcome = await handler.execute(streamOf.apiKey(id), apiKey, context, (state) =>
+        revokeApiKey(state, command),
+      );
       return isRefusal(outcome) ? outcome : undefined;
     },
   };

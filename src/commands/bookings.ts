@@ -1,26 +1,26 @@
 import { type BookingDocument, bookings, pendingBooking } from '../../projections/bookings.ts';
 import { brands } from '../../projections/brands.ts';
 import { spaces } from '../../projections/spaces.ts';
-import type { Clock } from '../runtime/clock.ts';
 import { type Decision, isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import type { BookingEvent } from '../domain/events.ts';
 import { type BookingId, type BrandId, bookingId, type CommunityId, type PlainDate } from '../domain/ids.ts';
 import {
-  answeredBefore,
   approveBooking,
   type CancelBooking,
   cancelBooking,
   completeBooking,
   expireBooking,
+  findByIdempotencyKey,
   type RequestBooking,
   requestBooking,
   type SpaceDay,
 } from '../domain/space-day.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
-import type { Accepted, CommandLog, Issuer } from './command-handler.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { spaceDay, streamOf } from './aggregates.ts';
+import type { Accepted, CommandContext, CommandHandler } from './command-handler.ts';
 import type { IdempotencyKeys } from './idempotency-keys.ts';
 import type { Sequence } from './sequence.ts';
-import { spaceDay, streamOf } from './aggregates.ts';
 
 export type BookingRequest = {
   readonly brandId: BrandId;
@@ -36,39 +36,39 @@ type Outcome = Promise<Accepted<SpaceDay, BookingEvent> | Refusal>;
 
 export type BookingCommands = {
   /** Requests a booking; answers it as it was requested, also when its idempotency key was answered before. */
-  request(command: BookingRequest, issuer: Issuer): Promise<BookingDocument | Refusal>;
-  approve(command: { readonly bookingId: number; readonly communityId: CommunityId }, issuer: Issuer): Outcome;
-  cancel(command: Omit<CancelBooking, 'bookingId'> & { readonly bookingId: number }, issuer: Issuer): Outcome;
+  request(command: BookingRequest, context: CommandContext): Promise<BookingDocument | Refusal>;
+  approve(command: { readonly bookingId: number; readonly communityId: CommunityId }, context: CommandContext): Outcome;
+  cancel(command: Omit<CancelBooking, 'bookingId'> & { readonly bookingId: number }, context: CommandContext): Outcome;
   /** Cancels a request that nobody answered in time (the scheduler). */
-  expire(bookingId: number, issuer: Issuer): Outcome;
+  expire(bookingId: number, context: CommandContext): Outcome;
   /** Completes an approved booking whose end has passed (the scheduler). */
-  complete(bookingId: number, issuer: Issuer): Outcome;
+  complete(bookingId: number, context: CommandContext): Outcome;
 };
 
-export function createBookingCommands(parts: {
-  readonly log: CommandLog;
+export function createBookingCommands(deps: {
+  readonly handler: CommandHandler;
   readonly readModels: ReadModels;
   readonly idempotencyKeys: IdempotencyKeys;
   readonly ids: Sequence;
   readonly clock: Clock;
   readonly pricing: { readonly serviceFeePercent: number; readonly currency: string };
 }): BookingCommands {
-  const { log, readModels, clock } = parts;
+  const { handler, readModels, clock } = deps;
 
   /** Runs a decision about one booking on the space-day that holds it. */
   async function onBooking(
     id: number,
-    issuer: Issuer,
+    context: CommandContext,
     decide: (day: SpaceDay, bookingId: BookingId) => Decision<BookingEvent>,
   ): Outcome {
     const found = await readModels.collection(bookings).get(String(id));
     if (found === undefined) return refuse('ResourceNotFound', `There is no booking ${id}.`);
     const stream = streamOf.spaceDay(found.document.spaceId, found.document.date);
-    return log.execute(stream, spaceDay, issuer, (day) => decide(day, bookingId(id)));
+    return handler.execute(stream, spaceDay, context, (day) => decide(day, bookingId(id)));
   }
 
   return {
-    async request(command, issuer) {
+    async request(command, context) {
       const { brandId, spaceId, date, startHour, message, idempotencyKey } = command;
       const [space, brand] = await Promise.all([
         readModels.collection(spaces).get(String(spaceId)),
@@ -78,12 +78,12 @@ export function createBookingCommands(parts: {
       if (brand === undefined) return refuse('ResourceNotFound', `There is no brand ${brandId}.`);
       if (idempotencyKey !== undefined) {
         const request = [spaceId, date, startHour, message ?? null];
-        const ours = await parts.idempotencyKeys.claim(`brand-${brandId}`, idempotencyKey, request);
+        const ours = await deps.idempotencyKeys.claim(`brand-${brandId}`, idempotencyKey, request);
         if (!ours) return refuse('BookingNotAllowed', 'This Idempotency-Key was used for another booking request.');
       }
 
       const wanted: RequestBooking = {
-        bookingId: bookingId(await parts.ids.next()),
+        bookingId: bookingId(await deps.ids.next()),
         space: space.document,
         brand: brand.document,
         date,
@@ -92,29 +92,29 @@ export function createBookingCommands(parts: {
         ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
       };
       const stream = streamOf.spaceDay(spaceId, date);
-      const outcome = await log.execute(stream, spaceDay, issuer, (day) =>
-        requestBooking(day, wanted, { now: clock(), ...parts.pricing }),
+      const outcome = await handler.execute(stream, spaceDay, context, (day) =>
+        requestBooking(day, wanted, { now: clock(), ...deps.pricing }),
       );
       if (isRefusal(outcome)) return outcome;
 
       const [event] = outcome.events;
       if (event !== undefined && outcome.at !== undefined) return pendingBooking(event.data, outcome.at);
-      const before = answeredBefore(outcome.state, wanted)?.request.bookingId;
-      for await (const { type, data, metadata } of log.read(stream, spaceDay))
+      const before = findByIdempotencyKey(outcome.state, wanted)?.request.bookingId;
+      for await (const { type, data, metadata } of handler.read(stream, spaceDay))
         if (type === 'BookingRequested' && data.bookingId === before) return pendingBooking(data, metadata.at);
       throw new Error(`${stream} does not hold the booking that answered its idempotency key`);
     },
 
-    approve: ({ bookingId: id, communityId }, issuer) =>
-      onBooking(id, issuer, (day, bookingId) => approveBooking(day, { bookingId, communityId }, { now: clock() })),
+    approve: ({ bookingId: id, communityId }, context) =>
+      onBooking(id, context, (day, bookingId) => approveBooking(day, { bookingId, communityId }, { now: clock() })),
 
-    cancel: ({ bookingId: id, ...command }, issuer) =>
-      onBooking(id, issuer, (day, bookingId) => cancelBooking(day, { ...command, bookingId }, { now: clock() })),
+    cancel: ({ bookingId: id, ...command }, context) =>
+      onBooking(id, context, (day, bookingId) => cancelBooking(day, { ...command, bookingId }, { now: clock() })),
 
-    expire: (id, issuer) =>
-      onBooking(id, issuer, (day, bookingId) => expireBooking(day, { bookingId }, { now: clock() })),
+    expire: (id, context) =>
+      onBooking(id, context, (day, bookingId) => expireBooking(day, { bookingId }, { now: clock() })),
 
-    complete: (id, issuer) =>
-      onBooking(id, issuer, (day, bookingId) => completeBooking(day, { bookingId }, { now: clock() })),
+    complete: (id, context) =>
+      onBooking(id, context, (day, bookingId) => completeBooking(day, { bookingId }, { now: clock() })),
   };
 }

@@ -6,9 +6,9 @@ import type { SpaceEvent, SpaceTerms } from '../domain/events.ts';
 import { brandId, communityId, type SpaceId, spaceId } from '../domain/ids.ts';
 import { addSpace, changeSpace, closeSpace, openSpace, type Space } from '../domain/space.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
-import type { Accepted, CommandLog, Issuer } from './command-handler.ts';
-import type { Sequence } from './sequence.ts';
 import { brand, community, space, streamOf } from './aggregates.ts';
+import type { Accepted, CommandContext, CommandHandler } from './command-handler.ts';
+import type { Sequence } from './sequence.ts';
 
 type SpaceOutcome = Promise<Accepted<Space | undefined, SpaceEvent> | Refusal>;
 
@@ -16,53 +16,58 @@ type SpaceOutcome = Promise<Accepted<Space | undefined, SpaceEvent> | Refusal>;
 export type CatalogueCommands = {
   addCommunity(
     command: { readonly name: string; readonly timeZone: string },
-    issuer: Issuer,
+    context: CommandContext,
   ): Promise<Community | Refusal>;
-  addBrand(command: { readonly name: string }, issuer: Issuer): Promise<Brand | Refusal>;
-  addSpace(command: SpaceTerms & { readonly communityId: number }, issuer: Issuer): Promise<SpaceId | Refusal>;
-  changeSpace(command: { readonly spaceId: number; readonly terms: Partial<SpaceTerms> }, issuer: Issuer): SpaceOutcome;
-  closeSpace(id: number, issuer: Issuer): SpaceOutcome;
-  openSpace(id: number, issuer: Issuer): SpaceOutcome;
+  addBrand(command: { readonly name: string }, context: CommandContext): Promise<Brand | Refusal>;
+  addSpace(command: SpaceTerms & { readonly communityId: number }, context: CommandContext): Promise<SpaceId | Refusal>;
+  changeSpace(
+    command: { readonly spaceId: number; readonly terms: Partial<SpaceTerms> },
+    context: CommandContext,
+  ): SpaceOutcome;
+  closeSpace(id: number, context: CommandContext): SpaceOutcome;
+  openSpace(id: number, context: CommandContext): SpaceOutcome;
 };
 
-export function createCatalogueCommands(parts: {
-  readonly log: CommandLog;
+export function createCatalogueCommands(deps: {
+  readonly handler: CommandHandler;
   readonly readModels: ReadModels;
   readonly ids: { readonly communities: Sequence; readonly spaces: Sequence; readonly brands: Sequence };
 }): CatalogueCommands {
-  const { log, readModels, ids } = parts;
+  const { handler, readModels, ids } = deps;
   return {
-    async addCommunity(command, issuer) {
+    async addCommunity(command, context) {
       const added = { ...command, communityId: communityId(await ids.communities.next()) };
       const stream = streamOf.community(added.communityId);
-      const outcome = await log.execute(stream, community, issuer, (existing) => addCommunity(existing, added));
+      const outcome = await handler.execute(stream, community, context, (existing) => addCommunity(existing, added));
       return isRefusal(outcome) ? outcome : added;
     },
 
-    async addBrand(command, issuer) {
+    async addBrand(command, context) {
       const added = { ...command, brandId: brandId(await ids.brands.next()) };
       const stream = streamOf.brand(added.brandId);
-      const outcome = await log.execute(stream, brand, issuer, (existing) => addBrand(existing, added));
+      const outcome = await handler.execute(stream, brand, context, (existing) => addBrand(existing, added));
       return isRefusal(outcome) ? outcome : added;
     },
 
-    async addSpace({ communityId: owner, ...terms }, issuer) {
+    async addSpace({ communityId: owner, ...terms }, context) {
       const found = await readModels.collection(communities).get(String(owner));
       if (found === undefined) return refuse('ResourceNotFound', `There is no community ${owner}.`);
       const { communityId, timeZone } = found.document;
       const added = { ...terms, spaceId: spaceId(await ids.spaces.next()), communityId, timeZone };
       const stream = streamOf.space(added.spaceId);
-      const outcome = await log.execute(stream, space, issuer, (existing) => addSpace(existing, added));
+      const outcome = await handler.execute(stream, space, context, (existing) => addSpace(existing, added));
       return isRefusal(outcome) ? outcome : added.spaceId;
     },
 
-    changeSpace: ({ spaceId: id, terms }, issuer) =>
-      log.execute(streamOf.space(id), space, issuer, (state) => changeSpace(state, { spaceId: spaceId(id), terms })),
+    changeSpace: ({ spaceId: id, terms }, context) =>
+      handler.execute(streamOf.space(id), space, context, (state) =>
+        changeSpace(state, { spaceId: spaceId(id), terms }),
+      ),
 
-    closeSpace: (id, issuer) =>
-      log.execute(streamOf.space(id), space, issuer, (state) => closeSpace(state, { spaceId: spaceId(id) })),
+    closeSpace: (id, context) =>
+      handler.execute(streamOf.space(id), space, context, (state) => closeSpace(state, { spaceId: spaceId(id) })),
 
-    openSpace: (id, issuer) =>
-      log.execute(streamOf.space(id), space, issuer, (state) => openSpace(state, { spaceId: spaceId(id) })),
+    openSpace: (id, context) =>
+      handler.execute(streamOf.space(id), space, context, (state) => openSpace(state, { spaceId: spaceId(id) })),
   };
 }

@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../runtime/clock.ts';
 import type { Actor } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { type Decision, isRefusal, type Refusal } from '../domain/decision.ts';
@@ -13,9 +12,10 @@ import {
   type Position,
   WrongExpectedRevision,
 } from '../event-store/event-store.ts';
+import type { Clock } from '../runtime/clock.ts';
 
 /** Who issues a command, and the request that it came in with. */
-export type Issuer = {
+export type CommandContext = {
   readonly actor: Actor;
   /** One per request from outside; every event that follows from it carries it. */
   readonly correlationId: string;
@@ -37,12 +37,12 @@ export type Accepted<S, E extends DomainEvent> = {
   readonly position: Position;
 };
 
-export type CommandLog = {
+export type CommandHandler = {
   /** Loads a stream, decides, appends what was decided and waits until the read models show it (DESIGN §4). */
   execute<S, E extends DomainEvent, D extends E>(
     stream: string,
     aggregate: Aggregate<S, E>,
-    issuer: Issuer,
+    context: CommandContext,
     decide: (state: S) => Decision<D>,
   ): Promise<Accepted<S, D> | Refusal>;
   /** The present state of a stream. */
@@ -61,12 +61,12 @@ const CACHED_STREAMS = 10_000;
  * The way every command takes. Folded streams are remembered: what is remembered may be stale, so it never says no on its
  * own (a refusal is decided again on what the log holds), and the expected revision guards the append.
  */
-export function createCommandLog(parts: {
+export function createCommandHandler(deps: {
   readonly events: EventStore;
   readonly clock: Clock;
   readonly waitFor: (position: Position) => Promise<unknown>;
-}): CommandLog {
-  const { events: store, clock, waitFor } = parts;
+}): CommandHandler {
+  const { events: store, clock, waitFor } = deps;
   const remembered = new LRUCache<string, Folded<unknown>>({ max: CACHED_STREAMS });
 
   const recall = <S>(stream: string) => remembered.get(stream) as Folded<S> | undefined;
@@ -97,7 +97,7 @@ export function createCommandLog(parts: {
   async function append<S, E extends DomainEvent, D extends E>(
     stream: string,
     aggregate: Aggregate<S, E>,
-    issuer: Issuer,
+    context: CommandContext,
     decide: (state: S) => Decision<D>,
   ): Promise<Accepted<S, D> | Refusal> {
     for (let attempt = 1; ; attempt += 1) {
@@ -113,7 +113,7 @@ export function createCommandLog(parts: {
       if (decision.length === 0) return { state: current.state, events: [], position: current.position };
 
       const at = toTimestamp(clock());
-      const metadata = { at, ...issuer, causationId: issuer.correlationId, schema: SCHEMA };
+      const metadata = { at, ...context, causationId: context.correlationId, schema: SCHEMA };
       const expectedRevision: ExpectedRevision = current.revision < 0 ? 'none' : current.revision;
       try {
         const records = decision.map(({ type, data }) => ({ type, data, metadata }));
@@ -151,8 +151,8 @@ export function createCommandLog(parts: {
       return (await catchUp(stream, aggregate)).state;
     },
 
-    async execute(stream, aggregate, issuer, decide) {
-      const outcome = await inTurn(stream, () => append(stream, aggregate, issuer, decide));
+    async execute(stream, aggregate, context, decide) {
+      const outcome = await inTurn(stream, () => append(stream, aggregate, context, decide));
       if (!isRefusal(outcome)) await waitFor(outcome.position);
       return outcome;
     },

@@ -1,11 +1,11 @@
-import type { Clock } from '../runtime/clock.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { type ApiKeyCommands, createApiKeyCommands } from './api-keys.ts';
 import { type BookingCommands, createBookingCommands } from './bookings.ts';
 import { type CatalogueCommands, createCatalogueCommands } from './catalogue.ts';
-import { createCommandLog } from './command-handler.ts';
+import { createCommandHandler } from './command-handler.ts';
 import { IdempotencyKeys } from './idempotency-keys.ts';
 import { createReviewCommands, type ReviewCommands } from './reviews.ts';
 import { createSequence } from './sequence.ts';
@@ -23,7 +23,7 @@ export type Commands = {
 /** Booking ids are reserved in blocks: a reservation is an append of its own. */
 const BOOKING_ID_BLOCK = 100;
 
-export async function createCommands(parts: {
+export async function createCommands(deps: {
   readonly events: EventStore;
   readonly documents: DocumentStore;
   readonly readModels: ReadModels;
@@ -36,15 +36,15 @@ export async function createCommands(parts: {
   readonly makeSigningSecret: () => string;
   readonly urlProblem: (url: string) => string | undefined;
 }): Promise<Commands> {
-  const { events, documents, readModels, clock, settings } = parts;
-  const log = createCommandLog({ events, clock, waitFor: (position) => readModels.waitFor(position) });
+  const { events, documents, readModels, clock, settings } = deps;
+  const handler = createCommandHandler({ events, clock, waitFor: (position) => readModels.waitFor(position) });
   // No read model shows reserved ids: nothing to wait for.
-  const idLog = createCommandLog({ events, clock, waitFor: async () => {} });
-  const sequence = (name: string, blockSize = 1) => createSequence(idLog, name, blockSize);
+  const idHandler = createCommandHandler({ events, clock, waitFor: async () => {} });
+  const sequence = (name: string, blockSize = 1) => createSequence(idHandler, name, blockSize);
 
   return {
     bookings: createBookingCommands({
-      log,
+      handler,
       readModels,
       clock,
       idempotencyKeys: await IdempotencyKeys.open(documents, clock),
@@ -52,19 +52,19 @@ export async function createCommands(parts: {
       pricing: { serviceFeePercent: settings.serviceFeePercent, currency: settings.currency },
     }),
     catalogue: createCatalogueCommands({
-      log,
+      handler,
       readModels,
       ids: { communities: sequence('communities'), spaces: sequence('spaces'), brands: sequence('brands') },
     }),
-    reviews: createReviewCommands({ log, readModels, ids: sequence('reviews') }),
-    apiKeys: createApiKeyCommands({ log }),
+    reviews: createReviewCommands({ handler, readModels, ids: sequence('reviews') }),
+    apiKeys: createApiKeyCommands({ handler }),
     webhooks: createWebhookCommands({
-      log,
+      handler,
       readModels,
       clock,
       secretKey: settings.secretKey,
-      makeSigningSecret: parts.makeSigningSecret,
-      urlProblem: parts.urlProblem,
+      makeSigningSecret: deps.makeSigningSecret,
+      urlProblem: deps.urlProblem,
     }),
   };
 }

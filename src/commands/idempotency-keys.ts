@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { Clock } from '../runtime/clock.ts';
 import type { Collection, DocumentStore, Documents } from '../document-store/document-store.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
+import type { Clock } from '../runtime/clock.ts';
 
 type UsedKey = { readonly fingerprint: string; readonly expiresAt: Timestamp };
 

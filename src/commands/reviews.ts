@@ -4,9 +4,9 @@ import type { ReviewPosted } from '../domain/events.ts';
 import { type BrandId, bookingId, reviewId } from '../domain/ids.ts';
 import { postReview } from '../domain/review.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
-import type { CommandLog, Issuer } from './command-handler.ts';
-import type { Sequence } from './sequence.ts';
 import { review, spaceDay, streamOf } from './aggregates.ts';
+import type { CommandContext, CommandHandler } from './command-handler.ts';
+import type { Sequence } from './sequence.ts';
 
 export type ReviewCommands = {
   /** Posts the one review of a completed booking. Without `brandId` the operator does it for the brand. */
@@ -18,24 +18,24 @@ export type ReviewCommands = {
       readonly title: string;
       readonly content: string;
     },
-    issuer: Issuer,
+    context: CommandContext,
   ): Promise<ReviewPosted['data'] | Refusal>;
 };
 
-export function createReviewCommands(parts: {
-  readonly log: CommandLog;
+export function createReviewCommands(deps: {
+  readonly handler: CommandHandler;
   readonly readModels: ReadModels;
   readonly ids: Sequence;
 }): ReviewCommands {
-  const { log, readModels, ids } = parts;
+  const { handler, readModels, ids } = deps;
   return {
-    async post(command, issuer) {
+    async post(command, context) {
       const found = await readModels.collection(bookings).get(String(command.bookingId));
       if (found === undefined) return refuse('ResourceNotFound', `There is no booking ${command.bookingId}.`);
-      const day = await log.load(streamOf.spaceDay(found.document.spaceId, found.document.date), spaceDay);
+      const day = await handler.load(streamOf.spaceDay(found.document.spaceId, found.document.date), spaceDay);
       const id = bookingId(command.bookingId);
       const posted = { ...command, bookingId: id, reviewId: reviewId(await ids.next()) };
-      const outcome = await log.execute(streamOf.review(id), review, issuer, (existing) =>
+      const outcome = await handler.execute(streamOf.review(id), review, context, (existing) =>
         postReview(existing, posted, day.bookings.get(id)),
       );
       if (isRefusal(outcome)) return outcome;

@@ -1,7 +1,7 @@
 import { SYSTEM } from '../domain/account.ts';
 import { isRefusal } from '../domain/decision.ts';
 import type { IdsReserved } from '../domain/events.ts';
-import type { Aggregate, CommandLog, Issuer } from './command-handler.ts';
+import type { Aggregate, CommandContext, CommandHandler } from './command-handler.ts';
 
 export type Sequence = {
   /** The next id: unique over all processes, increasing within one. */
@@ -11,15 +11,15 @@ export type Sequence = {
 /** The last id that was reserved. */
 const reserved: Aggregate<number, IdsReserved> = { initial: 0, evolve: (_, event) => event.data.to };
 
-const ISSUER: Issuer = { actor: SYSTEM, correlationId: 'sequence' };
+const ISSUER: CommandContext = { actor: SYSTEM, correlationId: 'sequence' };
 
 /** Hands out integer ids from blocks reserved in the log (hi/lo; DESIGN §3). A block lost with its process leaves a gap. */
-export function createSequence(log: CommandLog, sequence: string, blockSize: number): Sequence {
+export function createSequence(handler: CommandHandler, sequence: string, blockSize: number): Sequence {
   let block = { next: 1, last: 0 };
   let reserving: Promise<void> | undefined;
 
   async function reserve(): Promise<void> {
-    const outcome = await log.execute(`sequence-${sequence}`, reserved, ISSUER, (last) => [
+    const outcome = await handler.execute(`sequence-${sequence}`, reserved, ISSUER, (last) => [
       { type: 'IdsReserved', data: { sequence, from: last + 1, to: last + blockSize } },
     ]);
     const event = isRefusal(outcome) ? undefined : outcome.events[0];

@@ -1,7 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { type WebhookDocument, webhooks } from '../../projections/webhooks.ts';
-import { seal } from '../secrets/seal.ts';
-import type { Clock } from '../runtime/clock.ts';
 import { accountKey } from '../domain/account.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 import type { WebhookEvent, WebhookOwner } from '../domain/events.ts';
@@ -16,8 +14,10 @@ import {
   type WebhookParty,
 } from '../domain/webhook.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
-import type { Accepted, CommandLog, Issuer } from './command-handler.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { seal } from '../secrets/seal.ts';
 import { streamOf, webhook } from './aggregates.ts';
+import type { Accepted, CommandContext, CommandHandler } from './command-handler.ts';
 
 export type RegisteredWebhook = Pick<WebhookDocument, 'webhookId' | 'url' | 'events' | 'createdAt'> & {
   /** Shown once, here. */
@@ -29,22 +29,22 @@ type Party = { readonly webhookId: string; readonly by?: WebhookParty };
 type Outcome = Promise<Accepted<Webhook | undefined, WebhookEvent> | Refusal>;
 
 export type WebhookCommands = {
-  register(command: Registration, issuer: Issuer): Promise<RegisteredWebhook | Refusal>;
+  register(command: Registration, context: CommandContext): Promise<RegisteredWebhook | Refusal>;
   /** Gives the registration a new secret; the old one signs too for another 24 h. The new one is shown once, here. */
   rotate(
     command: Party,
-    issuer: Issuer,
+    context: CommandContext,
   ): Promise<{ readonly signingSecret: string; readonly previousUntil: Timestamp } | Refusal>;
-  disable(command: Party & { readonly reason: string }, issuer: Issuer): Outcome;
-  enable(command: Party, issuer: Issuer): Outcome;
-  remove(command: Party, issuer: Issuer): Outcome;
+  disable(command: Party & { readonly reason: string }, context: CommandContext): Outcome;
+  enable(command: Party, context: CommandContext): Outcome;
+  remove(command: Party, context: CommandContext): Outcome;
 };
 
 /** What a webhook's secret is sealed for; whoever unseals it names the same purpose. */
 export const webhookSecretPurpose = (id: string): string => `webhook:${id}`;
 
-export function createWebhookCommands(parts: {
-  readonly log: CommandLog;
+export function createWebhookCommands(deps: {
+  readonly handler: CommandHandler;
   readonly readModels: ReadModels;
   readonly clock: Clock;
   readonly secretKey: Buffer;
@@ -52,7 +52,7 @@ export function createWebhookCommands(parts: {
   /** What is wrong with a URL as a place to deliver to, or undefined (`src/webhooks/public-address.ts`). */
   readonly urlProblem: (url: string) => string | undefined;
 }): WebhookCommands {
-  const { log, readModels, clock, secretKey } = parts;
+  const { handler, readModels, clock, secretKey } = deps;
   const sealFor = (id: WebhookId, secret: string) => seal(secretKey, webhookSecretPurpose(id), secret);
 
   const registering = new Map<string, Promise<unknown>>();
@@ -67,16 +67,16 @@ export function createWebhookCommands(parts: {
     return mine;
   }
 
-  async function register(command: Registration, issuer: Issuer): Promise<RegisteredWebhook | Refusal> {
+  async function register(command: Registration, context: CommandContext): Promise<RegisteredWebhook | Refusal> {
     const { owner } = command;
     const where = { credential: owner.credential, account: accountKey(owner.account) };
     const owned = await readModels.collection(webhooks).count({ where });
     const id = webhookId(`wh_${randomBytes(15).toString('base64url')}`);
-    const signingSecret = parts.makeSigningSecret();
+    const signingSecret = deps.makeSigningSecret();
     const registered = { ...command, webhookId: id, sealedSecret: sealFor(id, signingSecret) };
-    const context = { owned, urlProblem: parts.urlProblem(command.url) };
-    const outcome = await log.execute(streamOf.webhook(id), webhook, issuer, (state) =>
-      registerWebhook(state, registered, context),
+    const registrationContext = { owned, urlProblem: deps.urlProblem(command.url) };
+    const outcome = await handler.execute(streamOf.webhook(id), webhook, context, (state) =>
+      registerWebhook(state, registered, registrationContext),
     );
     if (isRefusal(outcome)) return outcome;
     if (outcome.at === undefined) throw new Error(`Webhook ${id} was registered without an event`);
@@ -84,14 +84,14 @@ export function createWebhookCommands(parts: {
   }
 
   return {
-    register: (command, issuer) =>
-      inTurn(`${command.owner.credential} ${accountKey(command.owner.account)}`, () => register(command, issuer)),
+    register: (command, context) =>
+      inTurn(`${command.owner.credential} ${accountKey(command.owner.account)}`, () => register(command, context)),
 
-    async rotate({ webhookId: text, ...by }, issuer) {
+    async rotate({ webhookId: text, ...by }, context) {
       const id = webhookId(text);
-      const signingSecret = parts.makeSigningSecret();
+      const signingSecret = deps.makeSigningSecret();
       const command = { ...by, webhookId: id, sealedSecret: sealFor(id, signingSecret) };
-      const outcome = await log.execute(streamOf.webhook(id), webhook, issuer, (state) =>
+      const outcome = await handler.execute(streamOf.webhook(id), webhook, context, (state) =>
         rotateWebhookSecret(state, command, { now: clock() }),
       );
       if (isRefusal(outcome)) return outcome;
@@ -100,18 +100,18 @@ export function createWebhookCommands(parts: {
       return { signingSecret, previousUntil: event.data.previousUntil };
     },
 
-    disable: (command, issuer) =>
-      log.execute(streamOf.webhook(command.webhookId), webhook, issuer, (state) =>
+    disable: (command, context) =>
+      handler.execute(streamOf.webhook(command.webhookId), webhook, context, (state) =>
         disableWebhook(state, { ...command, webhookId: webhookId(command.webhookId) }),
       ),
 
-    enable: (command, issuer) =>
-      log.execute(streamOf.webhook(command.webhookId), webhook, issuer, (state) =>
+    enable: (command, context) =>
+      handler.execute(streamOf.webhook(command.webhookId), webhook, context, (state) =>
         enableWebhook(state, { ...command, webhookId: webhookId(command.webhookId) }),
       ),
 
-    remove: (command, issuer) =>
-      log.execute(streamOf.webhook(command.webhookId), webhook, issuer, (state) =>
+    remove: (command, context) =>
+      handler.execute(streamOf.webhook(command.webhookId), webhook, context, (state) =>
         removeWebhook(state, { ...command, webhookId: webhookId(command.webhookId) }),
       ),
   };

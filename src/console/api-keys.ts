@@ -17,7 +17,7 @@ import {
   problemOf,
 } from './fields.ts';
 import { fromNow, momentIn } from './formats.ts';
-import type { PageParts } from './pages.ts';
+import type { PageDeps } from './pages.ts';
 import { secretBox } from './secret.ts';
 import { type Answer, missing, type Routes, type Visit } from './visit.ts';
 
@@ -38,19 +38,19 @@ const offered = (kind: AccountKind): PermissionName[] =>
   permissionNames(ALL_PERMISSIONS).filter((name) => kind === 'Brand' || name !== 'WriteBookings');
 
 /** Keys for programs: what each may do, shown once, revoked at once. */
-export function apiKeyPages(routes: Routes, { commands, queries, apiKeyUses, settings }: PageParts): void {
+export function apiKeyPages(routes: Routes, { commands, queries, apiKeyUsage, settings }: PageDeps): void {
   routes.get('/console/keys', (visit) => listPage(visit));
 
   routes.post('/console/keys', (visit) =>
     visit.once(async () => {
-      const { account, form, issuer } = visit;
+      const { account, form, context } = visit;
       const label = form.text('label');
       const chosen = form.all('permission');
       const permissions = offered(account.kind)
         .filter((name) => chosen.includes(name))
         .reduce((mask, name) => mask | Permission[name], 0);
       if (permissions === 0) return listPage(visit, { permission: 'Choose at least one.' });
-      const outcome = await commands.apiKeys.issue({ account, permissions, label }, issuer);
+      const outcome = await commands.apiKeys.issue({ account, permissions, label }, context);
       if (isRefusal(outcome)) return listPage(visit, problemOf(outcome, { label: 'Name' }));
       return {
         title: 'New API key',
@@ -64,8 +64,8 @@ ${secretBox('key', outcome.key, 'Copy the key now and keep it where passwords ar
   );
 
   routes.post('/console/keys/:id/revoke', async (visit) => {
-    const { account, params, issuer } = visit;
-    const outcome = await commands.apiKeys.revoke({ apiKeyId: params.id ?? '', by: account }, issuer);
+    const { account, params, context } = visit;
+    const outcome = await commands.apiKeys.revoke({ apiKeyId: params.id ?? '', by: account }, context);
     return isRefusal(outcome)
       ? missing('key')
       : { go: '/console/keys', flash: { kind: 'done', text: 'Revoked. Calls with this key are refused from now on.' } };
@@ -77,7 +77,7 @@ ${secretBox('key', outcome.key, 'Copy the key now and keep it where passwords ar
     const valid = keys.filter(({ revokedAt }) => revokedAt === undefined);
     const revoked = keys.filter(({ revokedAt }) => revokedAt !== undefined);
     const chosen = form.all('permission');
-    const used = await apiKeyUses.lastUsed(valid.map(({ apiKeyId }) => apiKeyId));
+    const used = await apiKeyUsage.lastUsed(valid.map(({ apiKeyId }) => apiKeyId));
     return {
       title: 'API keys',
       section: 'keys',

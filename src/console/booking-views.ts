@@ -30,7 +30,7 @@ const when = (booking: Pick<BookingDocument, 'date' | 'startHour' | 'freeFrom' |
   html`<time class="nowrap" datetime="${booking.date}">${shortDate(booking.date)}</time> <span class="hours">${hours(booking.startHour, booking.freeFrom)} <span class="muted small">${zoneName(booking.timeZone)}</span></span>`;
 
 /** The price and what it is made of. */
-export const priceParts = (price: {
+export const priceView = (price: {
   readonly eventFee: number;
   readonly serviceFee: number;
   readonly serviceFeePercent: number;

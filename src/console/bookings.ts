@@ -5,12 +5,12 @@ import { isRefusal } from '../domain/decision.ts';
 import { BOOKING_STATUSES, type BookingStatus, MAX_TEXT } from '../domain/space-day.ts';
 import { type Html, html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
-import { bookingTable, cursorOf, nextPage, priceParts, statusBadge } from './booking-views.ts';
 import { timeline } from './booking-timeline.ts';
+import { bookingTable, cursorOf, nextPage, priceView, statusBadge } from './booking-views.ts';
 import { csrfField, formProblem, NO_PROBLEMS, type Problems, problemOf, textArea } from './fields.ts';
 import { amount, fromNow, hours, longDate, momentIn, zoneName } from './formats.ts';
 import { decisionFacts, decisionForms, usageNote } from './inbox.ts';
-import type { PageParts } from './pages.ts';
+import type { PageDeps } from './pages.ts';
 import { canReview, reviewForm, reviewText } from './review-form.ts';
 import { tabs } from './tabs.ts';
 import { type Answer, idOf, missing, type Routes, type Visit } from './visit.ts';
@@ -21,8 +21,8 @@ const WHEN = { upcoming: 'Upcoming', past: 'Past' } as const;
 type When = keyof typeof WHEN;
 
 /** Lists of bookings, one booking with everything about it, and what the parties may do to it. */
-export function bookingPages(routes: Routes, parts: PageParts): void {
-  const { commands, queries } = parts;
+export function bookingPages(routes: Routes, deps: PageDeps): void {
+  const { commands, queries } = deps;
 
   routes.get('/console/bookings', async (visit) => {
     const { account, query } = visit;
@@ -65,7 +65,7 @@ export function bookingPages(routes: Routes, parts: PageParts): void {
         if (visit.account.kind !== 'Community') return missing('booking');
         const go = `/console/bookings/${booking.bookingId}`;
         const command = { bookingId: booking.bookingId, communityId: visit.account.id };
-        const outcome = await commands.bookings.approve(command, visit.issuer);
+        const outcome = await commands.bookings.approve(command, visit.context);
         if (!isRefusal(outcome)) {
           const charged = amount(booking.totalPrice, booking.currency);
           return { go, flash: { kind: 'done', text: `Approved. ${booking.brandName} is charged ${charged}.` } };
@@ -91,7 +91,7 @@ export function bookingPages(routes: Routes, parts: PageParts): void {
           return endPage(visit, booking, { reason: 'Say why: the brand reads it.' });
         const go = `/console/bookings/${booking.bookingId}`;
         const command = { bookingId: booking.bookingId, by: account, ...(reason === '' ? {} : { reason }) };
-        const outcome = await commands.bookings.cancel(command, visit.issuer);
+        const outcome = await commands.bookings.cancel(command, visit.context);
         if (!isRefusal(outcome)) {
           const refund =
             booking.status === 'Approved'
@@ -120,7 +120,7 @@ export function bookingPages(routes: Routes, parts: PageParts): void {
           title: form.text('title'),
           content: form.text('content').replaceAll('\r\n', '\n'),
         };
-        const outcome = await commands.reviews.post(review, visit.issuer);
+        const outcome = await commands.reviews.post(review, visit.context);
         if (!isRefusal(outcome))
           return {
             go: `/console/bookings/${booking.bookingId}`,
@@ -184,7 +184,7 @@ ${actions(visit, booking)}</section>
 ${review && html`<section class="card"><h2>${community ? 'Review' : 'Your review'}</h2>${reviewText(review)}</section>`}
 ${canReview(account, booking, review) && html`<section class="card" id="review"><h2>How was it?</h2>${reviewForm(visit, booking, problems)}</section>`}
 </div><div>
-<section class="card" id="booking-price" data-live-region><h2>Price</h2>${priceParts(booking)}${charged(booking)}</section>
+<section class="card" id="booking-price" data-live-region><h2>Price</h2>${priceView(booking)}${charged(booking)}</section>
 <section class="card" id="booking-timeline" data-live-region><h2>Timeline</h2>${timeline(steps ?? [], booking, account, query.text('at'))}</section>
 </div></div>`,
     };

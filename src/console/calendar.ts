@@ -7,7 +7,7 @@ import { type Html, html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
 import { statusBadge, statusClass, statusIcon } from './booking-views.ts';
 import { addDays, clock, counted, dayAndMonth, hours, longDate, monthName, zoneName } from './formats.ts';
-import type { PageParts } from './pages.ts';
+import type { PageDeps } from './pages.ts';
 import { tabs } from './tabs.ts';
 import { missing, type Routes, type Visit } from './visit.ts';
 
@@ -16,7 +16,7 @@ const PER_DAY = 3;
 const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
 
 /** A community's month and day, of all its spaces or of one. */
-export function calendarPages(routes: Routes, { queries }: PageParts): void {
+export function calendarPages(routes: Routes, { queries }: PageDeps): void {
   routes.get(
     '/console/calendar',
     async (visit) => {

@@ -5,11 +5,11 @@ import { html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
 import { statusBadge } from './booking-views.ts';
 import { amount, monthName, shortDate } from './formats.ts';
-import type { PageParts } from './pages.ts';
+import type { PageDeps } from './pages.ts';
 import type { Routes } from './visit.ts';
 
 /** What was charged and refunded for the events of a month. */
-export function chargePages(routes: Routes, { queries, settings }: PageParts): void {
+export function chargePages(routes: Routes, { queries, settings }: PageDeps): void {
   routes.get('/console/charges', async (visit) => {
     const { account, query } = visit;
     const community = account.kind === 'Community';

@@ -4,12 +4,12 @@ import { html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
 import { confirm, csrfField, field, formProblem, NO_PROBLEMS, onceField, type Problems } from './fields.ts';
 import { momentIn } from './formats.ts';
-import type { PageParts } from './pages.ts';
+import type { PageDeps } from './pages.ts';
 import { secretBox } from './secret.ts';
 import { type Answer, missing, type Routes, type Visit } from './visit.ts';
 
 /** Apps that people of the account let in, and clients of its own that act without a person. */
-export function connectionPages(routes: Routes, { connectedApps, clients, users, settings }: PageParts): void {
+export function connectionPages(routes: Routes, { connectedApps, clients, users, settings }: PageDeps): void {
   routes.get('/console/apps', async (visit) => {
     const { account } = visit;
     const apps = await connectedApps.grantsOf({ account });

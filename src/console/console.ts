@@ -1,7 +1,6 @@
 import { fastifyCookie } from '@fastify/cookie';
 import formbody from '@fastify/formbody';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Clock } from '../runtime/clock.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import { type Account, accountKey } from '../domain/account.ts';
 import type { EventStore } from '../event-store/event-store.ts';
@@ -10,17 +9,18 @@ import { compressed } from '../html/compression.ts';
 import { html } from '../html/html.ts';
 import { type Flash, page, pageHeaders, problemPage, sendPage } from '../html/layout.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { createCookies } from './cookies.ts';
 import { createEventStreams } from './event-stream.ts';
 import { homeOf, rail } from './frame.ts';
 import { createLiveFeed } from './live.ts';
-import { type PageParts, registerPages } from './pages.ts';
+import { type PageDeps, registerPages } from './pages.ts';
 import { openSentForms } from './sent-forms.ts';
 import { type Current, createSessions, type Sessions } from './sessions.ts';
 import { endAuthorizationSession, SESSION_COOKIE, signInRoutes } from './sign-in.ts';
 import { type Answer, Form, type Handler, missing, type Routes, type Visit } from './visit.ts';
 
-export type ConsoleParts = PageParts & {
+export type ConsoleDeps = PageDeps & {
   readonly events: EventStore;
   readonly documents: DocumentStore;
   readonly readModels: ReadModels;
@@ -32,13 +32,13 @@ const FLASH_COOKIE = 'console_flash';
 const FLASH_SECONDS = 60;
 
 /** The web console under /console, and the assets that every page of the service uses. */
-export async function registerConsole(app: FastifyInstance, parts: ConsoleParts): Promise<Sessions> {
-  const { users, queries, clock } = parts;
-  const { publicUrl } = parts.settings;
-  const sessions = await createSessions({ ...parts, secretKey: parts.settings.secretKey });
-  const once = await openSentForms(parts);
-  const cookies = createCookies(parts.settings);
-  const feed = createLiveFeed({ ...parts, logger: app.log });
+export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): Promise<Sessions> {
+  const { users, queries, clock } = deps;
+  const { publicUrl } = deps.settings;
+  const sessions = await createSessions({ ...deps, secretKey: deps.settings.secretKey });
+  const once = await openSentForms(deps);
+  const cookies = createCookies(deps.settings);
+  const feed = createLiveFeed({ ...deps, logger: app.log });
   const streams = createEventStreams({ feed, sessions });
   app.addHook('onReady', () => feed.start());
   app.addHook('preClose', async () => {
@@ -60,7 +60,7 @@ export async function registerConsole(app: FastifyInstance, parts: ConsoleParts)
       post: (path, handler, only) => void scope.post(path, (request, reply) => answer(request, reply, handler, only)),
     };
     routes.get('/console', async ({ account }) => ({ go: homeOf(account) }));
-    registerPages(routes, parts);
+    registerPages(routes, deps);
     routes.get('/console/*', async () => missing('page'));
 
     scope.get('/console/live', async (request, reply) => {
@@ -135,7 +135,7 @@ export async function registerConsole(app: FastifyInstance, parts: ConsoleParts)
       user,
       account,
       accountName: await nameOf(account),
-      issuer: { actor: { kind: 'user', id: user.id, account }, correlationId: request.id },
+      context: { actor: { kind: 'user', id: user.id, account }, correlationId: request.id },
       params: stringsOf(request.params),
       query: new Form(request.query),
       form,
@@ -171,7 +171,7 @@ export async function registerConsole(app: FastifyInstance, parts: ConsoleParts)
     const live = request.method === 'POST' ? undefined : feed.mark();
     if ('missing' in shown) {
       const { title, main } = notThere(shown.missing, account);
-      return sendPacked(
+      return sendCompressed(
         request,
         reply,
         404,
@@ -180,7 +180,7 @@ export async function registerConsole(app: FastifyInstance, parts: ConsoleParts)
     }
     const { main, status = 200, flash = [] } = shown;
     const title = status === 422 ? `Not done: ${shown.title}` : shown.title;
-    return sendPacked(
+    return sendCompressed(
       request,
       reply,
       status,
@@ -194,7 +194,7 @@ export async function registerConsole(app: FastifyInstance, parts: ConsoleParts)
 }
 
 /** Pages of the console travel packed. Those of the authorization server do not: their tokens are not masked. */
-function sendPacked(request: FastifyRequest, reply: FastifyReply, status: number, text: string) {
+function sendCompressed(request: FastifyRequest, reply: FastifyReply, status: number, text: string) {
   const { encoding, body } = compressed(Buffer.from(text), request.headers['accept-encoding']);
   reply.code(status).headers(pageHeaders()).header('vary', 'accept-encoding');
   if (encoding !== undefined) reply.header('content-encoding', encoding);

@@ -9,7 +9,7 @@ import type { TimeSlot } from '../domain/time-slots.ts';
 import { usageEnd } from '../domain/time-slots.ts';
 import { flag, type Html, html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
-import { priceParts } from './booking-views.ts';
+import { priceView } from './booking-views.ts';
 import {
   csrfField,
   errorText,
@@ -24,7 +24,7 @@ import {
 } from './fields.ts';
 import { addDays, amount, clock, counted, dayAndMonth, duration, longDate, zoneName } from './formats.ts';
 import { hoursTopic } from './live.ts';
-import type { PageParts } from './pages.ts';
+import type { PageDeps } from './pages.ts';
 import { type Answer, idOf, missing, type Routes, type Visit } from './visit.ts';
 
 const PER_PAGE = 24;
@@ -32,7 +32,7 @@ const PER_PAGE = 24;
 const DAYS_AHEAD = 7;
 
 /** A brand finds a space and a date, sees the open hours and the price with its parts, and requests. */
-export function findPages(routes: Routes, { commands, queries, settings }: PageParts): void {
+export function findPages(routes: Routes, { commands, queries, settings }: PageDeps): void {
   const price = (space: Space) => ({
     ...priceOf(space.eventFee, settings.serviceFeePercent),
     currency: settings.currency,
@@ -109,7 +109,7 @@ ${
     '/console/find/:id',
     (visit) =>
       withSpace(visit, async (space) => {
-        const { account, form, issuer } = visit;
+        const { account, form, context } = visit;
         if (account.kind !== 'Brand') return missing('space');
         const date = form.text('date');
         if (!isPlainDate(date)) return spacePage(visit, space, '', { '': 'Choose a date of the calendar.' });
@@ -132,7 +132,7 @@ ${
             // Sent twice, the form still makes one booking; put right after a refusal, it is another request.
             ...(once === '' ? {} : { idempotencyKey: `console:${once}` }),
           },
-          issuer,
+          context,
         );
         if (!isRefusal(outcome))
           return {
@@ -197,7 +197,7 @@ ${formProblem(problems)}
 ${space.active && textArea({ name: 'message', label: 'Message to the community (optional)', hint: `What you plan, how many guests, what you need. At most ${MAX_TEXT} characters.`, value: form.text('message'), problems, attributes: { maxlength: MAX_TEXT, rows: 3 } })}
 ${space.active && html`<div><button class="button">Request this space</button></div>`}
 </form></div><div>
-<section class="card"><h2>Price</h2>${priceParts(price(space))}<p class="muted small">The price is the same whatever hour you choose. It is charged when the community approves; a request is free.</p></section>
+<section class="card"><h2>Price</h2>${priceView(price(space))}<p class="muted small">The price is the same whatever hour you choose. It is charged when the community approves; a request is free.</p></section>
 </div></div>`,
     };
   }

@@ -6,14 +6,14 @@ import type { BrandRecord } from '../queries/bookings.ts';
 import { cursorOf, nextPage, statusBadge, statusClass, statusIcon } from './booking-views.ts';
 import { actionButton } from './fields.ts';
 import { amount, counted, duration, fromNow, hours, longDate, momentIn, zoneName } from './formats.ts';
-import type { PageParts } from './pages.ts';
+import type { PageDeps } from './pages.ts';
 import type { Routes, Visit } from './visit.ts';
 
 /** Requests a page shows; the rest wait on the next one. */
 const PER_PAGE = 12;
 
 /** Requests that wait for an answer, each with the facts needed to decide. */
-export function inboxPages(routes: Routes, { queries }: PageParts): void {
+export function inboxPages(routes: Routes, { queries }: PageDeps): void {
   routes.get(
     '/console/inbox',
     async (visit) => {

@@ -32,13 +32,13 @@ export type LiveFeed = ReturnType<typeof createLiveFeed>;
  * What happens, for open pages: one subscription to the log per process, fanned out to those who may see it. A page is told
  * once the read models show what happened, so that looking again shows it.
  */
-export function createLiveFeed(parts: {
+export function createLiveFeed(deps: {
   readonly events: EventStore;
   readonly readModels: ReadModels;
   readonly webhooks: Pick<Webhooks, 'onDelivery'>;
   readonly logger: Pick<FastifyBaseLogger, 'error'>;
 }) {
-  const { events, readModels, webhooks, logger } = parts;
+  const { events, readModels, webhooks, logger } = deps;
   const processId = randomBytes(6).toString('base64url');
   const subscribers = new Set<Subscriber>();
   const recent: Change[] = [];

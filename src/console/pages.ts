@@ -1,7 +1,7 @@
-import type { ApiKeyUses } from '../auth/api-key-uses.ts';
+import type { ApiKeyUsage } from '../auth/api-key-usage.ts';
+import type { Users } from '../auth/users.ts';
 import type { Clients } from '../authorization-server/clients.ts';
 import type { ConnectedApps } from '../authorization-server/connected-apps.ts';
-import type { Users } from '../auth/users.ts';
 import type { Commands } from '../commands/commands.ts';
 import type { Queries } from '../queries/queries.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
@@ -18,12 +18,12 @@ import type { Routes } from './visit.ts';
 import { webhookPages } from './webhooks.ts';
 
 /** What pages are made from: everything that can be told to and asked of the service. */
-export type PageParts = {
+export type PageDeps = {
   readonly commands: Commands;
   readonly queries: Queries;
   readonly users: Pick<Users, 'get'>;
   readonly webhooks: Omit<Webhooks, 'start' | 'stop'>;
-  readonly apiKeyUses: Pick<ApiKeyUses, 'lastUsed'>;
+  readonly apiKeyUsage: Pick<ApiKeyUsage, 'lastUsed'>;
   readonly connectedApps: ConnectedApps;
   readonly clients: Pick<Clients, 'addClient' | 'listClients' | 'removeClient'>;
   readonly settings: {
@@ -34,15 +34,15 @@ export type PageParts = {
   };
 };
 
-export function registerPages(routes: Routes, parts: PageParts): void {
-  inboxPages(routes, parts);
-  calendarPages(routes, parts);
-  bookingPages(routes, parts);
-  findPages(routes, parts);
-  spacePages(routes, parts);
-  reviewPages(routes, parts);
-  chargePages(routes, parts);
-  apiKeyPages(routes, parts);
-  webhookPages(routes, parts);
-  connectionPages(routes, parts);
+export function registerPages(routes: Routes, deps: PageDeps): void {
+  inboxPages(routes, deps);
+  calendarPages(routes, deps);
+  bookingPages(routes, deps);
+  findPages(routes, deps);
+  spacePages(routes, deps);
+  reviewPages(routes, deps);
+  chargePages(routes, deps);
+  apiKeyPages(routes, deps);
+  webhookPages(routes, deps);
+  connectionPages(routes, deps);
 }

@@ -4,7 +4,7 @@ import { type Html, html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
 import { bookingTable } from './booking-views.ts';
 import { counted } from './formats.ts';
-import type { PageParts } from './pages.ts';
+import type { PageDeps } from './pages.ts';
 import { reviewText, stars } from './review-form.ts';
 import { idOf, type Routes } from './visit.ts';
 
@@ -13,7 +13,7 @@ const PER_PAGE = 20;
 const LOOKED_AT = 50;
 
 /** Reviews of a community's spaces; for a brand those it wrote, and the events it may still review. */
-export function reviewPages(routes: Routes, { queries }: PageParts): void {
+export function reviewPages(routes: Routes, { queries }: PageDeps): void {
   routes.get('/console/reviews', async (visit) => {
     const { account, query } = visit;
     const reviews = await queries.reviews.listOfAccount(account);

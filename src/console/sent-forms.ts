@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { Clock } from '../runtime/clock.ts';
 import type { Collection, DocumentStore } from '../document-store/document-store.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { Answer } from './visit.ts';
 
 type SentForm = { readonly expiresAt: Timestamp };
@@ -17,12 +17,12 @@ const ANSWERED_AGAIN = 10_000;
  * Which forms were sent: a form does its work once. A second click gets the answer of the first, which may show a secret
  * that is nowhere else; it is kept in memory only, and for seconds.
  */
-export async function openSentForms(parts: { readonly documents: DocumentStore; readonly clock: Clock }) {
-  const forms = await parts.documents.open(collection);
+export async function openSentForms(deps: { readonly documents: DocumentStore; readonly clock: Clock }) {
+  const forms = await deps.documents.open(collection);
   const answers = new Map<string, Promise<Answer | undefined>>();
 
   async function send(key: string, action: () => Promise<Answer>): Promise<Answer | undefined> {
-    const sent = await forms.insert(key, { expiresAt: toTimestamp(parts.clock() + REMEMBERED) });
+    const sent = await forms.insert(key, { expiresAt: toTimestamp(deps.clock() + REMEMBERED) });
     if (!sent) return undefined;
     let done = false;
     try {

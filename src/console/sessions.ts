@@ -1,10 +1,10 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { belongsTo, type User, type Users } from '../auth/users.ts';
-import type { Clock } from '../runtime/clock.ts';
 import type { Collection, DocumentStore } from '../document-store/document-store.ts';
 import { type Account, accountKey } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
+import type { Clock } from '../runtime/clock.ts';
 
 /** Somebody's stay in the console, in one browser. */
 export type Session = {
@@ -33,15 +33,15 @@ const LONGEST = 7 * 24 * HOUR;
 export type Sessions = Awaited<ReturnType<typeof createSessions>>;
 
 /** Sessions are kept under the digest of their id: who reads the store cannot use them. */
-export async function createSessions(parts: {
+export async function createSessions(deps: {
   readonly documents: DocumentStore;
   readonly users: Pick<Users, 'get'>;
   readonly clock: Clock;
   readonly secretKey: Buffer;
 }) {
-  const { users, clock } = parts;
-  const sessions = await parts.documents.open(collection);
-  const csrfKey = createHmac('sha256', parts.secretKey).update('console forms').digest();
+  const { users, clock } = deps;
+  const sessions = await deps.documents.open(collection);
+  const csrfKey = createHmac('sha256', deps.secretKey).update('console forms').digest();
 
   const until = (startedAt: string): Timestamp =>
     toTimestamp(Math.min(clock() + IDLE, Date.parse(startedAt) + LONGEST));

@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { decodeJwt } from 'jose';
-import { CONSOLE_CALLBACK_PATH, CONSOLE_CLIENT_ID } from '../authorization-server/provider.ts';
 import type { Users } from '../auth/users.ts';
-import { systemClock } from '../runtime/clock.ts';
+import { CONSOLE_CALLBACK_PATH, CONSOLE_CLIENT_ID } from '../authorization-server/provider.ts';
 import { problemPage, sendPage } from '../html/layout.ts';
+import { systemClock } from '../runtime/clock.ts';
 import type { Cookies } from './cookies.ts';
 import type { Sessions } from './sessions.ts';
 
@@ -27,8 +27,8 @@ const STATE_SECONDS = 600;
 
 type Begun = { readonly state: string; readonly nonce: string; readonly verifier: string; readonly to: string };
 
-export function signInRoutes(app: FastifyInstance, parts: SignIn): void {
-  const { publicUrl, cookies, sessions, users } = parts;
+export function signInRoutes(app: FastifyInstance, deps: SignIn): void {
+  const { publicUrl, cookies, sessions, users } = deps;
 
   app.get<{ Querystring: { to?: string } }>('/console/sign-in', async (request, reply) => {
     const begun: Begun = { state: random(), nonce: random(), verifier: random(), to: ownPath(request.query.to) };

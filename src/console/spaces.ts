@@ -17,7 +17,7 @@ import {
   problemOf,
 } from './fields.ts';
 import { amount, clock, duration, zoneName } from './formats.ts';
-import type { PageParts } from './pages.ts';
+import type { PageDeps } from './pages.ts';
 import { type Answer, type Form, idOf, missing, type Routes, type Visit } from './visit.ts';
 
 const LABELS = {
@@ -33,7 +33,7 @@ const LABELS = {
 type Typed = Readonly<Record<keyof typeof LABELS, string>>;
 
 /** A community's spaces: window, length, fee, answer time, open or closed. */
-export function spacePages(routes: Routes, { commands, queries, settings }: PageParts): void {
+export function spacePages(routes: Routes, { commands, queries, settings }: PageDeps): void {
   const { catalogue } = commands;
 
   routes.get(
@@ -62,7 +62,7 @@ ${
       visit.once(async () => {
         const typed = typedIn(visit.form);
         const terms = termsOf(typed);
-        const outcome = await catalogue.addSpace({ ...terms, communityId: visit.account.id }, visit.issuer);
+        const outcome = await catalogue.addSpace({ ...terms, communityId: visit.account.id }, visit.context);
         return isRefusal(outcome)
           ? newPage(visit, typed, problemOf(outcome, LABELS))
           : { go: '/console/spaces', flash: { kind: 'done', text: `${terms.name} can be booked from now on.` } };
@@ -81,7 +81,7 @@ ${
     (visit) =>
       withSpace(visit, async (space) => {
         const typed = typedIn(visit.form);
-        const outcome = await catalogue.changeSpace({ spaceId: space.spaceId, terms: termsOf(typed) }, visit.issuer);
+        const outcome = await catalogue.changeSpace({ spaceId: space.spaceId, terms: termsOf(typed) }, visit.context);
         return isRefusal(outcome)
           ? editPage(visit, space, typed, problemOf(outcome, LABELS))
           : {
@@ -101,7 +101,7 @@ ${
       (visit) =>
         withSpace(visit, async ({ spaceId }) => {
           const change = step === 'close' ? catalogue.closeSpace : catalogue.openSpace;
-          const outcome = await change(spaceId, visit.issuer);
+          const outcome = await change(spaceId, visit.context);
           if (isRefusal(outcome)) return missing('space');
           return { go: '/console/spaces', flash: { kind: 'done', text } };
         }),

@@ -1,5 +1,5 @@
 import type { User } from '../auth/users.ts';
-import type { Issuer } from '../commands/command-handler.ts';
+import type { CommandContext } from '../commands/command-handler.ts';
 import type { Account, AccountKind } from '../domain/account.ts';
 import type { Html } from '../html/html.ts';
 import type { Flash } from '../html/layout.ts';
@@ -37,7 +37,7 @@ export type Visit = {
   readonly account: Account;
   readonly accountName: string;
   /** Who does it, as the log names it. */
-  readonly issuer: Issuer;
+  readonly context: CommandContext;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Form;
   /** What was sent; empty for a page that is only looked at. */
@@ -77,12 +77,12 @@ export type Shown = {
 };
 
 /** On to another page (303), where the message is shown once. */
-export type Gone = { readonly go: string; readonly flash?: Flash };
+export type Redirect = { readonly go: string; readonly flash?: Flash };
 
 /** There is no such thing, or not for this visitor (404). */
 export type Missing = { readonly missing: string };
 
-export type Answer = Shown | Gone | Missing;
+export type Answer = Shown | Redirect | Missing;
 export type Handler = (visit: Visit) => Promise<Answer>;
 
 /** The pages of one part of the console. A page for one kind of account does not exist for the other. */

@@ -21,7 +21,7 @@ import {
   problemOf,
 } from './fields.ts';
 import { addDays, counted, momentIn } from './formats.ts';
-import type { PageParts } from './pages.ts';
+import type { PageDeps } from './pages.ts';
 import { secretBox } from './secret.ts';
 import { tabs } from './tabs.ts';
 import { type Answer, missing, type Routes, type Visit } from './visit.ts';
@@ -38,19 +38,19 @@ const EVENT_WORDS: Readonly<Record<WebhookEventName, { readonly label: string; r
 };
 
 /** Addresses that are told about events, and the log of every delivery. */
-export function webhookPages(routes: Routes, { commands, queries, webhooks }: PageParts): void {
+export function webhookPages(routes: Routes, { commands, queries, webhooks }: PageDeps): void {
   routes.get('/console/webhooks', (visit) => listPage(visit));
 
   routes.post('/console/webhooks', (visit) =>
     visit.once(async () => {
-      const { account, form, issuer, user } = visit;
+      const { account, form, context, user } = visit;
       const chosen = form.all('event');
       const events = (Object.keys(WEBHOOK_EVENTS) as WebhookEventName[])
         .filter((name) => chosen.includes(name))
         .reduce((mask, name) => mask | WEBHOOK_EVENTS[name], 0);
       if (events === 0) return listPage(visit, { event: 'Choose at least one.' });
       const owner = { credential: `user:${user.id}`, account } as const;
-      const outcome = await commands.webhooks.register({ owner, url: form.text('url'), events }, issuer);
+      const outcome = await commands.webhooks.register({ owner, url: form.text('url'), events }, context);
       if (isRefusal(outcome)) return listPage(visit, problemOf(outcome, { url: 'Address' }));
       return secretPage(
         'The webhook is registered',
@@ -66,7 +66,7 @@ export function webhookPages(routes: Routes, { commands, queries, webhooks }: Pa
   routes.post('/console/webhooks/:id/rotate', (visit) =>
     withWebhook(visit, ({ webhookId }) =>
       visit.once(async () => {
-        const outcome = await commands.webhooks.rotate({ webhookId, by: { account: visit.account } }, visit.issuer);
+        const outcome = await commands.webhooks.rotate({ webhookId, by: { account: visit.account } }, visit.context);
         if (isRefusal(outcome)) return missing('webhook');
         return secretPage(
           'The new signing secret',
@@ -81,7 +81,7 @@ export function webhookPages(routes: Routes, { commands, queries, webhooks }: Pa
   routes.post('/console/webhooks/:id/disable', (visit) =>
     withWebhook(visit, async ({ webhookId }) => {
       const command = { webhookId, by: { account: visit.account }, reason: 'Disabled in the console.' };
-      const outcome = await commands.webhooks.disable(command, visit.issuer);
+      const outcome = await commands.webhooks.disable(command, visit.context);
       return isRefusal(outcome)
         ? missing('webhook')
         : said(webhookId, 'Disabled. Nothing is sent until you enable it again.');
@@ -90,7 +90,7 @@ export function webhookPages(routes: Routes, { commands, queries, webhooks }: Pa
 
   routes.post('/console/webhooks/:id/enable', (visit) =>
     withWebhook(visit, async ({ webhookId }) => {
-      const outcome = await commands.webhooks.enable({ webhookId, by: { account: visit.account } }, visit.issuer);
+      const outcome = await commands.webhooks.enable({ webhookId, by: { account: visit.account } }, visit.context);
       return isRefusal(outcome)
         ? missing('webhook')
         : said(webhookId, 'Enabled. What happened meanwhile can be sent with “Recover”.');
@@ -99,7 +99,7 @@ export function webhookPages(routes: Routes, { commands, queries, webhooks }: Pa
 
   routes.post('/console/webhooks/:id/remove', (visit) =>
     withWebhook(visit, async ({ webhookId }) => {
-      const outcome = await commands.webhooks.remove({ webhookId, by: { account: visit.account } }, visit.issuer);
+      const outcome = await commands.webhooks.remove({ webhookId, by: { account: visit.account } }, visit.context);
       return isRefusal(outcome)
         ? missing('webhook')
         : {

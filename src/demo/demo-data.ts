@@ -3,8 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Users } from '../auth/users.ts';
-import type { Clock } from '../runtime/clock.ts';
-import type { Issuer } from '../commands/command-handler.ts';
+import type { CommandContext } from '../commands/command-handler.ts';
 import type { Commands } from '../commands/commands.ts';
 import type { Collection, DocumentStore } from '../document-store/document-store.ts';
 import type { Account } from '../domain/account.ts';
@@ -14,8 +13,9 @@ import type { SpaceTerms } from '../domain/events.ts';
 import { type BrandId, type CommunityId, cents, type PlainDate } from '../domain/ids.ts';
 import { ALL_PERMISSIONS } from '../domain/permissions.ts';
 import type { EventStore } from '../event-store/event-store.ts';
-import { isRunning, PLACE } from '../runtime/process-liveness.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { writePrivate } from '../runtime/private-file.ts';
+import { isProcessAlive, PID_NAMESPACE } from '../runtime/process-liveness.ts';
 
 type DemoUser = { readonly email: string; readonly password: string };
 /** What `DATA_DIR/demo.json` holds: everything needed to try the service out. */
@@ -38,7 +38,7 @@ export type Demo = {
   }[];
 };
 
-export type DemoParts = {
+export type DemoDeps = {
   readonly events: EventStore;
   readonly documents: DocumentStore;
   /** Makes commands whose clock stands at a moment: the past bookings were made in the past. */
@@ -49,7 +49,7 @@ export type DemoParts = {
   readonly publicUrl: string;
 };
 
-const ISSUER: Issuer = { actor: { kind: 'operator', id: 'demo' }, correlationId: 'demo' };
+const ISSUER: CommandContext = { actor: { kind: 'operator', id: 'demo' }, correlationId: 'demo' };
 const DAY_MS = 24 * 3_600_000;
 
 const COMMUNITIES = [
@@ -101,7 +101,7 @@ const writeDemo = (dataDir: string, demo: Demo) =>
 const addresses = (publicUrl: string) => ({ baseUrl: `${publicUrl}/api/v1`, authUrl: publicUrl });
 
 /** Who makes the demo data, or made it. */
-type Making = { readonly place: string; readonly pid: number; readonly done: boolean };
+type Making = { readonly pidNamespace: string; readonly pid: number; readonly done: boolean };
 const MAKING: Collection<Making> = { name: 'demo', kind: 'record', indexes: [] };
 const KEY = 'demo';
 
@@ -116,13 +116,13 @@ const GIVE_UP_AFTER_MS = 60_000;
  * The demo data: made on an empty store, by one process of those that start on it at the same moment, and made anew when a
  * first start was cut off. @returns undefined when the store holds something else
  */
-export async function demoOf(parts: DemoParts): Promise<Demo | undefined> {
-  const makings = await parts.documents.open(MAKING);
-  const mine: Making = { place: PLACE, pid: process.pid, done: false };
+export async function ensureDemoData(deps: DemoDeps): Promise<Demo | undefined> {
+  const makings = await deps.documents.open(MAKING);
+  const mine: Making = { pidNamespace: PID_NAMESPACE, pid: process.pid, done: false };
   const giveUpAt = performance.now() + GIVE_UP_AFTER_MS;
 
   async function make(version: number): Promise<Demo> {
-    const demo = await seedDemo(parts);
+    const demo = await seedDemo(deps);
     await makings.replace(KEY, { ...mine, done: true }, version);
     return demo;
   }
@@ -130,14 +130,14 @@ export async function demoOf(parts: DemoParts): Promise<Demo | undefined> {
   for (;;) {
     const there = await makings.get(KEY);
     if (there === undefined) {
-      if (await isEmptyLog(parts.events)) {
+      if (await isEmptyLog(deps.events)) {
         if (await makings.insert(KEY, mine)) return make(1);
-      } else if ((await makings.get(KEY)) === undefined) return readDemo(parts.dataDir, parts.publicUrl);
+      } else if ((await makings.get(KEY)) === undefined) return readDemo(deps.dataDir, deps.publicUrl);
       continue;
     }
-    const { place, pid, done: made } = there.document;
-    if (made) return readDemo(parts.dataDir, parts.publicUrl);
-    const isGone = place === PLACE && (pid === process.pid || !isRunning(pid));
+    const { pidNamespace, pid, done: made } = there.document;
+    if (made) return readDemo(deps.dataDir, deps.publicUrl);
+    const isGone = pidNamespace === PID_NAMESPACE && (pid === process.pid || !isProcessAlive(pid));
     if ((isGone || performance.now() > giveUpAt) && (await makings.replace(KEY, mine, there.version)))
       return make(there.version + 1);
     await delay(LOOK_EVERY_MS);
@@ -154,18 +154,18 @@ async function isEmptyLog(events: EventStore): Promise<boolean> {
  * Fills an empty service with two communities in different time zones, four spaces (one inactive), two brands, bookings in
  * every state and reviews, and writes `demo.json`.
  */
-async function seedDemo(parts: DemoParts): Promise<Demo> {
-  let now = parts.clock();
+async function seedDemo(deps: DemoDeps): Promise<Demo> {
+  let now = deps.clock();
   const today = now;
-  const commands = await parts.at(() => now);
+  const commands = await deps.at(() => now);
 
   // Hashing a password takes a while, beside everything else: all are awaited at the end.
   const member = async (account: Account, email: string): Promise<DemoUser> => {
     const password = `demo-${randomBytes(6).toString('base64url')}`;
     // Somebody of that name is left of a first start that was cut off.
-    const before = await parts.users.byEmail(email);
-    if (before !== undefined) await parts.users.remove(before.id);
-    done(await parts.users.add({ email, password, accounts: [account] }));
+    const before = await deps.users.byEmail(email);
+    if (before !== undefined) await deps.users.remove(before.id);
+    done(await deps.users.add({ email, password, accounts: [account] }));
     return { email, password };
   };
   const keyFor = async (account: Account): Promise<string> => {
@@ -253,11 +253,11 @@ async function seedDemo(parts: DemoParts): Promise<Demo> {
     user: await account.user,
   });
   const demo: Demo = {
-    ...addresses(parts.publicUrl),
+    ...addresses(deps.publicUrl),
     communities: await Promise.all(communities.map(withUser)),
     brands: await Promise.all(brands.map(withUser)),
   };
-  writeDemo(parts.dataDir, demo);
+  writeDemo(deps.dataDir, demo);
   return demo;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Documents: the read models, and the few records that are not domain history (users, OAuth artefacts, deliveries,
+ * Documents: the read models, and the few records that are not domain history (users, OAuth oidcAdapter, deliveries,
  * leases, checkpoints). Two adapters implement this port, `sqlite-document-store.ts` (embedded) and `mongodb.ts`;
  * `test/contract/document-store.ts` holds both to the same promises.
  */

@@ -1,7 +1,7 @@
 import { type Decision, refuse } from './decision.ts';
 import type { ReviewPosted } from './events.ts';
 import type { BookingId, BrandId, ReviewId } from './ids.ts';
-import type { Held } from './space-day.ts';
+import type { BookingState } from './space-day.ts';
 import { isLongerThan } from './text-length.ts';
 
 export type Review = ReviewPosted['data'];
@@ -22,7 +22,7 @@ export type PostReview = {
 export function postReview(
   existing: Review | undefined,
   command: PostReview,
-  booking: Held | undefined,
+  booking: BookingState | undefined,
 ): Decision<ReviewPosted> {
   const { brandId, ...review } = command;
   if (booking === undefined || (brandId !== undefined && booking.request.brandId !== brandId))

@@ -19,11 +19,11 @@ import { canStart, endHourOf, overlaps, reducedUsage, usageEnd } from './time-sl
 export type BookingStatus = 'Pending' | 'Approved' | 'Cancelled' | 'Completed';
 export const BOOKING_STATUSES: readonly BookingStatus[] = ['Pending', 'Approved', 'Cancelled', 'Completed'];
 
-export type Held = { readonly request: BookingRequested['data']; readonly status: BookingStatus };
+export type BookingState = { readonly request: BookingRequested['data']; readonly status: BookingStatus };
 
 /** Everything that happened to one space on one day, folded: the consistency boundary of bookings (DESIGN §3). */
 export type SpaceDay = {
-  readonly bookings: ReadonlyMap<BookingId, Held>;
+  readonly bookings: ReadonlyMap<BookingId, BookingState>;
   /** Which booking answered which idempotency key of which brand. */
   readonly answered: ReadonlyMap<string, BookingId>;
 };
@@ -85,7 +85,7 @@ export type BookingContext = {
 };
 
 /** The booking that already answered this request's idempotency key, if any. */
-export function answeredBefore(day: SpaceDay, command: RequestBooking): Held | undefined {
+export function findByIdempotencyKey(day: SpaceDay, command: RequestBooking): BookingState | undefined {
   if (command.idempotencyKey === undefined) return undefined;
   const id = day.answered.get(answerKey(command.brand.brandId, command.idempotencyKey));
   return id === undefined ? undefined : day.bookings.get(id);
@@ -107,7 +107,7 @@ export function requestBooking(
   if (isLongerThan(command.idempotencyKey ?? '', MAX_IDEMPOTENCY_KEY))
     return refuse('ValidationError', `The idempotency key must have at most ${MAX_IDEMPOTENCY_KEY} characters.`);
 
-  const before = answeredBefore(day, command)?.request;
+  const before = findByIdempotencyKey(day, command)?.request;
   if (before !== undefined) {
     const same = before.startHour === startHour && before.message === command.message;
     return same ? [] : refuse('BookingNotAllowed', 'This Idempotency-Key was used for another booking request.');
@@ -250,18 +250,18 @@ export function factsOf(request: BookingRequested['data']): BookingFacts {
   };
 }
 
-function cancelled(held: Held, cancelledBy: CancelledBy, reason: string | undefined): BookingCancelled {
+function cancelled(held: BookingState, cancelledBy: CancelledBy, reason: string | undefined): BookingCancelled {
   const refund = held.status === 'Approved' ? held.request.totalPrice : cents(0);
   const because = reason === undefined ? {} : { reason };
   return { type: 'BookingCancelled', data: { ...factsOf(held.request), cancelledBy, ...because, refund } };
 }
 
-const hasStarted = (held: Held, now: number) => Date.parse(held.request.startsAt) <= now;
+const hasStarted = (held: BookingState, now: number) => Date.parse(held.request.startsAt) <= now;
 
 const unknownBooking = (id: BookingId): Refusal => refuse('ResourceNotFound', `There is no booking ${id}.`);
 
-const wrongStatus = (held: Held, verb: string): Refusal =>
+const wrongStatus = (held: BookingState, verb: string): Refusal =>
   refuse('BookingNotAllowed', `Booking ${held.request.bookingId} is ${held.status} and cannot be ${verb}.`);
 
-const started = (held: Held, verb: string): Refusal =>
+const started = (held: BookingState, verb: string): Refusal =>
   refuse('BookingNotAllowed', `Booking ${held.request.bookingId} has started and cannot be ${verb}.`);

@@ -1,7 +1,7 @@
 import { type DomainEvent, type EventMetadata, type Recorded, SCHEMA } from './events.ts';
 
 /** The shape in which any log hands an event out. */
-export type Loose = {
+export type UntypedEvent = {
   readonly id: string;
   readonly type: string;
   readonly stream: string;
@@ -15,8 +15,8 @@ export type Loose = {
  * Brings an event of any schema version to today's shape. The one place where stored JSON becomes a typed event.
  * @throws when the event was written by a newer version of the service than this one
  */
-export function upcast(stored: Loose): Recorded<DomainEvent> {
-  const event = stored as Loose & { readonly metadata: EventMetadata };
+export function upcast(stored: UntypedEvent): Recorded<DomainEvent> {
+  const event = stored as UntypedEvent & { readonly metadata: EventMetadata };
   if (event.metadata.schema > SCHEMA) {
     throw new Error(
       `Event ${event.id} (${event.type}) has schema version ${event.metadata.schema}; this build knows ${SCHEMA}`,

@@ -3,14 +3,14 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 /** Below this many bytes packing saves nothing that anybody would notice. */
 const WORTHWHILE = 1_000;
 
-type Packed = { readonly encoding: 'br' | 'gzip' | undefined; readonly body: Buffer };
+type Compressed = { readonly encoding: 'br' | 'gzip' | undefined; readonly body: Buffer };
 
 /**
  * A body as the browser takes it best. Small texts, so at once and on the spot: a page of 40 kB takes less than a
  * millisecond.
  * @param kept what was packed before, by encoding, for bodies that stay the same: those are packed as tightly as possible
  */
-export function compressed(content: Buffer, accepted: string | undefined, kept?: Map<string, Buffer>): Packed {
+export function compressed(content: Buffer, accepted: string | undefined, kept?: Map<string, Buffer>): Compressed {
   const encoding = content.length < WORTHWHILE ? undefined : encodingOf(accepted ?? '');
   if (encoding === undefined) return { encoding, body: content };
   const before = kept?.get(encoding);

@@ -42,11 +42,11 @@ export const escapeText = (text: string): string => text.replace(/[&<>"']/g, (ch
  * @throws {Error} when an interpolation stands where escaping cannot make it safe: a mistake in the template
  */
 export function html(strings: TemplateStringsArray, ...values: readonly Interpolated[]): Html {
-  const places = placesOf(strings);
+  const sites = sitesOf(strings);
   let markup = strings[0] ?? '';
   for (let index = 0; index < values.length; index += 1) {
     const written = write(values[index]);
-    markup += (places[index] === 'url' ? safeUrl(written) : written) + (strings[index + 1] ?? '');
+    markup += (sites[index] === 'url' ? safeUrl(written) : written) + (strings[index + 1] ?? '');
   }
   return new Html(markup);
 }
@@ -68,27 +68,27 @@ function write(value: Interpolated): string {
 /** Only addresses that a page may lead to: a path of ours, a fragment, a query, or http(s). Others lead nowhere. */
 const safeUrl = (url: string): string => (/^(?:https?:\/\/|\/(?![/\\])|#|\?|$)/i.test(url) ? url : '#');
 
-type Place = 'text' | 'attribute' | 'url';
+type Site = 'text' | 'attribute' | 'url';
 
 const URL_ATTRIBUTES = /^(?:href|src|action|formaction|poster|cite)$/i;
-const checked = new WeakMap<TemplateStringsArray, readonly Place[]>();
+const checked = new WeakMap<TemplateStringsArray, readonly Site[]>();
 
 /** Where each interpolation of a template stands. Worked out once per template. */
-function placesOf(strings: TemplateStringsArray): readonly Place[] {
+function sitesOf(strings: TemplateStringsArray): readonly Site[] {
   const known = checked.get(strings);
   if (known !== undefined) return known;
-  const places: Place[] = [];
+  const sites: Site[] = [];
   let before = '';
   for (const part of strings.slice(0, -1)) {
     before += part;
-    places.push(placeAfter(before));
+    sites.push(siteAfter(before));
     before += '\u0000';
   }
-  checked.set(strings, places);
-  return places;
+  checked.set(strings, sites);
+  return sites;
 }
 
-function placeAfter(before: string): Place {
+function siteAfter(before: string): Site {
   const refuse = (where: string): never => {
     throw new Error(`A template interpolates ${where}: …${before.slice(-60)}`);
   };

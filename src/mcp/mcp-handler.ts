@@ -8,7 +8,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { VerifiedToken } from '../auth/access-tokens.ts';
 import type { ToolCall } from './tool.ts';
-import { createTools, type ToolParts } from './tools.ts';
+import { createTools, type ToolDeps } from './tools.ts';
 
 const INSTRUCTIONS = [
   'Booking of spaces: communities own them, brands book them for events.',
@@ -17,14 +17,14 @@ const INSTRUCTIONS = [
 ].join(' ');
 
 /** The protocol itself: the SDK's handler with our tools, each call under the caller of its token. */
-export function createHandler(parts: {
-  readonly tools: ToolParts;
+export function createHandler(deps: {
+  readonly tools: ToolDeps;
   readonly version: string;
   /** Names under which the server is called. */
   readonly hostnames: string[];
 }) {
-  const { version, hostnames } = parts;
-  const tools = createTools(parts.tools);
+  const { version, hostnames } = deps;
+  const tools = createTools(deps.tools);
   const calls = new WeakMap<AuthInfo, ToolCall>();
   const handler = createMcpHandler(({ authInfo }) => {
     const call = authInfo && calls.get(authInfo);

@@ -1,12 +1,12 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { AccessTokens, VerifiedToken } from '../auth/access-tokens.ts';
-import { API_KEY_PREFIX } from '../secrets/api-key-format.ts';
 import { bearerToken } from '../auth/authenticate.ts';
-import { challengeOf } from '../authorization-server/protected-resources.ts';
 import type { Resources } from '../auth/resources.ts';
 import { MCP_SCOPE } from '../auth/scopes.ts';
+import { challengeOf } from '../authorization-server/protected-resources.ts';
 import { loadOnce } from '../runtime/load-once.ts';
-import type { ToolParts } from './tools.ts';
+import { API_KEY_PREFIX } from '../secrets/api-key-format.ts';
+import type { ToolDeps } from './tools.ts';
 
 const MAX_BODY = 1024 * 1024;
 
@@ -14,13 +14,13 @@ const MAX_BODY = 1024 * 1024;
  * The MCP server at /mcp: Streamable HTTP, the current protocol (2026-07-28, stateless) and the earlier ones. OAuth only
  * (SPEC: API keys, 4): audience `mcp`, scope `service.mcp`.
  */
-export function mcpRoutes(parts: {
-  tools: ToolParts;
+export function mcpRoutes(deps: {
+  tools: ToolDeps;
   accessTokens: AccessTokens;
   resources: Resources;
   version: string;
 }): FastifyPluginAsync {
-  const { tools, accessTokens, resources, version } = parts;
+  const { tools, accessTokens, resources, version } = deps;
   const url = resources.mcp.uri;
   const path = new URL(url).pathname;
   const hostnames = [new URL(url).hostname, 'localhost', '127.0.0.1', '[::1]'];

@@ -1,4 +1,6 @@
 import { Type } from 'typebox';
+import { actorOf } from '../auth/caller.ts';
+import type { Commands } from '../commands/commands.ts';
 import { toBookingDto } from '../contract/booking-dto.ts';
 import { historyEntries } from '../contract/history-entry.ts';
 import { toReviewDto } from '../contract/review-dto.ts';
@@ -10,18 +12,16 @@ import {
   HistoryEntry,
   ReviewDto,
 } from '../contract/schemas.ts';
-import { actorOf } from '../auth/caller.ts';
-import type { Clock } from '../runtime/clock.ts';
-import type { Commands } from '../commands/commands.ts';
 import { localDate } from '../domain/calendar.ts';
 import { isRefusal, refuse } from '../domain/decision.ts';
 import { brandId, type PlainDate } from '../domain/ids.ts';
 import { priceOf, toAmount } from '../domain/pricing.ts';
 import { MAX_IDEMPOTENCY_KEY } from '../domain/space-day.ts';
 import type { Queries } from '../queries/queries.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { type Tool, tool } from './tool.ts';
 
-export type ToolParts = {
+export type ToolDeps = {
   readonly commands: Commands;
   readonly queries: Queries;
   readonly clock: Clock;
@@ -37,7 +37,7 @@ const Input = <P extends Parameters<typeof Type.Object>[0]>(properties: P) =>
 const LIMIT = { default: 50, maximum: 500 } as const;
 
 /** The tools of the MCP server. They call what the REST routes call. */
-export function createTools({ commands, queries, clock, pricing }: ToolParts): readonly Tool[] {
+export function createTools({ commands, queries, clock, pricing }: ToolDeps): readonly Tool[] {
   const findSpaces = tool({
     name: 'find_spaces',
     title: 'Find spaces',

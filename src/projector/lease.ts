@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Documents } from '../document-store/document-store.ts';
-import { isRunning, PLACE } from '../runtime/process-liveness.ts';
-import { type Lease, THE_ONE } from '../read-models/projector-state.ts';
+import { type Lease, SINGLETON_KEY } from '../read-models/projector-state.ts';
+import { isProcessAlive, PID_NAMESPACE } from '../runtime/process-liveness.ts';
 
 export type HeldLease = {
   /** @returns false when somebody else has taken over */
@@ -28,14 +28,14 @@ export async function acquireLease(
   { leaseMs, tickMs }: LeaseTimes,
   signal: AbortSignal,
 ): Promise<HeldLease | undefined> {
-  const mine: Lease = { holder: randomUUID(), place: PLACE, pid: process.pid };
+  const mine: Lease = { holder: randomUUID(), pidNamespace: PID_NAMESPACE, pid: process.pid };
   holders.add(mine.holder);
   let seen: number | undefined;
   let seenSince = 0;
   while (!signal.aborted) {
-    const there = await leases.get(THE_ONE);
+    const there = await leases.get(SINGLETON_KEY);
     if (there === undefined) {
-      if (await leases.insert(THE_ONE, mine)) return held(leases, mine, 1);
+      if (await leases.insert(SINGLETON_KEY, mine)) return held(leases, mine, 1);
       continue;
     }
     if (there.version !== seen) {
@@ -43,7 +43,7 @@ export async function acquireLease(
       seenSince = performance.now();
     }
     if (isDead(there.document) || performance.now() - seenSince >= leaseMs) {
-      if (await leases.replace(THE_ONE, mine, there.version)) return held(leases, mine, there.version + 1);
+      if (await leases.replace(SINGLETON_KEY, mine, there.version)) return held(leases, mine, there.version + 1);
       continue;
     }
     await delay(tickMs, undefined, { signal }).catch(() => {});
@@ -56,20 +56,20 @@ function held(leases: Documents<Lease>, mine: Lease, acquired: number): HeldLeas
   let version = acquired;
   return {
     async renew() {
-      const renewed = await leases.replace(THE_ONE, mine, version);
+      const renewed = await leases.replace(SINGLETON_KEY, mine, version);
       version += 1;
       return renewed;
     },
     async release() {
       holders.delete(mine.holder);
-      await leases.delete(THE_ONE, version);
+      await leases.delete(SINGLETON_KEY, version);
     },
   };
 }
 
 /** Whether the process that holds the lease is known to run no more. */
-const isDead = ({ holder, place, pid }: Lease): boolean =>
-  place === PLACE && (pid === process.pid ? !holders.has(holder) : !isRunning(pid));
+const isDead = ({ holder, pidNamespace, pid }: Lease): boolean =>
+  pidNamespace === PID_NAMESPACE && (pid === process.pid ? !holders.has(holder) : !isProcessAlive(pid));
 
 /** Leases of this process: one that names it and is not among them is from an earlier process of the same number. */
 const holders = new Set<string>();

@@ -1,25 +1,30 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
 import type { AnyProjection } from '../../projections/projection.ts';
-import type { Clock } from '../runtime/clock.ts';
 import type { DocumentStore, Documents, Stored } from '../document-store/document-store.ts';
 import type { Recorded } from '../domain/events.ts';
 import { upcast } from '../domain/upcast.ts';
 import { type EventStore, LOG_START, type Position } from '../event-store/event-store.ts';
-import { createTarget, fold, type Target } from './fold.ts';
-import { acquireLease, type HeldLease, type LeaseTimes } from './lease.ts';
 import {
   type Build,
   type Checkpoint,
   collectionOf,
   nextGeneration,
   openProjectorState,
+  type ProjectorFailure,
   type ProjectorState,
   put,
-  THE_ONE,
-  type Trouble,
+  SINGLETON_KEY,
 } from '../read-models/projector-state.ts';
-import { type LiveReadModels, openReadModels, type ReadModels, type ReadModelsStatus } from '../read-models/read-models.ts';
+import {
+  type LiveReadModels,
+  openReadModels,
+  type ReadModels,
+  type ReadModelsStatus,
+} from '../read-models/read-models.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { createTarget, fold, type Target } from './fold.ts';
+import { acquireLease, type HeldLease, type LeaseTimes } from './lease.ts';
 
 export type ProjectorOptions = Partial<LeaseTimes> & {
   readonly events: EventStore;
@@ -81,9 +86,9 @@ async function run(options: ProjectorOptions, readModels: LiveReadModels, closin
       if (lease === undefined) return;
       logger.info({}, 'Projecting');
       failures = 0;
-      const reign = new Reign(options, readModels, state, lease, times.tickMs, closing);
+      const term = new LeaderTerm(options, readModels, state, lease, times.tickMs, closing);
       try {
-        await reign.run();
+        await term.run();
       } finally {
         // A lease that cannot be given back runs out.
         await lease.release().catch(() => {});
@@ -100,7 +105,7 @@ async function run(options: ProjectorOptions, readModels: LiveReadModels, closin
 class Fenced extends Error {}
 
 /** The time in which this process holds the lease. */
-class Reign {
+class LeaderTerm {
   readonly #options: ProjectorOptions;
   readonly #readModels: LiveReadModels;
   readonly #state: ProjectorState;
@@ -114,7 +119,7 @@ class Reign {
   #checkpoint: Stored<Checkpoint> | undefined;
   #projecting: Promise<void> | undefined;
   #building: Promise<void> | undefined;
-  readonly #troubles = new Map<Trouble['doing'], Trouble>();
+  readonly #troubles = new Map<ProjectorFailure['doing'], ProjectorFailure>();
 
   constructor(
     options: ProjectorOptions,
@@ -136,7 +141,7 @@ class Reign {
   async run(): Promise<void> {
     try {
       await this.#report();
-      this.#checkpoint = await this.#state.checkpoints.get(THE_ONE);
+      this.#checkpoint = await this.#state.checkpoints.get(SINGLETON_KEY);
       for (const projection of this.#options.projections) {
         const pointer = await this.#state.pointers.get(projection.name);
         if (pointer?.document.version === projection.version) {
@@ -175,10 +180,10 @@ class Reign {
     this.#projecting ??= this.#keepTrying('project', () => this.#followLog());
   }
 
-  /** Folds the live collections for as long as the reign lasts. */
+  /** Folds the live collections for as long as the term lasts. */
   async #followLog(): Promise<void> {
     await this.#inTurn(async () => {
-      this.#checkpoint = await this.#state.checkpoints.get(THE_ONE);
+      this.#checkpoint = await this.#state.checkpoints.get(SINGLETON_KEY);
       // Another projector may have moved it: what happened in between is in the store, not in what is remembered.
       for (const { standing } of this.#live) standing.clear();
     });
@@ -206,10 +211,10 @@ class Reign {
     };
     const written =
       last === undefined
-        ? await checkpoints.insert(THE_ONE, document)
-        : await checkpoints.replace(THE_ONE, document, last.version);
+        ? await checkpoints.insert(SINGLETON_KEY, document)
+        : await checkpoints.replace(SINGLETON_KEY, document, last.version);
     if (!written) throw new Fenced('Another projector moved the checkpoint');
-    this.#checkpoint = { key: THE_ONE, version: (last?.version ?? 0) + 1, document };
+    this.#checkpoint = { key: SINGLETON_KEY, version: (last?.version ?? 0) + 1, document };
     this.#readModels.reached(document);
   }
 
@@ -217,14 +222,14 @@ class Reign {
   async #nextBuild(): Promise<Stored<Build> | undefined> {
     const { builds, pointers, requests } = this.#state;
     const { projections } = this.#options;
-    const begun = await builds.get(THE_ONE);
+    const begun = await builds.get(SINGLETON_KEY);
     if (begun !== undefined) {
       const current = begun.document.collections.every(({ projection, version }) =>
         projections.some((known) => known.name === projection && known.version === version),
       );
       if (current) return begun;
       for (const { collection } of begun.document.collections) await this.#options.documents.drop(collection);
-      if (!(await builds.delete(THE_ONE, begun.version))) throw new Fenced('Another projector builds');
+      if (!(await builds.delete(SINGLETON_KEY, begun.version))) throw new Fenced('Another projector builds');
     }
     const collections: Build['collections'][number][] = [];
     const names = projections.map(({ name }) => name);
@@ -238,9 +243,9 @@ class Reign {
     if (collections.length === 0) return undefined;
     const total = this.#checkpoint?.document.events;
     const build: Build = { collections, position: LOG_START, done: 0, ...(total !== undefined && { total }) };
-    if (!(await builds.insert(THE_ONE, build))) throw new Fenced('Another projector builds');
+    if (!(await builds.insert(SINGLETON_KEY, build))) throw new Fenced('Another projector builds');
     for (const name of requested) await requests.delete(name);
-    return builds.get(THE_ONE);
+    return builds.get(SINGLETON_KEY);
   }
 
   async #build(begun: Stored<Build>): Promise<void> {
@@ -253,11 +258,11 @@ class Reign {
       if (projection !== undefined) targets.push(await this.#target(projection, collection));
     }
 
-    let at = (await builds.get(THE_ONE)) ?? begun;
+    let at = (await builds.get(SINGLETON_KEY)) ?? begun;
     const write = async (events: readonly Recorded[], position: Position) => {
       await fold(targets, events);
       const document: Build = { ...at.document, position, done: at.document.done + events.length };
-      if (!(await builds.replace(THE_ONE, document, at.version))) throw new Fenced('Another projector builds');
+      if (!(await builds.replace(SINGLETON_KEY, document, at.version))) throw new Fenced('Another projector builds');
       at = { ...at, version: at.version + 1, document };
     };
     let read: Recorded[] = [];
@@ -284,7 +289,7 @@ class Reign {
       }
       await fold(targets, rest);
       await this.#swap(at.document, targets);
-      if (!(await builds.delete(THE_ONE, at.version))) throw new Fenced('Another projector builds');
+      if (!(await builds.delete(SINGLETON_KEY, at.version))) throw new Fenced('Another projector builds');
     });
     this.#options.logger.info({ readModels: names, events: at.document.done }, 'Read models built');
     this.#project();
@@ -324,8 +329,8 @@ class Reign {
     }
   }
 
-  /** Runs `work` until it ends by itself; failures are shown and followed by a pause. Being fenced ends the reign. */
-  async #keepTrying(doing: Trouble['doing'], work: () => Promise<void>): Promise<void> {
+  /** Runs `work` until it ends by itself; failures are shown and followed by a pause. Being fenced ends the term. */
+  async #keepTrying(doing: ProjectorFailure['doing'], work: () => Promise<void>): Promise<void> {
     while (!this.#closing.aborted) {
       try {
         await work();
@@ -347,7 +352,7 @@ class Reign {
     }
   }
 
-  #worked(doing: Trouble['doing']): void {
+  #worked(doing: ProjectorFailure['doing']): void {
     if (this.#troubles.delete(doing)) this.#report();
   }
 
@@ -355,7 +360,9 @@ class Reign {
   async #report(): Promise<void> {
     const [trouble] = this.#troubles.values();
     const { troubles } = this.#state;
-    await (trouble === undefined ? troubles.delete(THE_ONE) : put(troubles, THE_ONE, trouble)).catch(() => {});
+    await (trouble === undefined ? troubles.delete(SINGLETON_KEY) : put(troubles, SINGLETON_KEY, trouble)).catch(
+      () => {},
+    );
   }
 
   #inTurn(work: () => Promise<void>): Promise<void> {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { openProjectorState, put, SINGLETON_KEY } from '../read-models/projector-state.ts';
 import { openProjector, type ProjectorOptions } from './projector.ts';
-import { openProjectorState, put, THE_ONE } from '../read-models/projector-state.ts';
 
 export type RebuildProgress = {
   /** Events read so far. */
@@ -41,7 +41,7 @@ export async function rebuild(
     let done = 0;
     for (;;) {
       signal?.throwIfAborted();
-      const build = (await builds.get(THE_ONE))?.document;
+      const build = (await builds.get(SINGLETON_KEY))?.document;
       if (build !== undefined && build.done !== done) {
         done = build.done;
         onProgress?.({ done, ...(build.total !== undefined && { total: build.total }) });

@@ -8,8 +8,8 @@ import { openSqliteDocumentStore } from '../document-store/sqlite/document-store
 import type { Recorded } from '../domain/events.ts';
 import { upcast } from '../domain/upcast.ts';
 import { type EventStore, LOG_START, type Position } from '../event-store/event-store.ts';
+import { collectionOf, openProjectorState, SINGLETON_KEY } from '../read-models/projector-state.ts';
 import { createTarget, fold, type Target } from './fold.ts';
-import { collectionOf, openProjectorState, THE_ONE } from '../read-models/projector-state.ts';
 
 /** A document that is not what the log says. `expected` is absent for one too many, `actual` for one that is missing. */
 export type Difference = {
@@ -75,7 +75,7 @@ async function verifyWith(
     targets.push({ ...createTarget(projection, replayed), live });
   }
 
-  const checkpoint = await checkpoints.get(THE_ONE);
+  const checkpoint = await checkpoints.get(SINGLETON_KEY);
   let position: Position = LOG_START;
   let replayed = 0;
   /** Replays the log up to and including `end`. */

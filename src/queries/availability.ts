@@ -1,6 +1,5 @@
 import { availability, availabilityKey } from '../../projections/availability.ts';
 import { spaces } from '../../projections/spaces.ts';
-import type { Clock } from '../runtime/clock.ts';
 import type { Account } from '../domain/account.ts';
 import { localDate } from '../domain/calendar.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
@@ -8,6 +7,7 @@ import type { PlainDate } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
 import { type TimeSlot, timeSlots } from '../domain/time-slots.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { isVisibleSpace } from './spaces.ts';
 
 export type Availability = { readonly space: Space; readonly date: PlainDate; readonly timeSlots: readonly TimeSlot[] };
@@ -16,8 +16,8 @@ export type Availability = { readonly space: Space; readonly date: PlainDate; re
  * Which start hours of a space are open on a date. Refuses a date before today in the space's zone (`ValidationError`) and
  * a space the account may not see (`ResourceNotFound`; DESIGN §7).
  */
-export function createAvailabilityQuery(parts: { readonly readModels: ReadModels; readonly clock: Clock }) {
-  const { readModels, clock } = parts;
+export function createAvailabilityQuery(deps: { readonly readModels: ReadModels; readonly clock: Clock }) {
+  const { readModels, clock } = deps;
   return async function availabilityOf(
     account: Account,
     spaceId: number,

@@ -15,8 +15,8 @@ export type HistoryStep = {
   readonly to: BookingStatus;
 };
 
-export function createBookingHistory(parts: { readonly events: EventStore; readonly readModels: ReadModels }) {
-  const { events, readModels } = parts;
+export function createBookingHistory(deps: { readonly events: EventStore; readonly readModels: ReadModels }) {
+  const { events, readModels } = deps;
 
   /** The events of a booking in order, or undefined when there is none that the account may see. */
   return async function historyOf(account: Account, bookingId: number): Promise<HistoryStep[] | undefined> {

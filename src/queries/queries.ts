@@ -1,10 +1,10 @@
-import { createBookingHistory } from './booking-history.ts';
-import type { Clock } from '../runtime/clock.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { createAccountQueries } from './accounts.ts';
 import { createApiKeyQueries } from './api-keys.ts';
 import { createAvailabilityQuery } from './availability.ts';
+import { createBookingHistory } from './booking-history.ts';
 import { createBookingQueries } from './bookings.ts';
 import { createReviewQueries } from './reviews.ts';
 import { createSpaceQueries } from './spaces.ts';
@@ -16,19 +16,19 @@ import { createWebhookQueries } from './webhooks.ts';
  */
 export type Queries = ReturnType<typeof createQueries>;
 
-export function createQueries(parts: {
+export function createQueries(deps: {
   readonly events: EventStore;
   readonly readModels: ReadModels;
   readonly clock: Clock;
 }) {
   return {
-    accounts: createAccountQueries(parts),
-    apiKeys: createApiKeyQueries(parts),
-    availability: createAvailabilityQuery(parts),
-    spaces: createSpaceQueries(parts),
-    bookings: createBookingQueries(parts),
-    bookingHistory: createBookingHistory(parts),
-    reviews: createReviewQueries(parts),
-    webhooks: createWebhookQueries(parts),
+    accounts: createAccountQueries(deps),
+    apiKeys: createApiKeyQueries(deps),
+    availability: createAvailabilityQuery(deps),
+    spaces: createSpaceQueries(deps),
+    bookings: createBookingQueries(deps),
+    bookingHistory: createBookingHistory(deps),
+    reviews: createReviewQueries(deps),
+    webhooks: createWebhookQueries(deps),
   };
 }

@@ -39,7 +39,7 @@ export type Build = {
 export type RebuildRequest = { readonly projection: string };
 
 /** What keeps the projector from getting on, while something does. */
-export type Trouble = {
+export type ProjectorFailure = {
   readonly doing: 'project' | 'build';
   readonly message: string;
   /** Attempts that failed in a row. */
@@ -50,7 +50,7 @@ export type Lease = {
   /** Unique to one projector of one process. */
   readonly holder: string;
   /** The process, for a successor on the same machine that wants to know whether it still runs. */
-  readonly place: string;
+  readonly pidNamespace: string;
   readonly pid: number;
 };
 
@@ -60,12 +60,12 @@ export type ProjectorState = {
   readonly pointers: Documents<Pointer>;
   readonly builds: Documents<Build>;
   readonly requests: Documents<RebuildRequest>;
-  readonly troubles: Documents<Trouble>;
+  readonly troubles: Documents<ProjectorFailure>;
   readonly leases: Documents<Lease>;
 };
 
 /** The only document of `checkpoints`, `builds`, `troubles` and `leases`. */
-export const THE_ONE = 'projector';
+export const SINGLETON_KEY = 'projector';
 
 /**
  * All of it is kept with the read models: on an engine that may lose its last writes in a power failure, the documents and

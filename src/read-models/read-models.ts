@@ -6,8 +6,8 @@ import {
   type Checkpoint,
   collectionOf,
   openProjectorState,
-  THE_ONE,
-  type Trouble,
+  type ProjectorFailure,
+  SINGLETON_KEY,
 } from './projector-state.ts';
 
 /** What readers may do with a read model: everything but write. */
@@ -29,7 +29,7 @@ export type ReadModelsStatus = {
   /** Events of the log that the read models do not show yet, counted up to a limit. */
   readonly lag: number;
   /** What keeps the projector from getting on. */
-  readonly trouble?: Trouble;
+  readonly trouble?: ProjectorFailure;
   /** The build under way, if one is. */
   readonly build?: Build;
 };
@@ -79,7 +79,7 @@ export async function openReadModels({
       looks += 1;
       if (waiting.size === 0) break;
       // A store that does not answer shows as a wait in vain; whoever waits has written already.
-      const checkpoint = await checkpoints.get(THE_ONE).catch(() => undefined);
+      const checkpoint = await checkpoints.get(SINGLETON_KEY).catch(() => undefined);
       if (checkpoint !== undefined) reached(checkpoint.document);
     }
     looking = false;
@@ -143,9 +143,9 @@ export async function openReadModels({
 
     async status(limit = 1_001) {
       const [checkpoint, trouble, build] = await Promise.all([
-        checkpoints.get(THE_ONE),
-        troubles.get(THE_ONE),
-        builds.get(THE_ONE),
+        checkpoints.get(SINGLETON_KEY),
+        troubles.get(SINGLETON_KEY),
+        builds.get(SINGLETON_KEY),
       ]);
       let lag = 0;
       const after = checkpoint?.document.position ?? LOG_START;

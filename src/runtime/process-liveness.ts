@@ -1,8 +1,11 @@
 import { readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
-/** Two processes with the same place can see whether the other one runs. A container is a place of its own. */
-export const PLACE = `${hostname()} ${processNamespace()}`;
+/**
+ * Identifies the machine and, on Linux, the PID namespace of this process. Two processes with the same value can check on each
+ * other with {@link isProcessAlive}; a container has a namespace of its own.
+ */
+export const PID_NAMESPACE = `${hostname()} ${processNamespace()}`;
 
 function processNamespace(): string {
   try {
@@ -12,8 +15,8 @@ function processNamespace(): string {
   }
 }
 
-/** Whether a process of this place runs. */
-export function isRunning(pid: number): boolean {
+/** Whether a process of this PID namespace is running. */
+export function isProcessAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

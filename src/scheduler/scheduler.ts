@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
 import { bookings } from '../../projections/bookings.ts';
-import type { Clock } from '../runtime/clock.ts';
 import type { BookingCommands } from '../commands/bookings.ts';
-import type { Issuer } from '../commands/command-handler.ts';
+import type { CommandContext } from '../commands/command-handler.ts';
 import { SYSTEM } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
+import type { Clock } from '../runtime/clock.ts';
 
 export type Scheduler = {
   /**
@@ -26,13 +26,13 @@ const ROUND = 500;
  * Time passing, as commands: requests that nobody answered lapse, approved bookings whose end has passed are completed
  * (DESIGN §7). Any number of processes may do it: the decider appends nothing when there is nothing left to do.
  */
-export function createScheduler(parts: {
+export function createScheduler(deps: {
   readonly bookings: BookingCommands;
   readonly readModels: ReadModels;
   readonly clock: Clock;
   readonly logger: Logger;
 }): Scheduler {
-  const { readModels, clock, logger } = parts;
+  const { readModels, clock, logger } = deps;
   const documents = readModels.collection(bookings);
   let timer: NodeJS.Timeout | undefined;
   let round: Promise<unknown> = Promise.resolve();
@@ -41,8 +41,8 @@ export function createScheduler(parts: {
   async function runOnce(): Promise<number> {
     const now = toTimestamp(clock());
     const due = [
-      { status: 'Pending', field: 'expiresAt', act: parts.bookings.expire },
-      { status: 'Approved', field: 'endsAt', act: parts.bookings.complete },
+      { status: 'Pending', field: 'expiresAt', act: deps.bookings.expire },
+      { status: 'Approved', field: 'endsAt', act: deps.bookings.complete },
     ] as const;
     let changed = 0;
     const failures: unknown[] = [];
@@ -50,9 +50,9 @@ export function createScheduler(parts: {
       const found = documents.find({ where: { status, [field]: { to: now } }, sort: [{ field }], limit: ROUND });
       for await (const { document } of found) {
         if (stopped) return changed;
-        const issuer: Issuer = { actor: SYSTEM, correlationId: `scheduler-${document.bookingId}` };
+        const context: CommandContext = { actor: SYSTEM, correlationId: `scheduler-${document.bookingId}` };
         try {
-          const outcome = await act(document.bookingId, issuer);
+          const outcome = await act(document.bookingId, context);
           if ('events' in outcome) changed += outcome.events.length;
         } catch (error) {
           // One booking that cannot be changed must not keep the others waiting for ever.

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import type { BaseLogger } from 'pino';
-import { type Clock, systemClock } from '../runtime/clock.ts';
 import type { Stored } from '../document-store/document-store.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
+import { type Clock, systemClock } from '../runtime/clock.ts';
 import type { Attempt, Deliveries, DeliveryDocument, Outcome } from './deliveries.ts';
 import { createInFlight, type InFlightLimits } from './in-flight.ts';
 import type { Lease, Leases } from './leases.ts';
@@ -35,7 +35,7 @@ export type Deliverer = {
   wake(webhookId: string): void;
 };
 
-export type DelivererParts = {
+export type DelivererDeps = {
   readonly deliveries: Deliveries;
   readonly registrations: Registrations;
   readonly leases: Leases;
@@ -69,9 +69,9 @@ type Lane = {
  * Delivers what is due, each registration in a lane of its own: a slow or dead receiver never delays another. Any number of
  * processes may run one; a lane belongs to the process that holds its lease.
  */
-export function createDeliverer(parts: DelivererParts): Deliverer {
-  const { deliveries, registrations, leases, sender, clock, logger, pollEvery = POLL_EVERY } = parts;
-  const inFlight = createInFlight(parts.inFlight ?? IN_FLIGHT);
+export function createDeliverer(deps: DelivererDeps): Deliverer {
+  const { deliveries, registrations, leases, sender, clock, logger, pollEvery = POLL_EVERY } = deps;
+  const inFlight = createInFlight(deps.inFlight ?? IN_FLIGHT);
   const lanes = new Map<string, Lane>();
   /** Receivers found to verify with the secret before the last rotation, and that secret. */
   const behind = new LRUCache<string, string>({ max: 10_000 });
@@ -137,19 +137,19 @@ export function createDeliverer(parts: DelivererParts): Deliverer {
       const due = batch.filter(({ key }) => !underWay.has(key));
       for (const delivery of due) {
         while (lane.sending >= (lane.slow ? 1 : PER_REGISTRATION)) await lane.changed.promise;
-        const place = await inFlight.take(lane.slow);
+        const permit = await inFlight.take(lane.slow);
         if (!mayStart()) {
-          place.free();
+          permit.free();
           break;
         }
         lane.underWay.add(delivery.key);
         lane.sending += 1;
         sending += 1;
         const sent = () => {
-          lane.slow = place.isSlow();
+          lane.slow = permit.isSlow();
           lane.sending -= 1;
           sending -= 1;
-          place.free();
+          permit.free();
           notify(lane);
         };
         void attempt(lane, lease, delivery, sent)
@@ -272,7 +272,7 @@ export function createDeliverer(parts: DelivererParts): Deliverer {
 
   async function disable(lease: Lease, webhookId: string, reason: string): Promise<void> {
     logger.info({ webhookId, reason }, 'Webhook disabled');
-    await parts.disable(webhookId, reason);
+    await deps.disable(webhookId, reason);
     // Enabled again, it starts with a clean sheet.
     await lease.succeeded();
   }

@@ -21,7 +21,7 @@ const MAX_RETRIES = 100;
  * event's position: every registration made before the event is in it by then, and one made after it shows by its own
  * position that it is younger.
  */
-export function startFanOut(parts: {
+export function startFanOut(deps: {
   readonly events: EventStore;
   readonly readModels: ReadModels;
   readonly registrations: Registrations;
@@ -29,7 +29,7 @@ export function startFanOut(parts: {
   /** Is told of each registration that has something to send. */
   readonly wake: (webhookId: string) => void;
 }): Promise<Consumer> {
-  const { events, readModels, registrations, deliveries, wake } = parts;
+  const { events, readModels, registrations, deliveries, wake } = deps;
   const options = { types: Object.keys(WEBHOOK_EVENTS), maxRetries: MAX_RETRIES, concurrency: 32 };
   return events.consume(CONSUMER_GROUP, options, async (stored) => {
     const event = upcast(stored);

@@ -6,21 +6,21 @@ export type InFlightLimits = {
   readonly slowAfter: number;
 };
 
-/** A place among the attempts under way. */
-export type Place = {
+/** A permit among the attempts under way. */
+export type Permit = {
   /** Whether the attempt took long enough to count as slow. */
   isSlow(): boolean;
   free(): void;
 };
 
 /**
- * Two rooms, so that receivers that hang can fill only their own. An attempt that does not answer soon gives its place in the
+ * Two rooms, so that receivers that hang can fill only their own. An attempt that does not answer soon gives its permit in the
  * prompt room back and goes on in the slow one, which it may overfill; a registration known to be slow starts there.
  */
 export function createInFlight({ prompt, slow, slowAfter }: InFlightLimits) {
-  const rooms = { prompt: createRoom(prompt), slow: createRoom(slow) };
+  const rooms = { prompt: createSemaphore(prompt), slow: createSemaphore(slow) };
   return {
-    async take(startsSlow: boolean): Promise<Place> {
+    async take(startsSlow: boolean): Promise<Permit> {
       let room = startsSlow ? rooms.slow : rooms.prompt;
       await room.enter();
       let isSlow = false;
@@ -42,7 +42,7 @@ export function createInFlight({ prompt, slow, slowAfter }: InFlightLimits) {
   };
 }
 
-function createRoom(size: number) {
+function createSemaphore(size: number) {
   let taken = 0;
   const waiting: (() => void)[] = [];
   return {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../runtime/clock.ts';
 import type { Collection, DocumentStore } from '../document-store/document-store.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
+import type { Clock } from '../runtime/clock.ts';
 
 /** Which process delivers to a registration, and how long nothing has succeeded there. */
 type LeaseDocument = {
@@ -49,13 +49,13 @@ const LEASE_DURATION = 15_000;
  * A registration is delivered to by one process at a time: few writes (one lease for many deliveries), and the number in flight
  * to a receiver is the same whatever the number of processes. A process that was killed loses its leases by their running out.
  */
-export async function openLeases(parts: {
+export async function openLeases(deps: {
   readonly documents: DocumentStore;
   readonly clock: Clock;
   /** Milliseconds. */
   readonly leaseDuration?: number;
 }): Promise<Leases> {
-  const { documents, clock, leaseDuration = LEASE_DURATION } = parts;
+  const { documents, clock, leaseDuration = LEASE_DURATION } = deps;
   const collection = await documents.open(leaseCollection);
   const owner = randomUUID();
 

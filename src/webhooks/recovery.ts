@@ -1,9 +1,9 @@
-import type { Clock } from '../runtime/clock.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Recorded } from '../domain/events.ts';
 import { upcast } from '../domain/upcast.ts';
 import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
 import type { EventStore } from '../event-store/event-store.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { type Deliveries, inPages, RETENTION } from './deliveries.ts';
 import { type DeliverableEvent, isDeliverable, payloadOf } from './payload.ts';
 import type { Registrations } from './registrations.ts';
@@ -23,7 +23,7 @@ const PAGE = 100;
  * @returns how many deliveries are due
  */
 export async function recoverDeliveries(
-  parts: {
+  deps: {
     readonly events: EventStore;
     readonly registrations: Registrations;
     readonly deliveries: Deliveries;
@@ -32,7 +32,7 @@ export async function recoverDeliveries(
   webhookId: string,
   since: number,
 ): Promise<number> {
-  const { events, registrations, deliveries, clock } = parts;
+  const { events, registrations, deliveries, clock } = deps;
   const from = Math.max(since, clock() - RETENTION);
   let due = 0;
   for await (const page of inPages(happenedSince(events, from), PAGE)) {
@@ -42,7 +42,7 @@ export async function recoverDeliveries(
   return due;
 
   async function recover(event: Recorded<DeliverableEvent>): Promise<boolean> {
-    const webhook = await registrations.gets(webhookId, event);
+    const webhook = await registrations.recipientFor(webhookId, event);
     if (webhook === undefined) return false;
     const { account } = webhook;
     const delivery = { webhookId: webhook.webhookId, account, eventId: event.id, payload: payloadOf(event) };

@@ -1,14 +1,14 @@
 import { LRUCache } from 'lru-cache';
 import { apiKeys } from '../../projections/api-keys.ts';
 import { type WebhookDocument, webhooks } from '../../projections/webhooks.ts';
-import { unseal } from '../secrets/seal.ts';
-import type { Clock } from '../runtime/clock.ts';
 import { webhookSecretPurpose } from '../commands/webhooks.ts';
 import { type Account, accountKey } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Recorded } from '../domain/events.ts';
 import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { unseal } from '../secrets/seal.ts';
 import type { DeliverableEvent } from './payload.ts';
 import type { Secrets } from './signature.ts';
 
@@ -24,13 +24,13 @@ export type IsConnected = (clientId: string, account: Account) => Promise<boolea
 export type Registrations = ReturnType<typeof createRegistrations>;
 
 /** Who may be sent what, as the read models show it now. */
-export function createRegistrations(parts: {
+export function createRegistrations(deps: {
   readonly readModels: ReadModels;
   readonly secretKey: Buffer;
   readonly clock: Clock;
   readonly isConnected: IsConnected;
 }) {
-  const { readModels, secretKey, clock, isConnected } = parts;
+  const { readModels, secretKey, clock, isConnected } = deps;
   /** Under which hash a key is found; that never changes. */
   const keyHashes = new LRUCache<string, string>({ max: 10_000 });
   const unsealed = new LRUCache<string, string>({ max: 10_000 });
@@ -94,7 +94,7 @@ export function createRegistrations(parts: {
     },
 
     /** As `matching`, for one registration and from what is known of it. */
-    async gets(webhookId: string, event: Recorded<DeliverableEvent>): Promise<WebhookDocument | undefined> {
+    async recipientFor(webhookId: string, event: Recorded<DeliverableEvent>): Promise<WebhookDocument | undefined> {
       const webhook = (await readModels.collection(webhooks).get(webhookId))?.document;
       if (webhook === undefined || !subscribes(webhook, event)) return undefined;
       const { communityId, brandId } = event.data;

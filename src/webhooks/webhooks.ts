@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { BaseLogger } from 'pino';
-import type { Clock } from '../runtime/clock.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import type { Consumer, EventStore } from '../event-store/event-store.ts';
-import { loadOnce } from '../runtime/load-once.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { loadOnce } from '../runtime/load-once.ts';
 import { createDeliverer } from './deliverer.ts';
 import { type DeliveryDocument, type ListDeliveries, type Listener, openDeliveries } from './deliveries.ts';
 import { startFanOut } from './fan-out.ts';
@@ -38,7 +38,7 @@ export type Webhooks = {
   onDelivery(listener: Listener): () => void;
 };
 
-export type WebhooksParts = {
+export type WebhooksDeps = {
   readonly events: EventStore;
   readonly documents: DocumentStore;
   readonly readModels: ReadModels;
@@ -62,12 +62,12 @@ export type Tuning = {
 };
 
 /** Webhook deliveries (DESIGN §5): from the log, through delivery documents, to each registered endpoint. */
-export async function createWebhooks(parts: WebhooksParts): Promise<Webhooks> {
-  const { events, documents, readModels, config, clock, logger, commands, isConnected, sending, tuning } = parts;
+export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
+  const { events, documents, readModels, config, clock, logger, commands, isConnected, sending, tuning } = deps;
   const deliveries = await openDeliveries({ documents, clock });
   const leases = await openLeases({ documents, clock, ...tuning });
   const registrations = createRegistrations({ readModels, secretKey: config.secretKey, clock, isConnected });
-  const sender = createLateSender({ allowPrivate: config.webhooksAllowPrivate, ...sending });
+  const sender = createLazySender({ allowPrivate: config.webhooksAllowPrivate, ...sending });
   const { disable } = commands;
   const { wake, ...deliverer } = createDeliverer({
     deliveries,
@@ -157,7 +157,7 @@ export async function createWebhooks(parts: WebhooksParts): Promise<Webhooks> {
 const unknownDelivery = (id: string): Refusal => refuse('ResourceNotFound', `There is no delivery ${id}.`);
 
 /** undici comes with the first delivery: a start need not wait for it. */
-function createLateSender(options: SenderOptions): Sender {
+function createLazySender(options: SenderOptions): Sender {
   const sender = loadOnce(async () => (await import('./sender.ts')).createSender(options));
   return {
     post: async (post) => (await sender()).post(post),

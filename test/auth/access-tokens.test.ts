@@ -2,9 +2,9 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { exportSPKI, generateKeyPair, importJWK, type JWTPayload, SignJWT } from 'jose';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type AccessTokens, createAccessTokens, storedTokenIds } from '../../src/auth/access-tokens.ts';
-import { type Artefacts, createArtefacts } from '../../src/authorization-server/oidc-adapter.ts';
-import { createRevocation } from '../../src/authorization-server/revocation.ts';
 import { createSigningKeys, type SigningKeys } from '../../src/auth/signing-keys.ts';
+import { createOidcAdapter, type OidcAdapter } from '../../src/authorization-server/oidc-adapter.ts';
+import { createRevocation } from '../../src/authorization-server/revocation.ts';
 import { type DocumentPlace, sqlitePlace } from '../document-store/engines.ts';
 
 const issuer = 'https://venues.example';
@@ -13,7 +13,7 @@ const now = Date.parse('2026-01-01T00:00:00Z');
 let time = now;
 let place: DocumentPlace;
 let signingKeys: SigningKeys;
-let artefacts: Artefacts;
+let oidcAdapter: OidcAdapter;
 let tokens: AccessTokens;
 
 beforeAll(async () => {
@@ -22,8 +22,8 @@ beforeAll(async () => {
   const clock = () => time;
   signingKeys = await createSigningKeys({ documents, secretKey, clock });
   const revocation = await createRevocation(documents);
-  artefacts = await createArtefacts({ documents, revocation, secretKey, clock });
-  tokens = createAccessTokens({ issuer, signingKeys, artefacts, secretKey, clock });
+  oidcAdapter = await createOidcAdapter({ documents, revocation, secretKey, clock });
+  tokens = createAccessTokens({ issuer, signingKeys, oidcAdapter, secretKey, clock });
 });
 afterAll(() => place.remove());
 
@@ -50,21 +50,21 @@ async function mint({ claims = {}, header = {}, key }: Mint = {}): Promise<strin
     jti,
     ...claims,
   };
-  await artefacts.adapter('AccessToken').upsert(storedTokenIds(secretKey)(String(payload.jti)), {}, 7200);
+  await oidcAdapter.adapter('AccessToken').upsert(storedTokenIds(secretKey)(String(payload.jti)), {}, 7200);
   return new SignJWT(payload as JWTPayload)
     .setProtectedHeader({ alg: 'RS256', typ: 'at+jwt', kid: signing.kid, ...header })
     .sign(key ?? (await importJWK(signing.privateJwk, 'RS256')));
 }
 
 test('a good token: the account it names, the flags of its scopes, the client and the user', async () => {
-  expect(await tokens.callerOf(await mint())).toEqual({
+  expect(await tokens.authenticate(await mint())).toEqual({
     account: { kind: 'Brand', id: 7 },
     permissions: 1 | 2 | 8,
     credential: { kind: 'client', id: 'app', userId: 'usr_1' },
   });
   const all = 'service.api.read service.api.write service.api.webhooks';
-  expect(await tokens.callerOf(await mint({ claims: { scope: all } }))).toMatchObject({ permissions: 31 });
-  expect(await tokens.callerOf(await mint({ claims: { scope: 'service.api.admin toString' } }))).toMatchObject({
+  expect(await tokens.authenticate(await mint({ claims: { scope: all } }))).toMatchObject({ permissions: 31 });
+  expect(await tokens.authenticate(await mint({ claims: { scope: 'service.api.admin toString' } }))).toMatchObject({
     permissions: 0,
   });
 });
@@ -88,14 +88,14 @@ test.each<[string, Mint]>([
   ['a kid that is a path', { header: { kid: '../../../../dev/null' } }],
   ['a kid that is a property', { header: { kid: '__proto__' } }],
 ])('refused: %s', async (_what, wrong) => {
-  expect(await tokens.callerOf(await mint(wrong))).toBeUndefined();
+  expect(await tokens.authenticate(await mint(wrong))).toBeUndefined();
 });
 
 test('refused: a token of another key, whatever its header says about where to find the key', async () => {
   const { privateKey, publicKey } = await generateKeyPair('RS256', { extractable: true });
   const jwk = await crypto.subtle.exportKey('jwk', publicKey);
   for (const header of [{}, { jwk }, { jku: 'https://evil.example/jwks' }, { x5u: 'https://evil.example/cert' }])
-    expect(await tokens.callerOf(await mint({ key: privateKey, header }))).toBeUndefined();
+    expect(await tokens.authenticate(await mint({ key: privateKey, header }))).toBeUndefined();
 });
 
 test('refused: the public key used as a shared secret, another algorithm, none at all', async () => {
@@ -103,15 +103,15 @@ test('refused: the public key used as a shared secret, another algorithm, none a
   const publicKey = await importJWK(signing.publicJwk, 'RS256', { extractable: true });
   if (publicKey instanceof Uint8Array) throw new Error('Not a public key');
   const secret = new TextEncoder().encode(await exportSPKI(publicKey));
-  expect(await tokens.callerOf(await mint({ header: { alg: 'HS256' }, key: secret }))).toBeUndefined();
+  expect(await tokens.authenticate(await mint({ header: { alg: 'HS256' }, key: secret }))).toBeUndefined();
   const pss = await importJWK({ ...signing.privateJwk, alg: 'PS256' }, 'PS256');
-  expect(await tokens.callerOf(await mint({ header: { alg: 'PS256' }, key: pss }))).toBeUndefined();
+  expect(await tokens.authenticate(await mint({ header: { alg: 'PS256' }, key: pss }))).toBeUndefined();
 
   const [header = '', payload] = (await mint()).split('.');
   const decoded = JSON.parse(Buffer.from(header, 'base64url').toString());
   for (const alg of ['none', 'None', 'NONE', '']) {
     const none = Buffer.from(JSON.stringify({ ...decoded, alg })).toString('base64url');
-    expect(await tokens.callerOf(`${none}.${payload}.`)).toBeUndefined();
+    expect(await tokens.authenticate(`${none}.${payload}.`)).toBeUndefined();
   }
 });
 
@@ -130,18 +130,18 @@ test('refused: anything that was changed, and anything that is no token', async 
     'e30.e30.e30',
     'a'.repeat(100_000),
   ])
-    expect(await tokens.callerOf(wrong)).toBeUndefined();
+    expect(await tokens.authenticate(wrong)).toBeUndefined();
 });
 
 test('a token that was verified once still expires, and still stops when it is revoked', async () => {
   const [expiring, revoked] = [await mint(), await mint()];
-  expect(await tokens.callerOf(expiring)).toBeDefined();
-  expect(await tokens.callerOf(revoked)).toBeDefined();
+  expect(await tokens.authenticate(expiring)).toBeDefined();
+  expect(await tokens.authenticate(revoked)).toBeDefined();
   const id = await tokens.storedId(revoked);
-  await artefacts.adapter('AccessToken').destroy(id ?? '');
-  expect(await tokens.callerOf(revoked)).toBeUndefined();
+  await oidcAdapter.adapter('AccessToken').destroy(id ?? '');
+  expect(await tokens.authenticate(revoked)).toBeUndefined();
   time = now + 3600_000;
-  expect(await tokens.callerOf(expiring)).toBeUndefined();
+  expect(await tokens.authenticate(expiring)).toBeUndefined();
   time = now;
 });
 

@@ -88,7 +88,7 @@ describe('authorization requests', () => {
   test('the literal, the absolute URI and the URI with a slash mean the same resource', async () => {
     for (const resource of ['api', `${running.url}/api/v1`, `${running.url}/api/v1/`]) {
       const tokens = await app.tokens({ ...consent, resource });
-      expect(await running.server.accessTokens.callerOf(tokens.access_token)).toMatchObject({ account: BRAND });
+      expect(await running.server.accessTokens.authenticate(tokens.access_token)).toMatchObject({ account: BRAND });
     }
   });
 });
@@ -242,7 +242,7 @@ describe('introspection, revocation, userinfo', () => {
     const { access_token: token } = await app.tokens(consent);
     expect((await form('/connect/introspect', { token, client_id: stranger.id })).body).toEqual({ active: false });
     await form('/connect/revoke', { token, client_id: stranger.id });
-    expect(await running.server.accessTokens.callerOf(token)).toBeDefined();
+    expect(await running.server.accessTokens.authenticate(token)).toBeDefined();
   });
 
   test('userinfo wants the scope openid', async () => {

@@ -37,7 +37,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, makePla
     expect(tokens).toMatchObject({ token_type: 'bearer', expires_in: 3600 });
     expect(tokens.claims()).toMatchObject({ iss: url, aud: app.id, sub: user.id });
     expect(await oidc.fetchUserInfo(client, tokens.access_token, user.id)).toMatchObject({ email: user.email });
-    expect(await server.accessTokens.callerOf(tokens.access_token)).toEqual({
+    expect(await server.accessTokens.authenticate(tokens.access_token)).toEqual({
       account: BRAND,
       permissions: 1 | 2 | 4 | 8,
       credential: { kind: 'client', id: app.id, userId: user.id },
@@ -56,16 +56,16 @@ describe.each(documentEngines)('the authorization server on %s', (_name, makePla
 
     await oidc.tokenRevocation(client, third.access_token);
     expect(await oidc.tokenIntrospection(client, third.access_token)).toEqual({ active: false });
-    expect(await server.accessTokens.callerOf(third.access_token)).toBeUndefined();
+    expect(await server.accessTokens.authenticate(third.access_token)).toBeUndefined();
     await expect(oidc.fetchUserInfo(client, third.access_token, user.id)).rejects.toThrow();
   });
 
   test('a revoked token stops at once in the other process, which had it verified', async () => {
     const app = await TestApp.register(running.url);
     const { access_token: token } = await app.tokens(consent);
-    expect(await other.server.accessTokens.callerOf(token)).toMatchObject({ account: BRAND });
+    expect(await other.server.accessTokens.authenticate(token)).toMatchObject({ account: BRAND });
     await oidc.tokenRevocation(app.client, token);
-    expect(await other.server.accessTokens.callerOf(token)).toBeUndefined();
+    expect(await other.server.accessTokens.authenticate(token)).toBeUndefined();
   });
 
   test('a refresh token used again ends the grant: nothing issued under it works any more', async () => {
@@ -75,7 +75,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, makePla
     await expect(app.refresh(first.refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' });
     await expect(app.refresh(second.refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' });
     for (const { access_token: token } of [first, second])
-      expect(await running.server.accessTokens.callerOf(token)).toBeUndefined();
+      expect(await running.server.accessTokens.authenticate(token)).toBeUndefined();
   });
 
   test('of ten parallel refreshes through two processes exactly one wins', async () => {
@@ -106,7 +106,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, makePla
       oidc.authorizationCodeGrant(app.client, callback, { pkceCodeVerifier: verifier }, { resource: 'api' });
     const { access_token: token } = await exchange();
     await expect(exchange()).rejects.toMatchObject({ error: 'invalid_grant' });
-    expect(await running.server.accessTokens.callerOf(token)).toBeUndefined();
+    expect(await running.server.accessTokens.authenticate(token)).toBeUndefined();
   });
 
   test('keys rotate: published first, then signing, while old tokens stay good', async () => {
@@ -123,7 +123,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, makePla
     const after = await app.tokens(consent);
     expect(kidOf(after.access_token)).toBe(kid);
     for (const { access_token: token } of [before, after])
-      expect(await running.server.accessTokens.callerOf(token)).toBeDefined();
+      expect(await running.server.accessTokens.authenticate(token)).toBeDefined();
     for (const key of await published())
       expect(Object.keys(key).sort()).toEqual(['alg', 'e', 'kid', 'kty', 'n', 'use']);
     running.shift(0);
@@ -139,19 +139,19 @@ describe.each(documentEngines)('the authorization server on %s', (_name, makePla
     );
     oidc.allowInsecureRequests(client);
     const { access_token: token } = await oidc.clientCredentialsGrant(client, { resource: 'api' });
-    expect(await accessTokens.callerOf(token)).toEqual({
+    expect(await accessTokens.authenticate(token)).toEqual({
       account: BRAND,
       permissions: 31,
       credential: { kind: 'client', id: added.clientId },
     });
     expect(await oidc.tokenIntrospection(client, token)).toMatchObject({ active: true, account: 'Brand:7' });
     const narrow = await oidc.clientCredentialsGrant(client, { resource: 'api', scope: 'service.api.read' });
-    expect(await accessTokens.callerOf(narrow.access_token)).toMatchObject({ permissions: 1 | 2 | 8 });
+    expect(await accessTokens.authenticate(narrow.access_token)).toMatchObject({ permissions: 1 | 2 | 8 });
 
     expect(await clients.listClients(BRAND)).toEqual([expect.objectContaining({ name: 'Nightly import' })]);
     expect(JSON.stringify(await clients.listClients())).not.toContain(added.clientSecret);
     expect(await clients.removeClient(added.clientId, BRAND)).toBe(true);
-    expect(await other.server.accessTokens.callerOf(token)).toBeUndefined();
+    expect(await other.server.accessTokens.authenticate(token)).toBeUndefined();
     await expect(oidc.clientCredentialsGrant(client, { resource: 'api' })).rejects.toMatchObject({
       error: 'invalid_client',
     });
@@ -162,8 +162,8 @@ describe.each(documentEngines)('the authorization server on %s', (_name, makePla
     const app = await TestApp.register(running.url, { client_name: 'Both sides' });
     const brand = await app.tokens(consent);
     const community = await app.tokens({ ...consent, account: 'Community:3' });
-    expect(await accessTokens.callerOf(brand.access_token)).toMatchObject({ account: { kind: 'Brand', id: 7 } });
-    expect(await accessTokens.callerOf(community.access_token)).toMatchObject({
+    expect(await accessTokens.authenticate(brand.access_token)).toMatchObject({ account: { kind: 'Brand', id: 7 } });
+    expect(await accessTokens.authenticate(community.access_token)).toMatchObject({
       account: { kind: 'Community', id: 3 },
       permissions: 1 | 2 | 4 | 8,
     });
@@ -179,9 +179,9 @@ describe.each(documentEngines)('the authorization server on %s', (_name, makePla
       await connectedApps.revokeGrant(first?.grantId ?? '', { account: { kind: 'Community', id: BRAND.id as never } }),
     ).toBe(false);
     expect(await connectedApps.revokeGrant(first?.grantId ?? '', { account: BRAND })).toBe(true);
-    expect(await accessTokens.callerOf(brand.access_token)).toBeUndefined();
+    expect(await accessTokens.authenticate(brand.access_token)).toBeUndefined();
     await expect(app.refresh(brand.refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' });
-    expect(await accessTokens.callerOf(community.access_token)).toBeDefined();
+    expect(await accessTokens.authenticate(community.access_token)).toBeDefined();
   });
 
   test('a removed user takes sessions, apps and tokens along; one who leaves an account, those of that account', async () => {
@@ -194,13 +194,13 @@ describe.each(documentEngines)('the authorization server on %s', (_name, makePla
     if ('refused' in user) throw new Error(user.details);
     const app = await TestApp.register(running.url);
     const tokens = await app.tokens({ ...consent, email: user.email });
-    expect(await server.accessTokens.callerOf(tokens.access_token)).toBeDefined();
+    expect(await server.accessTokens.authenticate(tokens.access_token)).toBeDefined();
     await users.removeAccount(user.id, BRAND);
-    expect(await server.accessTokens.callerOf(tokens.access_token)).toBeUndefined();
+    expect(await server.accessTokens.authenticate(tokens.access_token)).toBeUndefined();
     await expect(app.refresh(tokens.refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' });
     const later = await app.tokens({ ...consent, account: 'Brand:8' });
     await users.remove(user.id);
-    expect(await server.accessTokens.callerOf(later.access_token)).toBeUndefined();
+    expect(await server.accessTokens.authenticate(later.access_token)).toBeUndefined();
     const page = await app.browser.open((await app.authorizationUrl()).url);
     expect(page.text).toContain('name="password"');
   });
@@ -246,7 +246,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, makePla
       { resource: 'api' },
     );
     expect(tokens.claims()?.sub).toBe(running.user.id);
-    expect(await running.server.accessTokens.callerOf(tokens.access_token)).toBeUndefined();
+    expect(await running.server.accessTokens.authenticate(tokens.access_token)).toBeUndefined();
     const shown = await running.server.connectedApps.grantsOf({ userId: running.user.id });
     expect(shown.filter(({ clientId }) => clientId === 'console')).toEqual([]);
   });

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:net';
 import Fastify from 'fastify';
+import { createUsers, type User, type Users } from '../../src/auth/users.ts';
 import {
   type AuthorizationServer,
   createAuthorizationServer,
   type Limits,
 } from '../../src/authorization-server/authorization-server.ts';
-import { createUsers, type User, type Users } from '../../src/auth/users.ts';
 import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { isRefusal } from '../../src/domain/decision.ts';

@@ -1,4 +1,5 @@
 import Fastify from 'fastify';
+import { validatorCompiler } from '../../src/api/validation.ts';
 import {
   AvailabilityQuery,
   AvailabilityResponse,
@@ -6,7 +7,6 @@ import {
   CreateBooking,
   SpaceParams,
 } from '../../src/contract/schemas.ts';
-import { validatorCompiler } from '../../src/api/validation.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 
 // Routes with the schemas and the payloads of the service and nothing behind them but, for a booking, one durable append:

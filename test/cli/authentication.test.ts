@@ -10,7 +10,7 @@ const PASSWORD = 'correct horse battery';
 test('users, clients and keys: what the command line does shows in the running service at once', async () => {
   const dataDir = temporaryDataDir();
   const service = await startServiceProcess(dataDir);
-  const issuer = `http://localhost:${new URL(service.url).port}`;
+  const context = `http://localhost:${new URL(service.url).port}`;
   const [brand, otherBrand] = service.demo().brands;
   if (brand === undefined || otherBrand === undefined) throw new Error('No demo brands');
 
@@ -37,7 +37,7 @@ test('users, clients and keys: what the command line does shows in the running s
   expect(JSON.stringify(user)).not.toContain('argon2');
   parsed(await run('user', 'join', ...email, '--brand', `${otherBrand.id}`));
 
-  const app = await TestApp.register(issuer);
+  const app = await TestApp.register(context);
   const consent = { email: 'ada@example.com', password: PASSWORD, account: `Brand:${otherBrand.id}` };
   const tokens = await app.tokens(consent);
   const bookings = (token: string) =>
@@ -47,14 +47,14 @@ test('users, clients and keys: what the command line does shows in the running s
   expect([answer.status, await answer.json()]).toEqual([200, asKey]);
 
   const { kid } = parsed(await run('keys', 'rotate'));
-  const published = await (await fetch(`${issuer}/.well-known/jwks`)).text();
+  const published = await (await fetch(`${context}/.well-known/jwks`)).text();
   expect(published).toContain(kid);
 
   const added = parsed(
     await run('client', 'add', '--brand', `${brand.id}`, '--grant', 'client_credentials', '--name', 'Sync'),
   );
   const insecure = { execute: [oidc.allowInsecureRequests] };
-  const client = await oidc.discovery(new URL(issuer), added.clientId, added.clientSecret, undefined, insecure);
+  const client = await oidc.discovery(new URL(context), added.clientId, added.clientSecret, undefined, insecure);
   const { access_token: machine } = await oidc.clientCredentialsGrant(client, { resource: 'api' });
   expect((await bookings(machine)).status).toBe(200);
   expect(JSON.stringify(parsed(await run('client', 'list')))).not.toContain(added.clientSecret);
@@ -80,13 +80,13 @@ test('users, clients and keys: what the command line does shows in the running s
 
 test('the demo users can sign in', async () => {
   const service = await startServiceProcess(temporaryDataDir());
-  const issuer = `http://localhost:${new URL(service.url).port}`;
+  const context = `http://localhost:${new URL(service.url).port}`;
   const { brands, communities } = service.demo();
   for (const [kind, { id, user }] of [
     ['Brand', brands[0] ?? expect.fail()],
     ['Community', communities[0] ?? expect.fail()],
   ] as const) {
-    const tokens = await (await TestApp.register(issuer)).tokens({ ...user, account: `${kind}:${id}` });
+    const tokens = await (await TestApp.register(context)).tokens({ ...user, account: `${kind}:${id}` });
     expect(tokens.claims()).toMatchObject({ email: user.email });
   }
 });

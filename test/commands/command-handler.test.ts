@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createCommandLog } from '../../src/commands/command-handler.ts';
-import { createSequence } from '../../src/commands/sequence.ts';
 import { spaceDay } from '../../src/commands/aggregates.ts';
+import { createCommandHandler } from '../../src/commands/command-handler.ts';
+import { createSequence } from '../../src/commands/sequence.ts';
 import { SYSTEM } from '../../src/domain/account.ts';
 import { isRefusal } from '../../src/domain/decision.ts';
 import { bookingId } from '../../src/domain/ids.ts';
@@ -24,10 +24,10 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const issuer = { actor: SYSTEM, correlationId: 'c-1' };
+const commandContext = { actor: SYSTEM, correlationId: 'c-1' };
 const waited: string[] = [];
 const commandLog = () =>
-  createCommandLog({
+  createCommandHandler({
     events,
     clock: () => context.now,
     waitFor: async (position) => {
@@ -35,11 +35,11 @@ const commandLog = () =>
     },
   });
 const request = (log: ReturnType<typeof commandLog>, id: number, startHour = 10) =>
-  log.execute('day', spaceDay, issuer, (day) =>
+  log.execute('day', spaceDay, commandContext, (day) =>
     requestBooking(day, wish({ bookingId: bookingId(id), startHour }), context),
   );
 const cancel = (log: ReturnType<typeof commandLog>, id: number) =>
-  log.execute('day', spaceDay, issuer, (day) =>
+  log.execute('day', spaceDay, commandContext, (day) =>
     cancelBooking(day, { bookingId: bookingId(id), by: { kind: 'Brand', id: acme.brandId } }, context),
   );
 

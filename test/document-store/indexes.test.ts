@@ -9,7 +9,7 @@ import type { Collection, Find, Index } from '../../src/document-store/document-
 import { openMongoDocumentStore } from '../../src/document-store/mongodb/document-store.ts';
 import { filterOf, sortOf } from '../../src/document-store/mongodb/query.ts';
 import { openSqliteFile } from '../../src/document-store/sqlite/file.ts';
-import { orderOf, selectCount, selectStretch, stretchesAfter } from '../../src/document-store/sqlite/query.ts';
+import { orderOf, rangesAfter, selectCount, selectRange } from '../../src/document-store/sqlite/query.ts';
 import { openTable } from '../../src/document-store/sqlite/table.ts';
 import { mongoServer } from './engines.ts';
 
@@ -65,8 +65,8 @@ describe('indexes of the read models', () => {
       const table = await openTable(file, collection);
       const order = orderOf(query, collection.indexes);
       const values = order.map(() => 'x');
-      const stretches = [{ prefix: [] }, ...stretchesAfter({ prefix: [] }, order, values, 'key')];
-      const pages = stretches.map((stretch) => selectStretch(table, query.where, order, stretch, 10));
+      const stretches = [{ prefix: [] }, ...rangesAfter({ prefix: [] }, order, values, 'key')];
+      const pages = stretches.map((stretch) => selectRange(table, query.where, order, stretch, 10));
       for (const { text, values } of pages) {
         const plan = file.database.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values);
         const steps = plan.map(({ detail }) => String(detail)).filter((step) => !/SUBQUERY|json_each/.test(step));

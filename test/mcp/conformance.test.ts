@@ -4,9 +4,9 @@ import { createServer, request } from 'node:http';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Browser } from '../authorization-server/browser.ts';
 import { freePort } from '../authorization-server/running-server.ts';
 import { TestApp } from '../authorization-server/test-app.ts';
-import { Browser } from '../authorization-server/browser.ts';
 import { accepted, type RunningService, runService } from '../running-service.fixture.ts';
 
 /** The conformance suite of the Model Context Protocol against the running service, over HTTP. */

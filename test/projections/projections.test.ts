@@ -136,7 +136,7 @@ test('webhooks: rotation keeps the old secret, disabling says why, removal leave
     type: 'WebhookSecretRotated',
     data: { webhookId: id, owner, sealedSecret: 'two', previousUntil },
   };
-  const disabled: DomainEvent = { type: 'WebhookDisabled', data: { webhookId: id, owner, reason: 'Gone' } };
+  const disabled: DomainEvent = { type: 'WebhookDisabled', data: { webhookId: id, owner, reason: 'Redirect' } };
   const enabled: DomainEvent = { type: 'WebhookEnabled', data: { webhookId: id, owner } };
 
   expect(documentsOf(webhooks, registered)).toMatchObject({
@@ -146,7 +146,7 @@ test('webhooks: rotation keeps the old secret, disabling says why, removal leave
     wh_1: { sealedSecret: 'two', previousSealedSecret: 'one', previousUntil },
   });
   expect(documentsOf(webhooks, registered, disabled)).toMatchObject({
-    wh_1: { status: 'disabled', disabledReason: 'Gone' },
+    wh_1: { status: 'disabled', disabledReason: 'Redirect' },
   });
   expect(documentsOf(webhooks, registered, disabled, enabled).wh_1).not.toHaveProperty('disabledReason');
   expect(documentsOf(webhooks, registered, { type: 'WebhookRemoved', data: { webhookId: id, owner } })).toEqual({});

@@ -3,10 +3,10 @@
  * Prints `projecting` when it has the lease.
  */
 import { join } from 'node:path';
-import { systemClock } from '../../src/runtime/clock.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import { openProjector } from '../../src/projector/projector.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { counts, trails } from './space-trails.ts';
 
 const [folder = ''] = process.argv.slice(2);

@@ -11,9 +11,9 @@ import { openSqliteDocumentStore } from '../../src/document-store/sqlite/documen
 import type { EventStore } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import { openProjector, type Projector } from '../../src/projector/projector.ts';
+import { rebuild } from '../../src/projector/rebuild.ts';
 import { openProjectorState } from '../../src/read-models/projector-state.ts';
 import { type LiveReadModels, openReadModels, type ReadModels } from '../../src/read-models/read-models.ts';
-import { rebuild } from '../../src/projector/rebuild.ts';
 import { type DocumentPlace, documentEngines } from '../document-store/engines.ts';
 import { eventually } from '../eventually.ts';
 import { counts, expected, happen, happenMany, trails } from './space-trails.ts';

@@ -6,8 +6,8 @@ import type { DocumentStore, Documents } from '../../src/document-store/document
 import type { EventStore } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import { openProjector, type Projector } from '../../src/projector/projector.ts';
-import { collectionOf, openProjectorState } from '../../src/read-models/projector-state.ts';
 import { verify } from '../../src/projector/verify.ts';
+import { collectionOf, openProjectorState } from '../../src/read-models/projector-state.ts';
 import { type DocumentPlace, documentEngines } from '../document-store/engines.ts';
 import { eventually } from '../eventually.ts';
 import { counts, happenMany, type Trail, trails } from './space-trails.ts';

@@ -22,8 +22,8 @@ test('a booking that cannot be changed does not keep the others waiting, and is 
   const scheduler = createScheduler({
     bookings: {
       ...bookings,
-      expire: (id, issuer) =>
-        id === stuck ? Promise.reject(new Error('This one cannot be read')) : bookings.expire(id, issuer),
+      expire: (id, context) =>
+        id === stuck ? Promise.reject(new Error('This one cannot be read')) : bookings.expire(id, context),
     },
     readModels: core.projector.readModels,
     clock: () => service.time.now,

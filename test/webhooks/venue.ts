@@ -13,7 +13,7 @@ import { brandId, communityId, timestamp } from '../../src/domain/ids.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import { openProjector } from '../../src/projector/projector.ts';
 import { newSigningSecret } from '../../src/webhooks/signature.ts';
-import { createWebhooks, type Webhooks, type WebhooksParts } from '../../src/webhooks/webhooks.ts';
+import { createWebhooks, type Webhooks, type WebhooksDeps } from '../../src/webhooks/webhooks.ts';
 
 export const COMMUNITY: Account = { kind: 'Community', id: communityId(3) };
 export const BRAND: Account = { kind: 'Brand', id: brandId(9) };
@@ -26,7 +26,7 @@ export type Registered = {
 
 export type Venue = Awaited<ReturnType<typeof openVenue>>;
 
-const issuer = { actor: OPERATOR, correlationId: 'test' };
+const context = { actor: OPERATOR, correlationId: 'test' };
 const logger = pino({ level: 'silent' });
 const SECRET_KEY = Buffer.alloc(32, 7);
 
@@ -96,10 +96,10 @@ export async function openVenue({ folder: shared }: { readonly folder?: string }
     /** A registration of an account, made with a key of its own. */
     async register(account: Account, url: string, mask = 15): Promise<Registered> {
       const permissions = 16;
-      const { apiKeyId } = accepted(await commands.apiKeys.issue({ account, permissions, label: 'test' }, issuer));
+      const { apiKeyId } = accepted(await commands.apiKeys.issue({ account, permissions, label: 'test' }, context));
       const owner = { account, credential: `apiKey:${apiKeyId}` as const };
       const { webhookId, signingSecret } = accepted(
-        await commands.webhooks.register({ owner, url, events: mask }, issuer),
+        await commands.webhooks.register({ owner, url, events: mask }, context),
       );
       return { webhookId, signingSecret, apiKeyId };
     },
@@ -107,15 +107,15 @@ export async function openVenue({ folder: shared }: { readonly folder?: string }
     /** A registration that an OAuth client made for an account. */
     async registerApp(account: Account, url: string): Promise<string> {
       const owner = { account, credential: 'client:app' as const };
-      return accepted(await commands.webhooks.register({ owner, url, events: 15 }, issuer)).webhookId;
+      return accepted(await commands.webhooks.register({ owner, url, events: 15 }, context)).webhookId;
     },
 
-    rotate: async (webhookId: string) => accepted(await commands.webhooks.rotate({ webhookId }, issuer)).signingSecret,
-    remove: async (webhookId: string) => accepted(await commands.webhooks.remove({ webhookId }, issuer)),
+    rotate: async (webhookId: string) => accepted(await commands.webhooks.rotate({ webhookId }, context)).signingSecret,
+    remove: async (webhookId: string) => accepted(await commands.webhooks.remove({ webhookId }, context)),
     disable: async (webhookId: string, reason = 'test') =>
-      accepted(await commands.webhooks.disable({ webhookId, reason }, issuer)),
-    enable: async (webhookId: string) => accepted(await commands.webhooks.enable({ webhookId }, issuer)),
-    revoke: async (apiKeyId: string) => commands.apiKeys.revoke({ apiKeyId }, issuer),
+      accepted(await commands.webhooks.disable({ webhookId, reason }, context)),
+    enable: async (webhookId: string) => accepted(await commands.webhooks.enable({ webhookId }, context)),
+    revoke: async (apiKeyId: string) => commands.apiKeys.revoke({ apiKeyId }, context),
 
     /** Appends an event as it is, now. @returns its id */
     async happen({ type, data, metadata }: Recorded<DomainEvent>): Promise<string> {
@@ -127,7 +127,7 @@ export async function openVenue({ folder: shared }: { readonly folder?: string }
     },
 
     /** Starts a deliverer as another process would. */
-    async deliver({ tuning, ...parts }: Partial<WebhooksParts> = {}): Promise<Webhooks> {
+    async deliver({ tuning, ...deps }: Partial<WebhooksDeps> = {}): Promise<Webhooks> {
       const webhooks = await createWebhooks({
         events,
         documents,
@@ -135,10 +135,10 @@ export async function openVenue({ folder: shared }: { readonly folder?: string }
         config: { secretKey: SECRET_KEY, webhooksAllowPrivate: true },
         clock,
         logger,
-        commands: { disable: (webhookId, reason) => commands.webhooks.disable({ webhookId, reason }, issuer) },
+        commands: { disable: (webhookId, reason) => commands.webhooks.disable({ webhookId, reason }, context) },
         isConnected: async () => true,
         tuning: { pollEvery: 20, ...tuning },
-        ...parts,
+        ...deps,
       });
       await webhooks.start();
       running.push(webhooks);

@@ -2,15 +2,7 @@ import type { SQLOutputValue, StatementSync } from 'node:sqlite';
 import { LRUCache } from 'lru-cache';
 import type { Collection, Documents, Find, Projected, Stored } from '../document-store.ts';
 import { nextTurn, type SqliteFile } from './file.ts';
-import {
-  orderOf,
-  type Sql,
-  type Stretch,
-  selectCount,
-  selectStretch,
-  stretchesAfter,
-  toValue,
-} from './query.ts';
+import { type KeysetRange, orderOf, rangesAfter, type Sql, selectCount, selectRange, toValue } from './query.ts';
 import { prepareStatements } from './statements.ts';
 import { openTable, readTable } from './table.ts';
 
@@ -105,16 +97,16 @@ export async function openSqliteDocuments<D extends object>(
         return;
       }
       const order = orderOf({ ...(where && { where }), ...(sort && { sort }) }, indexes);
-      let ahead: readonly Stretch[] = [{ prefix: [] }];
+      let ahead: readonly KeysetRange[] = [{ prefix: [] }];
       let left = limit;
       let inTurn = PAGE;
       while (left > 0) {
-        const [stretch, ...later] = ahead;
-        if (stretch === undefined) return;
+        const [range, ...later] = ahead;
+        if (range === undefined) return;
         const size = Math.min(inTurn, left);
-        const rows = run(selectStretch(statements.table, where, order, stretch, size));
+        const rows = run(selectRange(statements.table, where, order, range, size));
         const page = rows.map((row) => toStored<D>(text(row.key), row));
-        if (stretch.prefix.length === 0 && stretch.after === undefined && page.length < size && page.length <= SHORT) {
+        if (range.prefix.length === 0 && range.after === undefined && page.length < size && page.length <= SHORT) {
           if (answers.size === ANSWERS) answers.clear();
           answers.set(question, page);
         }
@@ -128,7 +120,7 @@ export async function openSqliteDocuments<D extends object>(
         }
         const fields = new Map<string, unknown>(Object.entries(last.document));
         const values = order.map(({ field }) => toValue(fields.get(field)));
-        ahead = [...stretchesAfter(stretch, order, values, last.key), ...later];
+        ahead = [...rangesAfter(range, order, values, last.key), ...later];
         inTurn = PAGE;
         await nextTurn();
       }

@@ -6,11 +6,11 @@ export type Sql = { readonly text: string; readonly values: readonly Value[] };
 export type Term = { readonly field: string; readonly descending: boolean };
 
 /**
- * A stretch of an ordered result: the documents whose first ordered fields equal `prefix` and, when `after` is given, whose
- * next one (the key, when there is none left) comes after it. Each stretch is one seek in the index that has the order.
+ * A range of an ordered result: the documents whose first ordered fields equal `prefix` and, when `after` is given, whose
+ * next one (the key, when there is none left) comes after it. Each range is one seek in the index that has the order.
  * One comparison of all fields at once would not do: it knows neither absent fields nor an order that changes direction.
  */
-export type Stretch = { readonly prefix: readonly Value[]; readonly after?: Value };
+export type KeysetRange = { readonly prefix: readonly Value[]; readonly after?: Value };
 
 /** What a query is asked of. */
 type Source = { readonly name: string; readonly fields: readonly string[] };
@@ -47,23 +47,23 @@ export function orderOf<D extends object>({ where, sort }: Find<D>, indexes: rea
   return best.rest.map((field) => ({ field, descending: false }));
 }
 
-/** What remains of `stretch` after a document with these values of the ordered fields, in order. */
-export function stretchesAfter(
-  stretch: Stretch,
+/** What remains of `range` after a document with these values of the ordered fields, in order. */
+export function rangesAfter(
+  range: KeysetRange,
   order: readonly Term[],
   values: readonly Value[],
   key: string,
-): readonly Stretch[] {
-  const rest: Stretch[] = [{ prefix: values, after: key }];
-  for (let length = order.length - 1; length >= stretch.prefix.length; length--) {
+): readonly KeysetRange[] {
+  const rest: KeysetRange[] = [{ prefix: values, after: key }];
+  for (let length = order.length - 1; length >= range.prefix.length; length--) {
     const prefix = values.slice(0, length);
     const value = values[length] ?? null;
     // SQLite sorts NULL (an absent field) before everything else.
     if (order[length]?.descending === true) {
       if (value === null) continue;
       rest.push({ prefix, after: value });
-      // A stretch that begins after a value has this one waiting behind it already.
-      if (length > stretch.prefix.length || stretch.after === undefined) rest.push({ prefix: [...prefix, null] });
+      // A range that begins after a value has this one waiting behind it already.
+      if (length > range.prefix.length || range.after === undefined) rest.push({ prefix: [...prefix, null] });
     } else {
       rest.push({ prefix, after: value });
     }
@@ -71,29 +71,29 @@ export function stretchesAfter(
   return rest;
 }
 
-export function selectStretch<D extends object>(
+export function selectRange<D extends object>(
   source: Source,
   where: Find<D>['where'],
   order: readonly Term[],
-  { prefix, after }: Stretch,
+  { prefix, after }: KeysetRange,
   limit: number,
 ): Sql {
-  const parts = ['document IS NOT NULL'];
+  const predicates = ['document IS NOT NULL'];
   const values: Value[] = [];
   const next = order[prefix.length];
   const keyDescending = order.length > 0 && order.every(({ descending }) => descending);
   for (const [i, value] of prefix.entries()) {
     const { field } = order[i] ?? { field: '' };
-    parts.push(`${expressionOf(source, field)} ${value === null ? 'IS NULL' : '= ?'}`);
+    predicates.push(`${expressionOf(source, field)} ${value === null ? 'IS NULL' : '= ?'}`);
     if (value !== null) values.push(value);
   }
   if (after !== undefined) {
     const descending = next === undefined ? keyDescending : next.descending;
     const expression = next === undefined ? 'key' : expressionOf(source, next.field);
-    parts.push(after === null ? `${expression} IS NOT NULL` : `${expression} ${descending ? '<' : '>'} ?`);
+    predicates.push(after === null ? `${expression} IS NOT NULL` : `${expression} ${descending ? '<' : '>'} ?`);
     if (after !== null) values.push(after);
   }
-  // What the stretch says already is left out: given two bounds the planner may seek by the worse one.
+  // What the range says already is left out: given two bounds the planner may seek by the worse one.
   const settled = new Set(order.slice(0, prefix.length).map(({ field }) => field));
   const conditions = conditionsOf(where)
     .filter(([field]) => !settled.has(field))
@@ -111,15 +111,15 @@ export function selectStretch<D extends object>(
     `key${keyDescending ? ' DESC' : ''}`,
   ];
   return {
-    text: `SELECT key, version, document FROM ${source.name} WHERE ${[...parts, ...given.parts].join(' AND ')} ORDER BY ${orderBy.join(', ')} LIMIT ?`,
+    text: `SELECT key, version, document FROM ${source.name} WHERE ${[...predicates, ...given.predicates].join(' AND ')} ORDER BY ${orderBy.join(', ')} LIMIT ?`,
     values: [...values, ...given.values, limit],
   };
 }
 
 export function selectCount<D extends object>(source: Source, where: Find<D>['where']): Sql {
-  const { parts, values } = conditionsSql(source, conditionsOf(where));
+  const { predicates, values } = conditionsSql(source, conditionsOf(where));
   return {
-    text: `SELECT count(*) AS count FROM ${source.name} WHERE ${['document IS NOT NULL', ...parts].join(' AND ')}`,
+    text: `SELECT count(*) AS count FROM ${source.name} WHERE ${['document IS NOT NULL', ...predicates].join(' AND ')}`,
     values,
   };
 }
@@ -146,27 +146,27 @@ function conditionsOf(where: Find<object>['where'] | undefined): [string, Condit
 function conditionsSql(
   source: Source,
   conditions: readonly [string, Condition][],
-): { parts: string[]; values: Value[] } {
-  const parts: string[] = [];
+): { predicates: string[]; values: Value[] } {
+  const predicates: string[] = [];
   const values: Value[] = [];
   for (const [field, condition] of conditions) {
     const expression = expressionOf(source, field);
     if (typeof condition !== 'object') {
-      parts.push(`${expression} = ?`);
+      predicates.push(`${expression} = ?`);
       values.push(toValue(condition));
     } else if ('in' in condition) {
-      parts.push(`${expression} IN (SELECT value FROM json_each(?))`);
+      predicates.push(`${expression} IN (SELECT value FROM json_each(?))`);
       values.push(JSON.stringify(condition.in));
     } else {
       for (const [bound, operator] of RANGE_OPERATORS) {
         const limit = condition[bound];
         if (limit === undefined) continue;
-        parts.push(`${expression} ${operator} ?`);
+        predicates.push(`${expression} ${operator} ?`);
         values.push(toValue(limit));
       }
     }
   }
-  return { parts, values };
+  return { predicates, values };
 }
 
 const RANGE_OPERATORS: readonly (readonly [keyof Range, string])[] = [

@@ -4,10 +4,10 @@ import {
   type EventStoreDBClient,
   eventTypeFilter,
 } from '@eventstore/db-client';
+import { Wakeup } from '../../runtime/wakeup.ts';
 import type { Batch, Position, StoredEvent } from '../event-store.ts';
 import { type Connection, within } from './connection.ts';
 import { positionOf, serverPosition, storedEvent } from './stored-event.ts';
-import { Wakeup } from '../../runtime/wakeup.ts';
 
 const MOST_EVENTS = 512;
 /** After how many events, dropped ones included, the server says where a filtered subscription stands. */

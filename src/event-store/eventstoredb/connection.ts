@@ -102,7 +102,11 @@ export class Connection {
   }
 
   /** Tries until it succeeds, however long that takes; undefined when `stop` was aborted. */
-  async persist<Result>(what: string, attempt: () => Promise<Result>, stop: AbortSignal): Promise<Result | undefined> {
+  async retryForever<Result>(
+    what: string,
+    attempt: () => Promise<Result>,
+    stop: AbortSignal,
+  ): Promise<Result | undefined> {
     // A TypeError out of the client would make p-retry give up, so every failure is wrapped.
     const wrapped = (): Promise<Result> =>
       attempt().catch((cause: unknown) => {

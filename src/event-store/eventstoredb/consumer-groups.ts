@@ -205,7 +205,7 @@ class GroupConsumer {
         throw error;
       }
     };
-    return this.#connection.persist(`Joining consumer group ${this.#group}`, join, stop);
+    return this.#connection.retryForever(`Joining consumer group ${this.#group}`, join, stop);
   }
 
   readonly #receive = (membership: Membership, resolved: Resolved): void => {

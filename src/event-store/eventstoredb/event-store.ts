@@ -33,14 +33,7 @@ import {
   WrongExpectedRevision,
 } from '../event-store.ts';
 import { CatchUp } from './catch-up.ts';
-import {
-  Connection,
-  type ConnectionOptions,
-  isTransient,
-  pause,
-  RESUME_MS,
-  readWithin,
-} from './connection.ts';
+import { Connection, type ConnectionOptions, isTransient, pause, RESUME_MS, readWithin } from './connection.ts';
 import { ConsumerGroups } from './consumer-groups.ts';
 import { positionOf, serverPosition, storedEvent } from './stored-event.ts';
 
@@ -245,7 +238,7 @@ class EventStoreDb implements EventStore {
     let position: Position = after;
     while (!stop.aborted) {
       const open = (): Promise<CatchUp> => CatchUp.open(this.#connection, position, types, stop);
-      const catchUp = await this.#connection.persist('Opening a catch-up subscription', open, stop);
+      const catchUp = await this.#connection.retryForever('Opening a catch-up subscription', open, stop);
       if (catchUp === undefined) return;
       try {
         for (;;) {

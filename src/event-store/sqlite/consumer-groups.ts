@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
+import type { Wakeup } from '../../runtime/wakeup.ts';
 import type { Consume, Consumer, ParkedEvent, StoredEvent } from '../event-store.ts';
 import type { LogChanges } from './log-changes.ts';
 import { inTransaction } from './log-file.ts';
 import { type Row, storedEvent } from './stored-event.ts';
-import type { Wakeup } from '../../runtime/wakeup.ts';
 
 /** Positions looked at for new events in one transaction. */
 const WINDOW = 8_192;

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../runtime/clock.ts';
 import type { Collection, DocumentStore } from '../document-store/document-store.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
-import type { CallerOf } from './authenticate.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Authenticate } from './authenticate.ts';
 
 type KeyUse = { readonly usedAt: Timestamp };
 
@@ -11,21 +11,21 @@ const collection: Collection<KeyUse> = { name: 'apiKeyUses', kind: 'record', ind
 
 const MINUTE = 60_000;
 
-export type ApiKeyUses = {
+export type ApiKeyUsage = {
   /** The same callers; notes on the side, and without making the call wait, that a key was used. */
-  noting(callerOf: CallerOf): CallerOf;
+  trackUsage(authenticate: Authenticate): Authenticate;
   /** When each of these keys was last used, to the minute. Keys never used are absent. */
   lastUsed(apiKeyIds: readonly string[]): Promise<ReadonlyMap<string, Timestamp>>;
 };
 
 /** When API keys were last used, so that people dare to revoke those that nobody needs: one write a minute and key. */
-export async function createApiKeyUses(parts: {
+export async function createApiKeyUsage(deps: {
   readonly documents: DocumentStore;
   readonly clock: Clock;
   readonly logger: { debug(details: object, text: string): void };
-}): Promise<ApiKeyUses> {
-  const { clock, logger } = parts;
-  const uses = await parts.documents.open(collection);
+}): Promise<ApiKeyUsage> {
+  const { clock, logger } = deps;
+  const uses = await deps.documents.open(collection);
   /** The minute of the last note of this process. */
   const noted = new LRUCache<string, number>({ max: 10_000 });
 
@@ -38,8 +38,8 @@ export async function createApiKeyUses(parts: {
   }
 
   return {
-    noting: (callerOf) => async (token) => {
-      const caller = await callerOf(token);
+    trackUsage: (authenticate) => async (token) => {
+      const caller = await authenticate(token);
       if (caller?.credential.kind !== 'apiKey') return caller;
       const { id } = caller.credential;
       const minute = Math.floor(clock() / MINUTE);
