@@ -1,23 +1,7 @@
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import type { Refusal, RefusalCode } from '../domain/decision.ts';
-
-/** Machine-readable error codes (SPEC: Errors). */
-export type ErrorCode = RefusalCode | 'InvalidApiKey' | 'InternalError';
-
-export const ERROR_STATUS = {
-  InvalidApiKey: 401,
-  InsufficientPermissions: 403,
-  ResourceNotFound: 404,
-  ValidationError: 400,
-  SlotUnavailable: 422,
-  BookingNotAllowed: 422,
-  ScopeViolation: 403,
-  InternalError: 500,
-} as const satisfies Record<ErrorCode, number>;
-
-/** The one error shape. */
-export type ErrorBody = { readonly error: ErrorCode; readonly details: string };
+import { ERROR_STATUS, type ErrorBody, type ErrorCode } from '../contract/errors.ts';
+import type { Refusal } from '../domain/decision.ts';
 
 export function sendError(reply: FastifyReply, error: ErrorCode, details: string): FastifyReply {
   const body: ErrorBody = { error, details };

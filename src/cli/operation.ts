@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
-import type { ErrorCode } from '../api/errors.ts';
 import { type Core, openCore } from '../app.ts';
 import type { CommandContext } from '../commands/command-handler.ts';
 import { readConfig } from '../config.ts';
+import type { ErrorCode } from '../contract/errors.ts';
 import { OPERATOR } from '../domain/account.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 import type { EventStore, Position } from '../event-store/event-store.ts';

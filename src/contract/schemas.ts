@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import { ERROR_STATUS } from '../api/errors.ts';
 import { MAX_IDEMPOTENCY_KEY, MAX_TEXT } from '../domain/space-day.ts';
+import { ERROR_STATUS } from './errors.ts';
 
 /** The resources and bodies of the REST API as SPEC lists them; the same schemas check, serialise and document. */
 

@@ -1,8 +1,8 @@
 import { type CallToolResult, fromJsonSchema, type JsonSchemaType, type McpServer } from '@modelcontextprotocol/server';
 import type { Static, TObject } from 'typebox';
 import type { Access } from '../api/access.ts';
-import type { ErrorCode } from '../api/errors.ts';
 import type { Caller } from '../auth/caller.ts';
+import type { ErrorCode } from '../contract/errors.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { allows } from '../domain/permissions.ts';
 
