@@ -36,10 +36,14 @@ export async function openSqliteDocuments<D extends object>(
   let statements = prepareStatements(file.database, await openTable(file, collection), ttl);
 
   const cache = new LRUCache<string, Known<D>>({ max: CACHED });
-  const answers = new Map<string, readonly Stored<D>[]>();
+  const answers = new LRUCache<string, readonly Stored<D>[]>({ max: ANSWERS });
+  const forgetAnswers = () => {
+    // Emptying a cache that is empty takes as long as one that is full, and a projection writes thousands in a row.
+    if (answers.size > 0) answers.clear();
+  };
   const forgetDocuments = () => {
     cache.clear();
-    answers.clear();
+    forgetAnswers();
   };
   file.remembered.set(name, {
     forgetDocuments,
@@ -65,7 +69,7 @@ export async function openSqliteDocuments<D extends object>(
   /** To be called with every write, inside its transaction. */
   function changed(key: string): void {
     cache.delete(key);
-    answers.clear();
+    forgetAnswers();
   }
 
   function run({ text, values }: Sql): Record<string, SQLOutputValue>[] {
@@ -106,10 +110,8 @@ export async function openSqliteDocuments<D extends object>(
         const size = Math.min(inTurn, left);
         const rows = run(selectRange(statements.table, where, order, range, size));
         const page = rows.map((row) => toStored<D>(text(row.key), row));
-        if (range.prefix.length === 0 && range.after === undefined && page.length < size && page.length <= SHORT) {
-          if (answers.size === ANSWERS) answers.clear();
+        if (range.prefix.length === 0 && range.after === undefined && page.length < size && page.length <= SHORT)
           answers.set(question, page);
-        }
         yield* page;
         const last = page.at(-1);
         left -= page.length;

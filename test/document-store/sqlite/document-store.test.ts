@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -87,6 +87,25 @@ describe('SQLite document store', () => {
     streaming = false;
     await others;
     expect(turns).toBeGreaterThan(10);
+  });
+
+  it('keeps the answer that is asked for all the time, however many others are asked for once', async () => {
+    const documents = await store.open(records);
+    await documents.insert('a', { n: 0 });
+    const ask = (n: number) => Array.fromAsync(documents.find({ where: { n } }), ({ key }) => key);
+    expect(await ask(0)).toEqual(['a']);
+    const reads = vi.spyOn(StatementSync.prototype, 'all');
+    try {
+      for (let n = 1; n <= 1_500; n += 1) {
+        await ask(n);
+        expect(await ask(0)).toEqual(['a']);
+      }
+      expect(reads).toHaveBeenCalledTimes(1_500);
+      await documents.insert('b', { n: 0 });
+      expect(await ask(0)).toEqual(['a', 'b']);
+    } finally {
+      reads.mockRestore();
+    }
   });
 
   it('rejects only the write that cannot be made, not those that share its transaction', async () => {
