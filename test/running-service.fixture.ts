@@ -11,7 +11,7 @@ import type { SpaceTerms } from '../src/domain/events.ts';
 import { brandId, cents, communityId } from '../src/domain/ids.ts';
 import { ALL_PERMISSIONS } from '../src/domain/permissions.ts';
 
-export const ISSUER = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
+export const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
 
 /** Noon UTC on Tuesday, 1 December 2026. */
 export const NOON = Date.parse('2026-12-01T12:00:00Z');
@@ -65,22 +65,22 @@ export async function runService(settings: Readonly<Record<string, string>> = {}
     delete: (url: string, options?: Call): Promise<LightMyRequestResponse> => call('DELETE', `/api/v1${url}`, options),
     call,
     async community(timeZone = 'Europe/Berlin', name = 'Harbour') {
-      const { communityId: id } = accepted(await core.commands.catalogue.addCommunity({ name, timeZone }, ISSUER));
+      const { communityId: id } = accepted(await core.commands.catalogue.addCommunity({ name, timeZone }, CONTEXT));
       const account: Account = { kind: 'Community', id: communityId(id) };
       return { id, account, key: await this.key(account) };
     },
     async brand(name = 'Acme') {
-      const { brandId: id } = accepted(await core.commands.catalogue.addBrand({ name }, ISSUER));
+      const { brandId: id } = accepted(await core.commands.catalogue.addBrand({ name }, CONTEXT));
       const account: Account = { kind: 'Brand', id: brandId(id) };
       return { id, account, key: await this.key(account) };
     },
     async space(community: { readonly id: number }, terms: Partial<SpaceTerms> = {}) {
       return accepted(
-        await core.commands.catalogue.addSpace({ ...TERMS, ...terms, communityId: community.id }, ISSUER),
+        await core.commands.catalogue.addSpace({ ...TERMS, ...terms, communityId: community.id }, CONTEXT),
       );
     },
     async key(account: Account, permissions: number = ALL_PERMISSIONS) {
-      const issued = accepted(await core.commands.apiKeys.issue({ account, permissions, label: 'Test' }, ISSUER));
+      const issued = accepted(await core.commands.apiKeys.issue({ account, permissions, label: 'Test' }, CONTEXT));
       return issued.key;
     },
     async stop() {

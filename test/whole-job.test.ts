@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mongoServer } from './document-store/engines.ts';
 import { EventStoreDbServer } from './event-store/eventstoredb/server.ts';
 import { eventually } from './eventually.ts';
-import { accepted, ISSUER, type RunningService, runService } from './running-service.fixture.ts';
+import { accepted, CONTEXT, type RunningService, runService } from './running-service.fixture.ts';
 
 type Settings = Readonly<Record<string, string>>;
 type Engines = { readonly settings: Settings; stop(): Promise<void> };
@@ -82,7 +82,7 @@ describe.each(pairs)('the whole main job on %s', (_, engines) => {
     expect(await seenBy(stranger.key)).toEqual([]);
 
     const { id: bookingId } = booked.json();
-    accepted(await service.core.commands.bookings.approve({ bookingId, communityId: community.id }, ISSUER));
+    accepted(await service.core.commands.bookings.approve({ bookingId, communityId: community.id }, CONTEXT));
     await deliveries(2);
     const verifier = new Webhook(webhook.signingSecret);
     for (const { headers, body } of received) verifier.verify(body, headers as Record<string, string>);
@@ -106,7 +106,7 @@ describe.each(pairs)('the whole main job on %s', (_, engines) => {
 
     expect((await service.delete(`/webhooks/${webhook.id}`, { key: brand.key })).statusCode).toBe(204);
     const by = { kind: 'Community', id: community.id } as const;
-    accepted(await service.core.commands.bookings.cancel({ bookingId, by }, ISSUER));
+    accepted(await service.core.commands.bookings.cancel({ bookingId, by }, CONTEXT));
     const history = await service.get(`/bookings/${bookingId}/history`, { key: brand.key });
     expect(history.json().map(({ event }: { event: string }) => event)).toEqual([
       'BookingRequested',
@@ -132,10 +132,10 @@ describe.each(pairs)('the whole main job on %s', (_, engines) => {
 
   test('a revoked key stops at once', async () => {
     const issued = accepted(
-      await service.core.commands.apiKeys.issue({ account: brand.account, permissions: 2, label: 'x' }, ISSUER),
+      await service.core.commands.apiKeys.issue({ account: brand.account, permissions: 2, label: 'x' }, CONTEXT),
     );
     expect((await service.get('/bookings', { key: issued.key })).statusCode).toBe(200);
-    await service.core.commands.apiKeys.revoke({ apiKeyId: issued.apiKeyId }, ISSUER);
+    await service.core.commands.apiKeys.revoke({ apiKeyId: issued.apiKeyId }, CONTEXT);
     expect((await service.get('/bookings', { key: issued.key })).statusCode).toBe(401);
   });
 });

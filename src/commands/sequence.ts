@@ -11,7 +11,7 @@ export type Sequence = {
 /** The last id that was reserved. */
 const reserved: Aggregate<number, IdsReserved> = { initial: 0, evolve: (_, event) => event.data.to };
 
-const ISSUER: CommandContext = { actor: SYSTEM, correlationId: 'sequence' };
+const CONTEXT: CommandContext = { actor: SYSTEM, correlationId: 'sequence' };
 
 /** Hands out integer ids from blocks reserved in the log (hi/lo; DESIGN §3). A block lost with its process leaves a gap. */
 export function createSequence(handler: CommandHandler, sequence: string, blockSize: number): Sequence {
@@ -19,7 +19,7 @@ export function createSequence(handler: CommandHandler, sequence: string, blockS
   let reserving: Promise<void> | undefined;
 
   async function reserve(): Promise<void> {
-    const outcome = await handler.execute(`sequence-${sequence}`, reserved, ISSUER, (last) => [
+    const outcome = await handler.execute(`sequence-${sequence}`, reserved, CONTEXT, (last) => [
       { type: 'IdsReserved', data: { sequence, from: last + 1, to: last + blockSize } },
     ]);
     const event = isRefusal(outcome) ? undefined : outcome.events[0];

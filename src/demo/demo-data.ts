@@ -49,7 +49,7 @@ export type DemoDeps = {
   readonly publicUrl: string;
 };
 
-const ISSUER: CommandContext = { actor: { kind: 'operator', id: 'demo' }, correlationId: 'demo' };
+const CONTEXT: CommandContext = { actor: { kind: 'operator', id: 'demo' }, correlationId: 'demo' };
 const DAY_MS = 24 * 3_600_000;
 
 const COMMUNITIES = [
@@ -169,19 +169,19 @@ async function seedDemo(deps: DemoDeps): Promise<Demo> {
     return { email, password };
   };
   const keyFor = async (account: Account): Promise<string> => {
-    const issued = await commands.apiKeys.issue({ account, permissions: ALL_PERMISSIONS, label: 'Demo' }, ISSUER);
+    const issued = await commands.apiKeys.issue({ account, permissions: ALL_PERMISSIONS, label: 'Demo' }, CONTEXT);
     return done(issued).key;
   };
 
   now = today - 30 * DAY_MS;
   const communities = [];
   for (const { name, timeZone, email, spaces } of COMMUNITIES) {
-    const { communityId } = done(await commands.catalogue.addCommunity({ name, timeZone }, ISSUER));
+    const { communityId } = done(await commands.catalogue.addCommunity({ name, timeZone }, CONTEXT));
     const account: Account = { kind: 'Community', id: communityId };
     const listed = [];
     for (const space of spaces) {
-      const id = done(await commands.catalogue.addSpace({ ...space, communityId }, ISSUER));
-      if (space.name === INACTIVE) done(await commands.catalogue.closeSpace(id, ISSUER));
+      const id = done(await commands.catalogue.addSpace({ ...space, communityId }, CONTEXT));
+      if (space.name === INACTIVE) done(await commands.catalogue.closeSpace(id, CONTEXT));
       listed.push({ id, name: space.name, active: space.name !== INACTIVE });
     }
     const apiKey = await keyFor(account);
@@ -190,7 +190,7 @@ async function seedDemo(deps: DemoDeps): Promise<Demo> {
 
   const brands = [];
   for (const { name, email } of BRANDS) {
-    const { brandId } = done(await commands.catalogue.addBrand({ name }, ISSUER));
+    const { brandId } = done(await commands.catalogue.addBrand({ name }, CONTEXT));
     const account: Account = { kind: 'Brand', id: brandId };
     brands.push({ id: brandId, name, apiKey: await keyFor(account), user: member(account, email) });
   }
@@ -214,11 +214,11 @@ async function seedDemo(deps: DemoDeps): Promise<Demo> {
       space === courtyard ? union.timeZone : harbour.timeZone,
     ) as PlainDate;
     const command = { brandId: brand.id, spaceId: space.id, date, startHour, message };
-    return done(await commands.bookings.request(command, ISSUER)).bookingId;
+    return done(await commands.bookings.request(command, CONTEXT)).bookingId;
   };
   const approve = async (bookingId: number, community: { readonly id: CommunityId }) =>
-    done(await commands.bookings.approve({ bookingId, communityId: community.id }, ISSUER));
-  const complete = async (bookingId: number) => done(await commands.bookings.complete(bookingId, ISSUER));
+    done(await commands.bookings.approve({ bookingId, communityId: community.id }, CONTEXT));
+  const complete = async (bookingId: number) => done(await commands.bookings.complete(bookingId, CONTEXT));
 
   now = today - 20 * DAY_MS;
   const tasting = await request(northwind, hall, -12, 10, 'Spring roast tasting for forty guests.');
@@ -230,11 +230,11 @@ async function seedDemo(deps: DemoDeps): Promise<Demo> {
   await approve(launch, union);
   await approve(workshop, harbour);
   const juniperAccount = { kind: 'Brand', id: juniper.id } as const;
-  done(await commands.bookings.cancel({ bookingId: called, by: juniperAccount, reason: 'Our date moved.' }, ISSUER));
+  done(await commands.bookings.cancel({ bookingId: called, by: juniperAccount, reason: 'Our date moved.' }, CONTEXT));
   now = today - 2 * DAY_MS;
   for (const bookingId of [tasting, launch, workshop]) await complete(bookingId);
   const review = async (bookingId: number, rating: number, title: string, content: string) =>
-    done(await commands.reviews.post({ bookingId, rating, title, content }, ISSUER));
+    done(await commands.reviews.post({ bookingId, rating, title, content }, CONTEXT));
   await review(tasting, 5, 'Light, space, quiet', 'The hall was ready when we came and the crew knew every socket.');
   await review(launch, 4, 'Lovely yard', 'Guests loved it. The gate code arrived a little late.');
 
@@ -246,7 +246,7 @@ async function seedDemo(deps: DemoDeps): Promise<Demo> {
   await approve(await request(northwind, courtyard, 9, 9, 'Neighbourhood breakfast.'), union);
   const declined = await request(northwind, hall, 5, 18, 'Late concert.');
   const by = { kind: 'Community', id: harbour.id } as const;
-  done(await commands.bookings.cancel({ bookingId: declined, by, reason: 'No music after 21:00.' }, ISSUER));
+  done(await commands.bookings.cancel({ bookingId: declined, by, reason: 'No music after 21:00.' }, CONTEXT));
 
   const withUser = async <A extends { readonly user: Promise<DemoUser> }>(account: A) => ({
     ...account,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { accepted, ISSUER, type RunningService, runService } from '../running-service.fixture.ts';
+import { accepted, CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
 
 let service: RunningService;
 let community: Awaited<ReturnType<RunningService['community']>>;
@@ -51,7 +51,7 @@ describe('POST /bookings', () => {
 
   test('an inactive space is 422 BookingNotAllowed', async () => {
     const closed = await service.space(community);
-    await service.core.commands.catalogue.closeSpace(closed, ISSUER);
+    await service.core.commands.catalogue.closeSpace(closed, CONTEXT);
     const answer = await book({ ...wish('2026-12-10'), spaceId: closed });
     expect([answer.statusCode, answer.json().error]).toEqual([422, 'BookingNotAllowed']);
   });
@@ -103,7 +103,7 @@ describe('POST /bookings', () => {
     test('the same key and body answer the first booking', async () => {
       const headers = { 'idempotency-key': 'once' };
       const first = await book(wish('2026-12-15'), brand.key, headers);
-      await service.core.commands.bookings.approve({ bookingId: first.json().id, communityId: community.id }, ISSUER);
+      await service.core.commands.bookings.approve({ bookingId: first.json().id, communityId: community.id }, CONTEXT);
       const again = await book(wish('2026-12-15'), brand.key, headers);
       expect(again.statusCode).toBe(201);
       expect(again.json()).toEqual(first.json());
@@ -147,7 +147,7 @@ describe('GET /bookings', () => {
     const second = await made(one.key, '2026-12-22');
     const first = await made(one.key, '2026-12-21');
     const theirs = await made(two.key, '2026-12-23');
-    accepted(await service.core.commands.bookings.approve({ bookingId: second, communityId: host.id }, ISSUER));
+    accepted(await service.core.commands.bookings.approve({ bookingId: second, communityId: host.id }, CONTEXT));
 
     const ids = async (key: string, query = '') =>
       (await service.get(`/bookings${query}`, { key })).json().map(({ id }: { id: number }) => id);
@@ -182,9 +182,9 @@ describe('GET /bookings/{id}/history', () => {
   test('tells each event with time, actor and what changed', async () => {
     const { id } = (await book(wish('2026-12-24', 10, { message: 'Hi' }))).json();
     service.time.now += 60_000;
-    accepted(await service.core.commands.bookings.approve({ bookingId: id, communityId: community.id }, ISSUER));
+    accepted(await service.core.commands.bookings.approve({ bookingId: id, communityId: community.id }, CONTEXT));
     const by = { kind: 'Community', id: community.id } as const;
-    accepted(await service.core.commands.bookings.cancel({ bookingId: id, by, reason: 'Flood' }, ISSUER));
+    accepted(await service.core.commands.bookings.cancel({ bookingId: id, by, reason: 'Flood' }, CONTEXT));
 
     const answer = await service.get(`/bookings/${id}/history`, { key: brand.key });
     expect(answer.json()).toMatchObject([
@@ -222,7 +222,7 @@ test('the scheduler cancels unanswered requests and completes approved ones', as
   const made = async (startTime: string) =>
     (await book({ spaceId: room, startTime, startHour: 10 })).json().id as number;
   const [unanswered, kept] = [await made('2027-01-10'), await made('2027-01-11')];
-  accepted(await service.core.commands.bookings.approve({ bookingId: kept, communityId: community.id }, ISSUER));
+  accepted(await service.core.commands.bookings.approve({ bookingId: kept, communityId: community.id }, CONTEXT));
   const scheduler = createScheduler({
     bookings: service.core.commands.bookings,
     readModels: service.core.projector.readModels,

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ISSUER, type RunningService, runService } from '../running-service.fixture.ts';
+import { CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
 
 let service: RunningService;
 let brand: Awaited<ReturnType<RunningService['brand']>>;
@@ -147,11 +147,11 @@ describe('credentials', () => {
     const { commands } = service.core;
     const issued = await commands.apiKeys.issue(
       { account: brand.account, permissions: 2, label: 'Short-lived' },
-      ISSUER,
+      CONTEXT,
     );
     if ('refused' in issued) throw new Error(issued.details);
     expect((await ask(`Bearer ${issued.key}`)).statusCode).toBe(200);
-    await commands.apiKeys.revoke({ apiKeyId: issued.apiKeyId }, ISSUER);
+    await commands.apiKeys.revoke({ apiKeyId: issued.apiKeyId }, CONTEXT);
     expect((await ask(`Bearer ${issued.key}`)).json()).toEqual(shape('InvalidApiKey'));
   });
 

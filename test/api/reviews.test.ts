@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { accepted, ISSUER, NOON, type RunningService, runService } from '../running-service.fixture.ts';
+import { accepted, CONTEXT, NOON, type RunningService, runService } from '../running-service.fixture.ts';
 
 let service: RunningService;
 let community: Awaited<ReturnType<RunningService['community']>>;
@@ -20,15 +20,15 @@ const review = { rating: 5, title: 'Quiet', content: 'And <b>light</b>.' };
 
 test('a brand reads the reviews of a community once it completed a booking there', async () => {
   expect((await reviews(brand.key)).statusCode).toBe(404);
-  accepted(await service.core.commands.bookings.approve({ bookingId, communityId: community.id }, ISSUER));
+  accepted(await service.core.commands.bookings.approve({ bookingId, communityId: community.id }, CONTEXT));
   expect((await reviews(brand.key)).json().error).toBe('ResourceNotFound');
   service.time.now = Date.parse('2026-12-11T00:00:00Z');
-  accepted(await service.core.commands.bookings.complete(bookingId, ISSUER));
+  accepted(await service.core.commands.bookings.complete(bookingId, CONTEXT));
   expect((await reviews(brand.key)).json()).toEqual([]);
 });
 
 test('a review shows every field of ReviewDto to both parties', async () => {
-  const posted = accepted(await service.core.commands.reviews.post({ bookingId, ...review }, ISSUER));
+  const posted = accepted(await service.core.commands.reviews.post({ bookingId, ...review }, CONTEXT));
   for (const key of [brand.key, community.key])
     expect((await reviews(key)).json()).toEqual([
       {
@@ -44,15 +44,15 @@ test('a review shows every field of ReviewDto to both parties', async () => {
 
 test('a booking has one review, by its brand, after completion', async () => {
   const { reviews: commands, bookings } = service.core.commands;
-  expect(await commands.post({ bookingId, ...review }, ISSUER)).toMatchObject({ refused: 'BookingNotAllowed' });
+  expect(await commands.post({ bookingId, ...review }, CONTEXT)).toMatchObject({ refused: 'BookingNotAllowed' });
   const stranger = await service.brand('Stranger');
-  expect(await commands.post({ bookingId, ...review, brandId: stranger.id }, ISSUER)).toMatchObject({
+  expect(await commands.post({ bookingId, ...review, brandId: stranger.id }, CONTEXT)).toMatchObject({
     refused: 'ResourceNotFound',
   });
   service.time.now = NOON;
   const command = { brandId: brand.id, spaceId: 1, date: '2026-12-12' as never, startHour: 10 };
-  const open = accepted(await bookings.request(command, ISSUER));
-  expect(await commands.post({ bookingId: open.bookingId, ...review }, ISSUER)).toMatchObject({
+  const open = accepted(await bookings.request(command, CONTEXT));
+  expect(await commands.post({ bookingId: open.bookingId, ...review }, CONTEXT)).toMatchObject({
     refused: 'BookingNotAllowed',
     details: expect.stringMatching(/Pending/),
   });

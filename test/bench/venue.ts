@@ -11,7 +11,7 @@ import { type BrandId, bookingId, cents, type PlainDate, type SpaceId } from '..
 import type { Space } from '../../src/domain/space.ts';
 import { EMPTY_SPACE_DAY, evolveSpaceDay, requestBooking } from '../../src/domain/space-day.ts';
 
-const ISSUER = { actor: { kind: 'operator', id: 'bench' }, correlationId: 'bench' } as const;
+const CONTEXT = { actor: { kind: 'operator', id: 'bench' }, correlationId: 'bench' } as const;
 const DAY_MS = 24 * 3_600_000;
 /** Hourly slots of a space of the bench on one day. */
 export const SLOTS_A_DAY = 23;
@@ -29,14 +29,14 @@ export async function makeVenue(spaces = 4): Promise<Venue> {
   const dataDir = await mkdtemp(join(tmpdir(), 'venue-bench-'));
   return withCore(dataDir, async ({ commands }) => {
     const { catalogue, apiKeys } = commands;
-    const { communityId } = done(await catalogue.addCommunity({ name: 'Bench', timeZone: 'Asia/Tokyo' }, ISSUER));
+    const { communityId } = done(await catalogue.addCommunity({ name: 'Bench', timeZone: 'Asia/Tokyo' }, CONTEXT));
     const terms = { windowStart: 0, windowEnd: 23, durationHours: 1, eventFee: cents(420_00), answerHours: 72 };
     const spaceIds: SpaceId[] = [];
     for (let i = 0; i < spaces; i += 1)
-      spaceIds.push(done(await catalogue.addSpace({ ...terms, name: `Hall ${i}`, communityId }, ISSUER)));
-    const { brandId } = done(await catalogue.addBrand({ name: 'Bench' }, ISSUER));
+      spaceIds.push(done(await catalogue.addSpace({ ...terms, name: `Hall ${i}`, communityId }, CONTEXT)));
+    const { brandId } = done(await catalogue.addBrand({ name: 'Bench' }, CONTEXT));
     const account = { kind: 'Brand', id: brandId } as const;
-    const { key } = done(await apiKeys.issue({ account, permissions: 31, label: 'Bench' }, ISSUER));
+    const { key } = done(await apiKeys.issue({ account, permissions: 31, label: 'Bench' }, CONTEXT));
     return { dataDir, key, brandId, spaceIds, remove: () => rm(dataDir, { recursive: true, force: true }) };
   });
 }
@@ -85,7 +85,7 @@ export async function appendBookings({ events }: Core, venue: Venue, space: Spac
 
 /** An event as a command appends it. */
 export function recorded<E extends DomainEvent>({ type, data }: E) {
-  const metadata = { at: new Date().toISOString(), ...ISSUER, causationId: 'bench', schema: SCHEMA };
+  const metadata = { at: new Date().toISOString(), ...CONTEXT, causationId: 'bench', schema: SCHEMA };
   return { type, data, metadata };
 }
 

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => running.stop());
 
-const ISSUER = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
+const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
 const HARBOUR = { kind: 'Community', id: communityId(1) } as const;
 
 let days = 20;
@@ -35,7 +35,7 @@ function freshDate(): PlainDate {
 async function requested(message?: string): Promise<number> {
   const { bookings } = running.service.core.commands;
   const command = { brandId: brandId(1), spaceId: hall, date: freshDate(), startHour: 10 };
-  const outcome = await bookings.request({ ...command, ...(message === undefined ? {} : { message }) }, ISSUER);
+  const outcome = await bookings.request({ ...command, ...(message === undefined ? {} : { message }) }, CONTEXT);
   if (isRefusal(outcome)) throw new Error(outcome.details);
   return outcome.bookingId;
 }
@@ -125,7 +125,7 @@ test('an hour that was taken meanwhile is said next to the hours, and what was t
   const date = freshDate();
   const page = await brand.open(`/console/find/${hall}?date=${date}`);
   const command = { brandId: brandId(2), spaceId: hall, date, startHour: 12 };
-  await running.service.core.commands.bookings.request(command, ISSUER);
+  await running.service.core.commands.bookings.request(command, CONTEXT);
   const refused = await brand.send(page, `/console/find/${hall}`, { startHour: '13', message: 'My words' });
   expect(refused.status).toBe(422);
   expect(refused.text).toContain('This hour was taken or has passed meanwhile. Choose another.');
@@ -136,13 +136,13 @@ test('an hour that was taken meanwhile is said next to the hours, and what was t
 test('a price that changed while somebody looked at it is not charged unseen', async () => {
   const page = await brand.open(`/console/find/${hall}?date=${freshDate()}`);
   const { catalogue } = running.service.core.commands;
-  await catalogue.changeSpace({ spaceId: hall, terms: { eventFee: cents(500_00) } }, ISSUER);
+  await catalogue.changeSpace({ spaceId: hall, terms: { eventFee: cents(500_00) } }, CONTEXT);
   const refused = await brand.send(page, `/console/find/${hall}`, { startHour: '10' });
   expect(refused.status).toBe(422);
   expect(refused.flash).toContain('has changed the price meanwhile');
   expect(refused.text).toContain('$575.00');
   expect((await brand.send(refused, `/console/find/${hall}`, { startHour: '10' })).flash).toContain('Requested.');
-  await catalogue.changeSpace({ spaceId: hall, terms: { eventFee: cents(420_00) } }, ISSUER);
+  await catalogue.changeSpace({ spaceId: hall, terms: { eventFee: cents(420_00) } }, CONTEXT);
 });
 
 test('missing hour, wrong date and a message too long are refused by the page', async () => {

@@ -25,7 +25,7 @@ const nameOf = ({ width, colorScheme, script }: Screen) =>
 
 /** A loaded machine takes its time. */
 const SOON = { timeout: 20_000 };
-const ISSUER = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
+const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
 
 describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
   let running: Running;
@@ -52,7 +52,7 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
   async function requested(message: string): Promise<{ id: number; date: PlainDate }> {
     const date = freshDate();
     const command = { brandId: brandId(1), spaceId: 1, date, startHour: 10, message };
-    const outcome = await running.service.core.commands.bookings.request(command, ISSUER);
+    const outcome = await running.service.core.commands.bookings.request(command, CONTEXT);
     if (isRefusal(outcome)) throw new Error(outcome.details);
     return { id: outcome.bookingId, date };
   }
@@ -227,7 +227,7 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
     await page.getByLabel('11:00 to').check();
     const outcome = await running.service.core.commands.bookings.request(
       { brandId: brandId(1), spaceId: 1, date, startHour: 18 },
-      ISSUER,
+      CONTEXT,
     );
     expect(isRefusal(outcome)).toBe(false);
     await expect.poll(() => page.locator('.toast').textContent(), SOON).toContain('This page has changed');

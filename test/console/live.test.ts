@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => running.stop());
 
-const ISSUER = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
+const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
 const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10) as PlainDate;
 
 async function signedIn(user: { email: string; password: string } | undefined): Promise<Browser> {
@@ -21,7 +21,7 @@ async function signedIn(user: { email: string; password: string } | undefined): 
 const request = (days: number, brand = 1) =>
   running.service.core.commands.bookings.request(
     { brandId: brandId(brand), spaceId: 1, date: inDays(days), startHour: 10 },
-    ISSUER,
+    CONTEXT,
   );
 
 /** Listens as an open page does. */
