@@ -1,14 +1,22 @@
+import stringWidth from 'string-width';
+
 type Cell = string | number | boolean | undefined;
 
-/** Rows as an aligned table under their field names, numbers to the right; without rows, `None.` */
+/**
+ * Rows as an aligned table under their field names, numbers to the right; without rows, `None.` Aligned by the columns that a
+ * terminal gives each character: two to 東, none to an Arabic vowel sign, two to an emoji of seven code points.
+ */
 export function table(rows: readonly Readonly<Record<string, Cell>>[]): string {
   const [first] = rows;
   if (first === undefined) return 'None.';
   const columns = Object.keys(first).map((name) => {
     const cells = rows.map((row) => toText(row[name]));
-    const width = cells.reduce((widest, { length }) => Math.max(widest, length), name.length);
+    const width = cells.reduce((widest, cell) => Math.max(widest, stringWidth(cell)), name.length);
     const toRight = rows.every((row) => row[name] === undefined || typeof row[name] === 'number');
-    return [name, ...cells].map((cell) => (toRight ? cell.padStart(width) : cell.padEnd(width)));
+    return [name, ...cells].map((cell) => {
+      const space = ' '.repeat(width - stringWidth(cell));
+      return toRight ? space + cell : cell + space;
+    });
   });
   return [-1, ...rows.keys()]
     .map((row) =>

@@ -13,3 +13,14 @@ test('what people wrote does not command the terminal', () => {
   expect(table([{ Name: written }])).toBe('Name\nRed  [31mhall 2J second line');
   expect(fields({ Name: written })).toBe('Name  Red  [31mhall 2J second line');
 });
+
+test('names of every script stand in columns', () => {
+  const names = ['Acme', '東京カフェ', 'مَقْهَى', 'Café', 'Cafe\u0301', '👩‍👩‍👧‍👦 Family', '🇯🇵', 'ﾊﾝｶｸ', 'नमस्ते', '한국'];
+  const lines = table(names.map((Name) => ({ Name, Id: 7 }))).split('\n');
+  // In columns, as `wcwidth` says; but for the emoji joined of four, which it counts part by part and terminals draw as one.
+  const drawn = [4, 10, 4, 4, 4, 9, 2, 4, 4, 4];
+  expect(lines).toEqual([
+    'Name        Id',
+    ...names.map((name, index) => `${name}${' '.repeat(10 - (drawn[index] ?? 0))}   7`),
+  ]);
+});
