@@ -14,9 +14,9 @@ import {
   HistoryEntry,
   IdempotencyHeaders,
 } from '../contract/schemas.ts';
+import type { HistoryStep } from '../domain/booking-history.ts';
 import { isRefusal } from '../domain/decision.ts';
 import type { BrandId, PlainDate } from '../domain/ids.ts';
-import type { HistoryStep } from '../queries/booking-history.ts';
 import type { Queries } from '../queries/queries.ts';
 import { sendError, sendRefusal } from './errors.ts';
 import { sendJsonArray } from './json-array.ts';

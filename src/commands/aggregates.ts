@@ -16,17 +16,6 @@ import { EMPTY_SPACE_DAY, evolveSpaceDay, type SpaceDay } from '../domain/space-
 import { evolveWebhook, type Webhook } from '../domain/webhook.ts';
 import type { Aggregate } from './command-handler.ts';
 
-/** Names of the streams (DESIGN §3). */
-export const streamOf = {
-  spaceDay: (spaceId: number, date: string) => `spaceDay-${spaceId}-${date}`,
-  community: (id: number) => `community-${id}`,
-  space: (id: number) => `space-${id}`,
-  brand: (id: number) => `brand-${id}`,
-  review: (bookingId: number) => `review-${bookingId}`,
-  apiKey: (id: string) => `apiKey-${id}`,
-  webhook: (id: string) => `webhook-${id}`,
-};
-
 export const spaceDay: Aggregate<SpaceDay, BookingEvent> = { initial: EMPTY_SPACE_DAY, evolve: evolveSpaceDay };
 export const community: Aggregate<Community | undefined, CommunityAdded> = {
   initial: undefined,

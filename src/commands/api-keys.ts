@@ -3,8 +3,9 @@ import type { Account } from '../domain/account.ts';
 import { issueApiKey, revokeApiKey } from '../domain/api-key.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 import { type ApiKeyId, apiKeyId } from '../domain/ids.ts';
+import { streamOf } from '../domain/streams.ts';
 import { hashApiKey, makeApiKey, previewApiKey } from '../secrets/api-key-format.ts';
-import { apiKey, streamOf } from './aggregates.ts';
+import { apiKey } from './aggregates.ts';
 import type { CommandContext, CommandHandler } from './command-handler.ts';
 
 export type ApiKeyCommands = {

@@ -15,9 +15,10 @@ import {
   requestBooking,
   type SpaceDay,
 } from '../domain/space-day.ts';
+import { streamOf } from '../domain/streams.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { spaceDay, streamOf } from './aggregates.ts';
+import { spaceDay } from './aggregates.ts';
 import type { Accepted, CommandContext, CommandHandler } from './command-handler.ts';
 import type { IdempotencyKeys } from './idempotency-keys.ts';
 import type { Sequence } from './sequence.ts';

@@ -5,8 +5,9 @@ import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import type { SpaceEvent, SpaceTerms } from '../domain/events.ts';
 import { brandId, communityId, type SpaceId, spaceId } from '../domain/ids.ts';
 import { addSpace, changeSpace, closeSpace, openSpace, type Space } from '../domain/space.ts';
+import { streamOf } from '../domain/streams.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
-import { brand, community, space, streamOf } from './aggregates.ts';
+import { brand, community, space } from './aggregates.ts';
 import type { Accepted, CommandContext, CommandHandler } from './command-handler.ts';
 import type { Sequence } from './sequence.ts';
 

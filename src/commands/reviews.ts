@@ -3,8 +3,9 @@ import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import type { ReviewPosted } from '../domain/events.ts';
 import { type BrandId, bookingId, reviewId } from '../domain/ids.ts';
 import { postReview } from '../domain/review.ts';
+import { streamOf } from '../domain/streams.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
-import { review, spaceDay, streamOf } from './aggregates.ts';
+import { review, spaceDay } from './aggregates.ts';
 import type { CommandContext, CommandHandler } from './command-handler.ts';
 import type { Sequence } from './sequence.ts';
 

@@ -1,6 +1,7 @@
 import { SYSTEM } from '../domain/account.ts';
 import { isRefusal } from '../domain/decision.ts';
 import type { IdsReserved } from '../domain/events.ts';
+import { streamOf } from '../domain/streams.ts';
 import type { Aggregate, CommandContext, CommandHandler } from './command-handler.ts';
 
 export type Sequence = {
@@ -19,7 +20,7 @@ export function createSequence(handler: CommandHandler, sequence: string, blockS
   let reserving: Promise<void> | undefined;
 
   async function reserve(): Promise<void> {
-    const outcome = await handler.execute(`sequence-${sequence}`, reserved, CONTEXT, (last) => [
+    const outcome = await handler.execute(streamOf.sequence(sequence), reserved, CONTEXT, (last) => [
       { type: 'IdsReserved', data: { sequence, from: last + 1, to: last + blockSize } },
     ]);
     const event = isRefusal(outcome) ? undefined : outcome.events[0];

@@ -4,6 +4,7 @@ import { accountKey } from '../domain/account.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 import type { WebhookEvent, WebhookOwner } from '../domain/events.ts';
 import { type Timestamp, type WebhookId, webhookId } from '../domain/ids.ts';
+import { streamOf } from '../domain/streams.ts';
 import {
   disableWebhook,
   enableWebhook,
@@ -16,7 +17,7 @@ import {
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { seal } from '../secrets/seal.ts';
-import { streamOf, webhook } from './aggregates.ts';
+import { webhook } from './aggregates.ts';
 import type { Accepted, CommandContext, CommandHandler } from './command-handler.ts';
 
 export type RegisteredWebhook = Pick<WebhookDocument, 'webhookId' | 'url' | 'events' | 'createdAt'> & {

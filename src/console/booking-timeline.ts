@@ -1,7 +1,7 @@
 import type { BookingDocument } from '../../projections/bookings.ts';
 import { type Account, type Actor, accountKey } from '../domain/account.ts';
+import type { HistoryStep } from '../domain/booking-history.ts';
 import { type Html, html } from '../html/html.ts';
-import type { HistoryStep } from '../queries/booking-history.ts';
 import { statusBadge, statusClass } from './booking-views.ts';
 import { amount, momentIn, zoneName } from './formats.ts';
 

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
+import type { HistoryStep } from '../domain/booking-history.ts';
 import { toAmount } from '../domain/pricing.ts';
-import type { HistoryStep } from '../queries/booking-history.ts';
 import type { HistoryEntry } from './schemas.ts';
 
 type Entry = Static<typeof HistoryEntry>;

@@ -1,5 +1,5 @@
-import { streamOf } from '../../src/commands/aggregates.ts';
 import { brandId } from '../../src/domain/ids.ts';
+import { streamOf } from '../../src/domain/streams.ts';
 import { startNode } from '../service/node-process.ts';
 import { type Bench, type Figure, percentile } from './figure.ts';
 import { makeVenue, recorded, type Venue, withCore } from './venue.ts';

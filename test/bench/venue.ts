@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { type Core, openCore } from '../../src/app.ts';
-import { streamOf } from '../../src/commands/aggregates.ts';
 import { readConfig } from '../../src/config.ts';
 import { isRefusal, type Refusal } from '../../src/domain/decision.ts';
 import { type DomainEvent, SCHEMA } from '../../src/domain/events.ts';
 import { type BrandId, bookingId, cents, type PlainDate, type SpaceId } from '../../src/domain/ids.ts';
 import type { Space } from '../../src/domain/space.ts';
 import { EMPTY_SPACE_DAY, evolveSpaceDay, requestBooking } from '../../src/domain/space-day.ts';
+import { streamOf } from '../../src/domain/streams.ts';
 
 const CONTEXT = { actor: { kind: 'operator', id: 'bench' }, correlationId: 'bench' } as const;
 const DAY_MS = 24 * 3_600_000;
