@@ -9,9 +9,10 @@ import { handleClientError, handleError, sendNotFound } from './api/errors.ts';
 import { healthRoutes } from './api/health.ts';
 import { type ApiKeyUsage, createApiKeyUsage } from './auth/api-key-usage.ts';
 import { authenticateEither, createApiKeyAuthentication } from './auth/authenticate.ts';
+import { challengeOf } from './auth/resources.ts';
 import { createUsers, type Users } from './auth/users.ts';
 import { type AuthorizationServer, createAuthorizationServer } from './authorization-server/authorization-server.ts';
-import { challengeOf } from './authorization-server/protected-resources.ts';
+import { createRevocation } from './authorization-server/revocation.ts';
 import { type Commands, createCommands } from './commands/commands.ts';
 import type { Config } from './config.ts';
 import { registerConsole } from './console/console.ts';
@@ -72,11 +73,13 @@ export async function openCore(
 
   const commands = await commandsAt(clock);
   const queries = createQueries({ events, readModels, clock });
-  const users = await createUsers({ documents, clock });
+  const revocation = await createRevocation(documents);
+  const users = await createUsers({ documents, revocation, clock });
   const authorizationServer = await createAuthorizationServer({
     publicUrl: config.publicUrl,
     secretKey: config.secretKey,
     documents,
+    revocation,
     users,
     clock,
     accountName: queries.accounts.name,

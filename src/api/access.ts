@@ -1,12 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type Access, refuseAccess } from '../auth/access.ts';
 import { type Authenticate, bearerToken } from '../auth/authenticate.ts';
 import type { Caller } from '../auth/caller.ts';
-import type { AccountKind } from '../domain/account.ts';
-import { allows, type PermissionName } from '../domain/permissions.ts';
-import { sendError } from './errors.ts';
-
-/** What a route asks of its caller. */
-export type Access = { readonly permission: PermissionName; readonly scope?: AccountKind };
+import { sendError, sendRefusal } from './errors.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -41,10 +37,8 @@ export function createAccessHook({
             : [`${challenge}, error="invalid_token"`, 'The key or token is malformed, expired, revoked or unknown.'];
         return sendError(reply.header('www-authenticate', header), 'InvalidApiKey', details);
       }
-      if (!allows(caller.permissions, access.permission))
-        return sendError(reply, 'InsufficientPermissions', `This call needs the permission ${access.permission}.`);
-      if (access.scope !== undefined && caller.account.kind !== access.scope)
-        return sendError(reply, 'ScopeViolation', `This call is for ${access.scope} callers only.`);
+      const refused = refuseAccess(caller, access);
+      if (refused !== undefined) return sendRefusal(reply, refused);
       request.caller = caller;
       return undefined;
     };

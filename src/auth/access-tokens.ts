@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { type CryptoKey, errors, importJWK, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
-import type { OidcAdapter } from '../authorization-server/oidc-adapter.ts';
 import type { Account } from '../domain/account.ts';
 import { brandId, communityId } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -32,11 +31,19 @@ export interface AccessTokens {
   storedId(token: string): Promise<string | undefined>;
 }
 
+/** Which tokens were issued and not revoked since. Whoever issues them implements this: the authorization server. */
+export type IssuedTokens = {
+  has(model: TokenModel, id: string): Promise<boolean>;
+};
+
+/** As oidc-provider calls them: a user's token, and that of a client that acts for itself. */
+type TokenModel = 'AccessToken' | 'ClientCredentials';
+
 /** A signature is checked once; the token is remembered until it expires. */
 const REMEMBERED_TOKENS = 10_000;
 
 type Signed = {
-  readonly storedAs: { readonly model: 'AccessToken' | 'ClientCredentials'; readonly id: string };
+  readonly storedAs: { readonly model: TokenModel; readonly id: string };
   /** Absent when the token only says who the user is. */
   readonly verified?: VerifiedToken;
   readonly expiresAt: number;
@@ -49,12 +56,12 @@ type Signed = {
 export function createAccessTokens(options: {
   issuer: string;
   signingKeys: SigningKeys;
-  oidcAdapter: OidcAdapter;
+  issuedTokens: IssuedTokens;
   secretKey: Buffer;
   /** The machine's clock, unshifted: oidc-provider dates its tokens by that. */
   clock: Clock;
 }): AccessTokens {
-  const { issuer, signingKeys, oidcAdapter, clock } = options;
+  const { issuer, signingKeys, issuedTokens, clock } = options;
   const idOf = storedTokenIds(options.secretKey);
   const remembered = new LRUCache<string, Signed>({ max: REMEMBERED_TOKENS });
   const publicKey = publicKeys(signingKeys);
@@ -84,7 +91,7 @@ export function createAccessTokens(options: {
   async function verify(token: string): Promise<VerifiedToken | undefined> {
     const signed = await check(token);
     if (signed?.verified === undefined) return undefined;
-    const live = await oidcAdapter.has(signed.storedAs.model, signed.storedAs.id);
+    const live = await issuedTokens.has(signed.storedAs.model, signed.storedAs.id);
     return live ? signed.verified : undefined;
   }
 

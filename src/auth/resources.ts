@@ -26,3 +26,16 @@ export function resourcesOf(publicUrl: string): Resources {
     named: (name) => [api, mcp].find(({ audience, uri }) => name === audience || name === uri || name === `${uri}/`),
   };
 }
+
+/** Where the metadata of a resource is (RFC 9728): its own path, behind the well-known prefix. */
+export const metadataPathOf = ({ uri }: Resource): string =>
+  `/.well-known/oauth-protected-resource${new URL(uri).pathname}`;
+
+/**
+ * The challenge of a 401: tells a client where to learn which authorization server to ask. With `scope`, also what to
+ * ask it for.
+ */
+export function challengeOf(resource: Resource, scope?: string): string {
+  const metadata = `Bearer resource_metadata="${new URL(metadataPathOf(resource), resource.uri)}"`;
+  return scope === undefined ? metadata : `${metadata}, scope="${scope}"`;
+}

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { createRevocation } from '../authorization-server/revocation.ts';
 import type { Collection, DocumentStore, Stored } from '../document-store/document-store.ts';
-import { type Account, accountKey } from '../domain/account.ts';
+import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { hashPassword, isPassword } from './passwords.ts';
@@ -38,6 +37,16 @@ export interface Users {
   remove(id: string): Promise<boolean>;
 }
 
+/** Ends what a user was issued. Whoever issues it implements this: the authorization server. */
+export type UserRevocation = {
+  /** Signs the user out of every browser; apps stay connected. */
+  endSessionsOf(userId: string): Promise<void>;
+  /** Disconnects the apps that the user connected to the account. */
+  endGrantsOf(userId: string, account: AccountKey): Promise<void>;
+  /** Ends the user's sessions, grants and whatever was issued under them. */
+  endAllOfUser(userId: string): Promise<void>;
+};
+
 type UserDocument = User & { readonly passwordHash: string };
 
 const USERS: Collection<UserDocument> = {
@@ -47,9 +56,13 @@ const USERS: Collection<UserDocument> = {
 };
 
 /** The users, kept in the document store: they are no domain history. */
-export async function createUsers({ documents, clock }: { documents: DocumentStore; clock: Clock }): Promise<Users> {
-  const users = await documents.open(USERS);
-  const revocation = await createRevocation(documents);
+export async function createUsers(deps: {
+  readonly documents: DocumentStore;
+  readonly revocation: UserRevocation;
+  readonly clock: Clock;
+}): Promise<Users> {
+  const { revocation, clock } = deps;
+  const users = await deps.documents.open(USERS);
   const now = () => new Date(clock()).toISOString();
 
   async function find(email: string): Promise<Stored<UserDocument> | undefined> {
@@ -119,7 +132,7 @@ export async function createUsers({ documents, clock }: { documents: DocumentSto
       if (weak !== undefined) return weak;
       const passwordHash = await hashPassword(password);
       const changed = await change(id, (user) => ({ ...user, passwordHash, passwordChangedAt: now() }));
-      if (!isRefusal(changed)) await revocation.endAllOf('userId', id, 'Session');
+      if (!isRefusal(changed)) await revocation.endSessionsOf(id);
       return changed;
     },
 
@@ -139,7 +152,7 @@ export async function createUsers({ documents, clock }: { documents: DocumentSto
 
     async remove(id) {
       const removed = await users.delete(id);
-      await revocation.endAllOf('userId', id);
+      await revocation.endAllOfUser(id);
       return removed;
     },
   };

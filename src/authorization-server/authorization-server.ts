@@ -17,7 +17,7 @@ import { createOidcAdapter } from './oidc-adapter.ts';
 import { PATHS } from './paths.ts';
 import { CORS_PREFLIGHT, protectedResourceRoutes } from './protected-resources.ts';
 import { createRequestRewriting } from './request-rewriting.ts';
-import { createRevocation } from './revocation.ts';
+import type { Revocation } from './revocation.ts';
 
 export type AuthorizationServer = {
   /** Every path of SPEC's authorization server, and its pages. */
@@ -51,6 +51,7 @@ export async function createAuthorizationServer(options: {
   publicUrl: string;
   secretKey: Buffer;
   documents: DocumentStore;
+  revocation: Revocation;
   users: Users;
   clock: Clock;
   /** What people call an account. */
@@ -59,16 +60,21 @@ export async function createAuthorizationServer(options: {
   /** From where clients' own documents may be fetched. Default: public addresses only. */
   clientDocuments?: GuardOptions;
 }): Promise<AuthorizationServer> {
-  const { publicUrl: issuer, secretKey, documents, users, clock } = options;
+  const { publicUrl: issuer, secretKey, documents, revocation, users, clock } = options;
   const limits = { ...LIMITS, ...options.limits };
   const resources = resourcesOf(issuer);
   const signingKeys = await createSigningKeys({ documents, secretKey, clock });
   // Another SECRET_KEY than the one that sealed them shows now, not at the first sign-in.
   await signingKeys.current();
-  const revocation = await createRevocation(documents);
   const oidcAdapter = await createOidcAdapter({ documents, revocation, secretKey, clock });
   const clients = await createClients({ documents, revocation, secretKey, clock });
-  const accessTokens = createAccessTokens({ issuer, signingKeys, oidcAdapter, secretKey, clock: systemClock() });
+  const accessTokens = createAccessTokens({
+    issuer,
+    signingKeys,
+    issuedTokens: oidcAdapter,
+    secretKey,
+    clock: systemClock(),
+  });
   const rewriting = createRequestRewriting({ issuer, resources, accessTokens });
 
   type Built = {

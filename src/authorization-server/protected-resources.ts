@@ -1,19 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import type { Resource, Resources } from '../auth/resources.ts';
+import { metadataPathOf, type Resources } from '../auth/resources.ts';
 import { AUDIENCE_SCOPES } from '../auth/scopes.ts';
-
-/** Where the metadata of a resource is (RFC 9728): its own path, behind the well-known prefix. */
-export const metadataPathOf = ({ uri }: Resource): string =>
-  `/.well-known/oauth-protected-resource${new URL(uri).pathname}`;
-
-/**
- * The challenge of a 401: tells a client where to learn which authorization server to ask. With `scope`, also what to
- * ask it for.
- */
-export function challengeOf(resource: Resource, scope?: string): string {
-  const metadata = `Bearer resource_metadata="${new URL(metadataPathOf(resource), resource.uri)}"`;
-  return scope === undefined ? metadata : `${metadata}, scope="${scope}"`;
-}
 
 /** Metadata of the REST API and the MCP server as protected resources (RFC 9728). */
 export function protectedResourceRoutes(

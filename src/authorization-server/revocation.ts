@@ -1,16 +1,14 @@
+import type { UserRevocation } from '../auth/users.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
-import type { AccountKey } from '../domain/account.ts';
 import { OIDC_RECORDS, oidcRecordKey } from './oidc-record.ts';
 
 /** Ends what was issued. It is effective at once in every process: a token counts as long as its row is there. */
-export interface Revocation {
+export type Revocation = UserRevocation & {
   /** Ends a grant and everything that was issued under it. @returns false when there was none */
   endGrant(grantId: string): Promise<boolean>;
-  /** Disconnects the apps that a user connected to an account. */
-  endGrantsOf(userId: string, account: AccountKey): Promise<void>;
-  /** Ends what belongs to a grant, a user or a client: all of it, or only one model. */
-  endAllOf(field: 'grantId' | 'userId' | 'clientId', value: string, model?: string): Promise<void>;
-}
+  /** Ends what belongs to a grant or a client: all of it, or only one model. */
+  endAllOf(field: 'grantId' | 'clientId', value: string, model?: string): Promise<void>;
+};
 
 export async function createRevocation(documents: DocumentStore): Promise<Revocation> {
   const records = await documents.open(OIDC_RECORDS);
@@ -30,17 +28,21 @@ export async function createRevocation(documents: DocumentStore): Promise<Revoca
     return ended;
   }
 
+  async function endAllOf(field: string, value: string, model?: string): Promise<void> {
+    const found = await keysOf(field, value, model);
+    for (const { grantId } of found) if (grantId !== undefined) await endGrant(grantId);
+    for (const { key } of found) await records.delete(key);
+  }
+
   return {
     endGrant,
+    endAllOf,
+    endSessionsOf: (userId) => endAllOf('userId', userId, 'Session'),
+    endAllOfUser: (userId) => endAllOf('userId', userId),
     async endGrantsOf(userId, account) {
       const grants = await Array.fromAsync(records.find({ where: { account } }), ({ document }) => document);
       for (const { grantId, ...grant } of grants)
         if (grant.userId === userId && grantId !== undefined) await endGrant(grantId);
-    },
-    async endAllOf(field, value, model) {
-      const found = await keysOf(field, value, model);
-      for (const { grantId } of found) if (grantId !== undefined) await endGrant(grantId);
-      for (const { key } of found) await records.delete(key);
     },
   };
 }

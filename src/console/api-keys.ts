@@ -17,7 +17,7 @@ import {
   problemOf,
 } from './fields.ts';
 import { fromNow, momentIn } from './formats.ts';
-import type { PageDeps } from './pages.ts';
+import type { PageDeps } from './page-deps.ts';
 import { secretBox } from './secret.ts';
 import { type Answer, missing, type Routes, type Visit } from './visit.ts';
 

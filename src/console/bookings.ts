@@ -10,7 +10,7 @@ import { bookingTable, cursorOf, nextPage, priceView, statusBadge } from './book
 import { csrfField, formProblem, NO_PROBLEMS, type Problems, problemOf, textArea } from './fields.ts';
 import { amount, fromNow, hours, longDate, momentIn, zoneName } from './formats.ts';
 import { decisionFacts, decisionForms, usageNote } from './inbox.ts';
-import type { PageDeps } from './pages.ts';
+import type { PageDeps } from './page-deps.ts';
 import { canReview, reviewForm, reviewText } from './review-form.ts';
 import { tabs } from './tabs.ts';
 import { type Answer, idOf, missing, type Routes, type Visit } from './visit.ts';

@@ -7,7 +7,7 @@ import { type Html, html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
 import { statusBadge, statusClass, statusIcon } from './booking-views.ts';
 import { addDays, clock, counted, dayAndMonth, hours, longDate, monthName, zoneName } from './formats.ts';
-import type { PageDeps } from './pages.ts';
+import type { PageDeps } from './page-deps.ts';
 import { tabs } from './tabs.ts';
 import { missing, type Routes, type Visit } from './visit.ts';
 

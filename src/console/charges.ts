@@ -5,7 +5,7 @@ import { html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
 import { statusBadge } from './booking-views.ts';
 import { amount, monthName, shortDate } from './formats.ts';
-import type { PageDeps } from './pages.ts';
+import type { PageDeps } from './page-deps.ts';
 import type { Routes } from './visit.ts';
 
 /** What was charged and refunded for the events of a month. */

@@ -4,7 +4,7 @@ import { html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
 import { confirm, csrfField, field, formProblem, NO_PROBLEMS, onceField, type Problems } from './fields.ts';
 import { momentIn } from './formats.ts';
-import type { PageDeps } from './pages.ts';
+import type { PageDeps } from './page-deps.ts';
 import { secretBox } from './secret.ts';
 import { type Answer, missing, type Routes, type Visit } from './visit.ts';
 

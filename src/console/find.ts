@@ -24,7 +24,7 @@ import {
 } from './fields.ts';
 import { addDays, amount, clock, counted, dayAndMonth, duration, longDate, zoneName } from './formats.ts';
 import { hoursTopic } from './live.ts';
-import type { PageDeps } from './pages.ts';
+import type { PageDeps } from './page-deps.ts';
 import { type Answer, idOf, missing, type Routes, type Visit } from './visit.ts';
 
 const PER_PAGE = 24;

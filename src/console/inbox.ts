@@ -6,7 +6,7 @@ import type { BrandRecord } from '../queries/bookings.ts';
 import { cursorOf, nextPage, statusBadge, statusClass, statusIcon } from './booking-views.ts';
 import { actionButton } from './fields.ts';
 import { amount, counted, duration, fromNow, hours, longDate, momentIn, zoneName } from './formats.ts';
-import type { PageDeps } from './pages.ts';
+import type { PageDeps } from './page-deps.ts';
 import type { Routes, Visit } from './visit.ts';
 
 /** Requests a page shows; the rest wait on the next one. */

@@ -4,7 +4,7 @@ import { type Html, html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
 import { bookingTable } from './booking-views.ts';
 import { counted } from './formats.ts';
-import type { PageDeps } from './pages.ts';
+import type { PageDeps } from './page-deps.ts';
 import { reviewText, stars } from './review-form.ts';
 import { idOf, type Routes } from './visit.ts';
 

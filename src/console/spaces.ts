@@ -17,7 +17,7 @@ import {
   problemOf,
 } from './fields.ts';
 import { amount, clock, duration, zoneName } from './formats.ts';
-import type { PageDeps } from './pages.ts';
+import type { PageDeps } from './page-deps.ts';
 import { type Answer, type Form, idOf, missing, type Routes, type Visit } from './visit.ts';
 
 const LABELS = {

@@ -1,9 +1,8 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { AccessTokens, VerifiedToken } from '../auth/access-tokens.ts';
 import { bearerToken } from '../auth/authenticate.ts';
-import type { Resources } from '../auth/resources.ts';
+import { challengeOf, type Resources } from '../auth/resources.ts';
 import { MCP_SCOPE } from '../auth/scopes.ts';
-import { challengeOf } from '../authorization-server/protected-resources.ts';
 import { loadOnce } from '../runtime/load-once.ts';
 import { API_KEY_PREFIX } from '../secrets/api-key-format.ts';
 import type { ToolDeps } from './tools.ts';

@@ -1,10 +1,9 @@
 import { type CallToolResult, fromJsonSchema, type JsonSchemaType, type McpServer } from '@modelcontextprotocol/server';
 import type { Static, TObject } from 'typebox';
-import type { Access } from '../api/access.ts';
+import { type Access, refuseAccess } from '../auth/access.ts';
 import type { Caller } from '../auth/caller.ts';
 import type { ErrorCode } from '../contract/errors.ts';
-import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
-import { allows } from '../domain/permissions.ts';
+import { isRefusal, type Refusal } from '../domain/decision.ts';
 
 /** Who calls, and the id of the request. */
 export type ToolCall = { readonly caller: Caller; readonly correlationId: string };
@@ -48,20 +47,13 @@ export function tool<I extends TObject, O extends TObject>(definition: Definitio
         name,
         { title, description, inputSchema, outputSchema, annotations },
         async (input): Promise<CallToolResult> => {
-          const outcome = denied(call.caller, access) ?? (await definition.run(input, call));
+          const outcome = refuseAccess(call.caller, access) ?? (await definition.run(input, call));
           if (isRefusal(outcome)) return failed(outcome, definition.advice?.[outcome.refused]);
           return { content: [{ type: 'text', text: JSON.stringify(outcome) }], structuredContent: { ...outcome } };
         },
       );
     },
   };
-}
-
-function denied({ permissions, account }: Caller, { permission, scope }: Access): Refusal | undefined {
-  if (!allows(permissions, permission)) return refuse('InsufficientPermissions', `This needs ${permission}.`);
-  if (scope !== undefined && account.kind !== scope)
-    return refuse('ScopeViolation', `This is for ${scope} accounts; you act for a ${account.kind} account.`);
-  return undefined;
 }
 
 function failed({ refused, details }: Refusal, advice: string | undefined): CallToolResult {

@@ -23,7 +23,7 @@ beforeAll(async () => {
   signingKeys = await createSigningKeys({ documents, secretKey, clock });
   const revocation = await createRevocation(documents);
   oidcAdapter = await createOidcAdapter({ documents, revocation, secretKey, clock });
-  tokens = createAccessTokens({ issuer, signingKeys, oidcAdapter, secretKey, clock });
+  tokens = createAccessTokens({ issuer, signingKeys, issuedTokens: oidcAdapter, secretKey, clock });
 });
 afterAll(() => place.remove());
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createUsers, type User, type Users } from '../../src/auth/users.ts';
+import { createRevocation } from '../../src/authorization-server/revocation.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { isRefusal } from '../../src/domain/decision.ts';
 import { brandId, communityId } from '../../src/domain/ids.ts';
@@ -16,7 +17,8 @@ describe.each(documentEngines)('users on %s', (_name, makePlace) => {
 
   beforeAll(async () => {
     place = await makePlace();
-    users = await createUsers({ documents: await place.open(), clock: () => now });
+    const documents = await place.open();
+    users = await createUsers({ documents, revocation: await createRevocation(documents), clock: () => now });
   });
   afterAll(() => place.remove());
 

@@ -7,6 +7,7 @@ import {
   createAuthorizationServer,
   type Limits,
 } from '../../src/authorization-server/authorization-server.ts';
+import { createRevocation } from '../../src/authorization-server/revocation.ts';
 import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { isRefusal } from '../../src/domain/decision.ts';
@@ -39,11 +40,13 @@ export async function runServer(
   const url = options.url ?? listensOn;
   let shifted = 0;
   const clock = () => Date.now() + shifted;
-  const users = await createUsers({ documents, clock });
+  const revocation = await createRevocation(documents);
+  const users = await createUsers({ documents, revocation, clock });
   const server = await createAuthorizationServer({
     publicUrl: url,
     secretKey: options.secretKey ?? randomBytes(32),
     documents,
+    revocation,
     users,
     clock,
     ...(options.clientDocuments && { clientDocuments: options.clientDocuments }),

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createUsers, type User, type Users } from '../../src/auth/users.ts';
+import { createRevocation } from '../../src/authorization-server/revocation.ts';
 import { createSessions, type Sessions } from '../../src/console/sessions.ts';
 import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
@@ -25,7 +26,7 @@ const clock = () => now;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'venue-sessions-'));
   documents = await openSqliteDocumentStore({ folder, clock });
-  users = await createUsers({ documents, clock });
+  users = await createUsers({ documents, revocation: await createRevocation(documents), clock });
   sessions = await createSessions({ documents, users, clock, secretKey: Buffer.alloc(32, 1) });
   const accounts = [brand, community];
   user = accepted(await users.add({ email: 'ada@example.com', password: 'correct horse battery', accounts }));

@@ -4,6 +4,8 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createUsers } from '../../src/auth/users.ts';
+import { createRevocation } from '../../src/authorization-server/revocation.ts';
+import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { communityId } from '../../src/domain/ids.ts';
@@ -104,7 +106,7 @@ test('a first start that was cut off is made good by the next', async () => {
   const documents = await openSqliteDocumentStore({ folder: dataDir });
   const making = await documents.open({ name: 'demo', kind: 'record', indexes: [] });
   await making.insert('demo', { pidNamespace: PID_NAMESPACE, pid: killed.pid, done: false });
-  const users = await createUsers({ documents, clock: Date.now });
+  const users = await usersOf(documents);
   const accounts: Account[] = [{ kind: 'Community', id: communityId(1) }];
   await users.add({ email: 'harbour@demo.example', password: 'nobody knows it', accounts });
   await documents.close();
@@ -113,10 +115,10 @@ test('a first start that was cut off is made good by the next', async () => {
   const demo = (await startServiceProcess(dataDir)).demo();
   const { id, user } = demo.communities[0] ?? { id: 0, user: { email: '', password: '' } };
   const again = await openSqliteDocumentStore({ folder: dataDir });
-  const signedIn = await (await createUsers({ documents: again, clock: Date.now })).verifyPassword(
-    user.email,
-    user.password,
-  );
+  const signedIn = await (await usersOf(again)).verifyPassword(user.email, user.password);
   await again.close();
   expect(signedIn?.accounts).toEqual([{ kind: 'Community', id }]);
 });
+
+const usersOf = async (documents: DocumentStore) =>
+  createUsers({ documents, revocation: await createRevocation(documents), clock: Date.now });

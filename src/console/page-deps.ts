@@ -1,0 +1,24 @@
+import type { ApiKeyUsage } from '../auth/api-key-usage.ts';
+import type { Users } from '../auth/users.ts';
+import type { Clients } from '../authorization-server/clients.ts';
+import type { ConnectedApps } from '../authorization-server/connected-apps.ts';
+import type { Commands } from '../commands/commands.ts';
+import type { Queries } from '../queries/queries.ts';
+import type { Webhooks } from '../webhooks/webhooks.ts';
+
+/** What pages are made from: everything that can be told to and asked of the service. */
+export type PageDeps = {
+  readonly commands: Commands;
+  readonly queries: Queries;
+  readonly users: Pick<Users, 'get'>;
+  readonly webhooks: Omit<Webhooks, 'start' | 'stop'>;
+  readonly apiKeyUsage: Pick<ApiKeyUsage, 'lastUsed'>;
+  readonly connectedApps: ConnectedApps;
+  readonly clients: Pick<Clients, 'addClient' | 'listClients' | 'removeClient'>;
+  readonly settings: {
+    readonly publicUrl: string;
+    /** ISO 4217. */
+    readonly currency: string;
+    readonly serviceFeePercent: number;
+  };
+};
