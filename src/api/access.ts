@@ -16,8 +16,8 @@ declare module 'fastify' {
 
 /**
  * The one hook that enforces who may call a route, before anything of the request is parsed: 401, then
- * InsufficientPermissions, then ScopeViolation (DESIGN §6, order of answers). Given to each route when it is made, so that
- * no call has to look up what its route asks for.
+ * InsufficientPermissions, then ScopeViolation (docs/decisions/order-of-refusals.md). Given to each route when it is made, so
+ * that no call has to look up what its route asks for.
  */
 export function createAccessHook({
   authenticate,

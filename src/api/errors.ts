@@ -11,7 +11,9 @@ export function sendError(reply: FastifyReply, error: ErrorCode, details: string
 export const sendRefusal = (reply: FastifyReply, { refused, details }: Refusal): FastifyReply =>
   sendError(reply, refused, details);
 
-/** What Fastify itself finds wrong with a request, in words. SPEC knows no 405, 413 or 415: they are 404 and 400 here. */
+/**
+ * What Fastify itself finds wrong with a request, in words. 405, 413 and 415 become 404 and 400 (docs/decisions/errors.md).
+ */
 const REQUEST_PROBLEMS: Readonly<Record<string, string>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'The body must be JSON: send Content-Type: application/json.',
   FST_ERR_CTP_EMPTY_JSON_BODY: 'The body is empty; a JSON object is expected.',

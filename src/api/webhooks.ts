@@ -8,7 +8,10 @@ import type { WebhookOwner } from '../domain/events.ts';
 import type { Queries } from '../queries/queries.ts';
 import { sendRefusal } from './errors.ts';
 
-/** Registrations belong to the key, or to the OAuth client and account, that made them (DESIGN §7). */
+/**
+ * Registrations belong to the key, or to the OAuth client and account, that made them
+ * (docs/decisions/webhook-registrations.md).
+ */
 const ownerOf = ({ credential, account }: Caller): WebhookOwner => ({
   credential: `${credential.kind}:${credential.id}`,
   account,

@@ -2,7 +2,7 @@ import type { Account, Actor } from '../domain/account.ts';
 
 /**
  * Who is calling, whichever mechanism authenticated the call: an API key, an OAuth access token or a console session.
- * Everything behind the authentication sees only this (SPEC: Authentication).
+ * Everything behind the authentication sees only this (docs/decisions/accounts.md).
  */
 export type Caller = {
   readonly account: Account;

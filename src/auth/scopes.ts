@@ -1,13 +1,13 @@
 import { Permission, SCOPE_PERMISSIONS } from '../domain/permissions.ts';
 
-/** Who a token is for (SPEC: Resource indicators). */
+/** Who a token is for (docs/decisions/oauth-resources.md). */
 export type Audience = 'api' | 'mcp';
 
 export const MCP_SCOPE = 'service.mcp';
 /** Who the user is; not bound to a resource. */
 export const IDENTITY_SCOPES = ['openid', 'profile', 'email'] as const;
 export const API_SCOPES = ['service.api.read', 'service.api.write', 'service.api.webhooks'] as const;
-/** Every scope there is (SPEC: Scopes). */
+/** Every scope there is (docs/specification.md#scopes). */
 export const SCOPES = [...IDENTITY_SCOPES, 'offline_access', ...API_SCOPES, MCP_SCOPE] as const;
 
 /** Scopes that a token for the audience may carry. */

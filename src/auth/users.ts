@@ -5,7 +5,7 @@ import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { hashPassword, isPassword } from './passwords.ts';
 
-/** A person who signs in with e-mail and password. Belongs to one or more accounts (DESIGN §6). */
+/** A person who signs in with e-mail and password. Belongs to one or more accounts (docs/decisions/accounts.md). */
 export type User = {
   readonly id: string;
   /** Normalised: trimmed, lower case. */

@@ -20,7 +20,7 @@ import { createRequestRewriting } from './request-rewriting.ts';
 import type { Revocation } from './revocation.ts';
 
 export type AuthorizationServer = {
-  /** Every path of SPEC's authorization server, and its pages. */
+  /** Every path of the authorization server (docs/specification.md#oauth), and its pages. */
   readonly routes: FastifyPluginAsync;
   readonly resources: Resources;
   readonly accessTokens: AccessTokens;

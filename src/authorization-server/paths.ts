@@ -1,4 +1,4 @@
-/** Paths of the authorization server (SPEC: Discovery, Endpoints). */
+/** Paths of the authorization server (docs/specification.md#oauth). */
 export const PATHS = {
   openidConfiguration: '/.well-known/openid-configuration',
   /** The same document for clients that know OAuth but not OpenID Connect (RFC 8414); MCP clients ask here first. */

@@ -41,7 +41,9 @@ export type ProviderOptions = {
   readonly clientDocument: (url: string) => Promise<Response>;
 };
 
-/** oidc-provider, set up to SPEC (OAuth 2.1 / OIDC). It keeps nothing in memory: another one may take over any time. */
+/**
+ * oidc-provider, set up as docs/specification.md#oauth asks. It keeps nothing in memory: another one may take over any time.
+ */
 export function buildProvider(options: ProviderOptions, { keys }: KeySet): Provider {
   const { issuer, secretKey, resources, users, clients, oidcAdapter, clientDocument } = options;
   const storedId = storedTokenIds(secretKey);
@@ -64,7 +66,7 @@ export function buildProvider(options: ProviderOptions, { keys }: KeySet): Provi
       jwks: PATHS.jwks,
     },
 
-    // SPEC: Limits. Plain numbers: the built-in rules would shorten some refresh tokens on rotation.
+    // docs/specification.md#limits. Plain numbers: the built-in rules would shorten some refresh tokens on rotation.
     ttl: {
       AccessToken: HOUR,
       ClientCredentials: HOUR,
@@ -198,7 +200,7 @@ export function buildProvider(options: ProviderOptions, { keys }: KeySet): Provi
       },
       resourceIndicators: {
         enabled: true,
-        // SPEC: Resource indicators are required.
+        // Resource indicators are required (docs/decisions/oauth-resources.md).
         defaultResource(_ctx, _client, oneOf) {
           if (oneOf === undefined) throw new errors.InvalidTarget(RESOURCE_NEEDED);
           return oneOf;

@@ -9,7 +9,7 @@ import { amount, decimal, hours, wholeNumber } from './arguments.ts';
 import { type Answer, operate } from './operation.ts';
 import { fields, table } from './print.ts';
 
-/** A request that nobody answers lapses after this (DESIGN §7). */
+/** A request that nobody answers lapses after this (docs/decisions/expiry-and-completion.md). */
 const ANSWER_HOURS = 72;
 
 export function spaceCommands(venue: Command): void {

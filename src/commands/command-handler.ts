@@ -38,7 +38,10 @@ export type Accepted<S, E extends DomainEvent> = {
 };
 
 export type CommandHandler = {
-  /** Loads a stream, decides, appends what was decided and waits until the read models show it (DESIGN §4). */
+  /**
+   * Loads a stream, decides, appends what was decided and waits until the read models show it
+   * (docs/decisions/read-your-writes.md).
+   */
   execute<S, E extends DomainEvent, D extends E>(
     stream: string,
     aggregate: Aggregate<S, E>,

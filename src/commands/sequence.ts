@@ -14,7 +14,10 @@ const reserved: Aggregate<number, IdsReserved> = { initial: 0, evolve: (_, event
 
 const CONTEXT: CommandContext = { actor: SYSTEM, correlationId: 'sequence' };
 
-/** Hands out integer ids from blocks reserved in the log (hi/lo; DESIGN §3). A block lost with its process leaves a gap. */
+/**
+ * Hands out integer ids from blocks reserved in the log (hi/lo; docs/decisions/ids.md). A block lost with its process leaves
+ * a gap.
+ */
 export function createSequence(handler: CommandHandler, sequence: string, blockSize: number): Sequence {
   let block = { next: 1, last: 0 };
   let reserving: Promise<void> | undefined;

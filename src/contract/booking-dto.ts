@@ -3,7 +3,7 @@ import type { BookingDocument } from '../../projections/bookings.ts';
 import { toAmount } from '../domain/pricing.ts';
 import type { BookingDto } from './schemas.ts';
 
-/** A booking as the API shows it (SPEC: BookingDto). */
+/** A booking as the API shows it (docs/specification.md#resources). */
 export const toBookingDto = (booking: BookingDocument): Static<typeof BookingDto> => ({
   id: booking.bookingId,
   spaceId: booking.spaceId,

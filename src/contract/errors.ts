@@ -1,6 +1,6 @@
 import type { RefusalCode } from '../domain/decision.ts';
 
-/** Machine-readable error codes (SPEC: Errors). */
+/** Machine-readable error codes (docs/specification.md#errors). */
 export type ErrorCode = RefusalCode | 'InvalidApiKey' | 'InternalError';
 
 export const ERROR_STATUS = {

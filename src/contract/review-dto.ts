@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import type { ReviewDocument } from '../../projections/reviews.ts';
 import type { ReviewDto } from './schemas.ts';
 
-/** A review as the API shows it (SPEC: ReviewDto). */
+/** A review as the API shows it (docs/specification.md#resources). */
 export const toReviewDto = (review: ReviewDocument): Static<typeof ReviewDto> => ({
   id: review.reviewId,
   propertyId: review.communityId,

@@ -2,7 +2,9 @@ import { Type } from 'typebox';
 import { MAX_IDEMPOTENCY_KEY, MAX_TEXT } from '../domain/space-day.ts';
 import { ERROR_STATUS } from './errors.ts';
 
-/** The resources and bodies of the REST API as SPEC lists them; the same schemas check, serialise and document. */
+/**
+ * The resources and bodies of the REST API (docs/specification.md#resources); the same schemas check, serialise and document.
+ */
 
 const Hour = (description: string) => Type.Integer({ minimum: 0, maximum: 23, description });
 const PlainDate = (description: string) => Type.String({ format: 'date', description });

@@ -1,6 +1,6 @@
 import type { BrandId, CommunityId } from './ids.ts';
 
-/** Every caller is tied to one of these (SPEC: What the service does). */
+/** Every caller is tied to one of these (docs/specification.md#accounts-and-visibility). */
 export type Account =
   | { readonly kind: 'Community'; readonly id: CommunityId }
   | { readonly kind: 'Brand'; readonly id: BrandId };

@@ -1,6 +1,6 @@
 import type { PlainDate, Timestamp } from './ids.ts';
 
-/** Dates and hours of a community are wall-clock times in its IANA zone (DESIGN §7, time zone). */
+/** Dates and hours of a community are wall-clock times in its IANA zone (docs/decisions/time-zones.md). */
 
 const HOUR_MS = 3_600_000;
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;

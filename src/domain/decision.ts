@@ -1,6 +1,6 @@
 import type { DomainEvent } from './events.ts';
 
-/** Machine-readable codes of a refusal (SPEC: Errors). */
+/** Machine-readable codes of a refusal (docs/specification.md#errors). */
 export type RefusalCode =
   | 'InsufficientPermissions'
   | 'ResourceNotFound'

@@ -40,7 +40,7 @@ export type BookingFacts = {
   readonly startHour: number;
   readonly endHour: number;
   readonly durationHours: number;
-  /** Hours left inside the window; only when the event passes its end (DESIGN §7, reduced usage). */
+  /** Hours left inside the window; only when the event passes its end (docs/decisions/slots.md). */
   readonly usageHours?: number;
   /** Flat event fee plus service fee. */
   readonly totalPrice: Cents;

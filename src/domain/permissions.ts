@@ -1,4 +1,4 @@
-/** Permission flags (SPEC: API keys). A credential holds the sum of its flags. */
+/** Permission flags (docs/specification.md#permissions). A credential holds the sum of its flags. */
 export const Permission = {
   ReadAvailability: 1,
   ReadBookings: 2,
@@ -10,7 +10,7 @@ export type PermissionName = keyof typeof Permission;
 
 /**
  * The sum of all flags, which either kind of account may hold. A Community key may carry WriteBookings, too: the endpoint is
- * for Brand callers only and answers ScopeViolation (SPEC: Permission flags; DESIGN §7).
+ * for Brand callers only and answers ScopeViolation (docs/decisions/visibility.md).
  */
 export const ALL_PERMISSIONS = 31;
 
@@ -19,7 +19,7 @@ export const allows = (mask: number, permission: PermissionName) => (mask & Perm
 export const permissionNames = (mask: number): PermissionName[] =>
   (Object.keys(Permission) as PermissionName[]).filter((name) => allows(mask, name));
 
-/** OAuth scopes and the flags they grant (SPEC: OAuth 2.1 / OIDC, Scopes). */
+/** OAuth scopes and the flags they grant (docs/specification.md#scopes). */
 export const SCOPE_PERMISSIONS: Readonly<Record<string, number>> = {
   'service.api.read': Permission.ReadAvailability | Permission.ReadBookings | Permission.ReadReviews,
   'service.api.write': Permission.WriteBookings,

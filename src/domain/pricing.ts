@@ -8,7 +8,7 @@ export type Price = {
 };
 
 /**
- * Flat fee per event plus the brand service fee; the duration does not matter (SPEC: Pricing rule). The service fee is
+ * Flat fee per event plus the brand service fee; the duration does not matter (docs/decisions/money.md). The service fee is
  * rounded half up to a cent. `serviceFeePercent` counts with two decimals.
  */
 export function priceOf(eventFee: Cents, serviceFeePercent: number): Price {

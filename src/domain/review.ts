@@ -18,7 +18,10 @@ export type PostReview = {
   readonly content: string;
 };
 
-/** Decides a review: by the brand that booked, once, after completion (DESIGN §3). `booking` is the one reviewed. */
+/**
+ * Decides a review: by the brand that booked, once, after completion (docs/decisions/reviews.md). `booking` is the one
+ * reviewed.
+ */
 export function postReview(
   existing: Review | undefined,
   command: PostReview,

@@ -15,13 +15,16 @@ import type { Space } from './space.ts';
 import { isLongerThan } from './text-length.ts';
 import { canStart, endHourOf, overlaps, reducedUsage, usageEnd } from './time-slots.ts';
 
-/** SPEC: States and transitions. */
+/** docs/specification.md#bookings */
 export type BookingStatus = 'Pending' | 'Approved' | 'Cancelled' | 'Completed';
 export const BOOKING_STATUSES: readonly BookingStatus[] = ['Pending', 'Approved', 'Cancelled', 'Completed'];
 
 export type BookingState = { readonly request: BookingRequested['data']; readonly status: BookingStatus };
 
-/** Everything that happened to one space on one day, folded: the consistency boundary of bookings (DESIGN §3). */
+/**
+ * Everything that happened to one space on one day, folded: the consistency boundary of bookings
+ * (docs/decisions/space-day.md).
+ */
 export type SpaceDay = {
   readonly bookings: ReadonlyMap<BookingId, BookingState>;
   /** Which booking answered which idempotency key of which brand. */
@@ -61,7 +64,7 @@ export function statusAfter(event: { readonly type: BookingEvent['type'] }): Boo
   }
 }
 
-/** Characters of a message (SPEC: Limits), and of the reason of a cancellation. */
+/** Characters of a message (docs/specification.md#limits), and of the reason of a cancellation. */
 export const MAX_TEXT = 500;
 /** Characters of an idempotency key: it stands in the log for good. */
 export const MAX_IDEMPOTENCY_KEY = 255;
@@ -94,7 +97,7 @@ export function findByIdempotencyKey(day: SpaceDay, command: RequestBooking): Bo
 /**
  * Decides a booking request. No event when its idempotency key was answered before. Refuses `BookingNotAllowed` when the
  * space is inactive, the date past or the key was used for something else, and `SlotUnavailable` when the hour is outside
- * the window, past, skipped by the clock, or taken (SPEC: Errors; DESIGN §7).
+ * the window, past, skipped by the clock, or taken (docs/decisions/slots.md).
  */
 export function requestBooking(
   day: SpaceDay,
@@ -167,7 +170,7 @@ export function requestBooking(
   ];
 }
 
-/** Decides an approval by the community. The price of the request is charged now (SPEC: Pricing rule). */
+/** Decides an approval by the community. The price of the request is charged now (docs/decisions/money.md). */
 export function approveBooking(
   day: SpaceDay,
   command: { readonly bookingId: BookingId; readonly communityId: CommunityId },
@@ -191,7 +194,7 @@ export type CancelBooking = {
 
 /**
  * Decides a cancellation: by the brand its own Pending or Approved booking, by the community any of its spaces', until the
- * event starts (DESIGN §7). What was charged is refunded.
+ * event starts (docs/decisions/cancellation.md). What was charged is refunded.
  */
 export function cancelBooking(
   day: SpaceDay,

@@ -1,4 +1,4 @@
-/** Names of the streams: one for each thing whose invariants one append guards. */
+/** Names of the streams: one for each thing that guards a rule (docs/decisions/streams.md). */
 export const streamOf = {
   spaceDay: (spaceId: number, date: string) => `spaceDay-${spaceId}-${date}`,
   community: (id: number) => `community-${id}`,

@@ -5,7 +5,7 @@ import type { Space } from './space.ts';
 /** Hours of a day held by a booking: from `start` up to, not including, `until`. `until` may be fractional. */
 export type Interval = { readonly start: number; readonly until: number };
 
-/** One start hour of a space on a date (SPEC: TimeSlot). */
+/** One start hour of a space on a date (docs/specification.md#resources). */
 export type TimeSlot = {
   /** 0-23. */
   readonly hour: number;
@@ -19,11 +19,11 @@ export type TimeSlot = {
 export const usageEnd = (space: Pick<Space, 'durationHours' | 'windowEnd'>, hour: number): number =>
   Math.min(hour + space.durationHours, space.windowEnd);
 
-/** startHour + durationHours, rounded up to a whole hour, at most 23 (SPEC: Event length rule; DESIGN §7). */
+/** startHour + durationHours, rounded up to a whole hour, at most 23 (docs/decisions/slots.md). */
 export const endHourOf = (space: Pick<Space, 'durationHours'>, startHour: number): number =>
   Math.min(23, Math.ceil(startHour + space.durationHours));
 
-/** Hours left inside the window, or undefined when the whole event fits (SPEC: Booking-window rule). */
+/** Hours left inside the window, or undefined when the whole event fits (docs/decisions/slots.md). */
 export const reducedUsage = (space: Pick<Space, 'durationHours' | 'windowEnd'>, hour: number): number | undefined => {
   const left = space.windowEnd - hour;
   return left < space.durationHours ? left : undefined;
@@ -45,7 +45,7 @@ export const canStart = (day: WallDay, hour: number, now: number): boolean =>
 
 /**
  * One slot per start hour of the window. A slot is open when the space is active, the hour is still to come and the event,
- * cut at the end of the window, overlaps nothing that is taken (DESIGN §7).
+ * cut at the end of the window, overlaps nothing that is taken (docs/decisions/slots.md).
  */
 export function timeSlots(space: Space, date: PlainDate, taken: readonly Interval[], now: number): TimeSlot[] {
   const day = wallDay(date, space.timeZone);

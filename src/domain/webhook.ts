@@ -13,7 +13,7 @@ import type {
 } from './events.ts';
 import type { WebhookId } from './ids.ts';
 
-/** Event kinds that subscribers may choose, with their bitmask values (SPEC: Events). */
+/** Event kinds that subscribers may choose, with their bitmask values (docs/specification.md#events). */
 export const WEBHOOK_EVENTS = {
   BookingRequested: 1,
   BookingApproved: 2,
@@ -23,9 +23,9 @@ export const WEBHOOK_EVENTS = {
 export type WebhookEventName = keyof typeof WEBHOOK_EVENTS;
 
 export const ALL_WEBHOOK_EVENTS = 15;
-/** Registrations one credential may have (DESIGN §7). */
+/** Registrations one credential may have (docs/decisions/webhook-registrations.md). */
 export const MAX_WEBHOOKS = 20;
-/** How long both secrets sign after a rotation (DESIGN §5), in milliseconds. */
+/** How long both secrets sign after a rotation (docs/decisions/webhook-signature.md), in milliseconds. */
 export const ROTATION_OVERLAP = 24 * 3_600_000;
 
 export const webhookEventNames = (mask: number): WebhookEventName[] =>
@@ -60,7 +60,7 @@ export function evolveWebhook(webhook: Webhook | undefined, event: WebhookEvent)
 
 /**
  * Decides a registration. `owned` is how many the credential has; `urlProblem` is what the address guard found wrong with the
- * URL. Unknown bits in `events`, or none, are refused (DESIGN §7).
+ * URL. Unknown bits in `events`, or none, are refused (docs/decisions/webhook-registrations.md).
  */
 export function registerWebhook(
   existing: Webhook | undefined,

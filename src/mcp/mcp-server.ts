@@ -11,7 +11,7 @@ const MAX_BODY = 1024 * 1024;
 
 /**
  * The MCP server at /mcp: Streamable HTTP, the current protocol (2026-07-28, stateless) and the earlier ones. OAuth only
- * (SPEC: API keys, 4): audience `mcp`, scope `service.mcp`.
+ * (docs/specification.md#api-keys): audience `mcp`, scope `service.mcp`.
  */
 export function mcpRoutes(deps: {
   tools: ToolDeps;

@@ -27,7 +27,9 @@ const SPECIAL_IPV6: readonly (readonly [network: string, prefix: number])[] = [
   ['3fff::', 20], // documentation
 ];
 
-/** Only these IPv6 blocks can be public: global unicast, NAT64, IPv4-mapped. Everything else is private, local or reserved. */
+/**
+ * Only these IPv6 blocks can be public: global unicast, NAT64, IPv4-mapped. Everything else is private, local or reserved.
+ */
 const PUBLIC_IPV6: readonly (readonly [network: string, prefix: number])[] = [
   ['2000::', 3],
   ['64:ff9b::', 96],
@@ -46,7 +48,9 @@ for (const [network, prefix] of SPECIAL_IPV4) {
 for (const [network, prefix] of SPECIAL_IPV6) special.addSubnet(network, prefix, 'ipv6');
 for (const [network, prefix] of PUBLIC_IPV6) publicIpv6.addSubnet(network, prefix, 'ipv6');
 
-/** Whether an IP address belongs to the public internet, embedded IPv4 addresses included (DESIGN §5). */
+/**
+ * Whether an IP address belongs to the public internet, embedded IPv4 addresses included (docs/decisions/address-guard.md).
+ */
 export function isPublicAddress(address: string): boolean {
   switch (isIP(address)) {
     case 4:
@@ -65,8 +69,8 @@ const MAX_URL_LENGTH = 2_048;
 const LOCAL_NAME = /(^|\.)(localhost|local|internal|home\.arpa)\.?$/i;
 
 /**
- * Looks at a receiver's URL when it is registered (SPEC: POST /webhooks, "must be publicly reachable"). Nothing is resolved
- * here: each delivery vets the addresses it connects to.
+ * Looks at a receiver's URL when it is registered ("publicly reachable", docs/specification.md#endpoints). Nothing is
+ * resolved here: each delivery vets the addresses it connects to.
  * @returns what is wrong with it, to be read after "url"; `undefined` when nothing is
  */
 export function checkWebhookUrl(url: string, { allowPrivate }: { readonly allowPrivate: boolean }): string | undefined {

@@ -14,7 +14,7 @@ export type Availability = { readonly space: Space; readonly date: PlainDate; re
 
 /**
  * Which start hours of a space are open on a date. Refuses a date before today in the space's zone (`ValidationError`) and
- * a space the account may not see (`ResourceNotFound`; DESIGN §7).
+ * a space the account may not see (`ResourceNotFound`; docs/decisions/visibility.md).
  */
 export function createAvailabilityQuery(deps: { readonly readModels: ReadModels; readonly clock: Clock }) {
   const { readModels, clock } = deps;

@@ -21,7 +21,7 @@ export type BookingPage = {
   readonly next: BookingCursor | undefined;
 };
 
-/** A community sees the bookings of its spaces, a brand those it made (SPEC: Visibility rule). */
+/** A community sees the bookings of its spaces, a brand those it made (docs/specification.md#accounts-and-visibility). */
 export const isVisibleBooking = (account: Account, booking: BookingDocument): boolean =>
   account.id === (account.kind === 'Community' ? booking.communityId : booking.brandId);
 

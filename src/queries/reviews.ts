@@ -17,7 +17,7 @@ export function createReviewQueries({ readModels }: { readonly readModels: ReadM
   return {
     /**
      * The reviews of a community, newest last. A community reads its own, a brand those of communities with which it
-     * completed a booking; anything else does not exist for the caller (SPEC: Access rule; DESIGN §7).
+     * completed a booking; anything else does not exist for the caller (docs/decisions/reviews.md).
      */
     async list(account: Account, communityId: number): Promise<AsyncIterable<ReviewDocument> | Refusal> {
       const exists = (await readModels.collection(communities).get(String(communityId))) !== undefined;

@@ -5,7 +5,7 @@ import type { Community } from '../domain/community.ts';
 import type { Space } from '../domain/space.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 
-/** A community sees its own spaces, a brand every space (SPEC: Key scopes). */
+/** A community sees its own spaces, a brand every space (docs/decisions/visibility.md). */
 export const isVisibleSpace = (account: Account, space: Space): boolean =>
   account.kind === 'Brand' || space.communityId === account.id;
 

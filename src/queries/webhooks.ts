@@ -5,7 +5,7 @@ import type { ReadModels } from '../read-models/read-models.ts';
 
 export function createWebhookQueries({ readModels }: { readonly readModels: ReadModels }) {
   return {
-    /** The registrations of one credential acting for one account (SPEC: GET /webhooks), oldest first. */
+    /** The registrations of one credential acting for one account (docs/decisions/webhook-registrations.md), oldest first. */
     async listOwned({ credential, account }: WebhookOwner): Promise<WebhookDocument[]> {
       const where = { credential, account: accountKey(account) };
       const found = readModels.collection(webhooks).find({ where, sort: [{ field: 'createdAt' }] });

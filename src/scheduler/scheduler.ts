@@ -24,7 +24,8 @@ const ROUND = 500;
 
 /**
  * Time passing, as commands: requests that nobody answered lapse, approved bookings whose end has passed are completed
- * (DESIGN §7). Any number of processes may do it: the decider appends nothing when there is nothing left to do.
+ * (docs/decisions/expiry-and-completion.md). Any number of processes may do it: the decider appends nothing when there is
+ * nothing left to do.
  */
 export function createScheduler(deps: {
   readonly bookings: BookingCommands;

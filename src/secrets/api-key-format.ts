@@ -1,7 +1,7 @@
 import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/** Live keys begin with it (SPEC: API keys). */
+/** Live keys begin with it (docs/specification.md#api-keys). */
 export const API_KEY_PREFIX = 'vbs_live_';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -9,7 +9,7 @@ const RANDOM_LENGTH = 32;
 const CHECKSUM_LENGTH = 6;
 const SHAPE = new RegExp(`^${API_KEY_PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
 
-/** A new key: prefix, 32 random base62 characters (190 bits), 6 characters of checksum (DESIGN §6). */
+/** A new key: prefix, 32 random base62 characters (190 bits), 6 characters of checksum (docs/decisions/api-keys.md). */
 export function makeApiKey(): string {
   const random = Array.from({ length: RANDOM_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
   return `${API_KEY_PREFIX}${random}${checksum(random)}`;

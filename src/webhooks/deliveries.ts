@@ -44,7 +44,7 @@ export type DeliveryDocument = {
 };
 
 const DAY = 24 * 3_600_000;
-/** Deliveries are kept for so long after they ended (DESIGN §5), in milliseconds. */
+/** Deliveries are kept for so long after they ended (docs/decisions/webhook-retries.md), in milliseconds. */
 export const RETENTION = 30 * DAY;
 /** Longer than any schedule may run: nothing that is pending disappears. */
 const PENDING_RETENTION = 60 * DAY;

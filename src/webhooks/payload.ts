@@ -10,13 +10,13 @@ import type { Timestamp, WebhookId } from '../domain/ids.ts';
 import { toAmount } from '../domain/pricing.ts';
 import { WEBHOOK_EVENTS, type WebhookEventName } from '../domain/webhook.ts';
 
-/** The events that go out to subscribers (SPEC: Events). */
+/** The events that go out to subscribers (docs/specification.md#events). */
 export type DeliverableEvent = BookingRequested | BookingApproved | BookingCancelled | ReviewPosted;
 
 /** What a delivery tells: one of the subscribable kinds, or `Test`, which an owner sends to try a receiver out. */
 export type DeliveryKind = WebhookEventName | 'Test';
 
-/** The JSON of a delivery, nothing beside it (SPEC: Delivery payload). */
+/** The JSON of a delivery, nothing beside it (docs/specification.md#events). */
 export type Payload = {
   readonly event: DeliveryKind;
   readonly timestamp: Timestamp;
@@ -26,7 +26,10 @@ export type Payload = {
 /** Whether an event of the log goes out to subscribers at all. */
 export const isDeliverable = (event: Recorded): event is Recorded<DeliverableEvent> => event.type in WEBHOOK_EVENTS;
 
-/** What subscribers are told of an event (DESIGN §5). A message or reason that was not given is absent. */
+/**
+ * What subscribers are told of an event (docs/decisions/webhook-deliveries.md). A message or reason that was not given is
+ * absent.
+ */
 export function payloadOf(event: Recorded<DeliverableEvent>): Payload {
   return { event: event.type, timestamp: event.metadata.at, data: dataOf(event) };
 }

@@ -45,7 +45,10 @@ export function createRegistrations(deps: {
     return undefined;
   }
 
-  /** A credential that has ended takes its registrations along (DESIGN §5): a revoked key, a disconnected app. */
+  /**
+   * A credential that has ended takes its registrations along (docs/decisions/webhook-registrations.md): a revoked key, a
+   * disconnected app.
+   */
   async function whyInactive({ status, credential, owner }: WebhookDocument): Promise<string | undefined> {
     if (status === 'disabled') return 'The registration is disabled';
     const [kind, id] = splitOnce(credential);
@@ -80,8 +83,9 @@ export function createRegistrations(deps: {
     },
 
     /**
-     * The registrations that get an event (DESIGN §5): those of the community whose space it is and of the brand whose booking
-     * or review it is, subscribed to its kind, made before it. Call it once the read models have passed the event.
+     * The registrations that get an event (docs/decisions/webhook-registrations.md): those of the community whose space it is
+     * and of the brand whose booking or review it is, subscribed to its kind, made before it. Call it once the read models
+     * have passed the event.
      */
     async matching(event: Recorded<DeliverableEvent>): Promise<WebhookDocument[]> {
       const { communityId, brandId } = event.data;

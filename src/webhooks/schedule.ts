@@ -2,7 +2,7 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** Planned milliseconds before each try of a delivery; the first goes out at once (DESIGN §5). */
+/** Planned milliseconds before each try of a delivery; the first goes out at once (docs/decisions/webhook-retries.md). */
 export const PLANNED_DELAYS: readonly number[] = [
   0,
   5 * SECOND,
@@ -16,7 +16,7 @@ export const PLANNED_DELAYS: readonly number[] = [
   14 * HOUR,
 ];
 
-/** A registration whose every attempt failed for so long is disabled (DESIGN §5), in milliseconds. */
+/** A registration whose every attempt failed for so long is disabled (docs/decisions/webhook-retries.md), in milliseconds. */
 export const DISABLE_AFTER = 5 * 24 * HOUR;
 
 const JITTER = 0.2;

@@ -2,7 +2,7 @@ import { Client, type Dispatcher, errors } from 'undici';
 import { ForbiddenAddress, type GuardOptions, guardedConnector, ResolutionFailed } from '../outbound/address-guard.ts';
 import type { Post, SendErrorType, Sender, SendResult } from './sending.ts';
 
-/** One deadline for DNS, connect, headers and body (SPEC: Limits), in milliseconds. */
+/** One deadline for DNS, connect, headers and body (docs/specification.md#limits), in milliseconds. */
 export const DEADLINE = 5_000;
 /** At most so many bytes of an answer are read. */
 const MAX_ANSWER = 16 * 1_024;

@@ -6,7 +6,10 @@ const PREFIX = 'whsec_';
 /** A new signing secret: `whsec_` and 32 random bytes in base64, the form of Standard Webhooks. */
 export const newSigningSecret = (): string => PREFIX + randomBytes(32).toString('base64');
 
-/** `X-Service-Signature` (SPEC: Events): lower-case hex HMAC-SHA256 of the raw body, keyed with the secret's own text. */
+/**
+ * `X-Service-Signature` (docs/decisions/webhook-signature.md): lower-case hex HMAC-SHA256 of the raw body, keyed with the
+ * secret's own text.
+ */
 export const serviceSignature = (secret: string, body: string): string =>
   createHmac('sha256', keysOf(secret).text).update(body).digest('hex');
 
@@ -16,10 +19,11 @@ export type Signed = { readonly id: string; readonly at: number; readonly body: 
 /**
  * The signature headers of one attempt, in both families: `X-Service-Signature` and those of Standard Webhooks.
  *
- * During a rotation two secrets are valid. `webhook-signature` is a list by its standard and carries a value for each. A plain
- * receiver compares `X-Service-Signature` with one value, so two values in it would fail receivers of either secret. It holds
- * the signature of `first` alone; a receiver that still has the other secret answers 401 (SPEC: Events), and the deliverer
- * then sends the same attempt again at once with the secrets the other way round.
+ * During a rotation two secrets are valid. `webhook-signature` is a list by its standard and carries a value for each. A
+ * plain receiver compares `X-Service-Signature` with one value, so two values in it would fail receivers of either secret. It
+ * holds the signature of `first` alone; a receiver that still has the other secret answers 401
+ * (docs/specification.md#events), and the deliverer then sends the same attempt again at once with the secrets the other way
+ * round.
  */
 export function signatureHeaders([first, second]: Secrets, { id, at, body }: Signed): Record<string, string> {
   const seconds = Math.floor(at / 1_000);

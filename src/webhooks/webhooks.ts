@@ -61,7 +61,10 @@ export type Tuning = {
   readonly pollEvery?: number;
 };
 
-/** Webhook deliveries (DESIGN §5): from the log, through delivery documents, to each registered endpoint. */
+/**
+ * Webhook deliveries (docs/decisions/webhook-deliveries.md): from the log, through delivery documents, to each registered
+ * endpoint.
+ */
 export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
   const { events, documents, readModels, config, clock, logger, commands, isConnected, sending, tuning } = deps;
   const deliveries = await openDeliveries({ documents, clock });

@@ -1,0 +1,67 @@
+import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { expect, test } from 'vitest';
+
+const ROOT = new URL('..', import.meta.url).pathname;
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+
+const CODE = globSync(['src/**/*.ts', 'projections/**/*.ts', 'test/**/*.ts'], { cwd: ROOT });
+const PAGES = ['README.md', 'src/README.md', ...globSync('docs/**/*.md', { cwd: ROOT })].filter((path) =>
+  existsSync(join(ROOT, path)),
+);
+
+/** The anchors of a page, as GitHub makes them from its headings. */
+const anchorsOf = (path: string): string[] =>
+  [...read(path).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+
+/** What is wrong with a reference to a file of this repository, if anything. */
+function problemOf(path: string, anchor: string | undefined): string | undefined {
+  if (!existsSync(join(ROOT, path))) return 'no such file';
+  if (anchor === undefined || statSync(join(ROOT, path)).isDirectory()) return undefined;
+  return anchorsOf(path).includes(anchor) ? undefined : 'no such heading';
+}
+
+test('every page that code cites exists, and so does the heading', () => {
+  let citations = 0;
+  const broken: string[] = [];
+  for (const file of CODE) {
+    for (const [cited, path = '', anchor] of read(file).matchAll(/\b(docs\/[\w/-]+\.md)(?:#([\w-]+))?/g)) {
+      citations += 1;
+      const problem = problemOf(path, anchor);
+      if (problem !== undefined) broken.push(`${file}: ${cited}: ${problem}`);
+    }
+  }
+  expect(broken).toEqual([]);
+  expect(citations).toBeGreaterThan(40);
+});
+
+test('every relative link of a page leads somewhere', () => {
+  const broken: string[] = [];
+  for (const page of PAGES) {
+    for (const [, target = ''] of read(page).matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^[a-z]+:/.test(target)) continue;
+      const [path = '', anchor] = target.split('#', 2);
+      const linked = path === '' ? page : relative(ROOT, join(ROOT, dirname(page), path));
+      const problem = problemOf(linked, anchor);
+      if (problem !== undefined) broken.push(`${page}: ${target}: ${problem}`);
+    }
+  }
+  expect(broken).toEqual([]);
+});
+
+test('the index lists every decision', () => {
+  const listed = [...read('docs/decisions/README.md').matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, path]) => path);
+  const pages = globSync('*.md', { cwd: join(ROOT, 'docs/decisions') }).filter((path) => path !== 'README.md');
+  expect(listed.toSorted()).toEqual(pages.toSorted());
+});
+
+test('code cites pages of this repository, not documents that live elsewhere', () => {
+  const elsewhere = /\bDESIGN(?: §|\.md)|\bSPEC\b|\bOIDC\.md/;
+  const own = relative(ROOT, import.meta.filename);
+  expect(CODE.filter((file) => file !== own && elsewhere.test(read(file)))).toEqual([]);
+});
