@@ -22,14 +22,14 @@ export type VerifiedToken = {
   readonly expiresAt: number;
 };
 
-export interface AccessTokens {
+export type AccessTokens = {
   /** @returns undefined for anything that is not a good token bound to an account, whatever is wrong with it */
   verify(token: string): Promise<VerifiedToken | undefined>;
   /** The caller of the REST API: a good token whose audience is `api` (docs/decisions/oauth-resources.md). */
   authenticate(token: string): Promise<Caller | undefined>;
   /** What a token of ours is stored under; `undefined` when it is not one or has expired. Revoked ones included. */
   storedId(token: string): Promise<string | undefined>;
-}
+};
 
 /** Which tokens were issued and not revoked since. Whoever issues them implements this: the authorization server. */
 export type IssuedTokens = {

@@ -9,7 +9,7 @@ type KeyUse = { readonly usedAt: Timestamp };
 
 const collection: Collection<KeyUse> = { name: 'apiKeyUses', kind: 'record', indexes: [] };
 
-const MINUTE = 60_000;
+const MINUTE_MS = 60_000;
 
 export type ApiKeyUsage = {
   /** The same callers; notes on the side, and without making the call wait, that a key was used. */
@@ -30,7 +30,7 @@ export async function createApiKeyUsage(deps: {
   const noted = new LRUCache<string, number>({ max: 10_000 });
 
   async function note(apiKeyId: string, minute: number): Promise<void> {
-    const usedAt = toTimestamp(minute * MINUTE);
+    const usedAt = toTimestamp(minute * MINUTE_MS);
     const stored = await uses.get(apiKeyId);
     // Who comes too late lost to somebody who noted about the same moment.
     if (stored === undefined) await uses.insert(apiKeyId, { usedAt });
@@ -42,7 +42,7 @@ export async function createApiKeyUsage(deps: {
       const caller = await authenticate(token);
       if (caller?.credential.kind !== 'apiKey') return caller;
       const { id } = caller.credential;
-      const minute = Math.floor(clock() / MINUTE);
+      const minute = Math.floor(clock() / MINUTE_MS);
       if (noted.get(id) === minute) return caller;
       noted.set(id, minute);
       note(id, minute).catch((error: unknown) => logger.debug({ err: error }, 'the use of a key was not noted'));

@@ -8,12 +8,12 @@ import { seal, unseal } from '../secrets/seal.ts';
 /** What every token of the service is signed with; verifiers accept nothing else. */
 export const SIGNING_ALGORITHM = 'RS256';
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 /** Verifiers keep a key set for a while; a new key is published for this long before the first token carries it. */
-const PUBLISHED_BEFORE_SIGNING = 10 * MINUTE;
+const PUBLISHED_BEFORE_SIGNING_MS = 10 * MINUTE_MS;
 /** Access tokens live an hour; an id token may come back as a logout hint later. */
-const KEPT_AFTER_SIGNING = 24 * HOUR;
+const KEPT_AFTER_SIGNING_MS = 24 * HOUR_MS;
 
 export type SigningKey = { readonly kid: string; readonly privateJwk: JWK; readonly publicJwk: JWK };
 
@@ -24,7 +24,7 @@ export type KeySet = {
   readonly keys: readonly [SigningKey, ...SigningKey[]];
 };
 
-export interface SigningKeys {
+export type SigningKeys = {
   /** As it stands now, in whichever process it was changed. Cheap: ask each time. */
   current(): Promise<KeySet>;
   /**
@@ -32,7 +32,7 @@ export interface SigningKeys {
    * is over. @returns the new key's id and when it begins to sign (ISO 8601, UTC)
    */
   rotate(): Promise<{ readonly kid: string; readonly signsFrom: string }>;
-}
+};
 
 type StoredKey = {
   readonly kid: string;
@@ -90,7 +90,7 @@ export async function createSigningKeys(options: {
       for (;;) {
         const { document, version } = await stored();
         const now = clock();
-        const key = await make(now + PUBLISHED_BEFORE_SIGNING);
+        const key = await make(now + PUBLISHED_BEFORE_SIGNING_MS);
         const keys = [...inOrder(document.keys, now), key];
         if (await documents.replace(KEY, { keys }, version)) return { kid: key.kid, signsFrom: key.signsFrom };
       }
@@ -116,7 +116,7 @@ function inOrder(keys: readonly StoredKey[], now: number): StoredKey[] {
   let successor = signing;
   const kept: StoredKey[] = [];
   for (const key of before) {
-    if (Date.parse(successor.signsFrom) + KEPT_AFTER_SIGNING > now) kept.push(key);
+    if (Date.parse(successor.signsFrom) + KEPT_AFTER_SIGNING_MS > now) kept.push(key);
     successor = key;
   }
   return [signing, ...upcoming, ...kept];

@@ -19,7 +19,7 @@ export type User = {
 
 export const PASSWORD_LENGTH = { min: 10, max: 256 } as const;
 
-export interface Users {
+export type Users = {
   /** Refuses an address that is malformed or taken, a password of the wrong length, and a user without an account. */
   add(user: { email: string; password: string; accounts: readonly Account[] }): Promise<User | Refusal>;
   get(id: string): Promise<User | undefined>;
@@ -35,7 +35,7 @@ export interface Users {
   removeAccount(id: string, account: Account): Promise<User | Refusal>;
   /** Ends the user's sessions and disconnects the apps that the user connected. @returns false when there was none */
   remove(id: string): Promise<boolean>;
-}
+};
 
 /** Ends what a user was issued. Whoever issues it implements this: the authorization server. */
 export type UserRevocation = {

@@ -3,7 +3,7 @@ import { type GuardOptions, guardedAgent } from '../outbound/address-guard.ts';
 import { applyRegistrationRules } from './registration.ts';
 
 const MAX_DOCUMENT = 5 * 1024;
-const TIMEOUT = 2_500;
+const TIMEOUT_MS = 2_500;
 
 /**
  * Fetches the document that a client published about itself under the URL that is its client id (OAuth Client ID Metadata
@@ -11,13 +11,13 @@ const TIMEOUT = 2_500;
  * no redirect is followed, and what is in it is held to the rules of a registration.
  */
 export function createClientDocuments(options: GuardOptions): (url: string) => Promise<Response> {
-  const dispatcher: Dispatcher = guardedAgent({ ...options, timeout: TIMEOUT });
+  const dispatcher: Dispatcher = guardedAgent({ ...options, timeout: TIMEOUT_MS });
   return async (url) => {
     const response = await fetch(url, {
       dispatcher,
       headers: { accept: 'application/json' },
       redirect: 'manual',
-      signal: AbortSignal.timeout(TIMEOUT),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     const text = await limited(response.body ?? []);
     const headers = { 'cache-control': response.headers.get('cache-control') ?? '' };

@@ -16,7 +16,7 @@ export type ConfidentialClient = {
   readonly createdAt: string;
 };
 
-export interface Clients {
+export type Clients = {
   /** @returns the client with its secret, which is shown this once */
   addClient(client: {
     account: Account;
@@ -33,12 +33,12 @@ export interface Clients {
   keep(clientId: string): Promise<void>;
   /** Clients as oidc-provider sees them. */
   readonly adapter: Adapter;
-}
+};
 
 /** Metadata field of a confidential client: the account it acts for. */
 export const ACCOUNT_OF_CLIENT = 'account_id';
 
-const UNUSED_FOR = 24 * 60 * 60_000;
+const UNUSED_FOR_MS = 24 * 60 * 60_000;
 
 type ClientDocument = {
   readonly name: string;
@@ -144,7 +144,7 @@ export async function createClients(options: {
           name: metadata.client_name ?? id,
           sealed: sealed(id, metadata),
           createdAt: new Date(now).toISOString(),
-          expiresAt: new Date(now + UNUSED_FOR).toISOString(),
+          expiresAt: new Date(now + UNUSED_FOR_MS).toISOString(),
         };
         if (!(await clients.insert(id, registered))) throw new Error(`Client ${id} exists already`);
       },

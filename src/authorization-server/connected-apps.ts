@@ -21,14 +21,14 @@ export type ConnectedApp = {
 
 type Owner = { readonly account: Account } | { readonly userId: string };
 
-export interface ConnectedApps {
+export type ConnectedApps = {
   /** Apps connected to an account, by whomever, or by one user, to whichever account. Oldest first. */
   grantsOf(owner: Owner): Promise<ConnectedApp[]>;
   /** Disconnects an app; its tokens stop at once. @returns false when it is not connected, or not to that owner */
   revokeGrant(grantId: string, owner: Owner): Promise<boolean>;
   /** Whether a client may act for an account at all: it belongs to the account, or somebody connected it. */
   isConnected(clientId: string, account: Account): Promise<boolean>;
-}
+};
 
 export function createConnectedApps(options: {
   oidcAdapter: OidcAdapter;

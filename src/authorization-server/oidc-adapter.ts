@@ -8,7 +8,7 @@ import { oidcProvider } from './oidc-provider.ts';
 import { OIDC_RECORDS, type OidcRecord, oidcRecordKey } from './oidc-record.ts';
 import type { Revocation } from './revocation.ts';
 
-export interface OidcAdapter {
+export type OidcAdapter = {
   /** The adapter through which oidc-provider reads and writes one model. */
   adapter(model: string): Adapter;
   has(model: string, id: string): Promise<boolean>;
@@ -16,7 +16,7 @@ export interface OidcAdapter {
   answered(model: 'AuthorizationCode' | 'RefreshToken', id: string): Promise<void>;
   /** Oldest first. */
   grantsOf(owner: { account: AccountKey } | { userId: string }): Promise<StoredGrant[]>;
-}
+};
 
 export type StoredGrant = {
   readonly id: string;
@@ -73,7 +73,7 @@ export async function createOidcAdapter(options: {
   }
 
   const isUnderWay = ({ consumedAt, answered = false }: OidcRecord) =>
-    consumedAt !== undefined && !answered && Date.parse(consumedAt) + LONGEST_REQUEST > clock();
+    consumedAt !== undefined && !answered && Date.parse(consumedAt) + LONGEST_REQUEST_MS > clock();
 
   return {
     has,
@@ -142,7 +142,7 @@ const invalidGrant = async (description: string) => new (await oidcProvider()).e
 const ISSUED_UNDER_A_GRANT: ReadonlySet<string> = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken']);
 const ALREADY_USED = 'already used';
 /** After this long a request that used something up has died without an answer. */
-const LONGEST_REQUEST = 10_000;
+const LONGEST_REQUEST_MS = 10_000;
 
 const present = <F extends string, V>(field: F, value: V | undefined) =>
   (value === undefined ? {} : { [field]: value }) as { [K in F]?: V };

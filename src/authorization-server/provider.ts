@@ -26,6 +26,7 @@ import { applyRegistrationRules } from './registration.ts';
 export const CONSOLE_CLIENT_ID = 'console';
 export const CONSOLE_CALLBACK_PATH = '/console/callback';
 
+// In seconds, as oidc-provider counts lifetimes.
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;

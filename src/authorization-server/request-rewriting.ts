@@ -14,10 +14,10 @@ export type Incoming = {
   readonly body: Buffer;
 };
 
-export interface RequestRewriting {
+export type RequestRewriting = {
   /** The request as oidc-provider gets to see it. */
   rewrite(incoming: Incoming): Promise<IncomingMessage>;
-}
+};
 
 const FORM = 'application/x-www-form-urlencoded';
 

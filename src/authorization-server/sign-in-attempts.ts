@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { normalisedEmail } from '../auth/users.ts';
 
-const WINDOW = 15 * 60_000;
+const WINDOW_MS = 15 * 60_000;
 const REMEMBERED_EMAILS = 100_000;
 
 /** Counts attempts to sign in with one e-mail, whoever makes them and whether or not it exists. Kept per process. */
@@ -14,7 +14,7 @@ export type SignInAttempts = {
 };
 
 export function createSignInAttempts(max: number): SignInAttempts {
-  const attempts = new LRUCache<string, number>({ max: REMEMBERED_EMAILS, ttl: WINDOW, noUpdateTTL: true });
+  const attempts = new LRUCache<string, number>({ max: REMEMBERED_EMAILS, ttl: WINDOW_MS, noUpdateTTL: true });
   return {
     begin(email) {
       const key = keyOf(email);

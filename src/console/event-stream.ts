@@ -3,7 +3,7 @@ import type { Change, LiveFeed } from './live.ts';
 import type { Current, Sessions } from './sessions.ts';
 
 /** How often an open connection is checked: is the session still on, is anybody there? In milliseconds. */
-const HEARTBEAT = 20_000;
+const HEARTBEAT_MS = 20_000;
 
 /** Server-sent events to open pages; each page looks again at what it shows when it is told. */
 export function createEventStreams({ feed, sessions }: { readonly feed: LiveFeed; readonly sessions: Sessions }) {
@@ -41,7 +41,7 @@ export function createEventStreams({ feed, sessions }: { readonly feed: LiveFeed
           (on) => !on && end(),
           () => end(),
         );
-      }, HEARTBEAT);
+      }, HEARTBEAT_MS);
       open.add(end);
       request.raw.on('close', end);
     },

@@ -9,9 +9,9 @@ type SentForm = { readonly expiresAt: Timestamp };
 
 const collection: Collection<SentForm> = { name: 'consoleForms', kind: 'record', ttl: 'expiresAt', indexes: [] };
 
-const REMEMBERED = 24 * 3_600_000;
+const REMEMBERED_MS = 24 * 3_600_000;
 /** A second click comes within so long after the first, in milliseconds. */
-const ANSWERED_AGAIN = 10_000;
+const ANSWERED_AGAIN_MS = 10_000;
 
 /**
  * Which forms were sent: a form does its work once. A second click gets the answer of the first, which may show a secret
@@ -22,7 +22,7 @@ export async function openSentForms(deps: { readonly documents: DocumentStore; r
   const answers = new Map<string, Promise<Answer | undefined>>();
 
   async function send(key: string, action: () => Promise<Answer>): Promise<Answer | undefined> {
-    const sent = await forms.insert(key, { expiresAt: toTimestamp(deps.clock() + REMEMBERED) });
+    const sent = await forms.insert(key, { expiresAt: toTimestamp(deps.clock() + REMEMBERED_MS) });
     if (!sent) return undefined;
     let done = false;
     try {
@@ -32,7 +32,7 @@ export async function openSentForms(deps: { readonly documents: DocumentStore; r
     } finally {
       // Nothing was done: the form may be put right and sent again.
       if (!done) await forms.delete(key);
-      if (done) setTimeout(() => answers.delete(key), ANSWERED_AGAIN).unref();
+      if (done) setTimeout(() => answers.delete(key), ANSWERED_AGAIN_MS).unref();
       else answers.delete(key);
     }
   }

@@ -25,10 +25,10 @@ const collection: Collection<Session> = {
   indexes: [],
 };
 
-const HOUR = 3_600_000;
+const HOUR_MS = 3_600_000;
 /** A session ends when nobody used it for so long, and in any case after a week. In milliseconds. */
-const IDLE = 12 * HOUR;
-const LONGEST = 7 * 24 * HOUR;
+const IDLE_MS = 12 * HOUR_MS;
+const LONGEST_MS = 7 * 24 * HOUR_MS;
 
 export type Sessions = Awaited<ReturnType<typeof createSessions>>;
 
@@ -44,7 +44,7 @@ export async function createSessions(deps: {
   const csrfKey = createHmac('sha256', deps.secretKey).update('console forms').digest();
 
   const until = (startedAt: string): Timestamp =>
-    toTimestamp(Math.min(clock() + IDLE, Date.parse(startedAt) + LONGEST));
+    toTimestamp(Math.min(clock() + IDLE_MS, Date.parse(startedAt) + LONGEST_MS));
 
   const tokenOf = ({ hash, session }: Current): Buffer =>
     createHmac('sha256', csrfKey)
@@ -75,7 +75,7 @@ export async function createSessions(deps: {
         await sessions.delete(hash);
         return undefined;
       }
-      if (Date.parse(session.expiresAt) - clock() < IDLE / 2) {
+      if (Date.parse(session.expiresAt) - clock() < IDLE_MS / 2) {
         const expiresAt = until(session.startedAt);
         if (expiresAt > session.expiresAt) await sessions.replace(hash, { ...session, expiresAt }, stored.version);
       }

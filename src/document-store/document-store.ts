@@ -50,7 +50,7 @@ export type Projected<D extends object> = {
   readonly document: D | undefined;
 };
 
-export interface Documents<D extends object> {
+export type Documents<D extends object> = {
   readonly name: string;
 
   get(key: string): Promise<Stored<D> | undefined>;
@@ -80,9 +80,9 @@ export interface Documents<D extends object> {
 
   /** What `project` last wrote for these keys, tombstones included; keys never projected are absent. */
   projected(keys: readonly string[]): Promise<ReadonlyMap<string, Projected<D>>>;
-}
+};
 
-export interface DocumentStore {
+export type DocumentStore = {
   /** Opens a collection; opening the same name twice gives the same collection. */
   open<D extends object>(collection: Collection<D>): Promise<Documents<D>>;
   /** Throws a collection away with everything in it. */
@@ -92,4 +92,4 @@ export interface DocumentStore {
   /** Resolves when the store answers. Throws otherwise. */
   ping(): Promise<void>;
   close(): Promise<void>;
-}
+};

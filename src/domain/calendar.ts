@@ -26,11 +26,11 @@ export const isTimeZone = (zone: string): boolean => {
 };
 
 /** Behind the year 9999 ISO 8601 begins with a sign, and would sort before everything. */
-const LAST_MOMENT = Date.parse('9999-12-31T23:59:59.999Z');
+const LAST_MOMENT_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** Timestamps are compared as text, so none is later than the end of 9999. */
 export const toTimestamp = (milliseconds: number): Timestamp =>
-  new Date(Math.min(milliseconds, LAST_MOMENT)).toISOString() as Timestamp;
+  new Date(Math.min(milliseconds, LAST_MOMENT_MS)).toISOString() as Timestamp;
 
 /** A date on the wall of a zone: the moments (milliseconds since the epoch) between which it lies. */
 export type WallDay = {

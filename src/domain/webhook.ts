@@ -26,7 +26,7 @@ export const ALL_WEBHOOK_EVENTS = 15;
 /** Registrations one credential may have (docs/decisions/webhook-registrations.md). */
 export const MAX_WEBHOOKS = 20;
 /** How long both secrets sign after a rotation (docs/decisions/webhook-signature.md), in milliseconds. */
-export const ROTATION_OVERLAP = 24 * 3_600_000;
+export const ROTATION_OVERLAP_MS = 24 * 3_600_000;
 
 export const webhookEventNames = (mask: number): WebhookEventName[] =>
   (Object.keys(WEBHOOK_EVENTS) as WebhookEventName[]).filter((name) => (mask & WEBHOOK_EVENTS[name]) !== 0);
@@ -92,7 +92,7 @@ export function rotateWebhookSecret(
 ): Decision<WebhookSecretRotated> {
   if (!isReachable(webhook, command)) return unknownWebhook(command);
   const { webhookId, owner } = webhook;
-  const previousUntil = toTimestamp(context.now + ROTATION_OVERLAP);
+  const previousUntil = toTimestamp(context.now + ROTATION_OVERLAP_MS);
   return [
     { type: 'WebhookSecretRotated', data: { webhookId, owner, sealedSecret: command.sealedSecret, previousUntil } },
   ];

@@ -93,7 +93,7 @@ export type ParkedEvent = {
   readonly parkedAt: string;
 };
 
-export interface EventStore {
+export type EventStore = {
   /**
    * Appends events to one stream, all or none, durably.
    * @throws {WrongExpectedRevision} when the stream is not at `expectedRevision`
@@ -127,7 +127,7 @@ export interface EventStore {
   ping(): Promise<void>;
 
   close(): Promise<void>;
-}
+};
 
 /** The stream had moved on: somebody else appended first. */
 export class WrongExpectedRevision extends Error {

@@ -56,7 +56,7 @@ const LEASE: LeaseTimes = { leaseMs: 3_000, tickMs: 250 };
 const BUILD_BATCH = 1_000;
 const GRACE_MS = 60_000;
 /** Pauses after failures in a row, in milliseconds; the last one is repeated. */
-const BACKOFF = [100, 200, 500, 1_000, 2_000, 5_000] as const;
+const BACKOFF_MS = [100, 200, 500, 1_000, 2_000, 5_000] as const;
 
 /** The read models of this process and the projector that keeps them up to date, once it is started. */
 export async function openProjector(options: ProjectorOptions): Promise<Projector> {
@@ -380,5 +380,5 @@ class LeaderTerm {
 }
 
 async function pause(failures: number, signal: AbortSignal): Promise<void> {
-  await delay(BACKOFF[failures] ?? BACKOFF.at(-1), undefined, { signal }).catch(() => {});
+  await delay(BACKOFF_MS[failures] ?? BACKOFF_MS.at(-1), undefined, { signal }).catch(() => {});
 }

@@ -44,7 +44,7 @@ export type LiveReadModels = ReadModels & {
 /** How long a reader may go on with a collection after it was swapped. It was up to date until then. */
 const POINTER_MS = 100;
 /** Pauses between looks at the checkpoint, in milliseconds; the last one is repeated. */
-const PAUSES = [1, 1, 2, 2, 4, 8, 16, 25] as const;
+const PAUSES_MS = [1, 1, 2, 2, 4, 8, 16, 25] as const;
 const WAIT_MS = 2_000;
 
 /** Read access to the live read models, for every process. */
@@ -75,7 +75,7 @@ export async function openReadModels({
     if (looking) return;
     looking = true;
     while (waiting.size > 0) {
-      await new Promise((resolve) => setTimeout(resolve, PAUSES[looks] ?? PAUSES.at(-1)));
+      await new Promise((resolve) => setTimeout(resolve, PAUSES_MS[looks] ?? PAUSES_MS.at(-1)));
       looks += 1;
       if (waiting.size === 0) break;
       // A store that does not answer shows as a wait in vain; whoever waits has written already.

@@ -8,7 +8,7 @@ import type { Attempt, Deliveries, DeliveryDocument, Outcome } from './deliverie
 import { createInFlight, type InFlightLimits } from './in-flight.ts';
 import type { Lease, Leases } from './leases.ts';
 import type { Recipient, Registrations } from './registrations.ts';
-import { DISABLE_AFTER, delayBeforeNext, parseRetryAfter } from './schedule.ts';
+import { DISABLE_AFTER_MS, delayBeforeNext, parseRetryAfter } from './schedule.ts';
 import { isSuccess, type Sender, type SendResult } from './sending.ts';
 import { type Secrets, signatureHeaders } from './signature.ts';
 
@@ -17,10 +17,10 @@ const PER_REGISTRATION = 4;
 /** Deliveries of one registration that are read at once. */
 const BATCH = 32;
 /** Another process's deliveries, and retries, are found at least so often, in milliseconds. */
-const POLL_EVERY = 1_000;
+const POLL_EVERY_MS = 1_000;
 
 /** The longest a result waits to be written down, in milliseconds. After a crash its delivery is sent again. */
-const GATHER = 50;
+const GATHER_MS = 50;
 
 const IN_FLIGHT: InFlightLimits = { prompt: 64, slow: 512, slowAfter: 500 };
 
@@ -70,7 +70,7 @@ type Lane = {
  * processes may run one; a lane belongs to the process that holds its lease.
  */
 export function createDeliverer(deps: DelivererDeps): Deliverer {
-  const { deliveries, registrations, leases, sender, clock, logger, pollEvery = POLL_EVERY } = deps;
+  const { deliveries, registrations, leases, sender, clock, logger, pollEvery = POLL_EVERY_MS } = deps;
   const inFlight = createInFlight(deps.inFlight ?? IN_FLIGHT);
   const lanes = new Map<string, Lane>();
   /** Receivers found to verify with the secret before the last rotation, and that secret. */
@@ -208,7 +208,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       await disable(lease, webhookId, 'The receiver answered 410 Gone');
     } else if (delivery.document.event !== 'Test' && !lane.disabled) {
       const failingSince = await lease.failed();
-      if (clock() - failingSince < DISABLE_AFTER || lane.disabled) return;
+      if (clock() - failingSince < DISABLE_AFTER_MS || lane.disabled) return;
       lane.disabled = true;
       await disable(lease, webhookId, 'Every delivery failed for five days');
     }
@@ -219,7 +219,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     if (gathering === undefined) {
       const next = Promise.withResolvers<void>();
       gathering = next;
-      gatherTimer = setTimeout(writeGathered, GATHER);
+      gatherTimer = setTimeout(writeGathered, GATHER_MS);
     }
     const { promise } = gathering;
     if (sending === 0) writeGathered();

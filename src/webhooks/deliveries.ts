@@ -43,11 +43,11 @@ export type DeliveryDocument = {
   readonly expiresAt: Timestamp;
 };
 
-const DAY = 24 * 3_600_000;
+const DAY_MS = 24 * 3_600_000;
 /** Deliveries are kept for so long after they ended (docs/decisions/webhook-retries.md), in milliseconds. */
-export const RETENTION = 30 * DAY;
+export const RETENTION_MS = 30 * DAY_MS;
 /** Longer than any schedule may run: nothing that is pending disappears. */
-const PENDING_RETENTION = 60 * DAY;
+const PENDING_RETENTION_MS = 60 * DAY_MS;
 const MAX_ATTEMPTS = 50;
 
 export const deliveryCollection: Collection<DeliveryDocument> = {
@@ -113,12 +113,12 @@ export async function openDeliveries({
 
   const ended = (): Pick<DeliveryDocument, 'due' | 'expiresAt'> => {
     const now = clock();
-    return { due: toTimestamp(now), expiresAt: toTimestamp(now + RETENTION) };
+    return { due: toTimestamp(now), expiresAt: toTimestamp(now + RETENTION_MS) };
   };
 
   const again = ({ reason: _, ...delivery }: DeliveryDocument): DeliveryDocument => {
     const now = clock();
-    const expiresAt = toTimestamp(now + PENDING_RETENTION);
+    const expiresAt = toTimestamp(now + PENDING_RETENTION_MS);
     return { ...delivery, state: 'Pending', due: toTimestamp(now), tries: 0, expiresAt };
   };
 
@@ -140,7 +140,7 @@ export async function openDeliveries({
         attempts: [],
         eventAt: payload.timestamp,
         createdAt,
-        expiresAt: toTimestamp(now + PENDING_RETENTION),
+        expiresAt: toTimestamp(now + PENDING_RETENTION_MS),
       };
       if (!(await collection.insert(delivery.deliveryId, delivery))) return undefined;
       announce(delivery);

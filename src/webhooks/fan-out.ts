@@ -9,7 +9,7 @@ import type { Registrations } from './registrations.ts';
 export const CONSUMER_GROUP = 'webhook-deliveries';
 
 /** How long an event waits for the read models before it is tried again later, in milliseconds: a stop waits as long. */
-const PATIENCE = 3_000;
+const PATIENCE_MS = 3_000;
 /** Ten minutes and more of read models that stand still, before an event is parked. */
 const MAX_RETRIES = 100;
 
@@ -34,7 +34,7 @@ export function startFanOut(deps: {
   return events.consume(CONSUMER_GROUP, options, async (stored) => {
     const event = upcast(stored);
     if (!isDeliverable(event)) return;
-    if (!(await readModels.waitFor(event.position, PATIENCE))) {
+    if (!(await readModels.waitFor(event.position, PATIENCE_MS))) {
       throw new Error(`The read models have not reached position ${event.position} yet`);
     }
     const recipients = await registrations.matching(event);

@@ -4,12 +4,12 @@ import { upcast } from '../domain/upcast.ts';
 import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { type Deliveries, inPages, RETENTION } from './deliveries.ts';
+import { type Deliveries, inPages, RETENTION_MS } from './deliveries.ts';
 import { type DeliverableEvent, isDeliverable, payloadOf } from './payload.ts';
 import type { Registrations } from './registrations.ts';
 
 /** Events of several processes may stand in the log in a slightly other order than their times say, in milliseconds. */
-const SKEW = 5 * 60_000;
+const SKEW_MS = 5 * 60_000;
 
 /** Events recovered at the same time: their deliveries share a commit. */
 const PAGE = 100;
@@ -33,7 +33,7 @@ export async function recoverDeliveries(
   since: number,
 ): Promise<number> {
   const { events, registrations, deliveries, clock } = deps;
-  const from = Math.max(since, clock() - RETENTION);
+  const from = Math.max(since, clock() - RETENTION_MS);
   let due = 0;
   for await (const page of inPages(happenedSince(events, from), PAGE)) {
     const recovered = await Promise.all(page.map((event) => recover(event)));
@@ -54,7 +54,7 @@ export async function recoverDeliveries(
 async function* happenedSince(events: EventStore, from: number): AsyncGenerator<Recorded<DeliverableEvent>> {
   for await (const stored of events.readAll({ types: Object.keys(WEBHOOK_EVENTS), direction: 'backward' })) {
     const event: Recorded = upcast(stored);
-    if (event.metadata.at < toTimestamp(from - SKEW)) return;
+    if (event.metadata.at < toTimestamp(from - SKEW_MS)) return;
     if (event.metadata.at >= toTimestamp(from) && isDeliverable(event)) yield event;
   }
 }

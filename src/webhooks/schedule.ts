@@ -1,23 +1,23 @@
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
 
 /** Planned milliseconds before each try of a delivery; the first goes out at once (docs/decisions/webhook-retries.md). */
-export const PLANNED_DELAYS: readonly number[] = [
+export const PLANNED_DELAYS_MS: readonly number[] = [
   0,
-  5 * SECOND,
-  30 * SECOND,
-  2 * MINUTE,
-  10 * MINUTE,
-  30 * MINUTE,
-  2 * HOUR,
-  5 * HOUR,
-  10 * HOUR,
-  14 * HOUR,
+  5 * SECOND_MS,
+  30 * SECOND_MS,
+  2 * MINUTE_MS,
+  10 * MINUTE_MS,
+  30 * MINUTE_MS,
+  2 * HOUR_MS,
+  5 * HOUR_MS,
+  10 * HOUR_MS,
+  14 * HOUR_MS,
 ];
 
 /** A registration whose every attempt failed for so long is disabled (docs/decisions/webhook-retries.md), in milliseconds. */
-export const DISABLE_AFTER = 5 * 24 * HOUR;
+export const DISABLE_AFTER_MS = 5 * 24 * HOUR_MS;
 
 const JITTER = 0.2;
 
@@ -29,7 +29,7 @@ const JITTER = 0.2;
  * @param random in [0, 1): spreads the delay by ±20 %, so that deliveries that failed together do not return together
  */
 export function delayBeforeNext(tries: number, retryAfter: number | undefined, random: number): number | undefined {
-  const planned = PLANNED_DELAYS[tries];
+  const planned = PLANNED_DELAYS_MS[tries];
   if (planned === undefined) return undefined;
   const jittered = planned * (1 - JITTER + 2 * JITTER * random);
   return Math.round(Math.max(jittered, Math.min(retryAfter ?? 0, 2 * planned)));
@@ -43,7 +43,7 @@ export function delayBeforeNext(tries: number, retryAfter: number | undefined, r
 export function parseRetryAfter(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined;
   const text = header.trim();
-  if (/^\d{1,10}$/.test(text)) return Number(text) * SECOND;
+  if (/^\d{1,10}$/.test(text)) return Number(text) * SECOND_MS;
   // Dates only in the forms that HTTP knows; Date.parse alone would take a lone number for a year.
   const at = /^[A-Z][a-z]{2,8},? .+\d{2}:\d{2}:\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(at) ? undefined : Math.max(0, at - now);

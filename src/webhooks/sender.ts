@@ -3,18 +3,18 @@ import { ForbiddenAddress, type GuardOptions, guardedConnector, ResolutionFailed
 import type { Post, SendErrorType, Sender, SendResult } from './sending.ts';
 
 /** One deadline for DNS, connect, headers and body (docs/specification.md#limits), in milliseconds. */
-export const DEADLINE = 5_000;
+export const DEADLINE_MS = 5_000;
 /** At most so many bytes of an answer are read. */
 const MAX_ANSWER = 16 * 1_024;
 /** So many bytes of it are kept with the attempt. */
 const KEPT_ANSWER = 1_024;
 /** A connection that nobody uses is closed, in milliseconds: before the 5 s after which most servers do it. */
-const KEEP_ALIVE = 4_000;
+const KEEP_ALIVE_MS = 4_000;
 
 export type SenderOptions = Omit<GuardOptions, 'timeout'> & { readonly deadline?: number };
 
 /** Sends to receivers that nobody vouches for; the address guard decides what may be reached. */
-export function createSender({ deadline = DEADLINE, ...guard }: SenderOptions): Sender {
+export function createSender({ deadline = DEADLINE_MS, ...guard }: SenderOptions): Sender {
   const connect = guardedConnector({ ...guard, timeout: deadline });
   const connections = new Set<Connection>();
   const idle = new Map<string, Connection[]>();
@@ -26,8 +26,8 @@ export function createSender({ deadline = DEADLINE, ...guard }: SenderOptions): 
     const connection: Connection = {
       address: undefined,
       client: new Client(origin, {
-        keepAliveTimeout: KEEP_ALIVE,
-        keepAliveMaxTimeout: KEEP_ALIVE,
+        keepAliveTimeout: KEEP_ALIVE_MS,
+        keepAliveMaxTimeout: KEEP_ALIVE_MS,
         headersTimeout: 0,
         bodyTimeout: 0,
         connect: (options, callback) =>

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { delayBeforeNext, PLANNED_DELAYS, parseRetryAfter } from '../../src/webhooks/schedule.ts';
+import { delayBeforeNext, PLANNED_DELAYS_MS, parseRetryAfter } from '../../src/webhooks/schedule.ts';
 
 const MIDDLE = 0.5;
 
@@ -31,7 +31,7 @@ test('whatever a receiver asks for, the delay stays between 0.8 and 2 times the 
       fc.option(fc.double({ min: 0, noNaN: true }), { nil: undefined }),
       fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
       (tries, retryAfter, random) => {
-        const planned = PLANNED_DELAYS[tries] ?? Number.NaN;
+        const planned = PLANNED_DELAYS_MS[tries] ?? Number.NaN;
         const delay = delayBeforeNext(tries, retryAfter, random) ?? Number.NaN;
         return delay >= planned * 0.8 - 1 && delay <= planned * 2;
       },

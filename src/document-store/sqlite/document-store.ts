@@ -6,7 +6,7 @@ import { openSqliteDocuments } from './documents.ts';
 import { openSqliteFile, type SqliteFile } from './file.ts';
 import { quoted } from './table.ts';
 
-const SWEEP_EVERY = 60_000;
+const SWEEP_EVERY_MS = 60_000;
 
 /**
  * The embedded document store: two SQLite files in `folder`, made when missing, that any number of processes of the
@@ -33,7 +33,7 @@ export async function openSqliteDocumentStore({
     const now = new Date(clock()).toISOString();
     // A sweep that fails (a full disk, a locked file) is repeated by the next one.
     for (const sweep of sweeps.values()) await sweep(now).catch(() => {});
-  }, SWEEP_EVERY);
+  }, SWEEP_EVERY_MS);
   sweeper.unref();
 
   async function openFresh<D extends object>(collection: Collection<D>): Promise<Documents<D>> {
