@@ -5,6 +5,7 @@ import type { Account } from '../domain/account.ts';
 import { brandId, communityId } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { derivedKey } from '../secrets/derived-key.ts';
+import { purposes } from '../secrets/purposes.ts';
 import type { Caller } from './caller.ts';
 import { type Audience, permissionsOf } from './scopes.ts';
 import { SIGNING_ALGORITHM, type SigningKeys } from './signing-keys.ts';
@@ -112,7 +113,7 @@ export function createAccessTokens(options: {
  * endpoints that take opaque tokens, and it ends up in logs.
  */
 export function storedTokenIds(secretKey: Buffer): (jti: string) => string {
-  const key = derivedKey(secretKey, 'oauth-stored-tokens');
+  const key = derivedKey(secretKey, purposes.storedTokenIds);
   return (jti) => createHmac('sha256', key).update(jti).digest('base64url');
 }
 

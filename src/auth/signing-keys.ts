@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { calculateJwkThumbprint, exportJWK, type JWK } from 'jose';
 import type { Collection, DocumentStore } from '../document-store/document-store.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
 
 /** What every token of the service is signed with; verifiers accept nothing else. */
@@ -62,7 +63,7 @@ export async function createSigningKeys(options: {
     const { privateKey, publicKey } = await generateKeyPair('rsa', { modulusLength: 2048 });
     const publicJwk = await exportJWK(publicKey);
     const kid = await calculateJwkThumbprint(publicJwk);
-    const sealedJwk = seal(secretKey, purpose(kid), JSON.stringify(await exportJWK(privateKey)));
+    const sealedJwk = seal(secretKey, purposes.signingKey(kid), JSON.stringify(await exportJWK(privateKey)));
     return { kid, sealedJwk, publicJwk, signsFrom: new Date(signsFrom).toISOString() };
   }
 
@@ -98,11 +99,9 @@ export async function createSigningKeys(options: {
   };
 }
 
-const purpose = (kid: string) => `signing-key:${kid}`;
-
 function open(secretKey: Buffer, { kid, sealedJwk, publicJwk }: StoredKey): SigningKey {
   const shared = { kid, use: 'sig', alg: SIGNING_ALGORITHM };
-  const privateJwk: JWK = JSON.parse(unseal(secretKey, purpose(kid), sealedJwk));
+  const privateJwk: JWK = JSON.parse(unseal(secretKey, purposes.signingKey(kid), sealedJwk));
   return { kid, privateJwk: { ...privateJwk, ...shared }, publicJwk: { ...publicJwk, ...shared } };
 }
 

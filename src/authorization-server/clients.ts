@@ -4,6 +4,7 @@ import { API_SCOPES, MCP_SCOPE } from '../auth/scopes.ts';
 import type { Collection, DocumentStore, Stored } from '../document-store/document-store.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
 import type { Revocation } from './revocation.ts';
 
@@ -66,9 +67,10 @@ export async function createClients(options: {
   const { secretKey, clock, revocation } = options;
   const clients = await options.documents.open(CLIENTS);
 
-  const sealed = (id: string, metadata: AdapterPayload) => seal(secretKey, purpose(id), JSON.stringify(metadata));
+  const sealed = (id: string, metadata: AdapterPayload) =>
+    seal(secretKey, purposes.oauthClient(id), JSON.stringify(metadata));
   const open = (id: string, document: ClientDocument): AdapterPayload =>
-    JSON.parse(unseal(secretKey, purpose(id), document.sealed));
+    JSON.parse(unseal(secretKey, purposes.oauthClient(id), document.sealed));
 
   async function get(id: string): Promise<Stored<ClientDocument> | undefined> {
     const stored = await clients.get(id);
@@ -158,5 +160,3 @@ export async function createClients(options: {
     },
   };
 }
-
-const purpose = (clientId: string) => `oauth-client:${clientId}`;

@@ -8,6 +8,7 @@ import type { Users } from '../auth/users.ts';
 import { type Account, accountKey } from '../domain/account.ts';
 import { sendPage } from '../html/layout.ts';
 import { derivedKey } from '../secrets/derived-key.ts';
+import { purposes } from '../secrets/purposes.ts';
 import type { Clients } from './clients.ts';
 import { formTarget } from './form-target.ts';
 import { accountOfGrant, newGrantId } from './grant-id.ts';
@@ -41,7 +42,7 @@ type Answer = { readonly status: number; readonly page: string };
  */
 export function registerInteractions(app: FastifyInstance, options: InteractionOptions): void {
   const { secretKey, issuer, resources, users, clients, accountName, limits } = options;
-  const formKey = derivedKey(secretKey, 'oauth-forms');
+  const formKey = derivedKey(secretKey, purposes.interactionForms);
   const formTokenOf = (uid: string) => createHmac('sha256', formKey).update(uid).digest('base64url');
 
   const tooManyForIp = app.createRateLimit({ max: limits.perIp, timeWindow: LIMIT_WINDOW });

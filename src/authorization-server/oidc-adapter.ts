@@ -2,6 +2,7 @@ import type { Adapter, AdapterPayload } from 'oidc-provider';
 import type { DocumentStore, Stored } from '../document-store/document-store.ts';
 import type { AccountKey } from '../domain/account.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
 import { accountOfGrant } from './grant-id.ts';
 import { oidcProvider } from './oidc-provider.ts';
@@ -36,7 +37,7 @@ export async function createOidcAdapter(options: {
   const records = await options.documents.open(OIDC_RECORDS);
 
   const open = ({ key, document }: Stored<OidcRecord>): AdapterPayload => ({
-    ...JSON.parse(unseal(secretKey, purpose(key), document.sealed)),
+    ...JSON.parse(unseal(secretKey, purposes.oidcRecord(key), document.sealed)),
     // oidc-provider asks whether it is there, not when it was.
     ...(document.consumedAt === undefined ? {} : { consumed: true }),
   });
@@ -50,7 +51,7 @@ export async function createOidcAdapter(options: {
     const now = clock();
     const record: OidcRecord = {
       model,
-      sealed: seal(secretKey, purpose(key), JSON.stringify(payload)),
+      sealed: seal(secretKey, purposes.oidcRecord(key), JSON.stringify(payload)),
       createdAt: new Date(now).toISOString(),
       expiresAt: new Date(now + expiresIn * 1000).toISOString(),
       ...present('uid', payload.uid),
@@ -146,4 +147,3 @@ const LONGEST_REQUEST_MS = 10_000;
 
 const present = <F extends string, V>(field: F, value: V | undefined) =>
   (value === undefined ? {} : { [field]: value }) as { [K in F]?: V };
-const purpose = (key: string) => `oauth:${key}`;

@@ -14,6 +14,7 @@ import type { Users } from '../auth/users.ts';
 import { accountKey } from '../domain/account.ts';
 import { pageHeaders } from '../html/layout.ts';
 import { derivedKey } from '../secrets/derived-key.ts';
+import { purposes } from '../secrets/purposes.ts';
 import { ACCOUNT_OF_CLIENT, type Clients } from './clients.ts';
 import { formTarget } from './form-target.ts';
 import { accountOfGrant, newGrantId } from './grant-id.ts';
@@ -113,7 +114,7 @@ export function buildProvider(options: ProviderOptions, { keys }: KeySet): Provi
     },
 
     cookies: {
-      keys: [derivedKey(secretKey, 'oauth-cookies').toString('base64url')],
+      keys: [derivedKey(secretKey, purposes.oidcCookies).toString('base64url')],
       names: { session: 'venue_session', interaction: 'venue_interaction', resume: 'venue_resume' },
       long: { httpOnly: true, sameSite: 'lax', signed: true },
       short: { httpOnly: true, sameSite: 'lax', signed: true },

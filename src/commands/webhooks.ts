@@ -16,6 +16,7 @@ import {
 } from '../domain/webhook.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { purposes } from '../secrets/purposes.ts';
 import { seal } from '../secrets/seal.ts';
 import { webhook } from './aggregates.ts';
 import type { Accepted, CommandContext, CommandHandler } from './command-handler.ts';
@@ -41,9 +42,6 @@ export type WebhookCommands = {
   remove(command: Party, context: CommandContext): Outcome;
 };
 
-/** What a webhook's secret is sealed for; whoever unseals it names the same purpose. */
-export const webhookSecretPurpose = (id: string): string => `webhook:${id}`;
-
 export function createWebhookCommands(deps: {
   readonly handler: CommandHandler;
   readonly readModels: ReadModels;
@@ -54,7 +52,7 @@ export function createWebhookCommands(deps: {
   readonly urlProblem: (url: string) => string | undefined;
 }): WebhookCommands {
   const { handler, readModels, clock, secretKey } = deps;
-  const sealFor = (id: WebhookId, secret: string) => seal(secretKey, webhookSecretPurpose(id), secret);
+  const sealFor = (id: WebhookId, secret: string) => seal(secretKey, purposes.webhookSecret(id), secret);
 
   const registering = new Map<string, Promise<unknown>>();
   /** Registrations of one owner are made one after the other: each is counted before the next one is decided. */

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
 
 /**
@@ -30,14 +31,14 @@ export function createCookies({ publicUrl, secretKey }: { readonly publicUrl: st
 
     /** Only this service reads or makes what stands in it. `maxAge` in seconds. */
     setSealed: (reply: FastifyReply, name: string, value: unknown, maxAge: number) =>
-      set(reply, name, seal(secretKey, `cookie:${name}`, JSON.stringify(value)), maxAge),
+      set(reply, name, seal(secretKey, purposes.consoleCookie(name), JSON.stringify(value)), maxAge),
 
     /** What was sealed; undefined when it is absent, or was not made by this service. */
     getSealed(request: FastifyRequest, name: string): unknown {
       const sealed = get(request, name);
       if (sealed === undefined || sealed === '') return undefined;
       try {
-        return JSON.parse(unseal(secretKey, `cookie:${name}`, sealed));
+        return JSON.parse(unseal(secretKey, purposes.consoleCookie(name), sealed));
       } catch {
         return undefined;
       }

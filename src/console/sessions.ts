@@ -5,6 +5,7 @@ import { type Account, accountKey } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { purposes } from '../secrets/purposes.ts';
 
 /** Somebody's stay in the console, in one browser. */
 export type Session = {
@@ -41,7 +42,7 @@ export async function createSessions(deps: {
 }) {
   const { users, clock } = deps;
   const sessions = await deps.documents.open(collection);
-  const csrfKey = createHmac('sha256', deps.secretKey).update('console forms').digest();
+  const csrfKey = createHmac('sha256', deps.secretKey).update(purposes.consoleForms).digest();
 
   const until = (startedAt: string): Timestamp =>
     toTimestamp(Math.min(clock() + IDLE_MS, Date.parse(startedAt) + LONGEST_MS));

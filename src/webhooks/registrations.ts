@@ -1,13 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import { apiKeys } from '../../projections/api-keys.ts';
 import { type WebhookDocument, webhooks } from '../../projections/webhooks.ts';
-import { webhookSecretPurpose } from '../commands/webhooks.ts';
 import { type Account, accountKey } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Recorded } from '../domain/events.ts';
 import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { purposes } from '../secrets/purposes.ts';
 import { unseal } from '../secrets/seal.ts';
 import type { DeliverableEvent } from './payload.ts';
 import type { Secrets } from './signature.ts';
@@ -62,7 +62,7 @@ export function createRegistrations(deps: {
   function secretOf({ webhookId }: WebhookDocument, sealed: string): string {
     const known = unsealed.get(sealed);
     if (known !== undefined) return known;
-    const secret = unseal(secretKey, webhookSecretPurpose(webhookId), sealed);
+    const secret = unseal(secretKey, purposes.webhookSecret(webhookId), sealed);
     unsealed.set(sealed, secret);
     return secret;
   }

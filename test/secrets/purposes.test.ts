@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest';
+import { purposes } from '../../src/secrets/purposes.ts';
+
+test('purposes are what they have always been, or what is stored could not be opened', () => {
+  const written = Object.values(purposes).map((purpose) => (typeof purpose === 'string' ? purpose : purpose('1')));
+  expect(written).toEqual([
+    'webhook:1',
+    'signing-key:1',
+    'oauth-client:1',
+    'oauth:1',
+    'cookie:1',
+    'oauth-cookies',
+    'oauth-forms',
+    'oauth-stored-tokens',
+    'console forms',
+  ]);
+});
