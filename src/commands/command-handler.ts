@@ -13,6 +13,7 @@ import {
   WrongExpectedRevision,
 } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { SerialQueue } from '../runtime/serial-queue.ts';
 
 /** Who issues a command, and the request that it came in with. */
 export type CommandContext = {
@@ -133,19 +134,8 @@ export function createCommandHandler(deps: {
     }
   }
 
-  /** The last command of this process on each stream that has one under way. */
-  const turns = new Map<string, Promise<unknown>>();
-
   /** Commands of one process on one stream take turns: they would only refuse each other's expected revision. */
-  async function inTurn<T>(stream: string, work: () => Promise<T>): Promise<T> {
-    const turn = turns.get(stream)?.then(work, work) ?? work();
-    turns.set(stream, turn);
-    try {
-      return await turn;
-    } finally {
-      if (turns.get(stream) === turn) turns.delete(stream);
-    }
-  }
+  const streams = new SerialQueue();
 
   return {
     read,
@@ -155,7 +145,7 @@ export function createCommandHandler(deps: {
     },
 
     async execute(stream, aggregate, context, decide) {
-      const outcome = await inTurn(stream, () => append(stream, aggregate, context, decide));
+      const outcome = await streams.run(stream, () => append(stream, aggregate, context, decide));
       if (!isRefusal(outcome)) await waitFor(outcome.position);
       return outcome;
     },

@@ -16,6 +16,7 @@ import {
 } from '../domain/webhook.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { SerialQueue } from '../runtime/serial-queue.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { seal } from '../secrets/seal.ts';
 import { webhook } from './aggregates.ts';
@@ -54,17 +55,8 @@ export function createWebhookCommands(deps: {
   const { handler, readModels, clock, secretKey } = deps;
   const sealFor = (id: WebhookId, secret: string) => seal(secretKey, purposes.webhookSecret(id), secret);
 
-  const registering = new Map<string, Promise<unknown>>();
   /** Registrations of one owner are made one after the other: each is counted before the next one is decided. */
-  function inTurn<R>(owner: string, register: () => Promise<R>): Promise<R> {
-    const mine = (registering.get(owner) ?? Promise.resolve()).then(register, register);
-    registering.set(owner, mine);
-    const leave = () => {
-      if (registering.get(owner) === mine) registering.delete(owner);
-    };
-    mine.then(leave, leave);
-    return mine;
-  }
+  const owners = new SerialQueue();
 
   async function register(command: Registration, context: CommandContext): Promise<RegisteredWebhook | Refusal> {
     const { owner } = command;
@@ -84,7 +76,7 @@ export function createWebhookCommands(deps: {
 
   return {
     register: (command, context) =>
-      inTurn(`${command.owner.credential} ${accountKey(command.owner.account)}`, () => register(command, context)),
+      owners.run(`${command.owner.credential} ${accountKey(command.owner.account)}`, () => register(command, context)),
 
     async rotate({ webhookId: text, ...by }, context) {
       const id = webhookId(text);

@@ -23,6 +23,7 @@ import {
   type ReadModelsStatus,
 } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { SerialQueue } from '../runtime/serial-queue.ts';
 import { createTarget, fold, type Target } from './fold.ts';
 import { acquireLease, type HeldLease, type LeaseTimes } from './lease.ts';
 
@@ -113,8 +114,7 @@ class LeaderTerm {
   readonly #tickMs: number;
   readonly #closing: AbortSignal;
   readonly #over = new AbortController();
-  /** Whoever writes to the live collections or changes which they are has the turn. */
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new SerialQueue();
   #live: Target[] = [];
   #checkpoint: Stored<Checkpoint> | undefined;
   #projecting: Promise<void> | undefined;
@@ -365,10 +365,9 @@ class LeaderTerm {
     );
   }
 
+  /** Whoever writes to the live collections or changes which they are has the turn. */
   #inTurn(work: () => Promise<void>): Promise<void> {
-    const mine = this.#turn.then(work);
-    this.#turn = mine.catch(() => {});
-    return mine;
+    return this.#turns.run(SINGLETON_KEY, work);
   }
 
   async #target(projection: AnyProjection, collection: string): Promise<Target> {

@@ -3,6 +3,7 @@ import type { Collection, DocumentStore } from '../document-store/document-store
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { SerialQueue } from '../runtime/serial-queue.ts';
 
 /** Which process delivers to a registration, and how long nothing has succeeded there. */
 type LeaseDocument = {
@@ -73,15 +74,11 @@ export async function openLeases(deps: {
     let document = taken;
     let version = takenVersion;
     let isHeld = true;
-    let queue: Promise<void> = Promise.resolve();
-
-    const inTurn = (work: () => Promise<void>): Promise<void> => {
-      const done = queue.then(async () => {
+    const changes = new SerialQueue();
+    const inTurn = (work: () => Promise<void>): Promise<void> =>
+      changes.run(webhookId, async () => {
         if (isHeld) await work();
       });
-      queue = done.catch(() => {});
-      return done;
-    };
     const write = async (next: LeaseDocument) => {
       isHeld = await collection.replace(webhookId, next, version);
       version += 1;
