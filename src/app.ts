@@ -29,7 +29,7 @@ import { createScheduler } from './scheduler/scheduler.ts';
 import { newSigningSecret } from './webhooks/signature.ts';
 import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts';
 
-/** The parts of the service, put together; nothing runs yet. The command line uses them beside a running service. */
+/** The assembled service before anything runs. The command line uses it beside a running service. */
 export type Core = {
   readonly config: Config;
   readonly logger: Logger;
@@ -43,12 +43,12 @@ export type Core = {
   readonly users: Users;
   readonly apiKeyUsage: ApiKeyUsage;
   readonly authorizationServer: AuthorizationServer;
-  /** Commands whose clock stands elsewhere, for demo data. */
+  /** Commands that run at another time, for demo data. */
   readonly commandsAt: (clock: Clock) => Promise<Commands>;
   close(): Promise<void>;
 };
 
-/** Opens the engines that the configuration names and puts the parts together on them. */
+/** Opens the configured engines and assembles the service on them. */
 export async function openCore(
   config: Config,
   logger: Logger,
@@ -122,7 +122,7 @@ export async function openCore(
   };
 }
 
-/** Engines are loaded when they are used: a start on the embedded ones need not wait for the clients of the others. */
+/** Engines are imported only when configured: the embedded service should not have to load the clients of the others. */
 async function openEvents({ eventStoreUrl, dataDir }: Config, logger: Logger, clock: Clock): Promise<EventStore> {
   if (eventStoreUrl === undefined) {
     const { openSqliteEventStore } = await import('./event-store/sqlite/event-store.ts');
@@ -141,28 +141,29 @@ async function openDocuments({ mongoUrl, dataDir }: Config, logger: Logger, cloc
   return openMongoDocumentStore({ url: mongoUrl, logger });
 }
 
-/** How long a request may take to arrive whole. */
+/** How long a request may take to arrive completely. */
 const REQUEST_ARRIVES_WITHIN_MS = 30_000;
-/** How long requests under way may take once the service stops. */
+/** How long requests in flight may take once the service is stopping. */
 const REQUESTS_END_WITHIN_MS = 5_000;
 
-/** Everything that answers HTTP. */
+/** The HTTP server: API, authorization server, MCP and console. */
 export async function createApp(core: Core): Promise<FastifyInstance> {
   const { config, logger, commands, queries, projector, authorizationServer } = core;
   const requestPrefix = crypto.randomUUID().slice(0, 8);
   let requests = 0;
   const loggerInstance: FastifyBaseLogger = logger;
   const app = Fastify({
-    // One logger for all requests: one for each, and the listeners that Fastify adds to go with it, cost as much as a route.
+    // One logger for all requests: a child logger per request, with the listeners Fastify adds for it, costs as much as a
+    // route.
     childLoggerFactory: () => loggerInstance,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => `${requestPrefix}-${(requests++).toString(36)}`,
     forceCloseConnections: 'idle',
-    // Who asks while the service stops is answered; Fastify's own refusal has another shape than all our errors.
+    // Requests that arrive while the service stops are still answered; Fastify's own 503 does not have our error shape.
     return503OnClosing: false,
     bodyLimit: 64 * 1024,
     requestTimeout: REQUEST_ARRIVES_WITHIN_MS,
-    // Longer than any id: what is too long to be found is still asked for by somebody who has to say who it is.
+    // Longer than any id: a path too long to match anything must still be authenticated before it gets its 404.
     routerOptions: { maxParamLength: 1_000 },
     trustProxy: config.trustProxy.length > 0 ? [...config.trustProxy] : false,
     clientErrorHandler: handleClientError,
@@ -208,13 +209,13 @@ export async function createApp(core: Core): Promise<FastifyInstance> {
 export type Service = {
   readonly core: Core;
   readonly app: FastifyInstance;
-  /** The demo data, when there is any. */
+  /** The demo data, if there is any. */
   readonly demo: Demo | undefined;
-  /** No new work; what is in flight ends. */
+  /** Takes no new work and waits for what is in flight. */
   stop(): Promise<void>;
 };
 
-/** Starts the roles that the configuration names; answers when requests are. */
+/** Starts the configured roles. Resolves once requests are being answered. */
 export async function startService(config: Config, logger: Logger): Promise<Service> {
   const core = await openCore(config, logger);
   const app = await createApp(core);
@@ -232,9 +233,9 @@ export async function startService(config: Config, logger: Logger): Promise<Serv
     app,
     demo,
     async stop() {
-      // Somebody who never finishes a request, or never reads an answer, does not keep the rest from ending well.
-      const breakOff = setTimeout(() => app.server.closeAllConnections(), REQUESTS_END_WITHIN_MS);
-      await Promise.all([app.close().finally(() => clearTimeout(breakOff)), scheduler.stop(), webhooks.stop()]);
+      // A client that never finishes its request, or never reads the response, must not keep the rest from stopping cleanly.
+      const closeLingering = setTimeout(() => app.server.closeAllConnections(), REQUESTS_END_WITHIN_MS);
+      await Promise.all([app.close().finally(() => clearTimeout(closeLingering)), scheduler.stop(), webhooks.stop()]);
       await projector.stop();
       await core.close();
     },

@@ -7,13 +7,13 @@ import { writePrivate } from './runtime/private-file.ts';
 export const ROLES = ['api', 'projector', 'webhooks', 'scheduler'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** The service's settings; README has the table. */
+/** The service's settings; the README lists them (Configuration). */
 export type Config = {
   readonly port: number;
   readonly host: string;
-  /** Origin under which people and programs reach the service; no trailing slash. It is the OAuth issuer. */
+  /** Origin at which the service is reached, without a trailing slash. It is also the OAuth issuer. */
   readonly publicUrl: string;
-  /** Addresses of reverse proxies whose `X-Forwarded-For` says who calls; limits count by that. */
+  /** Addresses of reverse proxies whose `X-Forwarded-For` is believed; rate limits count by client address. */
   readonly trustProxy: readonly string[];
   readonly dataDir: string;
   /** Unset: the embedded event store in `dataDir`. */
@@ -29,11 +29,11 @@ export type Config = {
   readonly webhooksAllowPrivate: boolean;
   readonly demo: boolean;
   readonly logLevel: string;
-  /** Added to the clock, in milliseconds. */
+  /** Milliseconds added to the clock. */
   readonly clockShift: number;
 };
 
-/** A setting is missing or wrong. The message is one line and names the variable. */
+/** A setting is missing or invalid. The message is one line and starts with the variable's name. */
 export class ConfigError extends Error {
   constructor(variable: string, problem: string) {
     super(`${variable}: ${problem}`);
@@ -46,8 +46,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 
 /**
- * Reads the configuration from the environment. Makes `DATA_DIR` and, on the embedded engines, the secret key in it.
- * @throws {ConfigError} naming the variable that is wrong
+ * Reads the configuration from the environment. On the embedded engines, creates `DATA_DIR` and the secret key in it.
+ * @throws {ConfigError} for the first setting that is invalid
  */
 export function readConfig(env: Environment): Config {
   const value = (name: string): string | undefined => {
@@ -81,38 +81,39 @@ export function readConfig(env: Environment): Config {
 
 type Value = (name: string) => string | undefined;
 
-function number(value: Value, name: string, preset: number, fits: (n: number) => boolean, rule: string): number {
+function number(value: Value, name: string, fallback: number, fits: (n: number) => boolean, rule: string): number {
   const text = value(name);
-  if (text === undefined) return preset;
+  if (text === undefined) return fallback;
   const parsed = Number(text);
-  if (!Number.isFinite(parsed) || !fits(parsed)) throw new ConfigError(name, `must be ${rule}, is "${text}"`);
+  if (!Number.isFinite(parsed) || !fits(parsed)) throw new ConfigError(name, `must be ${rule}, got "${text}"`);
   return parsed;
 }
 
-function flag(value: Value, name: string, preset: boolean): boolean {
+function flag(value: Value, name: string, fallback: boolean): boolean {
   const text = value(name);
-  if (text === undefined) return preset;
+  if (text === undefined) return fallback;
   if (text === 'true' || text === 'false') return text === 'true';
-  throw new ConfigError(name, `must be true or false, is "${text}"`);
+  throw new ConfigError(name, `must be true or false, got "${text}"`);
 }
 
-function oneOf(value: Value, name: string, preset: string, allowed: readonly string[]): string {
-  const text = value(name) ?? preset;
+function oneOf(value: Value, name: string, fallback: string, allowed: readonly string[]): string {
+  const text = value(name) ?? fallback;
   if (allowed.includes(text)) return text;
-  throw new ConfigError(name, `must be one of ${allowed.join(', ')}, is "${text}"`);
+  throw new ConfigError(name, `must be one of ${allowed.join(', ')}, got "${text}"`);
 }
 
 function url(value: Value, name: string, protocols: readonly string[]): string | undefined {
   const text = value(name);
   if (text === undefined || protocols.some((protocol) => text.startsWith(`${protocol}//`))) return text;
+  // Without the value, which may contain a password.
   throw new ConfigError(name, `must start with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`);
 }
 
 function origin(text: string): string {
-  if (!URL.canParse(text)) throw new ConfigError('PUBLIC_URL', `must be an absolute URL, is "${text}"`);
+  if (!URL.canParse(text)) throw new ConfigError('PUBLIC_URL', `must be an absolute URL, got "${text}"`);
   const parsed = new URL(text);
   const isOrigin = /^https?:$/.test(parsed.protocol) && text.replace(/\/$/, '') === parsed.origin;
-  if (!isOrigin) throw new ConfigError('PUBLIC_URL', `must be an http(s) origin without a path, is "${text}"`);
+  if (!isOrigin) throw new ConfigError('PUBLIC_URL', `must be an http(s) origin without a path, got "${text}"`);
   return parsed.origin;
 }
 
@@ -120,10 +121,7 @@ function proxies(text: string | undefined): readonly string[] {
   const named = text?.split(',').map((address) => address.trim()) ?? [];
   const wrong = named.find((address) => !isNetwork(address));
   if (wrong === undefined) return named;
-  throw new ConfigError(
-    'TRUST_PROXY',
-    `must be a list of IP addresses or networks such as 10.0.0.0/8; "${wrong}" is none`,
-  );
+  throw new ConfigError('TRUST_PROXY', `must list IP addresses or networks such as 10.0.0.0/8, got "${wrong}"`);
 }
 
 function isNetwork(text: string): boolean {
@@ -137,24 +135,24 @@ function roles(text: string | undefined): ReadonlySet<Role> {
   if (text === undefined) return new Set(ROLES);
   const named = text.split(',').map((role) => role.trim());
   const wrong = named.find((role) => !(ROLES as readonly string[]).includes(role));
-  if (wrong !== undefined) throw new ConfigError('ROLES', `must be a list of ${ROLES.join(', ')}; "${wrong}" is none`);
+  if (wrong !== undefined) throw new ConfigError('ROLES', `unknown role "${wrong}"; roles are ${ROLES.join(', ')}`);
   return new Set(named as Role[]);
 }
 
 function currency(text: string): string {
   if (Intl.supportedValuesOf('currency').includes(text)) return text;
-  throw new ConfigError('CURRENCY', `must be an ISO 4217 code such as USD, is "${text}"`);
+  throw new ConfigError('CURRENCY', `must be an ISO 4217 code such as USD, got "${text}"`);
 }
 
-/** In the environment: 32 bytes as base64 or hex. Embedded engines only: made once and kept in `DATA_DIR`, mode 0600. */
+/** 32 bytes in base64 or hex. The embedded engines generate one when it is absent and keep it in `DATA_DIR`, mode 0600. */
 function secretKey(text: string | undefined, embedded: boolean, dataDir: string): Buffer {
   if (text !== undefined) {
     const key = /^[0-9a-f]{64}$/i.test(text) ? Buffer.from(text, 'hex') : Buffer.from(text, 'base64');
-    if (key.length !== 32) throw new ConfigError('SECRET_KEY', 'must be 32 bytes, written in base64 or hex');
+    if (key.length !== 32) throw new ConfigError('SECRET_KEY', 'must be 32 bytes in base64 or hex');
     return key;
   }
   if (!embedded)
-    throw new ConfigError('SECRET_KEY', 'is required with EVENTSTORE_URL or MONGODB_URL (32 bytes, base64)');
+    throw new ConfigError('SECRET_KEY', 'is required with EVENTSTORE_URL or MONGODB_URL (32 bytes in base64 or hex)');
   try {
     mkdirSync(dataDir, { recursive: true });
     const file = join(dataDir, 'secret.key');
@@ -162,12 +160,12 @@ function secretKey(text: string | undefined, embedded: boolean, dataDir: string)
       try {
         writePrivate(file, randomBytes(32).toString('base64'), 'new');
       } catch (error) {
-        // Another process of the machine made it a moment ago.
+        // Another process created it in the meantime.
         if (!existsSync(file)) throw error;
       }
     }
     const key = Buffer.from(readFileSync(file, 'utf8'), 'base64');
-    if (key.length !== 32) throw new ConfigError('SECRET_KEY', `${file} does not hold 32 bytes in base64`);
+    if (key.length !== 32) throw new ConfigError('SECRET_KEY', `${file} does not contain 32 bytes in base64`);
     return key;
   } catch (error) {
     if (error instanceof ConfigError) throw error;
@@ -177,16 +175,16 @@ function secretKey(text: string | undefined, embedded: boolean, dataDir: string)
 
 function demo(value: Value, embedded: boolean): boolean {
   const wanted = flag(value, 'DEMO', embedded);
-  if (wanted && !embedded) throw new ConfigError('DEMO', 'demo data is for the embedded engines only');
+  if (wanted && !embedded) throw new ConfigError('DEMO', 'is available on the embedded engines only');
   return wanted;
 }
 
 function clockShift(text: string | undefined): number {
   if (text === undefined) return 0;
   try {
-    // Days count 24 hours here, months and years are refused: a shift has one length.
+    // A day is 24 hours here; months and years are refused because their length varies.
     return Temporal.Duration.from(text).total('milliseconds');
   } catch {
-    throw new ConfigError('CLOCK_SHIFT', `must be an ISO 8601 duration such as PT36H or -P2D, is "${text}"`);
+    throw new ConfigError('CLOCK_SHIFT', `must be an ISO 8601 duration such as PT36H or -P2D, got "${text}"`);
   }
 }

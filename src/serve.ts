@@ -4,7 +4,7 @@ import { type Service, startService } from './app.ts';
 import { ConfigError, readConfig } from './config.ts';
 import { localDate } from './domain/calendar.ts';
 
-/** How long what is in flight may take to end after SIGTERM. */
+/** How long requests and jobs in flight may take to finish after SIGTERM. The README promises 10 s for the whole stop. */
 const STOP_WITHIN_MS = 9_000;
 
 function configOrExit() {
@@ -17,20 +17,20 @@ function configOrExit() {
   }
 }
 
-/** Runs the service until a signal ends the process; wrong configuration ends it with 2. */
+/** Runs the service until a signal stops it. Exits with 2 when the configuration is invalid. */
 export async function serve(): Promise<void> {
   const config = configOrExit();
   const logger = pino({ level: config.logLevel });
 
   if (config.clockShift !== 0)
-    logger.warn({ milliseconds: config.clockShift }, 'CLOCK_SHIFT moves the clock of this service');
+    logger.warn({ milliseconds: config.clockShift }, 'CLOCK_SHIFT is set: the service does not run on real time');
 
   const service = await startService(config, logger).catch((error: unknown) => {
-    logger.fatal({ err: error }, 'the service cannot start');
+    logger.fatal({ err: error }, 'The service failed to start');
     process.exit(1);
   });
   greet(service);
-  // What was compiled is otherwise written down at a clean end only, and kill -9 is a way to end, too.
+  // The compile cache is otherwise saved only on a clean exit, and kill -9 is also a way to stop.
   setImmediate(flushCompileCache);
 
   let stopping = false;
@@ -38,15 +38,15 @@ export async function serve(): Promise<void> {
     process.on(signal, () => {
       if (stopping) return;
       stopping = true;
-      logger.info({ signal }, 'stopping');
+      logger.info({ signal }, 'Stopping');
       setTimeout(() => {
-        logger.error('what was in flight did not end in time');
+        logger.error('Work in flight did not finish in time; exiting');
         process.exit(1);
       }, STOP_WITHIN_MS).unref();
       service.stop().then(
         () => process.exit(0),
         (error: unknown) => {
-          logger.error({ err: error }, 'stopping failed');
+          logger.error({ err: error }, 'Failed to stop cleanly');
           process.exit(1);
         },
       );
@@ -54,13 +54,13 @@ export async function serve(): Promise<void> {
   }
 }
 
-/** Tells the person at the terminal where things are. */
+/** Shows whoever started the service where to find things. */
 function greet({ core: { config }, demo }: Service): void {
   const { publicUrl, dataDir } = config;
   const lines = [
     '',
     `  Venue Booking Service on ${publicUrl}`,
-    `  API      ${publicUrl}/api/v1   (description: ${publicUrl}/docs)`,
+    `  API      ${publicUrl}/api/v1   (docs: ${publicUrl}/docs)`,
     `  Console  ${publicUrl}/console`,
   ];
   const space = demo?.communities[0]?.spaces[0];
@@ -74,8 +74,8 @@ function greet({ core: { config }, demo }: Service): void {
       `  curl -H 'Authorization: Bearer ${brand.apiKey}' '${url}'`,
     );
   } else if (config.demo) {
-    // Somebody's own data, or a first start that was cut off.
-    lines.push(`  Demo     none: it is made on an empty store only. For one, stop, empty ${dataDir} and start again`);
+    // The store holds other data, or lost its demo.json.
+    lines.push(`  Demo     none: the store was not empty. To get demo data, stop, empty ${dataDir} and start again`);
   }
   console.log(`${lines.join('\n')}\n`);
 }

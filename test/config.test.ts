@@ -42,7 +42,17 @@ test.each([
   expect(read).toThrow(new RegExp(`^${variable}: .+$`));
 });
 
-test('unset, every setting has its preset', () => {
+test.each([
+  ['ROLES', 'api,worker', 'unknown role "worker"; roles are api, projector, webhooks, scheduler'],
+  ['TRUST_PROXY', '10.0.0.0/8, proxy', 'must list IP addresses or networks such as 10.0.0.0/8, got "proxy"'],
+  ['DEMO', 'yes', 'must be true or false, got "yes"'],
+  ['PORT', 'http', 'must be a port, 1 to 65535, got "http"'],
+  ['MONGODB_URL', 'user:password@host', 'must start with mongodb:// or mongodb+srv://'],
+])('%s=%s: %s', (variable, value, problem) => {
+  expect(() => readConfig({ DATA_DIR: dataDir(), [variable]: value })).toThrow(`${variable}: ${problem}`);
+});
+
+test('unset, every setting has its default', () => {
   const folder = dataDir();
   expect(readConfig({ DATA_DIR: folder, PORT: ' ' })).toEqual({
     port: 3000,

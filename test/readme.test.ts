@@ -19,10 +19,10 @@ function block(heading: string, language: string): string {
   return code;
 }
 
-test('the table of settings names every one that is read, and no other, with its preset', () => {
+test('the table of settings names every one that is read, and no other, with its default', () => {
   const [, section = ''] = readme.split('\n## Configuration\n');
   const rows = [...section.matchAll(/^\| `([A-Z_]+)` +\| (.+?) +\|/gm)].map(
-    ([, name, preset]) => [name, preset] as const,
+    ([, name, fallback]) => [name, fallback] as const,
   );
   const read = new Set<string>();
   const env = new Proxy<Record<string, string>>(
@@ -37,16 +37,16 @@ test('the table of settings names every one that is read, and no other, with its
   const config = readConfig(env);
   expect(rows.map(([name]) => name).sort()).toEqual([...read].sort());
 
-  const presets = new Map(rows.map(([name, preset]) => [name, preset?.replaceAll('`', '')]));
-  expect(presets.get('PORT')).toBe(String(config.port));
-  expect(presets.get('HOST')).toBe(config.host);
-  expect(presets.get('PUBLIC_URL')?.replace('PORT', '3000')).toBe(config.publicUrl);
-  expect(presets.get('ROLES')).toBe([...config.roles].join(','));
-  expect(presets.get('SERVICE_FEE_PERCENT')).toBe(String(config.serviceFeePercent));
-  expect(presets.get('CURRENCY')).toBe(config.currency);
-  expect(presets.get('WEBHOOKS_ALLOW_PRIVATE')).toBe(String(config.webhooksAllowPrivate));
-  expect(presets.get('DEMO')).toMatch(new RegExp(`^${config.demo}, `));
-  expect(presets.get('LOG_LEVEL')).toBe(config.logLevel);
+  const defaults = new Map(rows.map(([name, fallback]) => [name, fallback?.replaceAll('`', '')]));
+  expect(defaults.get('PORT')).toBe(String(config.port));
+  expect(defaults.get('HOST')).toBe(config.host);
+  expect(defaults.get('PUBLIC_URL')?.replace('PORT', '3000')).toBe(config.publicUrl);
+  expect(defaults.get('ROLES')).toBe([...config.roles].join(','));
+  expect(defaults.get('SERVICE_FEE_PERCENT')).toBe(String(config.serviceFeePercent));
+  expect(defaults.get('CURRENCY')).toBe(config.currency);
+  expect(defaults.get('WEBHOOKS_ALLOW_PRIVATE')).toBe(String(config.webhooksAllowPrivate));
+  expect(defaults.get('DEMO')).toMatch(new RegExp(`^${config.demo}, `));
+  expect(defaults.get('LOG_LEVEL')).toBe(config.logLevel);
 });
 
 test('every file that is linked exists', () => {

@@ -1,7 +1,7 @@
-/** Milliseconds since the epoch. Handed in wherever time matters, so that tests and `CLOCK_SHIFT` can move it. */
+/** Milliseconds since the epoch. Injected wherever time matters, so that tests and `CLOCK_SHIFT` can move it. */
 export type Clock = () => number;
 
-/** The machine's clock, moved by `shift` milliseconds (`CLOCK_SHIFT`). */
+/** The machine's clock plus `shift` milliseconds (`CLOCK_SHIFT`). */
 export const systemClock =
   (shift = 0): Clock =>
   () =>

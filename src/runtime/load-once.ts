@@ -1,15 +1,15 @@
-/** Something that is loaded when it is first needed, because a start need not wait for it. */
+/** Something loaded on first use, so that a start does not have to wait for it. */
 export type Lazy<T> = {
   (): Promise<T>;
-  /** What was loaded so far: undefined when nobody needed it yet. */
+  /** What has been loaded, or undefined when nothing has needed it yet. */
   loaded(): Promise<T> | undefined;
 };
 
 export function loadOnce<T>(load: () => Promise<T>): Lazy<T> {
   let loading: Promise<T> | undefined;
-  const late = () => {
+  const lazy = () => {
     loading ??= load();
     return loading;
   };
-  return Object.assign(late, { loaded: () => loading });
+  return Object.assign(lazy, { loaded: () => loading });
 }

@@ -2,26 +2,26 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Files in `DATA_DIR` hold keys, hashes of passwords and what guests wrote: nobody but their owner reads them. */
+/** Files in `DATA_DIR` hold keys, password hashes and guests' messages (docs/decisions/private-files.md). */
 const OWNER_ONLY = 0o600;
 
 /**
- * Closes a SQLite database to everybody but its owner. To be called before the first write: SQLite gives the files that it
- * puts beside a database the mode of the database.
+ * Restricts a SQLite database to its owner. Call it before the first write: SQLite creates its side files with the mode of
+ * the database.
  */
 export function keepPrivate(path: string): void {
   for (const file of [path, `${path}-wal`, `${path}-shm`]) {
     try {
       chmodSync(file, OWNER_ONLY);
     } catch {
-      // It is not there, or belongs to somebody else, who decides.
+      // It does not exist, or another user owns it and decides.
     }
   }
 }
 
 /**
- * Writes a private file whole or not at all, whatever happens meanwhile, a power failure included.
- * @param mode `new` throws `EEXIST` when there is such a file, and leaves it as it is
+ * Writes a private file atomically: after a crash or power failure it is there as a whole or not at all.
+ * @param mode `new` throws `EEXIST` when the file exists, and leaves it alone
  */
 export function writePrivate(path: string, text: string, mode: 'new' | 'replace'): void {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;

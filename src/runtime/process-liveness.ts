@@ -2,8 +2,8 @@ import { readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 /**
- * Identifies the machine and, on Linux, the PID namespace of this process. Two processes with the same value can check on each
- * other with {@link isProcessAlive}; a container has a namespace of its own.
+ * Identifies the machine and, on Linux, the PID namespace of this process. Processes with the same value can check on each
+ * other with {@link isProcessAlive}; each container has its own namespace.
  */
 export const PID_NAMESPACE = `${hostname()} ${processNamespace()}`;
 
@@ -15,7 +15,7 @@ function processNamespace(): string {
   }
 }
 
-/** Whether a process of this PID namespace is running. */
+/** Whether a process in this PID namespace is running. */
 export function isProcessAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

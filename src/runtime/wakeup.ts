@@ -1,4 +1,4 @@
-/** One that waits for something to happen. A wake that comes before the wait is not lost. */
+/** Lets one waiter sleep until it is woken. A wake that comes before the wait is not lost. */
 export class Wakeup {
   #woken = false;
   #resolve: (() => void) | undefined;
