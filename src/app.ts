@@ -22,6 +22,7 @@ import { DELIVERER } from './domain/account.ts';
 import type { EventStore } from './event-store/event-store.ts';
 import { mcpRoutes } from './mcp/mcp-server.ts';
 import { checkWebhookUrl } from './outbound/public-address.ts';
+import { createMaintenance, type Maintenance } from './projector/maintenance.ts';
 import { openProjector, type Projector } from './projector/projector.ts';
 import { createQueries, type Queries } from './queries/queries.ts';
 import { type Clock, systemClock } from './runtime/clock.ts';
@@ -43,6 +44,7 @@ export type Core = {
   readonly users: Users;
   readonly apiKeyUsage: ApiKeyUsage;
   readonly authorizationServer: AuthorizationServer;
+  readonly maintenance: Maintenance;
   /** Commands that run at another time, for demo data. */
   readonly commandsAt: (clock: Clock) => Promise<Commands>;
   close(): Promise<void>;
@@ -114,6 +116,10 @@ export async function openCore(
     users,
     apiKeyUsage: await createApiKeyUsage({ documents, clock, logger }),
     authorizationServer,
+    maintenance: createMaintenance({
+      ...{ events, documents, projections, readModels, clock, logger },
+      openScratch: openSqliteDocuments,
+    }),
     commandsAt,
     async close() {
       await events.close();
@@ -132,11 +138,13 @@ async function openEvents({ eventStoreUrl, dataDir }: Config, logger: Logger, cl
   return openEventStoreDb({ url: eventStoreUrl, logger });
 }
 
+async function openSqliteDocuments(folder: string, clock?: Clock): Promise<DocumentStore> {
+  const { openSqliteDocumentStore } = await import('./document-store/sqlite/document-store.ts');
+  return openSqliteDocumentStore({ folder, ...(clock && { clock }) });
+}
+
 async function openDocuments({ mongoUrl, dataDir }: Config, logger: Logger, clock: Clock): Promise<DocumentStore> {
-  if (mongoUrl === undefined) {
-    const { openSqliteDocumentStore } = await import('./document-store/sqlite/document-store.ts');
-    return openSqliteDocumentStore({ folder: dataDir, clock });
-  }
+  if (mongoUrl === undefined) return openSqliteDocuments(dataDir, clock);
   const { openMongoDocumentStore } = await import('./document-store/mongodb/document-store.ts');
   return openMongoDocumentStore({ url: mongoUrl, logger });
 }

@@ -1,10 +1,8 @@
 import { CommanderError } from '@commander-js/extra-typings';
-import { brands } from '../../projections/brands.ts';
-import { communities } from '../../projections/communities.ts';
-import type { Core } from '../app.ts';
 import type { Account } from '../domain/account.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import { brandId, communityId } from '../domain/ids.ts';
+import type { OperatorCore } from './operation.ts';
 
 /** What `--community ID` and `--brand ID` say. */
 type AccountOptions = { readonly community?: number | undefined; readonly brand?: number | undefined };
@@ -27,11 +25,12 @@ export function requiredAccount(options: AccountOptions): Account {
 const oneOfBoth = () => new CommanderError(2, 'venue.account', 'one of --community ID and --brand ID is required');
 
 /** The name of an account, or the refusal that there is none. */
-export async function nameOf({ projector }: Core, account: Account): Promise<{ readonly name: string } | Refusal> {
-  const { readModels } = projector;
-  const found =
-    account.kind === 'Community'
-      ? await readModels.collection(communities).get(String(account.id))
-      : await readModels.collection(brands).get(String(account.id));
-  return found?.document ?? refuse('ResourceNotFound', `There is no ${account.kind.toLowerCase()} ${account.id}.`);
+export async function nameOf(
+  { queries }: OperatorCore,
+  account: Account,
+): Promise<{ readonly name: string } | Refusal> {
+  const name = await queries.accounts.name(account);
+  return name === undefined
+    ? refuse('ResourceNotFound', `There is no ${account.kind.toLowerCase()} ${account.id}.`)
+    : { name };
 }

@@ -1,6 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { type ApiKeyDocument, apiKeys } from '../../projections/api-keys.ts';
-import { accountKey } from '../domain/account.ts';
+import type { ApiKeyDocument } from '../../projections/api-keys.ts';
 import { isRefusal } from '../domain/decision.ts';
 import { ALL_PERMISSIONS, permissionNames } from '../domain/permissions.ts';
 import { namedAccount, nameOf, requiredAccount } from './accounts.ts';
@@ -56,11 +55,8 @@ Examples:
     .addHelpText('after', '\nExample:\n  venue key list --brand 1')
     .action((named, command) => {
       const account = namedAccount(named);
-      return operate(command, async ({ projector }) => {
-        const where = account === undefined ? {} : { account: accountKey(account) };
-        const sort = [{ field: 'account' }, { field: 'issuedAt' }] as const;
-        const found = projector.readModels.collection(apiKeys).find({ where, sort });
-        const all = await Array.fromAsync(found, ({ document }) => document);
+      return operate(command, async ({ queries }) => {
+        const all = await queries.operator.apiKeys(account);
         const rows = all.map(({ apiKeyId, owner, permissions, label, preview, issuedAt, revokedAt }) => ({
           Id: apiKeyId,
           Account: `${owner.kind} ${owner.id}`,

@@ -1,6 +1,5 @@
 import { type Command, Option } from '@commander-js/extra-typings';
-import { type BookingDocument, bookings } from '../../projections/bookings.ts';
-import type { Core } from '../app.ts';
+import type { BookingDocument } from '../../projections/bookings.ts';
 import { toBookingDto } from '../contract/booking-dto.ts';
 import { historyEntries } from '../contract/history-entry.ts';
 import type { Account } from '../domain/account.ts';
@@ -9,7 +8,7 @@ import { toAmount } from '../domain/pricing.ts';
 import { BOOKING_STATUSES } from '../domain/space-day.ts';
 import { requiredAccount } from './accounts.ts';
 import { date, wholeNumber } from './arguments.ts';
-import { type Answer, operate } from './operation.ts';
+import { type Answer, type OperatorCore, operate } from './operation.ts';
 import { fields, table } from './print.ts';
 
 export function bookingCommands(venue: Command): void {
@@ -115,12 +114,11 @@ const communityOf = ({ communityId: id }: BookingDocument) => ({ kind: 'Communit
 
 const unknown = (id: number) => refuse('ResourceNotFound', `There is no booking ${id}.`);
 
-async function get({ projector }: Core, id: number): Promise<BookingDocument | Refusal> {
-  const found = await projector.readModels.collection(bookings).get(String(id));
-  return found?.document ?? unknown(id);
+async function get({ queries }: OperatorCore, id: number): Promise<BookingDocument | Refusal> {
+  return (await queries.operator.booking(id)) ?? unknown(id);
 }
 
-async function shown(core: Core, id: number): Promise<Answer | Refusal> {
+async function shown(core: OperatorCore, id: number): Promise<Answer | Refusal> {
   const booking = await get(core, id);
   if (isRefusal(booking)) return booking;
   const text = fields({

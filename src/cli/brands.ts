@@ -1,5 +1,4 @@
 import type { Command } from '@commander-js/extra-typings';
-import { brands } from '../../projections/brands.ts';
 import { isRefusal } from '../domain/decision.ts';
 import { operate } from './operation.ts';
 import { fields, table } from './print.ts';
@@ -26,9 +25,8 @@ export function brandCommands(venue: Command): void {
     .description('all brands')
     .addHelpText('after', '\nExample:\n  venue brand list')
     .action((_, command) =>
-      operate(command, async ({ projector }) => {
-        const found = projector.readModels.collection(brands).find({ sort: [{ field: 'brandId' }] });
-        const all = await Array.fromAsync(found, ({ document: { brandId: id, name } }) => ({ id, name }));
+      operate(command, async ({ queries }) => {
+        const all = (await queries.operator.brands()).map(({ brandId: id, name }) => ({ id, name }));
         return { json: all, text: table(all.map(({ id, name }) => ({ Id: id, Name: name }))) };
       }),
     );

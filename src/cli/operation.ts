@@ -6,7 +6,12 @@ import { readConfig } from '../config.ts';
 import type { ErrorCode } from '../contract/errors.ts';
 import { OPERATOR } from '../domain/account.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
-import type { EventStore, Position } from '../event-store/event-store.ts';
+
+/** What commands work on. Neither stores nor read models: what is read is a query, as for everyone else. */
+export type OperatorCore = Pick<
+  Core,
+  'config' | 'commands' | 'queries' | 'users' | 'webhooks' | 'authorizationServer' | 'maintenance'
+>;
 
 /** What a command prints: `json` with `--json`, else `text`. With a `failure` it ends with 1 after that. */
 export type Answer = { readonly json: unknown; readonly text: string; readonly failure?: string };
@@ -40,14 +45,15 @@ const CATCH_UP_MS = 30_000;
  */
 export async function operate(
   command: Invoked,
-  work: (core: Core, context: CommandContext) => Promise<Answer | Refusal>,
+  work: (core: OperatorCore, context: CommandContext) => Promise<Answer | Refusal>,
 ): Promise<void> {
   const { LOG_LEVEL = '', ...environment } = process.env;
   const config = readConfig({ ...environment, LOG_LEVEL: LOG_LEVEL.trim() || 'silent' });
   const core = await openCore(config, pino({ level: config.logLevel }, pino.destination(2)));
   core.projector.start();
   try {
-    await catchUp(core);
+    if (!(await core.maintenance.catchUp(CATCH_UP_MS)))
+      throw new Error(`The read models did not catch up with the log within ${CATCH_UP_MS / 1_000} s; try again.`);
     const answer = await work(core, { actor: OPERATOR, correlationId: `cli-${randomUUID()}` });
     if (isRefusal(answer)) throw new RefusedError(answer);
     const printed = 'json' in command.optsWithGlobals() ? JSON.stringify(answer.json, null, 2) : answer.text;
@@ -57,15 +63,4 @@ export async function operate(
     await core.projector.stop();
     await core.close();
   }
-}
-
-async function catchUp({ events, projector }: Core): Promise<void> {
-  const end = await logEnd(events);
-  if (end === undefined || (await projector.readModels.waitFor(end, CATCH_UP_MS))) return;
-  throw new Error(`The read models did not catch up with the log within ${CATCH_UP_MS / 1_000} s; try again.`);
-}
-
-async function logEnd(events: EventStore): Promise<Position | undefined> {
-  for await (const { position } of events.readAll({ direction: 'backward', limit: 1 })) return position;
-  return undefined;
 }

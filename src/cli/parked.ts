@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { CONSUMER_GROUP } from '../webhooks/fan-out.ts';
+import { CONSUMER_GROUP } from '../webhooks/webhooks.ts';
 import { operate } from './operation.ts';
 import { table } from './print.ts';
 
@@ -12,8 +12,8 @@ export function parkedCommands(venue: Command): void {
     .option('--group <name>', 'consumer group', CONSUMER_GROUP)
     .addHelpText('after', '\nExample:\n  venue parked list')
     .action(({ group }, command) =>
-      operate(command, async ({ events }) => {
-        const all = await Array.fromAsync(events.parked(group));
+      operate(command, async ({ maintenance }) => {
+        const all = await Array.fromAsync(maintenance.parked(group));
         const rows = all.map(({ id, event, reason, parkedAt }) => ({
           Id: id,
           Event: event.type,
@@ -40,8 +40,8 @@ export function parkedCommands(venue: Command): void {
     .option('--group <name>', 'consumer group', CONSUMER_GROUP)
     .addHelpText('after', '\nExamples:\n  venue parked replay\n  venue parked replay 0198f2c4-…')
     .action((id, { group }, command) =>
-      operate(command, async ({ events }) => {
-        const replayed = await events.replayParked(group, id);
+      operate(command, async ({ maintenance }) => {
+        const replayed = await maintenance.replayParked(group, id);
         return { json: { replayed }, text: replayed === 1 ? '1 event replayed.' : `${replayed} events replayed.` };
       }),
     );

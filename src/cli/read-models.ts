@@ -1,7 +1,5 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
 import { projections } from '../../projections/index.ts';
-import { rebuild } from '../projector/rebuild.ts';
-import { verify } from '../projector/verify.ts';
 import { operate } from './operation.ts';
 import { table } from './print.ts';
 import { progressBar } from './progress.ts';
@@ -13,15 +11,11 @@ export function readModelCommands(venue: Command): void {
     .addArgument(new Argument('[name]', 'only this one').choices(projections.map(({ name }) => name)))
     .addHelpText('after', '\nExamples:\n  venue rebuild\n  venue rebuild availability')
     .action((name, _, command) =>
-      operate(command, async ({ events, documents, clock, logger }) => {
+      operate(command, async ({ maintenance }) => {
         const bar = progressBar((text) => command.configureOutput().writeErr?.(text), process.stderr.isTTY === true);
-        await rebuild({
-          ...{ events, documents, projections, clock, logger },
-          ...(name === undefined ? {} : { names: [name] }),
-          onProgress: bar.show,
-        });
-        bar.end();
         const names = name === undefined ? projections.map((each) => each.name) : [name];
+        await maintenance.rebuild({ names, onProgress: bar.show });
+        bar.end();
         return { json: { rebuilt: names }, text: `Rebuilt: ${names.join(', ')}.` };
       }),
     );
@@ -31,9 +25,9 @@ export function readModelCommands(venue: Command): void {
     .description('replay the log and compare every document of the read models; 1 when one differs')
     .addHelpText('after', '\nExample:\n  venue verify')
     .action((_, command) =>
-      operate(command, async ({ events, documents }) => {
+      operate(command, async ({ maintenance }) => {
         const bar = progressBar((text) => command.configureOutput().writeErr?.(text), process.stderr.isTTY === true);
-        const found = await verify({ events, documents, projections, onProgress: bar.show });
+        const found = await maintenance.verify({ onProgress: bar.show });
         bar.end();
         const { differences, notVerified } = found;
         const summary = `${found.documents} documents compared after ${found.events} events.`;

@@ -1,12 +1,9 @@
 import { type Command, CommanderError } from '@commander-js/extra-typings';
-import { spaces } from '../../projections/spaces.ts';
-import type { Core } from '../app.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
-import { communityId } from '../domain/ids.ts';
 import { toAmount } from '../domain/pricing.ts';
 import type { Space } from '../domain/space.ts';
 import { amount, decimal, hours, wholeNumber } from './arguments.ts';
-import { type Answer, operate } from './operation.ts';
+import { type Answer, type OperatorCore, operate } from './operation.ts';
 import { fields, table } from './print.ts';
 
 /** A request that nobody answers lapses after this (docs/decisions/expiry-and-completion.md). */
@@ -84,10 +81,8 @@ export function spaceCommands(venue: Command): void {
     .option('--community <id>', 'only of this community', wholeNumber)
     .addHelpText('after', '\nExample:\n  venue space list --community 1')
     .action(({ community }, command) =>
-      operate(command, async ({ projector, config }) => {
-        const where = community === undefined ? {} : { communityId: communityId(community) };
-        const found = projector.readModels.collection(spaces).find({ where, sort: [{ field: 'spaceId' }] });
-        const all = await Array.fromAsync(found, ({ document }) => document);
+      operate(command, async ({ queries, config }) => {
+        const all = await queries.operator.spaces(community);
         const rows = all.map((space) => ({
           Id: space.spaceId,
           Community: space.communityId,
@@ -104,15 +99,14 @@ export function spaceCommands(venue: Command): void {
 }
 
 /** The space after a change that was not refused. */
-async function after(core: Core, id: number, change: Promise<object | Refusal>): Promise<Answer | Refusal> {
+async function after(core: OperatorCore, id: number, change: Promise<object | Refusal>): Promise<Answer | Refusal> {
   const outcome = await change;
   return isRefusal(outcome) ? outcome : shown(core, id);
 }
 
-async function shown({ projector, config }: Core, id: number): Promise<Answer> {
-  const found = await projector.readModels.collection(spaces).get(String(id));
-  if (found === undefined) throw new Error(`Space ${id} is not in the read model`);
-  const space = found.document;
+async function shown({ queries, config }: OperatorCore, id: number): Promise<Answer> {
+  const space = await queries.operator.space(id);
+  if (space === undefined) throw new Error(`Space ${id} is not in the read model`);
   const text = fields({
     Space: space.spaceId,
     Name: space.name,

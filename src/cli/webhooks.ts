@@ -1,15 +1,12 @@
 import { type Command, Option } from '@commander-js/extra-typings';
-import { type WebhookDocument, webhooks } from '../../projections/webhooks.ts';
-import { accountKey } from '../domain/account.ts';
+import type { WebhookDocument } from '../../projections/webhooks.ts';
 import { isRefusal, refuse } from '../domain/decision.ts';
 import { webhookEventNames } from '../domain/webhook.ts';
-import type { Attempt, DeliveryState } from '../webhooks/deliveries.ts';
+import { type Attempt, DELIVERY_STATES } from '../webhooks/webhooks.ts';
 import { namedAccount } from './accounts.ts';
 import { moment, wholeNumber } from './arguments.ts';
 import { operate } from './operation.ts';
 import { fields, table } from './print.ts';
-
-const STATES = ['Pending', 'Delivered', 'Failed', 'Cancelled'] as const satisfies readonly DeliveryState[];
 
 export function webhookCommands(venue: Command): void {
   const webhook = venue.command('webhook').description('webhook registrations and their deliveries');
@@ -22,11 +19,8 @@ export function webhookCommands(venue: Command): void {
     .addHelpText('after', '\nExample:\n  venue webhook list --brand 1')
     .action((named, command) => {
       const account = namedAccount(named);
-      return operate(command, async ({ projector }) => {
-        const where = account === undefined ? {} : { account: accountKey(account) };
-        const sort = [{ field: 'account' }, { field: 'createdAt' }] as const;
-        const found = projector.readModels.collection(webhooks).find({ where, sort });
-        const all = await Array.fromAsync(found, ({ document }) => document);
+      return operate(command, async ({ queries }) => {
+        const all = await queries.operator.webhooks(account);
         const rows = all.map(({ webhookId, owner, url, events, status, disabledReason, createdAt }) => ({
           Id: webhookId,
           Account: `${owner.kind} ${owner.id}`,
@@ -43,7 +37,7 @@ export function webhookCommands(venue: Command): void {
     .command('deliveries')
     .description('what was, or is to be, delivered to a registration, newest first')
     .argument('<id>', 'the registration')
-    .addOption(new Option('--state <state>', 'only in this state').choices(STATES))
+    .addOption(new Option('--state <state>', 'only in this state').choices(DELIVERY_STATES))
     .option('--limit <count>', 'at most so many', wholeNumber, 50)
     .addHelpText('after', '\nExample:\n  venue webhook deliveries wh_Zb0… --state Failed')
     .action((id, { state, limit }, command) =>

@@ -6,7 +6,7 @@ import { type Timestamp, timestamp } from '../domain/ids.ts';
 import { WEBHOOK_EVENTS, type WebhookEventName, webhookEventNames } from '../domain/webhook.ts';
 import { type Html, html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
-import type { DeliveryDocument, DeliveryState } from '../webhooks/deliveries.ts';
+import { DELIVERY_STATES, type DeliveryDocument, type DeliveryState } from '../webhooks/webhooks.ts';
 import { deliveryBadge, deliveryHref, deliveryPage, deliveryTable } from './delivery-views.ts';
 import {
   actionButton,
@@ -27,7 +27,6 @@ import { tabs } from './tabs.ts';
 import { type Answer, missing, type Routes, type Visit } from './visit.ts';
 
 const PER_PAGE = 25;
-const STATES: readonly DeliveryState[] = ['Pending', 'Delivered', 'Failed', 'Cancelled'];
 
 /** Events in plain words. */
 const EVENT_WORDS: Readonly<Record<WebhookEventName, { readonly label: string; readonly hint: string }>> = {
@@ -206,7 +205,7 @@ ${choices(
   ): Promise<Answer> {
     const { query, now } = visit;
     const { webhookId } = webhook;
-    const state = STATES.find((known) => known === query.text('state'));
+    const state = DELIVERY_STATES.find((known) => known === query.text('state'));
     const before = query.text('before');
     const deliveries = await webhooks.listDeliveries({
       webhookId,
@@ -244,7 +243,7 @@ ${
 <section class="stack full" id="deliveries" data-live-region><div class="row apart"><h2>Deliveries</h2><nav aria-label="State">${tabs(
         [
           { label: 'All', href: withState(undefined), current: state === undefined },
-          ...STATES.map((one) => ({ label: one, href: withState(one), current: one === state })),
+          ...DELIVERY_STATES.map((one) => ({ label: one, href: withState(one), current: one === state })),
         ],
       )}</nav></div>
 ${

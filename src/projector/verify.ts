@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { AnyProjection, Row } from '../../projections/projection.ts';
 import type { DocumentStore, Documents, Projected } from '../document-store/document-store.ts';
-import { openSqliteDocumentStore } from '../document-store/sqlite/document-store.ts';
 import type { Recorded } from '../domain/events.ts';
 import { upcast } from '../domain/upcast.ts';
 import { type EventStore, LOG_START, type Position } from '../event-store/event-store.ts';
@@ -42,11 +41,13 @@ export async function verify(options: {
   readonly events: EventStore;
   readonly documents: DocumentStore;
   readonly projections: readonly AnyProjection[];
+  /** Opens a store of this machine in an empty folder, which is removed afterwards. */
+  readonly openScratch: (folder: string) => Promise<DocumentStore>;
   readonly onProgress?: (progress: { readonly done: number; readonly total?: number }) => void;
   readonly limit?: number;
 }): Promise<Verification> {
   const folder = await mkdtemp(join(tmpdir(), 'venue-verify-'));
-  const scratch = await openSqliteDocumentStore({ folder });
+  const scratch = await options.openScratch(folder);
   try {
     return await verifyWith(scratch, options);
   } finally {

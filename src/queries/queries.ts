@@ -6,13 +6,14 @@ import { createApiKeyQueries } from './api-keys.ts';
 import { createAvailabilityQuery } from './availability.ts';
 import { createBookingHistory } from './booking-history.ts';
 import { createBookingQueries } from './bookings.ts';
+import { createOperatorQueries } from './operator.ts';
 import { createReviewQueries } from './reviews.ts';
 import { createSpaceQueries } from './spaces.ts';
 import { createWebhookQueries } from './webhooks.ts';
 
 /**
- * Everything that can be asked of the service, under the visibility rules of the account that asks. REST, MCP and console
- * all go through here.
+ * Everything that can be asked of the service, under the visibility rules of the account that asks. REST, MCP, console and
+ * command line all go through here; `operator` sees everything.
  */
 export type Queries = ReturnType<typeof createQueries>;
 
@@ -30,5 +31,6 @@ export function createQueries(deps: {
     bookingHistory: createBookingHistory(deps),
     reviews: createReviewQueries(deps),
     webhooks: createWebhookQueries(deps),
+    operator: createOperatorQueries(deps),
   };
 }

@@ -7,8 +7,8 @@ import type { DeliveryKind, Payload } from './payload.ts';
 import type { SendResult } from './sending.ts';
 
 /** `Cancelled`: the registration was removed or disabled, or its key revoked, before it could be delivered. */
-const STATES = ['Pending', 'Delivered', 'Failed', 'Cancelled'] as const;
-export type DeliveryState = (typeof STATES)[number];
+export const DELIVERY_STATES = ['Pending', 'Delivered', 'Failed', 'Cancelled'] as const;
+export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
 /** One POST to the receiver and what came of it. */
 export type Attempt = Omit<SendResult, 'retryAfter'> & {
@@ -224,7 +224,7 @@ export async function openDeliveries({
     async list({ webhookId, state, before, limit = 100 }: ListDeliveries): Promise<DeliveryDocument[]> {
       // One look into the index for each state: it is exact however few of them have the state that is asked for.
       const found = await Promise.all(
-        (state === undefined ? STATES : [state]).map((each) =>
+        (state === undefined ? DELIVERY_STATES : [state]).map((each) =>
           Array.fromAsync(
             collection.find({
               where: { state: each, webhookId, ...(before === undefined ? {} : { createdAt: { below: before } }) },

@@ -19,6 +19,10 @@ import { createRegistrations, type IsConnected, type Recipient } from './registr
 import type { SenderOptions } from './sender.ts';
 import type { Sender } from './sending.ts';
 
+export type { Attempt, DeliveryDocument, DeliveryState } from './deliveries.ts';
+export { DELIVERY_STATES } from './deliveries.ts';
+export { CONSUMER_GROUP } from './fan-out.ts';
+
 export type Webhooks = {
   /** Begins to fan events out and to deliver. Everything below works without it, too: another process then delivers. */
   start(): Promise<void>;

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { DocumentStore, Documents } from '../../src/document-store/document-store.ts';
+import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import type { EventStore } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import { openProjector, type Projector } from '../../src/projector/projector.ts';
@@ -48,9 +49,10 @@ describe.each(documentEngines)('verify on %s', (_name, newPlace) => {
     await rm(folder, { recursive: true });
   });
 
+  const openScratch = (folder: string) => openSqliteDocumentStore({ folder });
   const happenings = (count: number) => happenMany(events, count, 40);
   const run = (limit?: number) =>
-    verify({ events, documents: documents, projections, ...(limit !== undefined && { limit }) });
+    verify({ ...{ events, documents, projections, openScratch }, ...(limit !== undefined && { limit }) });
 
   it('finds nothing wrong with read models that equal the log, and leaves nothing behind', async () => {
     const names = await documents.names();
@@ -58,7 +60,13 @@ describe.each(documentEngines)('verify on %s', (_name, newPlace) => {
     await mkdir(scratch);
     vi.stubEnv('TMPDIR', scratch);
     const progress: number[] = [];
-    const found = await verify({ events, documents, projections, onProgress: ({ done }) => progress.push(done) });
+    const found = await verify({
+      events,
+      documents,
+      projections,
+      openScratch,
+      onProgress: ({ done }) => progress.push(done),
+    });
     expect(found).toMatchObject({ events: 600, differences: [], notVerified: [] });
     expect(found.documents).toBe((await live.count()) + 3);
     expect(progress.at(-1)).toBe(600);
@@ -97,7 +105,12 @@ describe.each(documentEngines)('verify on %s', (_name, newPlace) => {
   });
 
   it('says which read models it did not look at', async () => {
-    const { notVerified, differences } = await verify({ events, documents, projections: [trails(2), counts] });
+    const { notVerified, differences } = await verify({
+      events,
+      documents,
+      projections: [trails(2), counts],
+      openScratch,
+    });
     expect(notVerified).toEqual(['trails']);
     expect(differences).toEqual([]);
   });
