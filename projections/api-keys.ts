@@ -15,7 +15,7 @@ export type ApiKeyDocument = {
   readonly revokedAt?: Timestamp;
 };
 
-/** API keys under the SHA-256 of the key, so that one look-up authenticates a call. Revoked ones stay listed. */
+/** API keys by the SHA-256 of the key, so that authenticating a call takes one look-up. Revoked keys stay. */
 export const apiKeys = projection<ApiKeyDocument, ApiKeyEvent>({
   name: 'apiKeys',
   version: 1,

@@ -12,7 +12,7 @@ export type AvailabilityDocument = {
 
 export const availabilityKey = (spaceId: number, date: string): string => `${spaceId}:${date}`;
 
-/** Which hours of a space are taken on a date. No document: the whole day is open. */
+/** Which hours of a space are taken on a date. Without a document the whole day is open. */
 export const availability = projection<AvailabilityDocument, BookingRequested | BookingCancelled>({
   name: 'availability',
   version: 1,

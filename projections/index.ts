@@ -7,5 +7,5 @@ import { reviews } from './reviews.ts';
 import { spaces } from './spaces.ts';
 import { webhooks } from './webhooks.ts';
 
-/** Every read model there is. */
+/** All read models. */
 export const projections = [communities, spaces, brands, availability, bookings, reviews, apiKeys, webhooks] as const;

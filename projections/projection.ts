@@ -3,26 +3,26 @@ import type { DomainEvent, EventType, Recorded } from '../src/domain/events.ts';
 /** A read model as the projector runs it: a pure fold of the log into documents, one per key. */
 export type Projection<D extends object> = {
   readonly name: string;
-  /** Raised with every change of what the documents hold; the projector then builds them anew beside the old ones. */
+  /** Raised whenever the documents change shape; the projector then rebuilds them beside the old ones. */
   readonly version: number;
-  /** Every query asked of the read model must be answered by one of these. */
+  /** Every query of this read model must be answered by one of these. */
   readonly indexes: readonly { readonly fields: readonly (keyof D & string)[]; readonly unique?: boolean }[];
-  /** The events it listens to. */
+  /** The event types it handles. */
   readonly types: readonly EventType[];
-  /** The document that an event belongs to. Only for events of `types`. */
+  /** Key of the document an event belongs to. Called only for events of `types`. */
   key(event: Recorded): string;
-  /** The document after the event; `undefined` removes it. An event of another type changes nothing. */
+  /** The document after the event; `undefined` removes it. Events of other types change nothing. */
   evolve(document: D | undefined, event: Recorded): D | undefined;
 };
 
-/** Any read model, for those who do not look into its documents. */
+/** Any read model, for code that does not look inside the documents. */
 export type AnyProjection = Omit<Projection<object>, 'indexes' | 'evolve'> & {
   readonly indexes: readonly { readonly fields: readonly string[]; readonly unique?: boolean }[];
   evolve(document: Row | undefined, event: Recorded): Row | undefined;
 };
 export type Row = { readonly [field: string]: unknown };
 
-/** What a read model's file says. `on` handles each event of `E`; `key` sees only those. */
+/** What a read model declares. `on` handles each event of `E`; `key` gets only those. */
 type Definition<D extends object, E extends DomainEvent> = Pick<Projection<D>, 'name' | 'version' | 'indexes'> & {
   readonly key: (event: Recorded<E>) => string;
   readonly on: {

@@ -4,7 +4,7 @@ import { projection } from './projection.ts';
 
 const evolve = (space: Space | undefined, event: SpaceEvent) => evolveSpace(space, event);
 
-/** Every space with its terms as they are now. */
+/** Every space with its current terms. */
 export const spaces = projection<Space, SpaceEvent>({
   name: 'spaces',
   version: 1,

@@ -14,15 +14,15 @@ export type WebhookDocument = {
   readonly status: 'enabled' | 'disabled';
   readonly disabledReason?: string;
   readonly sealedSecret: string;
-  /** The secret before the last rotation signs too, until then. */
+  /** The secret before the last rotation; it also signs until `previousUntil`. */
   readonly previousSealedSecret?: string;
   readonly previousUntil?: Timestamp;
   readonly createdAt: Timestamp;
-  /** Position of the registration: events before it are not delivered to it. */
+  /** Position of the registration; earlier events are not delivered to it. */
   readonly registeredAt: string;
 };
 
-/** Webhook registrations; a removed one is gone. */
+/** Webhook registrations; removing one deletes its document. */
 export const webhooks = projection<WebhookDocument, WebhookEvent>({
   name: 'webhooks',
   version: 1,

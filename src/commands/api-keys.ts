@@ -9,12 +9,12 @@ import { apiKey } from './aggregates.ts';
 import type { CommandContext, CommandHandler } from './command-handler.ts';
 
 export type ApiKeyCommands = {
-  /** Issues a key. The answer is the only place where it ever stands in clear. */
+  /** Issues a key. The result is the only place where it appears in clear text. */
   issue(
     command: { readonly account: Account; readonly permissions: number; readonly label: string },
     context: CommandContext,
   ): Promise<{ readonly apiKeyId: ApiKeyId; readonly key: string } | Refusal>;
-  /** Revokes a key; `by` limits it to one account's keys. Revoking twice is no error. */
+  /** Revokes a key; `by` limits it to one account's keys. Revoking twice is not an error. */
   revoke(
     command: { readonly apiKeyId: string; readonly by?: Account },
     context: CommandContext,

@@ -15,26 +15,26 @@ import {
 import type { Clock } from '../runtime/clock.ts';
 import { SerialQueue } from '../runtime/serial-queue.ts';
 
-/** Who issues a command, and the request that it came in with. */
+/** Who issues a command, and in which request. */
 export type CommandContext = {
   readonly actor: Actor;
-  /** One per request from outside; every event that follows from it carries it. */
+  /** One per external request; every event that follows from it carries it. */
   readonly correlationId: string;
 };
 
-/** How the events of one kind of stream fold into the state its decider needs. */
+/** How the events of one kind of stream fold into the state that its decider needs. */
 export type Aggregate<S, E extends DomainEvent> = {
   readonly initial: S;
   evolve(state: S, event: E): S;
 };
 
-/** What an accepted command did. No events: there was nothing left to do. */
+/** The result of an accepted command. No events means there was nothing left to do. */
 export type Accepted<S, E extends DomainEvent> = {
   readonly state: S;
   readonly events: readonly E[];
-  /** When the events happened; absent without events. */
+  /** When the events happened. Absent if there are none. */
   readonly at?: EventMetadata['at'];
-  /** Where the last event of the stream stands. */
+  /** Position of the stream's last event. */
   readonly position: Position;
 };
 
@@ -49,21 +49,22 @@ export type CommandHandler = {
     context: CommandContext,
     decide: (state: S) => Decision<D>,
   ): Promise<Accepted<S, D> | Refusal>;
-  /** The present state of a stream. */
+  /** The current state of a stream. */
   load<S, E extends DomainEvent>(stream: string, aggregate: Aggregate<S, E>): Promise<S>;
-  /** The events of a stream, from a revision on. */
+  /** The events of a stream, starting at a revision. */
   read<S, E extends DomainEvent>(stream: string, aggregate: Aggregate<S, E>, from?: number): AsyncIterable<Recorded<E>>;
 };
 
 type Folded<S> = { readonly state: S; readonly revision: number; readonly position: Position };
 
-/** How often a command is decided again because somebody else appended first. */
+/** Attempts at a command when other processes keep appending first. */
 const MAX_DECISIONS = 60;
 const CACHED_STREAMS = 10_000;
 
 /**
- * The way every command takes. Folded streams are remembered: what is remembered may be stale, so it never says no on its
- * own (a refusal is decided again on what the log holds), and the expected revision guards the append.
+ * The path of every command: load, decide, append (docs/decisions/streams.md). Folded streams are cached. A cached state may
+ * be stale, so it never refuses on its own (a refusal is decided again on what the log holds), and the expected revision
+ * guards the append.
  */
 export function createCommandHandler(deps: {
   readonly events: EventStore;
@@ -71,20 +72,20 @@ export function createCommandHandler(deps: {
   readonly waitFor: (position: Position) => Promise<unknown>;
 }): CommandHandler {
   const { events: store, clock, waitFor } = deps;
-  const remembered = new LRUCache<string, Folded<unknown>>({ max: CACHED_STREAMS });
+  const cached = new LRUCache<string, Folded<unknown>>({ max: CACHED_STREAMS });
 
-  const recall = <S>(stream: string) => remembered.get(stream) as Folded<S> | undefined;
+  const cachedState = <S>(stream: string) => cached.get(stream) as Folded<S> | undefined;
 
   async function* read<S, E extends DomainEvent>(stream: string, _: Aggregate<S, E>, from = 0) {
     for await (const event of store.readStream(stream, { from })) {
-      // A stream holds the events of its aggregate and no others: only this module appends.
+      // A stream holds only the events of its aggregate, because only this module appends.
       yield upcast(event) as unknown as Recorded<E>;
     }
   }
 
-  /** Folds what the stream holds beyond what is remembered. */
+  /** Folds the events that are not in the cached state yet. */
   async function catchUp<S, E extends DomainEvent>(stream: string, aggregate: Aggregate<S, E>): Promise<Folded<S>> {
-    let { state, revision, position } = recall<S>(stream) ?? {
+    let { state, revision, position } = cachedState<S>(stream) ?? {
       state: aggregate.initial,
       revision: -1,
       position: LOG_START,
@@ -93,11 +94,11 @@ export function createCommandHandler(deps: {
       state = aggregate.evolve(state, event);
       ({ revision, position } = event);
     }
-    if (revision >= 0) remembered.set(stream, { state, revision, position });
+    if (revision >= 0) cached.set(stream, { state, revision, position });
     return { state, revision, position };
   }
 
-  /** Decides on the present state and appends; decides again whenever another process appended first. */
+  /** Decides on the current state and appends. Decides again whenever another process appended first. */
   async function append<S, E extends DomainEvent, D extends E>(
     stream: string,
     aggregate: Aggregate<S, E>,
@@ -105,7 +106,7 @@ export function createCommandHandler(deps: {
     decide: (state: S) => Decision<D>,
   ): Promise<Accepted<S, D> | Refusal> {
     for (let attempt = 1; ; attempt += 1) {
-      const known = recall<S>(stream);
+      const known = cachedState<S>(stream);
       let current = known ?? (await catchUp(stream, aggregate));
       let decision = decide(current.state);
       if (known !== undefined && (isRefusal(decision) || decision.length === 0)) {
@@ -113,7 +114,7 @@ export function createCommandHandler(deps: {
         if (current.revision !== known.revision) decision = decide(current.state);
       }
       if (isRefusal(decision)) return decision;
-      // Somebody did it before; the read models may still be on their way there.
+      // It has been done before; the read models may still lag behind it.
       if (decision.length === 0) return { state: current.state, events: [], position: current.position };
 
       const at = toTimestamp(clock());
@@ -123,18 +124,18 @@ export function createCommandHandler(deps: {
         const records = decision.map(({ type, data }) => ({ type, data, metadata }));
         const { revision, position } = await store.append(stream, records, { expectedRevision });
         const state = decision.reduce<S>(aggregate.evolve, current.state);
-        remembered.set(stream, { state, revision, position });
+        cached.set(stream, { state, revision, position });
         return { state, events: decision, at, position };
       } catch (error) {
         if (!(error instanceof WrongExpectedRevision) || attempt === MAX_DECISIONS) throw error;
         await catchUp(stream, aggregate);
-        // The first conflict is decided again at once: most end in a refusal. Later ones make room for each other.
+        // The first retry comes at once, because most conflicts end in a refusal. Later ones back off at random.
         if (attempt > 1) await pause(Math.random() * Math.min(2 ** attempt, 64));
       }
     }
   }
 
-  /** Commands of one process on one stream take turns: they would only refuse each other's expected revision. */
+  /** Commands of this process on one stream run one after another; otherwise they would only conflict with each other. */
   const streams = new SerialQueue();
 
   return {

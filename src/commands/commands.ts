@@ -11,7 +11,7 @@ import { createReviewCommands, type ReviewCommands } from './reviews.ts';
 import { createSequence } from './sequence.ts';
 import { createWebhookCommands, type WebhookCommands } from './webhooks.ts';
 
-/** Everything that can be told to the service. REST, MCP, console and CLI all go through here. */
+/** Every command of the service. REST, MCP, console and command line all go through here. */
 export type Commands = {
   readonly bookings: BookingCommands;
   readonly catalogue: CatalogueCommands;
@@ -20,7 +20,7 @@ export type Commands = {
   readonly webhooks: WebhookCommands;
 };
 
-/** Booking ids are reserved in blocks: a reservation is an append of its own. */
+/** Booking ids are reserved in blocks, because each reservation is an append (docs/decisions/ids.md). */
 const BOOKING_ID_BLOCK = 100;
 
 export async function createCommands(deps: {
@@ -38,7 +38,7 @@ export async function createCommands(deps: {
 }): Promise<Commands> {
   const { events, documents, readModels, clock, settings } = deps;
   const handler = createCommandHandler({ events, clock, waitFor: (position) => readModels.waitFor(position) });
-  // No read model shows reserved ids: nothing to wait for.
+  // No read model shows reserved ids, so there is nothing to wait for.
   const idHandler = createCommandHandler({ events, clock, waitFor: async () => {} });
   const sequence = (name: string, blockSize = 1) => createSequence(idHandler, name, blockSize);
 

@@ -8,11 +8,11 @@ type UsedKey = { readonly fingerprint: string; readonly expiresAt: Timestamp };
 
 const collection: Collection<UsedKey> = { name: 'idempotencyKeys', kind: 'record', indexes: [], ttl: 'expiresAt' };
 
-const REMEMBERED_MS = 30 * 24 * 3_600_000;
+const KEPT_MS = 30 * 24 * 3_600_000;
 
 /**
- * What each idempotency key was first used for. The space-day guards a repeat of the same request (one booking, whatever
- * happens); this guards the same key on another request, which may belong to another day.
+ * What each idempotency key was first used for. The space-day makes sure that repeating a request never books twice; this
+ * catches a key reused for a different request, which may belong to another day (docs/decisions/idempotency-keys.md).
  */
 export class IdempotencyKeys {
   readonly #documents: Documents<UsedKey>;
@@ -28,13 +28,13 @@ export class IdempotencyKeys {
   }
 
   /**
-   * Claims a key of an owner for a request.
-   * @returns false when it was used for a different one in the last 30 days
+   * Claims an owner's key for a request.
+   * @returns false if it was used for a different request in the last 30 days
    */
   async claim(owner: string, key: string, request: unknown): Promise<boolean> {
     const fingerprint = createHash('sha256').update(JSON.stringify(request)).digest('base64url');
     const id = `${owner}:${createHash('sha256').update(key).digest('base64url')}`;
-    const expiresAt = toTimestamp(this.#clock() + REMEMBERED_MS);
+    const expiresAt = toTimestamp(this.#clock() + KEPT_MS);
     if (await this.#documents.insert(id, { fingerprint, expiresAt })) return true;
     const used = await this.#documents.get(id);
     return used === undefined || used.document.fingerprint === fingerprint;

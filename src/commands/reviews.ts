@@ -10,7 +10,7 @@ import type { CommandContext, CommandHandler } from './command-handler.ts';
 import type { Sequence } from './sequence.ts';
 
 export type ReviewCommands = {
-  /** Posts the one review of a completed booking. Without `brandId` the operator does it for the brand. */
+  /** Posts the review of a completed booking. Without `brandId`, an operator posts it for the brand. */
   post(
     command: {
       readonly bookingId: number;
@@ -41,7 +41,7 @@ export function createReviewCommands(deps: {
       );
       if (isRefusal(outcome)) return outcome;
       const [event] = outcome.events;
-      if (event === undefined) throw new Error(`A review of booking ${id} was accepted without an event`);
+      if (event === undefined) throw new Error(`The review of booking ${id} was accepted but produced no event`);
       return event.data;
     },
   };

@@ -5,11 +5,11 @@ import { streamOf } from '../domain/streams.ts';
 import type { Aggregate, CommandContext, CommandHandler } from './command-handler.ts';
 
 export type Sequence = {
-  /** The next id: unique over all processes, increasing within one. */
+  /** The next id: unique across processes, increasing within one. */
   next(): Promise<number>;
 };
 
-/** The last id that was reserved. */
+/** The last reserved id. */
 const reserved: Aggregate<number, IdsReserved> = { initial: 0, evolve: (_, event) => event.data.to };
 
 const CONTEXT: CommandContext = { actor: SYSTEM, correlationId: 'sequence' };

@@ -33,7 +33,7 @@ type Outcome = Promise<Accepted<Webhook | undefined, WebhookEvent> | Refusal>;
 
 export type WebhookCommands = {
   register(command: Registration, context: CommandContext): Promise<RegisteredWebhook | Refusal>;
-  /** Gives the registration a new secret; the old one signs too for another 24 h. The new one is shown once, here. */
+  /** Gives the registration a new secret, shown once, here. The old one also signs for another 24 h. */
   rotate(
     command: Party,
     context: CommandContext,
@@ -49,13 +49,13 @@ export function createWebhookCommands(deps: {
   readonly clock: Clock;
   readonly secretKey: Buffer;
   readonly makeSigningSecret: () => string;
-  /** What is wrong with a URL as a place to deliver to, or undefined (`src/webhooks/public-address.ts`). */
+  /** What is wrong with a URL to deliver to, if anything (`src/outbound/public-address.ts`). */
   readonly urlProblem: (url: string) => string | undefined;
 }): WebhookCommands {
   const { handler, readModels, clock, secretKey } = deps;
   const sealFor = (id: WebhookId, secret: string) => seal(secretKey, purposes.webhookSecret(id), secret);
 
-  /** Registrations of one owner are made one after the other: each is counted before the next one is decided. */
+  /** Registrations of one owner run one after another, so that each is counted before the next is decided. */
   const owners = new SerialQueue();
 
   async function register(command: Registration, context: CommandContext): Promise<RegisteredWebhook | Refusal> {

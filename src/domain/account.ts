@@ -1,17 +1,17 @@
 import type { BrandId, CommunityId } from './ids.ts';
 
-/** Every caller is tied to one of these (docs/specification.md#accounts-and-visibility). */
+/** Every caller acts for one of these (docs/specification.md#accounts-and-visibility). */
 export type Account =
   | { readonly kind: 'Community'; readonly id: CommunityId }
   | { readonly kind: 'Brand'; readonly id: BrandId };
 
 export type AccountKind = Account['kind'];
 
-/** `Community:7`: an account as one index key. */
+/** An account as a single index key, such as `Community:7`. */
 export type AccountKey = `${AccountKind}:${number}`;
 export const accountKey = (account: Account): AccountKey => `${account.kind}:${account.id}`;
 
-/** Who did it: an API key, an OAuth client, a person in the console, the command line, or the service itself. */
+/** Who caused an event: an API key, an OAuth client, a console user, the command line (operator) or the service itself. */
 export type Actor = {
   readonly kind: 'apiKey' | 'client' | 'user' | 'operator' | 'system';
   readonly id: string;

@@ -18,21 +18,17 @@ export function evolveApiKey(key: ApiKey | undefined, event: ApiKeyEvent): ApiKe
   }
 }
 
-/** Decides the issue of a key. */
 export function issueApiKey(existing: ApiKey | undefined, command: ApiKeyIssued['data']): Decision<ApiKeyIssued> {
-  const { account, permissions, label } = command;
-  if (existing !== undefined) return refuse('ValidationError', `Key ${command.apiKeyId} exists already.`);
+  const { permissions, label } = command;
+  if (existing !== undefined) return refuse('ValidationError', `Key ${command.apiKeyId} already exists.`);
   if (label.trim() === '' || isLongerThan(label, 100))
     return refuse('ValidationError', 'label must have 1 to 100 characters.');
   if (!Number.isInteger(permissions) || permissions < 1 || (permissions & ~ALL_PERMISSIONS) !== 0)
-    return refuse(
-      'ValidationError',
-      `permissions must be a sum of flags out of ${ALL_PERMISSIONS} for a ${account.kind} key.`,
-    );
+    return refuse('ValidationError', `permissions must be a sum of permission flags, 1 to ${ALL_PERMISSIONS}.`);
   return [{ type: 'ApiKeyIssued', data: command }];
 }
 
-/** Decides a revocation. `by` limits it to one account's keys; a key revoked before needs no event. */
+/** Revokes a key; `by` limits it to one account's keys. No event if it is already revoked. */
 export function revokeApiKey(
   key: ApiKey | undefined,
   command: { readonly apiKeyId: ApiKeyId; readonly by?: Account },

@@ -2,14 +2,14 @@ import type { BookingEvent, Recorded } from './events.ts';
 import type { BookingId } from './ids.ts';
 import { type BookingStatus, statusAfter } from './space-day.ts';
 
-/** One step in the life of a booking: the event as it stands in the log, and what it did to the state. */
+/** One step in a booking's life: the event in the log, and the state before and after it. */
 export type HistoryStep = {
   readonly event: Recorded<BookingEvent>;
   readonly from: BookingStatus | undefined;
   readonly to: BookingStatus;
 };
 
-/** The steps of one booking, in order, out of the events of its space and day in log order. */
+/** The steps of one booking, picked from the events of its space-day in log order. */
 export function historySteps(bookingId: BookingId, events: Iterable<Recorded>): HistoryStep[] {
   const steps: HistoryStep[] = [];
   for (const event of events) {

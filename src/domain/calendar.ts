@@ -6,7 +6,7 @@ const HOUR_MS = 3_600_000;
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
 const DAYS_IN_MONTH = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/** A date of the real calendar, written YYYY-MM-DD; 2026-02-30 is none. */
+/** Whether the text is a real calendar date in the form YYYY-MM-DD; 2026-02-30 is not. */
 export function isPlainDate(text: string): text is PlainDate {
   const match = DATE.exec(text);
   if (match === null) return false;
@@ -18,21 +18,21 @@ export function isPlainDate(text: string): text is PlainDate {
 
 export const isTimeZone = (zone: string): boolean => {
   try {
-    // Offsets such as +02:00 are refused: they know no daylight saving time.
+    // Offsets such as +02:00 are refused: they have no daylight saving time.
     return /^[A-Za-z]/.test(zone) && new Intl.DateTimeFormat('en', { timeZone: zone }) !== undefined;
   } catch {
     return false;
   }
 };
 
-/** Behind the year 9999 ISO 8601 begins with a sign, and would sort before everything. */
+/** After the year 9999, ISO 8601 timestamps start with a sign and would sort before all others. */
 const LAST_MOMENT_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** Timestamps are compared as text, so none is later than the end of 9999. */
+/** Timestamps are compared as text, so they are capped at the end of 9999. */
 export const toTimestamp = (milliseconds: number): Timestamp =>
   new Date(Math.min(milliseconds, LAST_MOMENT_MS)).toISOString() as Timestamp;
 
-/** A date on the wall of a zone: the moments (milliseconds since the epoch) between which it lies. */
+/** A calendar day in a time zone: from `start` up to, not including, `end` (milliseconds since the epoch). */
 export type WallDay = {
   readonly date: PlainDate;
   readonly zone: string;
@@ -41,14 +41,14 @@ export type WallDay = {
 };
 
 /**
- * Days that were asked for, and today in each zone: the same few answer nearly every question, and working one out costs as
- * much as the rest of a request. Bounded; forgetting costs time only.
+ * Days seen before, and today in each zone. A few of them answer nearly every call, and computing one takes as long as the
+ * rest of a request. The number is bounded, and clearing the cache only costs time.
  */
-const REMEMBERED_DAYS = 20_000;
+const CACHED_DAYS = 20_000;
 const days = new Map<string, WallDay>();
 const todays = new Map<string, WallDay>();
 
-/** The day `date` in `zone`. It has 24 hours, but for those on which the clock is changed. */
+/** The day `date` in `zone`. It has 24 hours, except when the clocks change. */
 export function wallDay(date: PlainDate, zone: string): WallDay {
   const key = `${date} ${zone}`;
   const known = days.get(key);
@@ -57,12 +57,12 @@ export function wallDay(date: PlainDate, zone: string): WallDay {
   const start = plain.toZonedDateTime(zone).epochMilliseconds;
   const end = plain.add({ days: 1 }).toZonedDateTime(zone).epochMilliseconds;
   const day = { date, zone, start, end };
-  if (days.size >= REMEMBERED_DAYS) days.clear();
+  if (days.size >= CACHED_DAYS) days.clear();
   days.set(key, day);
   return day;
 }
 
-/** The date on the wall of `zone` at a moment (milliseconds since the epoch). */
+/** The date in `zone` at a moment (milliseconds since the epoch). */
 export function localDate(milliseconds: number, zone: string): PlainDate {
   const today = todays.get(zone);
   if (today !== undefined && today.start <= milliseconds && milliseconds < today.end) return today.date;
@@ -73,8 +73,9 @@ export function localDate(milliseconds: number, zone: string): PlainDate {
 }
 
 /**
- * The moment (milliseconds since the epoch) at which the clock shows `hour` on a day. `hour` may be fractional and may be
- * 24. Of an hour that comes twice the first is meant; one that is skipped gives the moment the clock jumps to.
+ * The moment (milliseconds since the epoch) at which the clock shows `hour` on a day. `hour` may be fractional, and may be
+ * 24. An hour that occurs twice means the first; a skipped one gives the moment the clock jumps to
+ * (docs/decisions/time-zones.md).
  */
 export function momentOn(day: WallDay, hour: number): number {
   if (hasEveryHourOnce(day)) return day.start + Math.round(hour * HOUR_MS);
@@ -84,7 +85,7 @@ export function momentOn(day: WallDay, hour: number): number {
   return time.toZonedDateTime(day.zone).epochMilliseconds;
 }
 
-/** False for an hour that the clock of the zone skips. */
+/** False for an hour that is skipped when the clocks change. */
 export function hourExistsOn(day: WallDay, hour: number): boolean {
   if (hasEveryHourOnce(day)) return true;
   const moment = Temporal.Instant.fromEpochMilliseconds(momentOn(day, hour)).toZonedDateTimeISO(day.zone);

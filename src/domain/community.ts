@@ -8,10 +8,10 @@ export type Community = CommunityAdded['data'];
 export const evolveCommunity = (_: Community | undefined, event: CommunityAdded): Community => event.data;
 
 export function addCommunity(existing: Community | undefined, command: Community): Decision<CommunityAdded> {
-  if (existing !== undefined) return refuse('ValidationError', `Community ${command.communityId} exists already.`);
+  if (existing !== undefined) return refuse('ValidationError', `Community ${command.communityId} already exists.`);
   if (command.name.trim() === '' || isLongerThan(command.name, 200))
     return refuse('ValidationError', 'name must have 1 to 200 characters.');
   if (!isTimeZone(command.timeZone))
-    return refuse('ValidationError', `timeZone must be an IANA zone such as Europe/Berlin, is "${command.timeZone}".`);
+    return refuse('ValidationError', `timeZone must be an IANA zone such as Europe/Berlin, got "${command.timeZone}".`);
   return [{ type: 'CommunityAdded', data: command }];
 }

@@ -9,10 +9,10 @@ export type RefusalCode =
   | 'BookingNotAllowed'
   | 'ScopeViolation';
 
-/** A rule said no. A value, not an exception. `details` is a sentence for the caller. */
+/** A command refused by a rule: a value, not an exception. `details` is a sentence for the caller. */
 export type Refusal = { readonly refused: RefusalCode; readonly details: string };
 
-/** What a decider answers: the events to append (none when there is nothing left to do), or a refusal. */
+/** What a decider returns: the events to append (none if there is nothing left to do), or a refusal. */
 export type Decision<E extends DomainEvent> = readonly E[] | Refusal;
 
 export const refuse = (refused: RefusalCode, details: string): Refusal => ({ refused, details });

@@ -9,8 +9,8 @@ export const Permission = {
 export type PermissionName = keyof typeof Permission;
 
 /**
- * The sum of all flags, which either kind of account may hold. A Community key may carry WriteBookings, too: the endpoint is
- * for Brand callers only and answers ScopeViolation (docs/decisions/visibility.md).
+ * All flags; either kind of account may hold them. A Community key may carry WriteBookings too: the endpoint answers it with
+ * ScopeViolation (docs/decisions/visibility.md).
  */
 export const ALL_PERMISSIONS = 31;
 

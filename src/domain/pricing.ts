@@ -8,8 +8,8 @@ export type Price = {
 };
 
 /**
- * Flat fee per event plus the brand service fee; the duration does not matter (docs/decisions/money.md). The service fee is
- * rounded half up to a cent. `serviceFeePercent` counts with two decimals.
+ * The flat event fee plus the brand service fee, whatever the duration (docs/decisions/money.md). The service fee is rounded
+ * half up to a cent; two decimals of `serviceFeePercent` count.
  */
 export function priceOf(eventFee: Cents, serviceFeePercent: number): Price {
   const basisPoints = Math.round(serviceFeePercent * 100);
@@ -17,5 +17,5 @@ export function priceOf(eventFee: Cents, serviceFeePercent: number): Price {
   return { eventFee, serviceFee, serviceFeePercent, totalPrice: cents(eventFee + serviceFee) };
 }
 
-/** Cents as the JSON number the API shows, at most two decimals. */
+/** Cents as the JSON number the API shows, with at most two decimals. */
 export const toAmount = (value: Cents): number => value / 100;

@@ -11,17 +11,14 @@ export const evolveReview = (_: Review | undefined, event: ReviewPosted): Review
 export type PostReview = {
   readonly reviewId: ReviewId;
   readonly bookingId: BookingId;
-  /** Absent: the operator posts it for the brand. */
+  /** Absent when an operator posts it for the brand. */
   readonly brandId?: BrandId;
   readonly rating: number;
   readonly title: string;
   readonly content: string;
 };
 
-/**
- * Decides a review: by the brand that booked, once, after completion (docs/decisions/reviews.md). `booking` is the one
- * reviewed.
- */
+/** Decides a review: by the brand that booked, once, of a completed `booking` (docs/decisions/reviews.md). */
 export function postReview(
   existing: Review | undefined,
   command: PostReview,
@@ -37,11 +34,11 @@ export function postReview(
   if (review.content.trim() === '' || isLongerThan(review.content, 5_000))
     return refuse('ValidationError', 'content must have 1 to 5000 characters.');
   if (existing !== undefined)
-    return refuse('BookingNotAllowed', `Booking ${command.bookingId} has its review already.`);
+    return refuse('BookingNotAllowed', `Booking ${command.bookingId} has already been reviewed.`);
   if (booking.status !== 'Completed')
     return refuse(
       'BookingNotAllowed',
-      `Booking ${command.bookingId} is ${booking.status}; only a completed one is reviewed.`,
+      `Booking ${command.bookingId} is ${booking.status}; only completed bookings can be reviewed.`,
     );
   const { communityId, spaceId, spaceName, brandName } = booking.request;
   return [

@@ -2,7 +2,7 @@ import { hourExistsOn, momentOn, type WallDay, wallDay } from './calendar.ts';
 import type { PlainDate } from './ids.ts';
 import type { Space } from './space.ts';
 
-/** Hours of a day held by a booking: from `start` up to, not including, `until`. `until` may be fractional. */
+/** The hours a booking occupies: from `start` up to, not including, `until`, which may be fractional. */
 export type Interval = { readonly start: number; readonly until: number };
 
 /** One start hour of a space on a date (docs/specification.md#resources). */
@@ -11,11 +11,11 @@ export type TimeSlot = {
   readonly hour: number;
   readonly label: string;
   readonly isAvailable: boolean;
-  /** Hours left inside the window; only when the event would pass its end. */
+  /** Hours left inside the window; present only when the event would run past its end. */
   readonly usageHours?: number;
 };
 
-/** When an event that starts at `hour` ends its use of the space: its duration, cut at the end of the window. */
+/** The hour at which an event that starts at `hour` stops using the space: after its duration, or when the window closes. */
 export const usageEnd = (space: Pick<Space, 'durationHours' | 'windowEnd'>, hour: number): number =>
   Math.min(hour + space.durationHours, space.windowEnd);
 
@@ -23,7 +23,7 @@ export const usageEnd = (space: Pick<Space, 'durationHours' | 'windowEnd'>, hour
 export const endHourOf = (space: Pick<Space, 'durationHours'>, startHour: number): number =>
   Math.min(23, Math.ceil(startHour + space.durationHours));
 
-/** Hours left inside the window, or undefined when the whole event fits (docs/decisions/slots.md). */
+/** Hours left inside the window, or undefined if the whole event fits (docs/decisions/slots.md). */
 export const reducedUsage = (space: Pick<Space, 'durationHours' | 'windowEnd'>, hour: number): number | undefined => {
   const left = space.windowEnd - hour;
   return left < space.durationHours ? left : undefined;
@@ -36,16 +36,16 @@ const LABELS = Array.from(
   (_, hour) => `${hour % 12 === 0 ? 12 : hour % 12}:00 ${hour < 12 ? 'AM' : 'PM'}`,
 );
 
-/** The 12-hour form of an hour, such as `9:00 AM`. */
+/** An hour on the 12-hour clock, such as `9:00 AM`. */
 export const hourLabel = (hour: number): string => LABELS[hour] ?? String(hour);
 
-/** Whether an event may start at this hour, leaving aside what is booked: it exists in the zone and is not past. */
+/** Whether an event could start at this hour, bookings aside: the hour exists in the zone and has not passed. */
 export const canStart = (day: WallDay, hour: number, now: number): boolean =>
   momentOn(day, hour) > now && hourExistsOn(day, hour);
 
 /**
- * One slot per start hour of the window. A slot is open when the space is active, the hour is still to come and the event,
- * cut at the end of the window, overlaps nothing that is taken (docs/decisions/slots.md).
+ * One slot per start hour of the window. A slot is open if the space is active, the hour has not passed and the event, cut
+ * off at the end of the window, overlaps no booking (docs/decisions/slots.md).
  */
 export function timeSlots(space: Space, date: PlainDate, taken: readonly Interval[], now: number): TimeSlot[] {
   const day = wallDay(date, space.timeZone);

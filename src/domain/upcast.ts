@@ -1,6 +1,6 @@
 import { type DomainEvent, type EventMetadata, type Recorded, SCHEMA } from './events.ts';
 
-/** The shape in which any log hands an event out. */
+/** An event as any log returns it, before its type is known. */
 export type UntypedEvent = {
   readonly id: string;
   readonly type: string;
@@ -12,8 +12,8 @@ export type UntypedEvent = {
 };
 
 /**
- * Brings an event of any schema version to today's shape. The one place where stored JSON becomes a typed event.
- * @throws when the event was written by a newer version of the service than this one
+ * Brings an event of any schema version to the current shape. The only place where stored JSON becomes a typed event.
+ * @throws when a newer version of the service wrote the event
  */
 export function upcast(stored: UntypedEvent): Recorded<DomainEvent> {
   const event = stored as UntypedEvent & { readonly metadata: EventMetadata };

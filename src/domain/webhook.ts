@@ -13,7 +13,7 @@ import type {
 } from './events.ts';
 import type { WebhookId } from './ids.ts';
 
-/** Event kinds that subscribers may choose, with their bitmask values (docs/specification.md#events). */
+/** Events that can be subscribed to, with their bitmask values (docs/specification.md#events). */
 export const WEBHOOK_EVENTS = {
   BookingRequested: 1,
   BookingApproved: 2,
@@ -25,7 +25,7 @@ export type WebhookEventName = keyof typeof WEBHOOK_EVENTS;
 export const ALL_WEBHOOK_EVENTS = 15;
 /** Registrations one credential may have (docs/decisions/webhook-registrations.md). */
 export const MAX_WEBHOOKS = 20;
-/** How long both secrets sign after a rotation (docs/decisions/webhook-signature.md), in milliseconds. */
+/** How long both secrets sign after a rotation (docs/decisions/webhook-signature.md). */
 export const ROTATION_OVERLAP_MS = 24 * 3_600_000;
 
 export const webhookEventNames = (mask: number): WebhookEventName[] =>
@@ -59,18 +59,18 @@ export function evolveWebhook(webhook: Webhook | undefined, event: WebhookEvent)
 }
 
 /**
- * Decides a registration. `owned` is how many the credential has; `urlProblem` is what the address guard found wrong with the
- * URL. Unknown bits in `events`, or none, are refused (docs/decisions/webhook-registrations.md).
+ * Registers a webhook (docs/decisions/webhook-registrations.md). `owned` is how many the credential already has; `urlProblem`
+ * is what the address guard found wrong with the URL, if anything.
  */
 export function registerWebhook(
   existing: Webhook | undefined,
   command: WebhookRegistered['data'],
   context: { readonly owned: number; readonly urlProblem: string | undefined },
 ): Decision<WebhookRegistered> {
-  if (existing !== undefined) return refuse('ValidationError', `Webhook ${command.webhookId} exists already.`);
+  if (existing !== undefined) return refuse('ValidationError', `Webhook ${command.webhookId} already exists.`);
   if (context.urlProblem !== undefined) return refuse('ValidationError', `url ${context.urlProblem}`);
   if (!isEventMask(command.events))
-    return refuse('ValidationError', `events must be a sum of 1, 2, 4 and 8, 1 to ${ALL_WEBHOOK_EVENTS}.`);
+    return refuse('ValidationError', `events must be a sum of event values, 1 to ${ALL_WEBHOOK_EVENTS}.`);
   if (context.owned >= MAX_WEBHOOKS)
     return refuse('ValidationError', `At most ${MAX_WEBHOOKS} webhooks can be registered; remove one first.`);
   return [{ type: 'WebhookRegistered', data: command }];
@@ -78,7 +78,7 @@ export function registerWebhook(
 
 const isEventMask = (mask: number) => Number.isInteger(mask) && mask >= 1 && mask <= ALL_WEBHOOK_EVENTS;
 
-/** Who asks: the credential that owns the registration, its account (in the console), or the operator (absent). */
+/** Who is asking: the credential that owns the registration, or its account (in the console). */
 export type WebhookParty = {
   readonly account: WebhookOwner['account'];
   readonly credential?: WebhookOwner['credential'];
@@ -98,7 +98,7 @@ export function rotateWebhookSecret(
   ];
 }
 
-/** `reason` is shown to the owner. No event when it is disabled already. */
+/** `reason` is shown to the owner. No event if it is already disabled. */
 export function disableWebhook(
   webhook: Webhook | undefined,
   command: WebhookCommand & { readonly reason: string },
@@ -115,7 +115,7 @@ export function enableWebhook(webhook: Webhook | undefined, command: WebhookComm
   return [{ type: 'WebhookEnabled', data: { webhookId: webhook.webhookId, owner: webhook.owner } }];
 }
 
-/** Permanent: a removed registration is unknown from then on. */
+/** Permanent: afterwards the registration does not exist for anyone. */
 export function removeWebhook(webhook: Webhook | undefined, command: WebhookCommand): Decision<WebhookRemoved> {
   if (!isReachable(webhook, command)) return unknownWebhook(command);
   return [{ type: 'WebhookRemoved', data: { webhookId: webhook.webhookId, owner: webhook.owner } }];

@@ -3,7 +3,6 @@ import { communities } from '../../projections/communities.ts';
 import type { Account } from '../domain/account.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 
-/** What people call an account. */
 export function createAccountQueries({ readModels }: { readonly readModels: ReadModels }) {
   return {
     /** @returns undefined when there is no such account */

@@ -4,7 +4,7 @@ import type { ReadModels } from '../read-models/read-models.ts';
 
 export function createApiKeyQueries({ readModels }: { readonly readModels: ReadModels }) {
   return {
-    /** Every key of an account, revoked ones too, newest first. The keys themselves are nowhere. */
+    /** Every key of an account, including revoked ones, newest first. The key itself is not stored. */
     async listOfAccount(account: Account): Promise<ApiKeyDocument[]> {
       const found = readModels.collection(apiKeys).find({
         where: { account: accountKey(account) },

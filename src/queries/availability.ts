@@ -13,8 +13,8 @@ import { isVisibleSpace } from './spaces.ts';
 export type Availability = { readonly space: Space; readonly date: PlainDate; readonly timeSlots: readonly TimeSlot[] };
 
 /**
- * Which start hours of a space are open on a date. Refuses a date before today in the space's zone (`ValidationError`) and
- * a space the account may not see (`ResourceNotFound`; docs/decisions/visibility.md).
+ * Which start hours of a space are open on a date. Refuses a date before today in the space's zone (`ValidationError`,
+ * docs/decisions/time-zones.md) and a space the account may not see (`ResourceNotFound`, docs/decisions/visibility.md).
  */
 export function createAvailabilityQuery(deps: { readonly readModels: ReadModels; readonly clock: Clock }) {
   const { readModels, clock } = deps;
@@ -33,7 +33,7 @@ export function createAvailabilityQuery(deps: { readonly readModels: ReadModels;
     const now = clock();
     const today = localDate(now, space.timeZone);
     if (date < today)
-      return refuse('ValidationError', `date must be today (${today} in ${space.timeZone}) or later, is ${date}.`);
+      return refuse('ValidationError', `date must be today (${today} in ${space.timeZone}) or later, got ${date}.`);
     return { space, date, timeSlots: timeSlots(space, date, day?.document.taken ?? [], now) };
   };
 }

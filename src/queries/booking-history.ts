@@ -10,7 +10,7 @@ import { isVisibleBooking } from './bookings.ts';
 export function createBookingHistory(deps: { readonly events: EventStore; readonly readModels: ReadModels }) {
   const { events, readModels } = deps;
 
-  /** The events of a booking in order, or undefined when there is none that the account may see. */
+  /** The events of a booking in order, or undefined if the account may not see it. */
   return async function historyOf(account: Account, id: number): Promise<HistoryStep[] | undefined> {
     const found = await readModels.collection(bookings).get(String(id));
     if (found === undefined || !isVisibleBooking(account, found.document)) return undefined;

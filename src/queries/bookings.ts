@@ -12,16 +12,16 @@ export type BookingFilter = {
   readonly status?: BookingStatus;
 };
 
-/** Where a page of bookings ended. */
+/** The last booking of a page. */
 export type BookingCursor = { readonly date: PlainDate; readonly bookingId: number };
 
 export type BookingPage = {
   readonly bookings: readonly BookingDocument[];
-  /** Where the next page starts; undefined on the last. */
+  /** Cursor of the next page; undefined on the last one. */
   readonly next: BookingCursor | undefined;
 };
 
-/** A community sees the bookings of its spaces, a brand those it made (docs/specification.md#accounts-and-visibility). */
+/** A community sees the bookings of its spaces, a brand its own (docs/specification.md#accounts-and-visibility). */
 export const isVisibleBooking = (account: Account, booking: BookingDocument): boolean =>
   account.id === (account.kind === 'Community' ? booking.communityId : booking.brandId);
 
@@ -32,13 +32,13 @@ const ownedBy = (account: Account) =>
 
 export function createBookingQueries({ readModels }: { readonly readModels: ReadModels }) {
   return {
-    /** The booking, or undefined when there is none that the account may see. */
+    /** The booking, or undefined if the account may not see it. */
     async get(account: Account, bookingId: number): Promise<BookingDocument | undefined> {
       const found = await readModels.collection(bookings).get(String(bookingId));
       return found && isVisibleBooking(account, found.document) ? found.document : undefined;
     },
 
-    /** Every booking that the account may see, by date and id; streamed. */
+    /** Every booking the account may see, by date and id, streamed (docs/decisions/streamed-lists.md). */
     async *list(account: Account, { startDate, endDate, status }: BookingFilter = {}): AsyncGenerator<BookingDocument> {
       const date = { ...(startDate && { from: startDate }), ...(endDate && { to: endDate }) };
       const found = readModels.collection(bookings).find({
@@ -52,7 +52,7 @@ export function createBookingQueries({ readModels }: { readonly readModels: Read
       for await (const { document } of found) yield document;
     },
 
-    /** Some of the bookings that the account may see, by date and id, from where the last page ended. */
+    /** One page of the bookings the account may see, by date and id. */
     async page(
       account: Account,
       query: BookingFilter & {
@@ -90,18 +90,18 @@ export function createBookingQueries({ readModels }: { readonly readModels: Read
       return { bookings: page, next: undefined };
     },
 
-    /** Everything on one day of a space, by start hour; nothing when the account may see none of it. */
+    /** The bookings of a space on one day that the account may see, by start hour. */
     async onDay(account: Account, spaceId: number, date: PlainDate): Promise<BookingDocument[]> {
       const found = readModels.collection(bookings).find({ where: { spaceId: toSpaceId(spaceId), date } });
       const day = await Array.fromAsync(found, ({ document }) => document);
       return day.filter((booking) => isVisibleBooking(account, booking)).sort((a, b) => a.startHour - b.startHour);
     },
 
-    /** How many bookings the account may see in a state. */
+    /** How many of the bookings the account may see are in this state. */
     count: (account: Account, status: BookingStatus): Promise<number> =>
       readModels.collection(bookings).count({ where: { ...ownedBy(account), status } }),
 
-    /** What a brand did at a community so far: how many of its bookings are in each state. */
+    /** A brand's record at a community: how many of its bookings are in each state. */
     async record({ communityId, brandId }: Pick<BookingDocument, 'communityId' | 'brandId'>): Promise<BrandRecord> {
       const counts = BOOKING_STATUSES.map(async (status) => {
         const count = await readModels.collection(bookings).count({ where: { brandId, communityId, status } });

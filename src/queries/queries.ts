@@ -12,8 +12,8 @@ import { createSpaceQueries } from './spaces.ts';
 import { createWebhookQueries } from './webhooks.ts';
 
 /**
- * Everything that can be asked of the service, under the visibility rules of the account that asks. REST, MCP, console and
- * command line all go through here; `operator` sees everything.
+ * Everything the service can be asked, under the visibility rules of the asking account (docs/decisions/visibility.md). REST,
+ * MCP, console and command line all go through here; `operator` sees everything.
  */
 export type Queries = ReturnType<typeof createQueries>;
 

@@ -16,8 +16,8 @@ export function createReviewQueries({ readModels }: { readonly readModels: ReadM
 
   return {
     /**
-     * The reviews of a community, newest last. A community reads its own, a brand those of communities with which it
-     * completed a booking; anything else does not exist for the caller (docs/decisions/reviews.md).
+     * The reviews of a community, oldest first. A community reads its own, a brand those of communities with which it has
+     * completed a booking; others do not exist for the caller (docs/decisions/reviews.md).
      */
     async list(account: Account, communityId: number): Promise<AsyncIterable<ReviewDocument> | Refusal> {
       const exists = (await readModels.collection(communities).get(String(communityId))) !== undefined;
@@ -28,14 +28,14 @@ export function createReviewQueries({ readModels }: { readonly readModels: ReadM
       return documentsOf(found);
     },
 
-    /** The reviews that concern an account, newest first: those of a community's spaces, those a brand wrote. */
+    /** The reviews of a community's spaces, or those a brand wrote; newest first. */
     async listOfAccount(account: Account): Promise<ReviewDocument[]> {
       const where = account.kind === 'Community' ? { communityId: account.id } : { brandId: account.id };
       const sort = [{ field: 'reviewId', direction: 'descending' }] as const;
       return Array.fromAsync(readModels.collection(reviews).find({ where, sort }), ({ document }) => document);
     },
 
-    /** The review of a booking that the account may see. */
+    /** The review of a booking. Whether the caller may see the booking is checked before. */
     async ofBooking(booking: Pick<ReviewDocument, 'bookingId'>): Promise<ReviewDocument | undefined> {
       const where = { bookingId: booking.bookingId };
       for await (const { document } of readModels.collection(reviews).find({ where, limit: 1 })) return document;

@@ -11,7 +11,7 @@ export const isVisibleSpace = (account: Account, space: Space): boolean =>
 
 export function createSpaceQueries({ readModels }: { readonly readModels: ReadModels }) {
   return {
-    /** The space, or undefined when there is none that the account may see. */
+    /** The space, or undefined if the account may not see it. */
     async get(account: Account, spaceId: number): Promise<Space | undefined> {
       const found = await readModels.collection(spaces).get(String(spaceId));
       return found && isVisibleSpace(account, found.document) ? found.document : undefined;

@@ -12,13 +12,13 @@ export function createWebhookQueries({ readModels }: { readonly readModels: Read
       return Array.fromAsync(found, ({ document }) => document);
     },
 
-    /** A registration of the account, or undefined when it has none such. */
+    /** A registration of the account, or undefined if it has no such registration. */
     async get(account: Account, webhookId: string): Promise<WebhookDocument | undefined> {
       const found = await readModels.collection(webhooks).get(webhookId);
       return found?.document.account === accountKey(account) ? found.document : undefined;
     },
 
-    /** Every registration of an account, whichever credential made it (the console), oldest first. */
+    /** Every registration of an account, whichever credential made it, oldest first. For the console. */
     async listOfAccount(account: Account): Promise<WebhookDocument[]> {
       const where = { account: accountKey(account) };
       const found = readModels.collection(webhooks).find({ where, sort: [{ field: 'createdAt' }] });

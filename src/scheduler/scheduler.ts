@@ -9,22 +9,22 @@ import type { Clock } from '../runtime/clock.ts';
 
 export type Scheduler = {
   /**
-   * Does what is due now; answers how many bookings changed.
-   * @throws {AggregateError} with what went wrong, once all that could be done is done
+   * Does what is due now. Resolves to the number of bookings changed.
+   * @throws {AggregateError} with all failures, after everything else has been done
    */
   runOnce(): Promise<number>;
   start(): void;
-  /** Waits for the round under way. */
+  /** Waits for the current round. */
   stop(): Promise<void>;
 };
 
 const PERIOD_MS = 1_000;
-/** Bookings of one kind taken up in a round; the rest follow in the next. */
+/** Bookings of one kind handled in a round; the rest follow in the next. */
 const ROUND = 500;
 
 /**
- * Time passing, as commands: requests that nobody answered lapse, approved bookings whose end has passed are completed
- * (docs/decisions/expiry-and-completion.md). Any number of processes may do it: the decider appends nothing when there is
+ * Turns time passing into commands: unanswered requests expire, and approved bookings whose end has passed are completed
+ * (docs/decisions/expiry-and-completion.md). Any number of processes may run it: the decider appends nothing if there is
  * nothing left to do.
  */
 export function createScheduler(deps: {
@@ -56,7 +56,7 @@ export function createScheduler(deps: {
           const outcome = await act(document.bookingId, context);
           if ('events' in outcome) changed += outcome.events.length;
         } catch (error) {
-          // One booking that cannot be changed must not keep the others waiting for ever.
+          // A booking that cannot be changed must not block the others.
           failures.push(error);
         }
       }
@@ -68,7 +68,7 @@ export function createScheduler(deps: {
   const next = () => {
     timer = setTimeout(() => {
       round = runOnce()
-        .catch((error: unknown) => logger.error({ err: error }, 'the scheduler failed; it tries again'))
+        .catch((error: unknown) => logger.error({ err: error }, 'Scheduler round failed; trying again'))
         .finally(() => {
           if (!stopped) next();
         });
