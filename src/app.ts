@@ -209,6 +209,7 @@ export async function createApp(core: Core): Promise<FastifyInstance> {
     readModels: projector.readModels,
     connectedApps: authorizationServer.connectedApps,
     clients: authorizationServer.clients,
+    endSession: authorizationServer.endSession,
     settings: config,
   });
   return app;

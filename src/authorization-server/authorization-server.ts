@@ -22,6 +22,8 @@ import type { Revocation } from './revocation.ts';
 export type AuthorizationServer = {
   /** Every path of the authorization server (docs/specification.md#oauth), and its pages. */
   readonly routes: FastifyPluginAsync;
+  /** Signs out the browser that sent the request, without asking. Apps that its user connected stay connected. */
+  endSession(request: FastifyRequest, reply: FastifyReply): Promise<void>;
   readonly resources: Resources;
   readonly accessTokens: AccessTokens;
   readonly clients: Clients;
@@ -177,6 +179,13 @@ export async function createAuthorizationServer(options: {
 
   return {
     routes,
+    async endSession({ headers }, { raw }) {
+      const { endSession } = await loadedProvider();
+      const { provider } = await current();
+      // Cookies are marked as the issuer's address demands, whatever a proxy says.
+      const body = Buffer.alloc(0);
+      await endSession(provider, await rewriting.rewrite({ method: 'GET', url: '/', headers, body }), raw);
+    },
     resources,
     accessTokens,
     clients,
@@ -187,7 +196,7 @@ export async function createAuthorizationServer(options: {
 
 /** What comes with oidc-provider, which is loaded when it is first needed. */
 async function loadProvider(clientDocuments: GuardOptions = { allowPrivate: false }) {
-  const { buildProvider } = await import('./provider.ts');
+  const { buildProvider, endSession } = await import('./provider.ts');
   const { createClientDocuments } = await import('./client-documents.ts');
-  return { buildProvider, clientDocument: createClientDocuments(clientDocuments) };
+  return { buildProvider, endSession, clientDocument: createClientDocuments(clientDocuments) };
 }

@@ -123,7 +123,9 @@ export const errorPage = (message: string): string =>
 
 /**
  * oidc-provider goes on by a form that sends itself: to the app with `response_mode=form_post`, to the end of a session. Its
- * page is bare without a script; this is the same form and script on a page like the others.
+ * page is bare without a script; this is the same form and script on a page like the others. It has to be taken out of that
+ * page: oidc-provider has no hook for it. `registerResponseMode` does not replace a mode that there is, `form_post` among them,
+ * and the end of a session takes the same page without asking `logoutSource` when nobody is signed in.
  * @returns undefined for any other page; else the page and where its form goes
  */
 export function goOnPage(bare: string): { readonly page: string; readonly target: string } | undefined {

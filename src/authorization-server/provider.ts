@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import Provider, {
   type AccessToken,
   type ClientCredentials,
@@ -16,16 +17,13 @@ import { pageHeaders } from '../html/layout.ts';
 import { derivedKey } from '../secrets/derived-key.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { ACCOUNT_OF_CLIENT, type Clients } from './clients.ts';
+import { CONSOLE_CALLBACK_PATH, CONSOLE_CLIENT_ID } from './console-client.ts';
 import { formTarget } from './form-target.ts';
 import { accountOfGrant, newGrantId } from './grant-id.ts';
 import type { OidcAdapter } from './oidc-adapter.ts';
 import { errorPage, goOnPage, signedOutPage, signOutPage } from './pages.ts';
 import { PATHS } from './paths.ts';
 import { applyRegistrationRules } from './registration.ts';
-
-/** The web console: the service's own client. It asks who the user is and nothing else, so there is no consent page. */
-export const CONSOLE_CLIENT_ID = 'console';
-export const CONSOLE_CALLBACK_PATH = '/console/callback';
 
 // In seconds, as oidc-provider counts lifetimes.
 const MINUTE = 60;
@@ -116,8 +114,8 @@ export function buildProvider(options: ProviderOptions, { keys }: KeySet): Provi
     cookies: {
       keys: [derivedKey(secretKey, purposes.oidcCookies).toString('base64url')],
       names: { session: 'venue_session', interaction: 'venue_interaction', resume: 'venue_resume' },
-      long: { httpOnly: true, sameSite: 'lax', signed: true },
-      short: { httpOnly: true, sameSite: 'lax', signed: true },
+      long: COOKIE,
+      short: COOKIE,
     },
     interactions: { url: (_ctx, { uid }) => `${PATHS.interaction}/${uid}` },
     renderError(ctx, out) {
@@ -253,6 +251,16 @@ export function buildProvider(options: ProviderOptions, { keys }: KeySet): Provi
     if (RotatedRefreshToken !== undefined) await oidcAdapter.answered('RefreshToken', RotatedRefreshToken.jti);
   });
   return provider;
+}
+
+const COOKIE = { httpOnly: true, sameSite: 'lax', signed: true } as const;
+
+/** Ends the session of the browser that sent the request; the response takes its cookies away. Grants stay. */
+export async function endSession(provider: Provider, request: IncomingMessage, response: ServerResponse) {
+  const context = provider.createContext(request, response);
+  const session = await provider.Session.get(context);
+  await session.destroy();
+  context.cookies.set(provider.cookieName('session'), null, COOKIE);
 }
 
 const PUBLISHED: ReadonlySet<string> = new Set([PATHS.jwks, PATHS.openidConfiguration, PATHS.oauthMetadata]);

@@ -1,6 +1,7 @@
 import { fastifyCookie } from '@fastify/cookie';
 import formbody from '@fastify/formbody';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { AuthorizationServer } from '../authorization-server/authorization-server.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import { type Account, accountKey } from '../domain/account.ts';
 import type { EventStore } from '../event-store/event-store.ts';
@@ -18,7 +19,7 @@ import type { PageDeps } from './page-deps.ts';
 import { registerPages } from './pages.ts';
 import { openSentForms } from './sent-forms.ts';
 import { type Current, createSessions, type Sessions } from './sessions.ts';
-import { endAuthorizationSession, SESSION_COOKIE, signInRoutes } from './sign-in.ts';
+import { SESSION_COOKIE, SIGNED_OUT_PATH, signInRoutes } from './sign-in.ts';
 import { type Answer, Form, type Handler, missing, type Routes, type Visit } from './visit.ts';
 
 export type ConsoleDeps = PageDeps & {
@@ -26,6 +27,7 @@ export type ConsoleDeps = PageDeps & {
   readonly documents: DocumentStore;
   readonly readModels: ReadModels;
   readonly clock: Clock;
+  readonly endSession: AuthorizationServer['endSession'];
   readonly settings: { readonly secretKey: Buffer };
 };
 
@@ -85,9 +87,10 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     scope.post('/console/sign-out', async (request, reply) => {
       const current = await signedIn(request, reply);
       if (current === undefined) return reply;
+      await deps.endSession(request, reply);
       await sessions.end(cookies.get(request, SESSION_COOKIE) ?? '');
       cookies.clear(reply, SESSION_COOKIE);
-      return reply.redirect(await endAuthorizationSession(app, request, reply, publicUrl), 303);
+      return reply.redirect(SIGNED_OUT_PATH, 303);
     });
   });
   return sessions;

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { decodeJwt } from 'jose';
 import type { Users } from '../auth/users.ts';
-import { CONSOLE_CALLBACK_PATH, CONSOLE_CLIENT_ID } from '../authorization-server/provider.ts';
+import { CONSOLE_CALLBACK_PATH, CONSOLE_CLIENT_ID } from '../authorization-server/console-client.ts';
 import { problemPage, sendPage } from '../html/layout.ts';
 import { systemClock } from '../runtime/clock.ts';
 import type { Cookies } from './cookies.ts';
@@ -19,7 +19,8 @@ export type SignIn = {
 /** Where the authorization server sends browsers back to. */
 const callbackUrl = (publicUrl: string): string => `${publicUrl}${CONSOLE_CALLBACK_PATH}`;
 
-const SIGNED_OUT_PATH = '/console/signed-out';
+/** Where browsers go that have signed out. */
+export const SIGNED_OUT_PATH = '/console/signed-out';
 
 export const SESSION_COOKIE = 'console';
 const STATE_COOKIE = 'console_sign_in';
@@ -117,33 +118,6 @@ export function signInRoutes(app: FastifyInstance, deps: SignIn): void {
     const ours = iss === publicUrl && aud === CONSOLE_CLIENT_ID && answered === nonce && exp * 1000 > clock();
     return ours ? sub : undefined;
   }
-}
-
-/**
- * Signs the browser out at the authorization server too. That asks people whether they mean it; here they have just said so,
- * in a form of ours.
- * @returns where to send the browser
- */
-export async function endAuthorizationSession(
-  app: FastifyInstance,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  publicUrl: string,
-): Promise<string> {
-  const headers = { host: new URL(publicUrl).host, cookie: request.headers.cookie ?? '' };
-  const question = await app.inject({ url: '/connect/logout', headers });
-  const [, xsrf] = /name="xsrf" value="([^"]+)"/.exec(question.body) ?? [];
-  if (xsrf === undefined) return SIGNED_OUT_PATH;
-  const answer = await app.inject({
-    method: 'POST',
-    url: '/connect/logout/confirm',
-    headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
-    payload: new URLSearchParams({ xsrf, logout: 'yes' }).toString(),
-  });
-  // Whatever went wrong there, people can answer the question themselves.
-  if (answer.statusCode >= 400) return '/connect/logout';
-  for (const cookie of [answer.headers['set-cookie'] ?? []].flat()) reply.header('set-cookie', cookie);
-  return SIGNED_OUT_PATH;
 }
 
 const refuse = (reply: FastifyReply, text: string) =>

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { OIDC_RECORDS } from '../../src/authorization-server/oidc-record.ts';
 import type { Session } from '../../src/console/sessions.ts';
 import { ownPath } from '../../src/console/sign-in.ts';
 import { communityId } from '../../src/domain/ids.ts';
+import { TestApp } from '../authorization-server/test-app.ts';
 import { Browser, type Running, startDemo } from './console.fixture.ts';
 
 let running: Running;
@@ -16,12 +18,6 @@ const community = () => {
   if (first === undefined) throw new Error('The demo has no community');
   return first;
 };
-
-async function signedIn(): Promise<Browser> {
-  const browser = new Browser(running.url);
-  await browser.signIn(community().user);
-  return browser;
-}
 
 const sessions = () =>
   running.service.core.documents.open<Session>({
@@ -80,14 +76,35 @@ test('only pages of the console are returned to', () => {
     expect(ownPath(to)).toBe('/console');
 });
 
-test('signing out ends the session here and at the authorization server', async () => {
-  const browser = await signedIn();
-  const id = browser.cookie('console') ?? '';
+test('signing out ends the session here and at the authorization server; apps stay connected', async () => {
+  const { users, documents } = running.service.core;
+  const login = { email: 'leaver@demo.example', password: 'long enough 1' };
+  const account = { kind: 'Community', id: communityId(community().id) } as const;
+  const user = await users.add({ ...login, accounts: [account] });
+  if ('refused' in user) throw new Error(user.details);
+  const records = await documents.open(OIDC_RECORDS);
+  const kept = async () =>
+    (await Array.fromAsync(records.find({ where: { userId: user.id } }), ({ document }) => document.model)).toSorted();
+
+  const app = await TestApp.register(running.url);
+  const { refresh_token: refreshToken } = await app.tokens({ ...login, account: `Community:${account.id}` });
+  const browser = new Browser(running.url);
+  await browser.signIn(login);
+  const cookies = ['console', 'venue_session', 'venue_session.sig'] as const;
+  const before = cookies.map((name) => [name, browser.cookie(name) ?? ''] as const);
+  // The app's browser has a session, and so has this one.
+  const sessionsBefore = (await kept()).filter((model) => model === 'Session');
+  expect(sessionsBefore).toHaveLength(2);
+
   const page = await browser.send(await browser.open('/console/inbox'), '/console/sign-out');
   expect(page.text).toContain('You are signed out');
-  expect(browser.cookie('console')).toBeUndefined();
-  browser.setCookie('console', id);
-  expect((await browser.open('/console/inbox')).title).toContain('Sign in');
+  expect(cookies.map((name) => browser.cookie(name))).toEqual([undefined, undefined, undefined]);
+  expect((await kept()).filter((model) => model === 'Session')).toHaveLength(1);
+  // Whoever has kept the cookies has nothing: neither page nor a new sign-in without a password.
+  for (const [name, value] of before) browser.setCookie(name, value);
+  expect((await browser.open('/console/inbox')).text).toContain('name="password"');
+  expect((await app.refresh(refreshToken)).access_token).toBeDefined();
+  expect((await app.browser.open((await app.authorizationUrl()).url)).text).not.toContain('name="password"');
 });
 
 test('a changed password and a lost account end the session', async () => {

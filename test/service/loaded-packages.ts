@@ -1,0 +1,20 @@
+import { registerHooks } from 'node:module';
+import { pino } from 'pino';
+
+// Starts a service, without listening, and prints what packages that has loaded, one a line.
+const packages = new Set<string>();
+registerHooks({
+  load(url, context, next) {
+    const name = [...url.matchAll(/\/node_modules\/((?:@[^/]+\/)?[^/]+)\//g)].at(-1)?.[1];
+    if (name !== undefined) packages.add(name);
+    return next(url, context);
+  },
+});
+const { createApp, openCore } = await import('../../src/app.ts');
+const { readConfig } = await import('../../src/config.ts');
+const core = await openCore(readConfig(process.env), pino({ level: 'silent' }));
+const app = await createApp(core);
+await app.ready();
+await app.close();
+await core.close();
+console.log([...packages].join('\n'));
