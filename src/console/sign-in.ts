@@ -1,10 +1,10 @@
-import { createHash, randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { decodeJwt } from 'jose';
+import type { CustomFetch } from 'openid-client';
 import type { Users } from '../auth/users.ts';
 import { CONSOLE_CALLBACK_PATH, CONSOLE_CLIENT_ID } from '../authorization-server/console-client.ts';
+import { PATHS } from '../authorization-server/paths.ts';
 import { problemPage, sendPage } from '../html/layout.ts';
-import { systemClock } from '../runtime/clock.ts';
+import { loadOnce } from '../runtime/load-once.ts';
 import type { Cookies } from './cookies.ts';
 import type { Sessions } from './sessions.ts';
 
@@ -15,9 +15,6 @@ export type SignIn = {
   readonly sessions: Sessions;
   readonly users: Pick<Users, 'get'>;
 };
-
-/** Where the authorization server sends browsers back to. */
-const callbackUrl = (publicUrl: string): string => `${publicUrl}${CONSOLE_CALLBACK_PATH}`;
 
 /** Where browsers go that have signed out. */
 export const SIGNED_OUT_PATH = '/console/signed-out';
@@ -30,22 +27,27 @@ type Begun = { readonly state: string; readonly nonce: string; readonly verifier
 
 export function signInRoutes(app: FastifyInstance, deps: SignIn): void {
   const { publicUrl, cookies, sessions, users } = deps;
+  const callbackUrl = `${publicUrl}${CONSOLE_CALLBACK_PATH}`;
+  const openIdClient = loadOnce(() => loadOpenIdClient(app, publicUrl));
 
   app.get<{ Querystring: { to?: string } }>('/console/sign-in', async (request, reply) => {
-    const begun: Begun = { state: random(), nonce: random(), verifier: random(), to: ownPath(request.query.to) };
+    const { client, configuration } = await openIdClient();
+    const begun: Begun = {
+      state: client.randomState(),
+      nonce: client.randomNonce(),
+      verifier: client.randomPKCECodeVerifier(),
+      to: ownPath(request.query.to),
+    };
     cookies.setSealed(reply, STATE_COOKIE, begun, STATE_SECONDS);
-    const url = new URL(`${publicUrl}/connect/authorize`);
-    url.search = new URLSearchParams({
-      client_id: CONSOLE_CLIENT_ID,
-      redirect_uri: callbackUrl(publicUrl),
-      response_type: 'code',
+    const url = client.buildAuthorizationUrl(configuration, {
+      redirect_uri: callbackUrl,
       scope: 'openid',
       resource: 'api',
       state: begun.state,
       nonce: begun.nonce,
-      code_challenge: createHash('sha256').update(begun.verifier).digest('base64url'),
+      code_challenge: await client.calculatePKCECodeChallenge(begun.verifier),
       code_challenge_method: 'S256',
-    }).toString();
+    });
     return reply.redirect(url.href, 303);
   });
 
@@ -61,12 +63,10 @@ export function signInRoutes(app: FastifyInstance, deps: SignIn): void {
       if (error !== undefined || code === undefined)
         return refuse(reply, 'The sign-in was not completed. Nothing has happened.');
 
-      const idToken = await exchange(code, begun.verifier);
-      const userId = idToken && subjectOf(idToken, begun.nonce);
+      const userId = await verify(request.url, begun);
       const user = userId === undefined ? undefined : await users.get(userId);
       const account = user?.accounts[0];
-      if (idToken === undefined || user === undefined || account === undefined)
-        return refuse(reply, 'The sign-in could not be verified.');
+      if (user === undefined || account === undefined) return refuse(reply, 'The sign-in could not be verified.');
 
       const before = cookies.get(request, SESSION_COOKIE);
       if (before !== undefined) await sessions.end(before);
@@ -86,44 +86,54 @@ export function signInRoutes(app: FastifyInstance, deps: SignIn): void {
     ),
   );
 
-  /** Trades the code for an ID token, in process: the authorization server is this very application. */
-  async function exchange(code: string, verifier: string): Promise<string | undefined> {
-    const answer = await app.inject({
-      method: 'POST',
-      url: '/connect/token',
-      headers: { host: new URL(publicUrl).host, 'content-type': 'application/x-www-form-urlencoded' },
-      payload: new URLSearchParams({
-        grant_type: 'authorization_code',
-        code,
-        client_id: CONSOLE_CLIENT_ID,
-        redirect_uri: callbackUrl(publicUrl),
-        code_verifier: verifier,
-        resource: 'api',
-      }).toString(),
-    });
-    if (answer.statusCode !== 200) {
-      app.log.warn({ status: answer.statusCode, body: answer.body }, 'the code of a sign-in was refused');
+  /** Trades the code in an answer of the authorization server for who signed in; undefined when anything is not in order. */
+  async function verify(url: string, { state, nonce, verifier }: Begun): Promise<string | undefined> {
+    const { client, configuration } = await openIdClient();
+    const answer = new URL(callbackUrl);
+    answer.search = new URL(url, publicUrl).search;
+    const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier };
+    try {
+      const tokens = await client.authorizationCodeGrant(configuration, answer, checks, { resource: 'api' });
+      return tokens.claims()?.sub;
+    } catch (error) {
+      app.log.warn({ err: error }, 'a sign-in could not be verified');
       return undefined;
     }
-    const { id_token: idToken } = answer.json<{ id_token?: unknown }>();
-    return typeof idToken === 'string' ? idToken : undefined;
-  }
-
-  /** ID tokens are dated by the machine's clock, whatever CLOCK_SHIFT says. */
-  const clock = systemClock();
-
-  /** Straight from the token endpoint, the token needs no look at its signature (OpenID Connect Core 3.1.3.7, 6). */
-  function subjectOf(idToken: string, nonce: string): string | undefined {
-    const { iss, aud, exp = 0, sub, nonce: answered } = decodeJwt(idToken);
-    const ours = iss === publicUrl && aud === CONSOLE_CLIENT_ID && answered === nonce && exp * 1000 > clock();
-    return ours ? sub : undefined;
   }
 }
 
+/**
+ * What comes with openid-client, which is loaded when somebody first signs in. It reaches the authorization server in process:
+ * behind a proxy this very process may not reach its own public address. ID tokens are dated by the machine's clock, whatever
+ * CLOCK_SHIFT says, and openid-client goes by the same.
+ */
+async function loadOpenIdClient(app: FastifyInstance, publicUrl: string) {
+  const client = await import('openid-client');
+  const server = {
+    issuer: publicUrl,
+    authorization_endpoint: `${publicUrl}${PATHS.authorization}`,
+    token_endpoint: `${publicUrl}${PATHS.token}`,
+    authorization_response_iss_parameter_supported: true,
+  };
+  const configuration = new client.Configuration(server, CONSOLE_CLIENT_ID, undefined, client.None());
+  if (publicUrl.startsWith('http:')) client.allowInsecureRequests(configuration);
+  configuration[client.customFetch] = inProcess(app);
+  return { client, configuration };
+}
+
+/** The token endpoint is all that is asked this way. */
+const inProcess =
+  (app: FastifyInstance): CustomFetch =>
+  async (url, { headers, body }) => {
+    const answer = await app.inject({ method: 'POST', url, headers, payload: String(body) });
+    return new Response(answer.body, {
+      status: answer.statusCode,
+      headers: { 'content-type': String(answer.headers['content-type']) },
+    });
+  };
+
 const refuse = (reply: FastifyReply, text: string) =>
   sendPage(reply, 400, problemPage('Sign-in failed', text, { href: '/console', label: 'Sign in again' }));
-
-const random = () => randomBytes(32).toString('base64url');
 
 /** A page of the console to return to; never an address elsewhere. */
 export const ownPath = (to: string | undefined): string =>

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { OIDC_RECORDS } from '../../src/authorization-server/oidc-record.ts';
 import type { Session } from '../../src/console/sessions.ts';
 import { ownPath } from '../../src/console/sign-in.ts';
@@ -61,6 +61,101 @@ test('a callback with a state that this browser did not begin signs nobody in', 
   const answer = await browser.request('/console/callback?code=stolen&state=forged');
   expect(answer.status).toBe(400);
   expect(browser.cookie('console')).toBeUndefined();
+});
+
+/** Signs in up to the answer of the authorization server, which is not opened. `ask` changes what the console asks for. */
+async function answerFor(browser: Browser, ask: Readonly<Record<string, string>> = {}): Promise<URL> {
+  const asked = new URL((await browser.request('/console/sign-in')).headers.get('location') ?? '');
+  for (const [name, value] of Object.entries(ask)) asked.searchParams.set(name, value);
+  const { email, password } = community().user;
+  const { target, body } = (await browser.open(asked.href)).form(/sign-in$/, { email, password });
+  const done = await browser.request(target, { method: 'POST', body });
+  const answer = await browser.request(done.headers.get('location') ?? '');
+  return new URL(answer.headers.get('location') ?? '');
+}
+
+const changed = (url: URL, name: string, value: string): string => {
+  const other = new URL(url);
+  other.searchParams.set(name, value);
+  return other.href;
+};
+
+test('an answer is good once: it signs nobody in again, in this browser or another', async () => {
+  const browser = new Browser(running.url);
+  const answer = await answerFor(browser);
+  const begun = browser.cookie('console_sign_in') ?? '';
+  expect((await browser.request(answer.href)).status).toBe(303);
+  expect(browser.cookie('console')).toBeDefined();
+  expect(await browser.request(answer.href)).toMatchObject({ status: 400, text: expect.stringContaining('not begun') });
+
+  const thief = new Browser(running.url);
+  thief.setCookie('console_sign_in', begun);
+  const replayed = await thief.request(answer.href);
+  expect(replayed).toMatchObject({ status: 400, text: expect.stringContaining('could not be verified') });
+  expect(thief.cookie('console')).toBeUndefined();
+});
+
+test('a code of another browser signs nobody in, whichever of the two states comes with it', async () => {
+  const [victim, thief] = [new Browser(running.url), new Browser(running.url)];
+  const stolen = await answerFor(victim);
+  const own = await answerFor(thief);
+  const begun = thief.cookie('console_sign_in') ?? '';
+  for (const [href, why] of [
+    [stolen.href, 'not begun in this browser'],
+    [changed(own, 'code', stolen.searchParams.get('code') ?? ''), 'could not be verified'],
+  ] as const) {
+    thief.setCookie('console_sign_in', begun);
+    expect(await thief.request(href)).toMatchObject({ status: 400, text: expect.stringContaining(why) });
+    expect(thief.cookie('console')).toBeUndefined();
+  }
+});
+
+test.each([
+  ['a nonce that the console did not send', { ask: { nonce: 'of-another-sign-in' } }],
+  [
+    'a challenge that the console did not send',
+    { ask: { code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM' } },
+  ],
+  ['another issuer', { answered: { iss: 'https://evil.example' } }],
+  ['no issuer', { answered: { iss: '' } }],
+  ['a code of nobody', { answered: { code: 'made-up' } }],
+])('an answer with %s signs nobody in', async (_, { ask = {}, answered = {} }: Tampering) => {
+  const browser = new Browser(running.url);
+  let answer = await answerFor(browser, ask);
+  for (const [name, value] of Object.entries(answered)) answer = new URL(changed(answer, name, value));
+  const refused = await browser.request(answer.href);
+  expect(refused).toMatchObject({ status: 400, text: expect.stringContaining('could not be verified') });
+  expect(browser.cookie('console')).toBeUndefined();
+});
+type Tampering = { readonly ask?: Record<string, string>; readonly answered?: Record<string, string> };
+
+test('who cancels is told that nothing has happened', async () => {
+  const browser = new Browser(running.url);
+  const page = await browser.send(await browser.open('/console'), /cancel$/);
+  expect(page).toMatchObject({ status: 400, text: expect.stringContaining('Nothing has happened') });
+  expect(browser.cookie('console')).toBeUndefined();
+});
+
+test('people sign in and out where the process itself cannot reach its public address', async () => {
+  const publicUrl = 'https://booking.example';
+  const behind = await startDemo({ PUBLIC_URL: publicUrl });
+  onTestFinished(() => behind.stop());
+  const asked: string[] = [];
+  const direct = fetch;
+  // The proxy in front: it alone knows where the service listens.
+  const proxy = vi.spyOn(globalThis, 'fetch').mockImplementation((input, init) => {
+    asked.push(String(input));
+    return direct(String(input).replace(publicUrl, behind.url), init);
+  });
+  onTestFinished(() => proxy.mockRestore());
+  const browser = new Browser(publicUrl);
+  const page = await browser.signIn(behind.demo.communities[0]?.user ?? community().user);
+  expect(page.title).toContain('Requests');
+  expect(browser.cookie('__Host-console')).toBeDefined();
+  expect(asked).toContainEqual(expect.stringContaining('/connect/authorize'));
+  expect(asked).not.toContainEqual(expect.stringContaining('/connect/token'));
+  expect((await browser.send(page, '/console/sign-out')).text).toContain('You are signed out');
+  expect(browser.cookie('venue_session')).toBeUndefined();
 });
 
 test('only pages of the console are returned to', () => {
