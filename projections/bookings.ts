@@ -1,19 +1,12 @@
-import type { BookingEvent, BookingFacts, BookingRequested, CancelledBy } from '../src/domain/events.ts';
+import { defined } from '../src/domain/defined.ts';
+import type { BookingEvent, BookingRequested, CancelledBy } from '../src/domain/events.ts';
 import type { Cents, Timestamp } from '../src/domain/ids.ts';
-import { type BookingStatus, factsOf } from '../src/domain/space-day.ts';
+import type { BookingStatus } from '../src/domain/space-day.ts';
 import { projection } from './projection.ts';
 
-export type BookingDocument = BookingFacts & {
+/** What was requested, and what became of it. */
+export type BookingDocument = Omit<BookingRequested['data'], 'idempotencyKey'> & {
   readonly status: BookingStatus;
-  readonly eventFee: Cents;
-  readonly serviceFee: Cents;
-  readonly serviceFeePercent: number;
-  readonly timeZone: string;
-  readonly freeFrom: number;
-  readonly startsAt: Timestamp;
-  readonly endsAt: Timestamp;
-  readonly expiresAt: Timestamp;
-  readonly message?: string;
   readonly createdAt: Timestamp;
   /** When the state last changed. */
   readonly changedAt: Timestamp;
@@ -25,21 +18,10 @@ export type BookingDocument = BookingFacts & {
 };
 
 /** A booking as it stands the moment it was requested. */
-export const pendingBooking = (data: BookingRequested['data'], at: Timestamp): BookingDocument => ({
-  ...factsOf(data),
-  status: 'Pending',
-  eventFee: data.eventFee,
-  serviceFee: data.serviceFee,
-  serviceFeePercent: data.serviceFeePercent,
-  timeZone: data.timeZone,
-  freeFrom: data.freeFrom,
-  startsAt: data.startsAt,
-  endsAt: data.endsAt,
-  expiresAt: data.expiresAt,
-  ...(data.message === undefined ? {} : { message: data.message }),
-  createdAt: at,
-  changedAt: at,
-});
+export function pendingBooking(data: BookingRequested['data'], at: Timestamp): BookingDocument {
+  const { idempotencyKey: _, ...requested } = data;
+  return { ...requested, status: 'Pending', createdAt: at, changedAt: at };
+}
 
 /** Every booking in its present state. */
 export const bookings = projection<BookingDocument, BookingEvent>({
@@ -64,9 +46,7 @@ export const bookings = projection<BookingDocument, BookingEvent>({
         ...document,
         status: 'Cancelled',
         changedAt: metadata.at,
-        refund: data.refund,
-        cancelledBy: data.cancelledBy,
-        ...(data.reason === undefined ? {} : { reason: data.reason }),
+        ...defined({ refund: data.refund, cancelledBy: data.cancelledBy, reason: data.reason }),
       },
     BookingCompleted: (document, { metadata }) =>
       document && { ...document, status: 'Completed', changedAt: metadata.at },

@@ -3,20 +3,21 @@ import fastJson from 'fast-json-stringify';
 import { Type } from 'typebox';
 import { actorOf } from '../auth/caller.ts';
 import type { Commands } from '../commands/commands.ts';
-import { toBookingDto } from '../contract/booking-dto.ts';
-import { historyEntries } from '../contract/history-entry.ts';
 import {
   BookingDto,
   BookingParams,
   BookingsQuery,
   CreateBooking,
-  errors,
-  HistoryEntry,
+  detailsOfRequest,
   IdempotencyHeaders,
-} from '../contract/schemas.ts';
+  toBookingDto,
+} from '../contract/booking.ts';
+import { errors } from '../contract/errors.ts';
+import { HistoryEntry, historyEntries } from '../contract/history-entry.ts';
 import type { HistoryStep } from '../domain/booking-history.ts';
 import { isRefusal } from '../domain/decision.ts';
-import type { BrandId, PlainDate } from '../domain/ids.ts';
+import { defined } from '../domain/defined.ts';
+import { brandId } from '../domain/ids.ts';
 import type { Queries } from '../queries/queries.ts';
 import { sendError, sendRefusal } from './errors.ts';
 import { sendJsonArray } from './json-array.ts';
@@ -40,12 +41,7 @@ export const bookingRoutes =
         },
       },
       async (request, reply) => {
-        const { startDate, endDate, status } = request.query;
-        const found = queries.bookings.list(request.caller.account, {
-          ...(startDate === undefined ? {} : { startDate: startDate as PlainDate }),
-          ...(endDate === undefined ? {} : { endDate: endDate as PlainDate }),
-          ...(status === undefined ? {} : { status }),
-        });
+        const found = queries.bookings.list(request.caller.account, request.query);
         return sendJsonArray(reply, found, (booking) => stringifyBooking(toBookingDto(booking)));
       },
     );
@@ -64,15 +60,10 @@ export const bookingRoutes =
         },
       },
       async (request, reply) => {
-        const { spaceId, startTime, startHour, message } = request.body;
-        const idempotencyKey = request.headers['idempotency-key'];
         const command = {
-          brandId: request.caller.account.id as BrandId,
-          spaceId,
-          date: startTime as PlainDate,
-          startHour,
-          ...(message === undefined ? {} : { message }),
-          ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+          brandId: brandId(request.caller.account.id),
+          details: detailsOfRequest(request.body),
+          ...defined({ idempotencyKey: request.headers['idempotency-key'] }),
         };
         const context = { actor: actorOf(request.caller), correlationId: request.id };
         const booking = await commands.bookings.request(command, context);

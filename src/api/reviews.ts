@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import fastJson from 'fast-json-stringify';
 import { Type } from 'typebox';
-import { toReviewDto } from '../contract/review-dto.ts';
-import { CommunityParams, errors, ReviewDto } from '../contract/schemas.ts';
+import { errors } from '../contract/errors.ts';
+import { CommunityParams, ReviewDto, toReviewDto } from '../contract/review.ts';
 import { isRefusal } from '../domain/decision.ts';
 import type { Queries } from '../queries/queries.ts';
 import { sendRefusal } from './errors.ts';

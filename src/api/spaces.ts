@@ -1,7 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { AvailabilityQuery, AvailabilityResponse, errors, SpaceParams } from '../contract/schemas.ts';
+import {
+  AvailabilityQuery,
+  AvailabilityResponse,
+  SpaceParams,
+  toAvailabilityResponse,
+} from '../contract/availability.ts';
+import { errors } from '../contract/errors.ts';
 import { isRefusal } from '../domain/decision.ts';
-import type { PlainDate } from '../domain/ids.ts';
 import type { Queries } from '../queries/queries.ts';
 import { sendRefusal } from './errors.ts';
 
@@ -22,19 +27,9 @@ export const spaceRoutes =
       },
       async (request, reply) => {
         const { params, query, caller } = request;
-        const found = await queries.availability(caller.account, params.spaceId, query.date as PlainDate);
+        const found = await queries.availability(caller.account, params.spaceId, query.date);
         if (isRefusal(found)) return sendRefusal(reply, found);
-        const { spaceId, name: spaceName, windowStart, windowEnd, durationHours } = found.space;
-        const { date, timeSlots } = found;
-        return reply.send({
-          spaceId,
-          spaceName,
-          date,
-          windowStart,
-          windowEnd,
-          durationHours,
-          timeSlots: [...timeSlots],
-        });
+        return reply.send(toAvailabilityResponse(found));
       },
     );
   };

@@ -2,7 +2,15 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import { actorOf, type Caller } from '../auth/caller.ts';
 import type { Commands } from '../commands/commands.ts';
-import { CreateWebhook, errors, WebhookCreatedDto, WebhookDto, WebhookParams } from '../contract/schemas.ts';
+import { errors } from '../contract/errors.ts';
+import {
+  CreateWebhook,
+  toWebhookCreatedDto,
+  toWebhookDto,
+  WebhookCreatedDto,
+  WebhookDto,
+  WebhookParams,
+} from '../contract/webhook.ts';
 import { isRefusal } from '../domain/decision.ts';
 import type { WebhookOwner } from '../domain/events.ts';
 import type { Queries } from '../queries/queries.ts';
@@ -34,7 +42,7 @@ export const webhookRoutes =
       },
       async (request, reply) => {
         const found = await queries.webhooks.listOwned(ownerOf(request.caller));
-        return reply.send(found.map(({ webhookId: id, url, events, createdAt }) => ({ id, url, events, createdAt })));
+        return reply.send(found.map(toWebhookDto));
       },
     );
 
@@ -55,8 +63,7 @@ export const webhookRoutes =
         const context = { actor: actorOf(request.caller), correlationId: request.id };
         const made = await commands.webhooks.register({ owner: ownerOf(request.caller), url, events }, context);
         if (isRefusal(made)) return sendRefusal(reply, made);
-        const { webhookId: id, createdAt, signingSecret } = made;
-        return reply.code(201).send({ id, url, events, createdAt, signingSecret });
+        return reply.code(201).send(toWebhookCreatedDto(made));
       },
     );
 

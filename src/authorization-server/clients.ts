@@ -3,6 +3,8 @@ import type { Adapter, AdapterPayload } from 'oidc-provider';
 import { API_SCOPES, MCP_SCOPE } from '../auth/scopes.ts';
 import type { Collection, DocumentStore, Stored } from '../document-store/document-store.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
+import type { Refusal } from '../domain/decision.ts';
+import { LABEL, wrongText } from '../domain/limits.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
@@ -18,12 +20,15 @@ export type ConfidentialClient = {
 };
 
 export type Clients = {
-  /** @returns the client with its secret, which is shown this once */
+  /**
+   * Adds a client; its secret is shown this once. Refuses a name that is empty or too long (`ValidationError`;
+   * src/domain/limits.ts).
+   */
   addClient(client: {
     account: Account;
     grant: 'client_credentials';
     name: string;
-  }): Promise<ConfidentialClient & { readonly clientSecret: string }>;
+  }): Promise<(ConfidentialClient & { readonly clientSecret: string }) | Refusal>;
   /** Confidential clients of one account; of all without one. */
   listClients(account?: Account): Promise<ConfidentialClient[]>;
   /** Removes any client. Without an account, or with the account it belongs to. @returns false when there was none */
@@ -86,6 +91,8 @@ export async function createClients(options: {
 
   return {
     async addClient({ account, name }) {
+      const wrongName = wrongText('name', name, LABEL);
+      if (wrongName !== undefined) return wrongName;
       const clientId = `client_${randomBytes(12).toString('base64url')}`;
       const clientSecret = randomBytes(32).toString('base64url');
       const createdAt = new Date(clock()).toISOString();

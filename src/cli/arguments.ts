@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { isPlainDate, toTimestamp } from '../domain/calendar.ts';
-import { type Cents, cents, type PlainDate, type Timestamp } from '../domain/ids.ts';
+import type { Cents, PlainDate, Timestamp } from '../domain/ids.ts';
+import { parseAmount } from '../domain/pricing.ts';
 
 /** Readers of what is typed on the command line. Each throws `InvalidArgumentError` with the rule it breaks. */
 
@@ -16,9 +17,9 @@ export function decimal(text: string): number {
 
 /** An amount with at most two decimals, exactly. */
 export function amount(text: string): Cents {
-  const [, whole, fraction = ''] = /^(\d{1,9})(?:\.(\d{1,2}))?$/.exec(text) ?? [];
-  if (whole === undefined) throw new InvalidArgumentError('It must be an amount with at most two decimals: 420.00');
-  return cents(Number(whole) * 100 + Number(fraction.padEnd(2, '0')));
+  const parsed = parseAmount(text);
+  if (parsed === undefined) throw new InvalidArgumentError('It must be an amount with at most two decimals: 420.00');
+  return parsed;
 }
 
 /** `9-22`: two hours of the 24-hour clock. */

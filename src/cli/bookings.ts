@@ -1,10 +1,10 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { BookingDocument } from '../../projections/bookings.ts';
-import { toBookingDto } from '../contract/booking-dto.ts';
+import { furtherDetails, toOperatorBooking } from '../contract/booking.ts';
 import { historyEntries } from '../contract/history-entry.ts';
 import type { Account } from '../domain/account.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
-import { toAmount } from '../domain/pricing.ts';
+import { formatAmount } from '../domain/pricing.ts';
 import { BOOKING_STATUSES } from '../domain/space-day.ts';
 import { requiredAccount } from './accounts.ts';
 import { date, wholeNumber } from './arguments.ts';
@@ -41,7 +41,7 @@ export function bookingCommands(venue: Command): void {
           Status: each.status,
           Price: price(each),
         }));
-        return { json: all.map(toJson), text: table(rows) };
+        return { json: all.map(toOperatorBooking), text: table(rows) };
       });
     });
 
@@ -128,23 +128,12 @@ async function shown(core: OperatorCore, id: number): Promise<Answer | Refusal> 
     Brand: `${booking.brandId}, ${booking.brandName}`,
     When: `${booking.date}, ${booking.startHour}:00 to ${booking.endHour}:00, ${booking.timeZone}`,
     Price: price(booking),
-    Message: booking.message,
+    ...Object.fromEntries(furtherDetails(booking).map(({ label, value }) => [label, value])),
     Cancelled: booking.cancelledBy && `by ${booking.cancelledBy}${booking.reason ? `: ${booking.reason}` : ''}`,
-    Refund: booking.refund ? `${toAmount(booking.refund).toFixed(2)} ${booking.currency}` : undefined,
+    Refund: booking.refund ? `${formatAmount(booking.refund)} ${booking.currency}` : undefined,
     Created: booking.createdAt,
   });
-  return { json: toJson(booking), text };
+  return { json: toOperatorBooking(booking), text };
 }
 
-const price = ({ totalPrice, currency }: BookingDocument) => `${toAmount(totalPrice).toFixed(2)} ${currency}`;
-
-/** BookingDto, and what an operator may know beyond it. */
-const toJson = (booking: BookingDocument) => ({
-  ...toBookingDto(booking),
-  communityId: booking.communityId,
-  brandId: booking.brandId,
-  brandName: booking.brandName,
-  ...(booking.message === undefined ? {} : { message: booking.message }),
-  ...(booking.cancelledBy === undefined ? {} : { cancelledBy: booking.cancelledBy }),
-  ...(booking.reason === undefined ? {} : { reason: booking.reason }),
-});
+const price = ({ totalPrice, currency }: BookingDocument) => `${formatAmount(totalPrice)} ${currency}`;

@@ -25,6 +25,7 @@ export function clientCommands(venue: Command): void {
         if (isRefusal(owner)) return owner;
         const { clients } = core.authorizationServer;
         const added = await clients.addClient({ account, grant: 'client_credentials', name });
+        if (isRefusal(added)) return added;
         return {
           json: added,
           text: fields({

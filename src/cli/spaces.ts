@@ -1,6 +1,6 @@
 import { type Command, CommanderError } from '@commander-js/extra-typings';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
-import { toAmount } from '../domain/pricing.ts';
+import { formatAmount, toAmount } from '../domain/pricing.ts';
 import type { Space } from '../domain/space.ts';
 import { amount, decimal, hours, wholeNumber } from './arguments.ts';
 import { type Answer, type OperatorCore, operate } from './operation.ts';
@@ -90,7 +90,7 @@ export function spaceCommands(venue: Command): void {
           Active: space.active,
           Window: `${space.windowStart}-${space.windowEnd}`,
           Hours: space.durationHours,
-          Fee: `${toAmount(space.eventFee).toFixed(2)} ${config.currency}`,
+          Fee: `${formatAmount(space.eventFee)} ${config.currency}`,
           'Time zone': space.timeZone,
         }));
         return { json: all.map(toJson), text: table(rows) };
@@ -114,7 +114,7 @@ async function shown({ queries, config }: OperatorCore, id: number): Promise<Ans
     Active: space.active,
     Window: `${space.windowStart}:00 to ${space.windowEnd}:00, ${space.timeZone}`,
     Hours: space.durationHours,
-    Fee: `${toAmount(space.eventFee).toFixed(2)} ${config.currency}`,
+    Fee: `${formatAmount(space.eventFee)} ${config.currency}`,
     Answer: `within ${space.answerHours} h`,
   });
   return { json: toJson(space), text };

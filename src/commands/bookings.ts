@@ -1,9 +1,11 @@
 import { type BookingDocument, bookings, pendingBooking } from '../../projections/bookings.ts';
 import { brands } from '../../projections/brands.ts';
 import { spaces } from '../../projections/spaces.ts';
+import { type BookingDetails, fingerprintOf } from '../domain/booking-details.ts';
 import { type Decision, isRefusal, type Refusal, refuse } from '../domain/decision.ts';
+import { defined } from '../domain/defined.ts';
 import type { BookingEvent } from '../domain/events.ts';
-import { type BookingId, type BrandId, bookingId, type CommunityId, type PlainDate } from '../domain/ids.ts';
+import { type BookingId, type BrandId, bookingId, type CommunityId } from '../domain/ids.ts';
 import {
   approveBooking,
   type CancelBooking,
@@ -23,21 +25,14 @@ import type { Accepted, CommandContext, CommandHandler } from './command-handler
 import type { IdempotencyKeys } from './idempotency-keys.ts';
 import type { Sequence } from './sequence.ts';
 
-export type BookingRequest = {
-  readonly brandId: BrandId;
-  readonly spaceId: number;
-  readonly date: PlainDate;
-  /** 0-23. */
-  readonly startHour: number;
-  readonly message?: string;
-  readonly idempotencyKey?: string;
-};
-
 type Outcome = Promise<Accepted<SpaceDay, BookingEvent> | Refusal>;
 
 export type BookingCommands = {
   /** Requests a booking; answers it as it was requested, also when its idempotency key was answered before. */
-  request(command: BookingRequest, context: CommandContext): Promise<BookingDocument | Refusal>;
+  request(
+    command: { readonly brandId: BrandId; readonly details: BookingDetails; readonly idempotencyKey?: string },
+    context: CommandContext,
+  ): Promise<BookingDocument | Refusal>;
   approve(command: { readonly bookingId: number; readonly communityId: CommunityId }, context: CommandContext): Outcome;
   cancel(command: Omit<CancelBooking, 'bookingId'> & { readonly bookingId: number }, context: CommandContext): Outcome;
   /** Cancels a request that nobody answered in time (the scheduler). */
@@ -70,7 +65,8 @@ export function createBookingCommands(deps: {
 
   return {
     async request(command, context) {
-      const { brandId, spaceId, date, startHour, message, idempotencyKey } = command;
+      const { brandId, details, idempotencyKey } = command;
+      const { spaceId, date } = details;
       const [space, brand] = await Promise.all([
         readModels.collection(spaces).get(String(spaceId)),
         readModels.collection(brands).get(String(brandId)),
@@ -78,8 +74,7 @@ export function createBookingCommands(deps: {
       if (space === undefined) return refuse('ResourceNotFound', `There is no space ${spaceId}.`);
       if (brand === undefined) return refuse('ResourceNotFound', `There is no brand ${brandId}.`);
       if (idempotencyKey !== undefined) {
-        const request = [spaceId, date, startHour, message ?? null];
-        const ours = await deps.idempotencyKeys.claim(`brand-${brandId}`, idempotencyKey, request);
+        const ours = await deps.idempotencyKeys.claim(`brand-${brandId}`, idempotencyKey, fingerprintOf(details));
         if (!ours) return refuse('BookingNotAllowed', 'This Idempotency-Key was used for another booking request.');
       }
 
@@ -87,10 +82,8 @@ export function createBookingCommands(deps: {
         bookingId: bookingId(await deps.ids.next()),
         space: space.document,
         brand: brand.document,
-        date,
-        startHour,
-        ...(message === undefined ? {} : { message }),
-        ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+        details,
+        ...defined({ idempotencyKey }),
       };
       const stream = streamOf.spaceDay(spaceId, date);
       const outcome = await handler.execute(stream, spaceDay, context, (day) =>

@@ -28,11 +28,11 @@ export class IdempotencyKeys {
   }
 
   /**
-   * Claims an owner's key for a request.
+   * Claims an owner's key for the request with this fingerprint.
    * @returns false if it was used for a different request in the last 30 days
    */
-  async claim(owner: string, key: string, request: unknown): Promise<boolean> {
-    const fingerprint = createHash('sha256').update(JSON.stringify(request)).digest('base64url');
+  async claim(owner: string, key: string, request: string): Promise<boolean> {
+    const fingerprint = createHash('sha256').update(request).digest('base64url');
     const id = `${owner}:${createHash('sha256').update(key).digest('base64url')}`;
     const expiresAt = toTimestamp(this.#clock() + KEPT_MS);
     if (await this.#documents.insert(id, { fingerprint, expiresAt })) return true;

@@ -2,6 +2,7 @@ import type { ApiKeyDocument } from '../../projections/api-keys.ts';
 import type { AccountKind } from '../domain/account.ts';
 import { isRefusal } from '../domain/decision.ts';
 import type { Timestamp } from '../domain/ids.ts';
+import { LABEL } from '../domain/limits.ts';
 import { ALL_PERMISSIONS, Permission, type PermissionName, permissionNames } from '../domain/permissions.ts';
 import { type Html, html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
@@ -92,7 +93,7 @@ ${secretBox('key', outcome.key, 'Copy the key now and keep it where passwords ar
         html`<details><summary>${revoked.length} revoked</summary><ul class="plain">${revoked.map((key) => html`<li class="muted">${key.label} <code>${key.preview}</code>, revoked ${momentIn('UTC', key.revokedAt ?? key.issuedAt)} UTC</li>`)}</ul></details>`
       }</div>
 <div><form class="card fields" method="post" action="/console/keys">${csrfField(visit)}${onceField()}<h2>New key</h2>${formProblem(problems)}
-${field({ name: 'label', label: 'Name', hint: 'What is it for?', value: form.text('label'), required: true, problems, attributes: { maxlength: 100, autocomplete: 'off' } })}
+${field({ name: 'label', label: 'Name', hint: 'What is it for?', value: form.text('label'), required: true, problems, attributes: { maxlength: LABEL.max, autocomplete: 'off' } })}
 ${choices(
   { name: 'permission', label: 'What may it do?', problems },
   'checkbox',

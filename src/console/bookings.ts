@@ -2,7 +2,8 @@ import type { BookingDocument } from '../../projections/bookings.ts';
 import type { Account } from '../domain/account.ts';
 import { localDate } from '../domain/calendar.ts';
 import { isRefusal } from '../domain/decision.ts';
-import { BOOKING_STATUSES, type BookingStatus, MAX_TEXT } from '../domain/space-day.ts';
+import { REASON } from '../domain/limits.ts';
+import { BOOKING_STATUSES, type BookingStatus } from '../domain/space-day.ts';
 import { type Html, html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
 import { timeline } from './booking-timeline.ts';
@@ -259,7 +260,7 @@ ${textArea({
   value: form.text('reason'),
   required: community,
   problems,
-  attributes: { maxlength: MAX_TEXT, rows: 3 },
+  attributes: { maxlength: REASON.max, rows: 3 },
 })}
 <div class="row"><button class="button danger">${word} the ${what}</button><a class="button quiet" href="${back}">Keep it</a></div>
 </form>`,

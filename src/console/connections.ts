@@ -1,8 +1,9 @@
 import { SCOPE_WORDS } from '../auth/scopes.ts';
-import { isLongerThan } from '../domain/text-length.ts';
+import { isRefusal } from '../domain/decision.ts';
+import { LABEL } from '../domain/limits.ts';
 import { html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
-import { confirm, csrfField, field, formProblem, NO_PROBLEMS, onceField, type Problems } from './fields.ts';
+import { confirm, csrfField, field, formProblem, NO_PROBLEMS, onceField, type Problems, problemOf } from './fields.ts';
 import { momentIn } from './formats.ts';
 import type { PageDeps } from './page-deps.ts';
 import { secretBox } from './secret.ts';
@@ -42,9 +43,8 @@ ${
     visit.once(async () => {
       const { account, form } = visit;
       const name = form.text('name');
-      if (name === '' || isLongerThan(name, 100))
-        return clientsPage(visit, { name: 'Give it a name of 1 to 100 characters.' });
       const made = await clients.addClient({ account, grant: 'client_credentials', name });
+      if (isRefusal(made)) return clientsPage(visit, problemOf(made, { name: 'Name' }));
       return {
         title: 'New client',
         section: 'clients',
@@ -76,7 +76,7 @@ ${
               (client) =>
                 html`<tr><th scope="row" data-label="Name" class="long">${client.name}</th><td data-label="Client id" class="long"><code>${client.clientId}</code></td><td data-label="Made (UTC)"><span>${momentIn('UTC', client.createdAt)}</span></td><td class="actions">${confirm(visit, { action: `/console/clients/${client.clientId}/remove`, open: 'Remove …', question: `Remove “${client.name}”? Its tokens end at once.`, doIt: 'Remove it' })}</td></tr>`,
             )}</tbody></table>`
-      }</div><div><form class="card fields" method="post" action="/console/clients">${csrfField(visit)}${onceField()}<h2>New client</h2>${formProblem(problems)}${field({ name: 'name', label: 'Name', hint: 'Which service is it?', value: visit.form.text('name'), required: true, problems, attributes: { maxlength: 100, autocomplete: 'off' } })}<div><button class="button">Make the client</button></div></form></div></div>`,
+      }</div><div><form class="card fields" method="post" action="/console/clients">${csrfField(visit)}${onceField()}<h2>New client</h2>${formProblem(problems)}${field({ name: 'name', label: 'Name', hint: 'Which service is it?', value: visit.form.text('name'), required: true, problems, attributes: { maxlength: LABEL.max, autocomplete: 'off' } })}<div><button class="button">Make the client</button></div></form></div></div>`,
     };
   }
 }

@@ -1,10 +1,11 @@
 import { isPlainDate, localDate } from '../domain/calendar.ts';
 import type { Community } from '../domain/community.ts';
 import { isRefusal } from '../domain/decision.ts';
+import { defined } from '../domain/defined.ts';
 import type { PlainDate } from '../domain/ids.ts';
+import { MESSAGE } from '../domain/limits.ts';
 import { priceOf } from '../domain/pricing.ts';
 import type { Space } from '../domain/space.ts';
-import { MAX_TEXT } from '../domain/space-day.ts';
 import type { TimeSlot } from '../domain/time-slots.ts';
 import { usageEnd } from '../domain/time-slots.ts';
 import { flag, type Html, html } from '../html/html.ts';
@@ -125,12 +126,9 @@ ${
         const outcome = await commands.bookings.request(
           {
             brandId: account.id,
-            spaceId: space.spaceId,
-            date,
-            startHour,
-            ...(message === '' ? {} : { message }),
+            details: { spaceId: space.spaceId, date, startHour, ...defined({ message: message || undefined }) },
             // Sent twice, the form still makes one booking; put right after a refusal, it is another request.
-            ...(once === '' ? {} : { idempotencyKey: `console:${once}` }),
+            ...defined({ idempotencyKey: once === '' ? undefined : `console:${once}` }),
           },
           context,
         );
@@ -194,7 +192,7 @@ ${formProblem(problems)}
 <form class="card fields" method="post" action="/console/find/${space.spaceId}">${csrfField(visit)}${onceField()}<input type="hidden" name="date" value="${date}"><input type="hidden" name="price" value="${price(space).totalPrice}">
 <h2>${longDate(date)}</h2>
 <div id="hours" data-live-region="${hoursTopic(space.spaceId, date)}">${space.active ? slotFields(space, slots, chosen, problems) : html`<p>This space takes no bookings at present.</p>`}</div>
-${space.active && textArea({ name: 'message', label: 'Message to the community (optional)', hint: `What you plan, how many guests, what you need. At most ${MAX_TEXT} characters.`, value: form.text('message'), problems, attributes: { maxlength: MAX_TEXT, rows: 3 } })}
+${space.active && textArea({ name: 'message', label: 'Message to the community (optional)', hint: `What you plan, how many guests, what you need. At most ${MESSAGE.max} characters.`, value: form.text('message'), problems, attributes: { maxlength: MESSAGE.max, rows: 3 } })}
 ${space.active && html`<div><button class="button">Request this space</button></div>`}
 </form></div><div>
 <section class="card"><h2>Price</h2>${priceView(price(space))}<p class="muted small">The price is the same whatever hour you choose. It is charged when the community approves; a request is free.</p></section>

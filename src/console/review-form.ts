@@ -1,6 +1,7 @@
 import type { BookingDocument } from '../../projections/bookings.ts';
 import type { ReviewDocument } from '../../projections/reviews.ts';
 import type { Account } from '../domain/account.ts';
+import { REVIEW_CONTENT, REVIEW_TITLE } from '../domain/limits.ts';
 import { type Html, html } from '../html/html.ts';
 import { choices, csrfField, field, formProblem, type Problems, textArea } from './fields.ts';
 import { momentIn } from './formats.ts';
@@ -33,6 +34,6 @@ ${choices(
     checked: visit.form.text('rating') === String(index + 1),
   })).reverse(),
 )}
-${field({ name: 'title', label: 'Headline', value: visit.form.text('title'), required: true, problems, attributes: { maxlength: 200 } })}
-${textArea({ name: 'content', label: 'Review', hint: 'The community and other brands can read it.', value: visit.form.text('content'), required: true, problems, attributes: { maxlength: 5000, rows: 5 } })}
+${field({ name: 'title', label: 'Headline', value: visit.form.text('title'), required: true, problems, attributes: { maxlength: REVIEW_TITLE.max } })}
+${textArea({ name: 'content', label: 'Review', hint: 'The community and other brands can read it.', value: visit.form.text('content'), required: true, problems, attributes: { maxlength: REVIEW_CONTENT.max, rows: 5 } })}
 <div><button class="button">Publish the review</button></div></form>`;

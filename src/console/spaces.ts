@@ -1,8 +1,9 @@
 import { isRefusal } from '../domain/decision.ts';
 import type { SpaceTerms } from '../domain/events.ts';
 import { cents } from '../domain/ids.ts';
-import { priceOf } from '../domain/pricing.ts';
-import type { Space } from '../domain/space.ts';
+import { ANSWER_HOURS, DURATION_HOURS, HOUR, NAME } from '../domain/limits.ts';
+import { formatAmount, parseAmount, priceOf } from '../domain/pricing.ts';
+import { type Space, wrongTerms } from '../domain/space.ts';
 import { type Html, html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
 import {
@@ -18,7 +19,7 @@ import {
 } from './fields.ts';
 import { amount, clock, duration, zoneName } from './formats.ts';
 import type { PageDeps } from './page-deps.ts';
-import { type Answer, type Form, idOf, missing, type Routes, type Visit } from './visit.ts';
+import { type Answer, type Form, idOf, missing, type Routes, type Shown, type Visit } from './visit.ts';
 
 const LABELS = {
   name: 'Name',
@@ -72,7 +73,8 @@ ${
 
   routes.get(
     '/console/spaces/:id',
-    (visit) => withSpace(visit, async (space) => editPage(visit, space, typedOf(space))),
+    (visit) =>
+      withSpace(visit, async (space) => ({ ...editPage(visit, space, typedOf(space), outdated(space)), status: 200 })),
     'Community',
   );
 
@@ -134,7 +136,7 @@ ${
     };
   }
 
-  function editPage(visit: Visit, space: Space, typed: Typed, problems: Problems = NO_PROBLEMS): Answer {
+  function editPage(visit: Visit, space: Space, typed: Typed, problems: Problems = NO_PROBLEMS): Shown {
     return {
       title: space.name,
       section: 'spaces',
@@ -146,12 +148,18 @@ ${
   }
 
   const fields = (typed: Typed, problems: Problems): Html => html`${formProblem(problems)}
-${field({ name: 'name', label: LABELS.name, value: typed.name, required: true, problems, attributes: { maxlength: 200, autocomplete: 'off' } })}
-<div class="fields-row">${field({ name: 'windowStart', label: LABELS.windowStart, hint: 'Hour, 0 to 23', type: 'number', value: typed.windowStart, required: true, problems, attributes: { min: 0, max: 23, step: 1 } })}
-${field({ name: 'windowEnd', label: LABELS.windowEnd, hint: 'Hour, 0 to 23', type: 'number', value: typed.windowEnd, required: true, problems, attributes: { min: 0, max: 23, step: 1 } })}
-${field({ name: 'durationHours', label: LABELS.durationHours, hint: 'Hours, in quarters', type: 'number', value: typed.durationHours, required: true, problems, attributes: { min: 0.25, max: 23, step: 0.25 } })}</div>
+${field({ name: 'name', label: LABELS.name, value: typed.name, required: true, problems, attributes: { maxlength: NAME.max, autocomplete: 'off' } })}
+<div class="fields-row">${field({ name: 'windowStart', label: LABELS.windowStart, hint: 'Hour, 0 to 23', type: 'number', value: typed.windowStart, required: true, problems, attributes: HOUR })}
+${field({ name: 'windowEnd', label: LABELS.windowEnd, hint: 'Hour, 0 to 23', type: 'number', value: typed.windowEnd, required: true, problems, attributes: HOUR })}
+${field({ name: 'durationHours', label: LABELS.durationHours, hint: 'Hours, in quarters', type: 'number', value: typed.durationHours, required: true, problems, attributes: DURATION_HOURS })}</div>
 <div class="fields-row">${field({ name: 'eventFee', label: LABELS.eventFee, hint: `${settings.currency} per event; brands pay ${settings.serviceFeePercent} % more`, value: typed.eventFee, required: true, problems, attributes: { inputmode: 'decimal', autocomplete: 'off' } })}
-${field({ name: 'answerHours', label: LABELS.answerHours, hint: 'Hours until a request lapses', type: 'number', value: typed.answerHours, required: true, problems, attributes: { min: 1, max: 2160, step: 1 } })}</div>`;
+${field({ name: 'answerHours', label: LABELS.answerHours, hint: 'Hours until a request lapses', type: 'number', value: typed.answerHours, required: true, problems, attributes: ANSWER_HOURS })}</div>`;
+}
+
+/** A term that an older version of the rules allowed: it is pointed out before somebody tries to save the form. */
+function outdated(space: Space): Problems {
+  const wrong = wrongTerms(space);
+  return wrong === undefined ? NO_PROBLEMS : problemOf(wrong, LABELS);
 }
 
 const backLink = html`<p class="back"><a href="/console/spaces">${icon('back')} Spaces</a></p>`;
@@ -185,7 +193,7 @@ const typedOf = (space: Space | undefined): Typed => ({
   windowStart: String(space?.windowStart ?? 9),
   windowEnd: String(space?.windowEnd ?? 21),
   durationHours: String(space?.durationHours ?? 4),
-  eventFee: space === undefined ? '' : (space.eventFee / 100).toFixed(2),
+  eventFee: space === undefined ? '' : formatAmount(space.eventFee),
   answerHours: String(space?.answerHours ?? 72),
 });
 
@@ -197,13 +205,7 @@ function termsOf(typed: Typed): SpaceTerms {
     windowStart: number(typed.windowStart),
     windowEnd: number(typed.windowEnd),
     durationHours: number(typed.durationHours),
-    eventFee: cents(toCents(typed.eventFee)),
+    eventFee: parseAmount(typed.eventFee) ?? cents(Number.NaN),
     answerHours: number(typed.answerHours),
   };
-}
-
-/** `150`, `150.5`, `150,50`; more than two decimals are no amount. */
-function toCents(text: string): number {
-  const [, whole, fraction = ''] = /^(\d{1,10})(?:[.,](\d{1,2}))?$/.exec(text) ?? [];
-  return whole === undefined ? Number.NaN : Number(whole) * 100 + Number(fraction.padEnd(2, '0'));
 }

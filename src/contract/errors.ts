@@ -1,8 +1,8 @@
+import { type Static, Type } from 'typebox';
 import type { RefusalCode } from '../domain/decision.ts';
+import { OneOf } from './scalars.ts';
 
-/** Machine-readable error codes (docs/specification.md#errors). */
-export type ErrorCode = RefusalCode | 'InvalidApiKey' | 'InternalError';
-
+/** The status of each error code (docs/specification.md#errors). */
 export const ERROR_STATUS = {
   InvalidApiKey: 401,
   InsufficientPermissions: 403,
@@ -12,7 +12,27 @@ export const ERROR_STATUS = {
   BookingNotAllowed: 422,
   ScopeViolation: 403,
   InternalError: 500,
-} as const satisfies Record<ErrorCode, number>;
+} as const satisfies { readonly [C in RefusalCode | 'InvalidApiKey' | 'InternalError']: number };
+
+/** Machine-readable error codes. */
+export type ErrorCode = keyof typeof ERROR_STATUS;
 
 /** The one error shape. */
-export type ErrorBody = { readonly error: ErrorCode; readonly details: string };
+export const ErrorBody = Type.Object(
+  {
+    error: OneOf(Object.keys(ERROR_STATUS) as ErrorCode[], 'Machine-readable code.'),
+    details: Type.String({ description: 'Extra context.' }),
+  },
+  { title: 'Error' },
+);
+export type ErrorBody = Static<typeof ErrorBody>;
+
+/** The error answers of an operation, for its description. */
+export const errors = (...statuses: (400 | 401 | 403 | 404 | 422 | 500)[]) =>
+  Object.fromEntries(statuses.map((status) => [status, { description: describe(status), ...ErrorBody }]));
+
+const describe = (status: number): string =>
+  Object.entries(ERROR_STATUS)
+    .filter(([, code]) => code === status)
+    .map(([error]) => error)
+    .join(' or ');

@@ -1,12 +1,33 @@
-import type { Static } from 'typebox';
+import { type Static, Type } from 'typebox';
+import type { AccountKind, Actor } from '../domain/account.ts';
 import type { HistoryStep } from '../domain/booking-history.ts';
+import { defined } from '../domain/defined.ts';
 import { toAmount } from '../domain/pricing.ts';
-import type { HistoryEntry } from './schemas.ts';
+import { publicFacts } from './booking.ts';
+import { Id, OneOf, Timestamp } from './scalars.ts';
+
+const Change = Type.Object({ from: Type.Optional(Type.Unknown()), to: Type.Unknown() });
+
+/** One event of a booking: when, who, and which fields changed from what to what. */
+export const HistoryEntry = Type.Object(
+  {
+    event: Type.String({ description: 'What happened.' }),
+    at: Timestamp('When, UTC.'),
+    actor: Type.Object({
+      kind: OneOf<Actor['kind']>(['apiKey', 'client', 'user', 'operator', 'system']),
+      id: Type.String(),
+      account: Type.Optional(
+        Type.Object({ kind: OneOf<AccountKind>(['Community', 'Brand']), id: Id('Account identifier.') }),
+      ),
+    }),
+    changes: Type.Record(Type.String(), Change, { description: 'The fields that changed, before and after.' }),
+  },
+  { title: 'HistoryEntry' },
+);
 
 type Entry = Static<typeof HistoryEntry>;
-type Changes = Entry['changes'];
 
-/** The events of a booking as the API shows them: when, who, and which fields changed from what to what. */
+/** The events of a booking in order, as the API shows them. */
 export const historyEntries = (steps: readonly HistoryStep[]): Entry[] =>
   steps.map(({ event, from, to }) => ({
     event: event.type,
@@ -14,25 +35,20 @@ export const historyEntries = (steps: readonly HistoryStep[]): Entry[] =>
     actor: { ...event.metadata.actor },
     changes: {
       status: from === undefined ? { to } : { from, to },
-      ...otherChanges(event),
+      ...changesTo(madeBy(event)),
     },
   }));
 
-function otherChanges(event: HistoryStep['event']): Changes {
+/** What an event says for the first time, under its public name. */
+function madeBy(event: HistoryStep['event']): { readonly [field: string]: unknown } {
   switch (event.type) {
-    case 'BookingRequested': {
-      const { spaceId, spaceName, date, startHour, endHour, usageHours, message } = event.data;
-      return {
-        ...becoming({ spaceId, spaceName, date, startHour, endHour, usageHours, message }),
-        totalPrice: { to: toAmount(event.data.totalPrice) },
-        expiresAt: { to: event.data.expiresAt },
-      };
-    }
+    case 'BookingRequested':
+      return { ...publicFacts(event.data), expiresAt: event.data.expiresAt };
     case 'BookingApproved':
-      return { charge: { to: toAmount(event.data.charge) } };
+      return { charge: toAmount(event.data.charge) };
     case 'BookingCancelled': {
       const { cancelledBy, reason, refund } = event.data;
-      return { ...becoming({ cancelledBy, reason }), ...(refund > 0 ? { refund: { to: toAmount(refund) } } : {}) };
+      return { cancelledBy, reason, refund: refund > 0 ? toAmount(refund) : undefined };
     }
     case 'BookingCompleted':
       return {};
@@ -41,9 +57,5 @@ function otherChanges(event: HistoryStep['event']): Changes {
   }
 }
 
-const becoming = (fields: Readonly<Record<string, unknown>>): Changes =>
-  Object.fromEntries(
-    Object.entries(fields)
-      .filter(([, value]) => value !== undefined)
-      .map(([field, to]) => [field, { to }]),
-  );
+const changesTo = (fields: { readonly [field: string]: unknown }): Entry['changes'] =>
+  Object.fromEntries(Object.entries(defined(fields)).map(([field, to]) => [field, { to }]));

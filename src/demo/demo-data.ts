@@ -10,7 +10,7 @@ import type { Account } from '../domain/account.ts';
 import { localDate } from '../domain/calendar.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 import type { SpaceTerms } from '../domain/events.ts';
-import { type BrandId, type CommunityId, cents, type PlainDate } from '../domain/ids.ts';
+import { type BrandId, type CommunityId, cents, type PlainDate, type SpaceId } from '../domain/ids.ts';
 import { ALL_PERMISSIONS } from '../domain/permissions.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -204,7 +204,7 @@ async function seedDemo(deps: DemoDeps): Promise<Demo> {
 
   const request = async (
     brand: { readonly id: BrandId },
-    space: { readonly id: number },
+    space: { readonly id: SpaceId },
     inDays: number,
     startHour: number,
     message: string,
@@ -213,7 +213,7 @@ async function seedDemo(deps: DemoDeps): Promise<Demo> {
       today + inDays * DAY_MS,
       space === courtyard ? union.timeZone : harbour.timeZone,
     ) as PlainDate;
-    const command = { brandId: brand.id, spaceId: space.id, date, startHour, message };
+    const command = { brandId: brand.id, details: { spaceId: space.id, date, startHour, message } };
     return done(await commands.bookings.request(command, CONTEXT)).bookingId;
   };
   const approve = async (bookingId: number, community: { readonly id: CommunityId }) =>

@@ -1,7 +1,7 @@
 import { isTimeZone } from './calendar.ts';
 import { type Decision, refuse } from './decision.ts';
 import type { CommunityAdded } from './events.ts';
-import { isLongerThan } from './text-length.ts';
+import { NAME, wrongText } from './limits.ts';
 
 export type Community = CommunityAdded['data'];
 
@@ -9,8 +9,8 @@ export const evolveCommunity = (_: Community | undefined, event: CommunityAdded)
 
 export function addCommunity(existing: Community | undefined, command: Community): Decision<CommunityAdded> {
   if (existing !== undefined) return refuse('ValidationError', `Community ${command.communityId} already exists.`);
-  if (command.name.trim() === '' || isLongerThan(command.name, 200))
-    return refuse('ValidationError', 'name must have 1 to 200 characters.');
+  const wrongName = wrongText('name', command.name, NAME);
+  if (wrongName !== undefined) return wrongName;
   if (!isTimeZone(command.timeZone))
     return refuse('ValidationError', `timeZone must be an IANA zone such as Europe/Berlin, got "${command.timeZone}".`);
   return [{ type: 'CommunityAdded', data: command }];

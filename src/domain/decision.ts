@@ -1,5 +1,3 @@
-import type { DomainEvent } from './events.ts';
-
 /** Machine-readable codes of a refusal (docs/specification.md#errors). */
 export type RefusalCode =
   | 'InsufficientPermissions'
@@ -13,7 +11,7 @@ export type RefusalCode =
 export type Refusal = { readonly refused: RefusalCode; readonly details: string };
 
 /** What a decider returns: the events to append (none if there is nothing left to do), or a refusal. */
-export type Decision<E extends DomainEvent> = readonly E[] | Refusal;
+export type Decision<E extends { readonly type: string }> = readonly E[] | Refusal;
 
 export const refuse = (refused: RefusalCode, details: string): Refusal => ({ refused, details });
 

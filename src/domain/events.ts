@@ -1,11 +1,11 @@
 import type { Account, Actor } from './account.ts';
+import type { BookingDetails } from './booking-details.ts';
 import type {
   ApiKeyId,
   BookingId,
   BrandId,
   Cents,
   CommunityId,
-  PlainDate,
   ReviewId,
   SpaceId,
   Timestamp,
@@ -28,16 +28,13 @@ export type EventMetadata = {
 
 type Event<T extends string, D> = { readonly type: T; readonly data: D };
 
-/** What every event of a booking says, so that no reader has to look anything up. */
-export type BookingFacts = {
+/** What every event of a booking says, so that no reader has to look anything up. The message is said once, in the request. */
+export type BookingFacts = Omit<BookingDetails, 'message'> & {
   readonly bookingId: BookingId;
-  readonly spaceId: SpaceId;
   readonly spaceName: string;
   readonly communityId: CommunityId;
   readonly brandId: BrandId;
   readonly brandName: string;
-  readonly date: PlainDate;
-  readonly startHour: number;
   readonly endHour: number;
   readonly durationHours: number;
   /** Hours left inside the window; only when the event passes its end (docs/decisions/slots.md). */
@@ -50,20 +47,20 @@ export type BookingFacts = {
 
 export type BookingRequested = Event<
   'BookingRequested',
-  BookingFacts & {
-    readonly eventFee: Cents;
-    readonly serviceFee: Cents;
-    readonly serviceFeePercent: number;
-    readonly timeZone: string;
-    /** Hour (may be fractional) at which the space is free again. */
-    readonly freeFrom: number;
-    readonly startsAt: Timestamp;
-    readonly endsAt: Timestamp;
-    /** When the request lapses unanswered: the space's answer time, or the start of the event if that is sooner. */
-    readonly expiresAt: Timestamp;
-    readonly message?: string;
-    readonly idempotencyKey?: string;
-  }
+  BookingDetails &
+    BookingFacts & {
+      readonly eventFee: Cents;
+      readonly serviceFee: Cents;
+      readonly serviceFeePercent: number;
+      readonly timeZone: string;
+      /** Hour (may be fractional) at which the space is free again. */
+      readonly freeFrom: number;
+      readonly startsAt: Timestamp;
+      readonly endsAt: Timestamp;
+      /** When the request lapses unanswered: the space's answer time, or the start of the event if that is sooner. */
+      readonly expiresAt: Timestamp;
+      readonly idempotencyKey?: string;
+    }
 >;
 export type BookingApproved = Event<'BookingApproved', BookingFacts & { readonly charge: Cents }>;
 export type CancelledBy = 'Brand' | 'Community' | 'System';

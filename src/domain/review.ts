@@ -1,8 +1,8 @@
 import { type Decision, refuse } from './decision.ts';
 import type { ReviewPosted } from './events.ts';
 import type { BookingId, BrandId, ReviewId } from './ids.ts';
+import { RATING, REVIEW_CONTENT, REVIEW_TITLE, wrongNumber, wrongText } from './limits.ts';
 import type { BookingState } from './space-day.ts';
-import { isLongerThan } from './text-length.ts';
 
 export type Review = ReviewPosted['data'];
 
@@ -27,12 +27,11 @@ export function postReview(
   const { brandId, ...review } = command;
   if (booking === undefined || (brandId !== undefined && booking.request.brandId !== brandId))
     return refuse('ResourceNotFound', `There is no booking ${command.bookingId}.`);
-  if (!Number.isInteger(review.rating) || review.rating < 1 || review.rating > 5)
-    return refuse('ValidationError', 'rating must be a whole number, 1 to 5.');
-  if (review.title.trim() === '' || isLongerThan(review.title, 200))
-    return refuse('ValidationError', 'title must have 1 to 200 characters.');
-  if (review.content.trim() === '' || isLongerThan(review.content, 5_000))
-    return refuse('ValidationError', 'content must have 1 to 5000 characters.');
+  const wrong =
+    wrongNumber('rating', review.rating, RATING) ??
+    wrongText('title', review.title, REVIEW_TITLE) ??
+    wrongText('content', review.content, REVIEW_CONTENT);
+  if (wrong !== undefined) return wrong;
   if (existing !== undefined)
     return refuse('BookingNotAllowed', `Booking ${command.bookingId} has already been reviewed.`);
   if (booking.status !== 'Completed')

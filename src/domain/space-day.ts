@@ -1,5 +1,7 @@
+import { BOOKING_DETAILS, type BookingDetails, detailsOf, fingerprintOf, wrongDetails } from './booking-details.ts';
 import { localDate, momentOn, toTimestamp, wallDay } from './calendar.ts';
 import { type Decision, type Refusal, refuse } from './decision.ts';
+import { defined } from './defined.ts';
 import type {
   BookingApproved,
   BookingCancelled,
@@ -9,10 +11,11 @@ import type {
   BookingRequested,
   CancelledBy,
 } from './events.ts';
-import { type BookingId, type BrandId, type CommunityId, cents, type PlainDate } from './ids.ts';
+import { type BookingId, type BrandId, type CommunityId, cents } from './ids.ts';
+import { IDEMPOTENCY_KEY, REASON, wrongText } from './limits.ts';
+import { picked } from './picked.ts';
 import { priceOf } from './pricing.ts';
 import type { Space } from './space.ts';
-import { isLongerThan } from './text-length.ts';
 import { canStart, endHourOf, overlaps, reducedUsage, usageEnd } from './time-slots.ts';
 
 /** docs/specification.md#bookings */
@@ -64,19 +67,11 @@ export function statusAfter(event: { readonly type: BookingEvent['type'] }): Boo
   }
 }
 
-/** Characters of a message (docs/specification.md#limits), and of the reason of a cancellation. */
-export const MAX_TEXT = 500;
-/** Characters of an idempotency key: it stands in the log for good. */
-export const MAX_IDEMPOTENCY_KEY = 255;
-
 export type RequestBooking = {
   readonly bookingId: BookingId;
   readonly space: Space;
   readonly brand: { readonly brandId: BrandId; readonly name: string };
-  readonly date: PlainDate;
-  /** 0-23. */
-  readonly startHour: number;
-  readonly message?: string;
+  readonly details: BookingDetails;
   readonly idempotencyKey?: string;
 };
 
@@ -104,16 +99,17 @@ export function requestBooking(
   command: RequestBooking,
   context: BookingContext,
 ): Decision<BookingRequested> {
-  const { space, brand, date, startHour } = command;
-  if (isLongerThan(command.message ?? '', MAX_TEXT))
-    return refuse('ValidationError', `message must have at most ${MAX_TEXT} characters.`);
-  if (isLongerThan(command.idempotencyKey ?? '', MAX_IDEMPOTENCY_KEY))
-    return refuse('ValidationError', `The idempotency key must have at most ${MAX_IDEMPOTENCY_KEY} characters.`);
+  const { space, brand, details, idempotencyKey } = command;
+  const { date, startHour } = details;
+  const wrong =
+    wrongDetails(details) ??
+    (idempotencyKey === undefined ? undefined : wrongText('The idempotency key', idempotencyKey, IDEMPOTENCY_KEY));
+  if (wrong !== undefined) return wrong;
 
   const before = findByIdempotencyKey(day, command)?.request;
   if (before !== undefined) {
-    const same = before.startHour === startHour && before.message === command.message;
-    return same ? [] : refuse('BookingNotAllowed', 'This Idempotency-Key was used for another booking request.');
+    const isRepeated = fingerprintOf(before) === fingerprintOf(details);
+    return isRepeated ? [] : refuse('BookingNotAllowed', 'This Idempotency-Key was used for another booking request.');
   }
 
   if (!space.active) return refuse('BookingNotAllowed', `Space ${space.spaceId} takes no bookings at present.`);
@@ -139,23 +135,20 @@ export function requestBooking(
     }
   }
 
-  const usageHours = reducedUsage(space, startHour);
   const startsAt = momentOn(wall, startHour);
   return [
     {
       type: 'BookingRequested',
-      data: {
+      data: defined({
         bookingId: command.bookingId,
-        spaceId: space.spaceId,
+        ...detailsOf(details),
         spaceName: space.name,
         communityId: space.communityId,
         brandId: brand.brandId,
         brandName: brand.name,
-        date,
-        startHour,
         endHour: endHourOf(space, startHour),
         durationHours: space.durationHours,
-        ...(usageHours === undefined ? {} : { usageHours }),
+        usageHours: reducedUsage(space, startHour),
         ...priceOf(space.eventFee, context.serviceFeePercent),
         currency: context.currency,
         timeZone: space.timeZone,
@@ -163,9 +156,8 @@ export function requestBooking(
         startsAt: toTimestamp(startsAt),
         endsAt: toTimestamp(momentOn(wall, use.until)),
         expiresAt: toTimestamp(Math.min(startsAt, context.now + space.answerHours * 3_600_000)),
-        ...(command.message === undefined ? {} : { message: command.message }),
-        ...(command.idempotencyKey === undefined ? {} : { idempotencyKey: command.idempotencyKey }),
-      },
+        idempotencyKey,
+      }),
     },
   ];
 }
@@ -205,8 +197,8 @@ export function cancelBooking(
   if (held === undefined) return unknownBooking(command.bookingId);
   const owner = command.by.kind === 'Brand' ? held.request.brandId : held.request.communityId;
   if (owner !== command.by.id) return unknownBooking(command.bookingId);
-  if (isLongerThan(command.reason ?? '', MAX_TEXT))
-    return refuse('ValidationError', `reason must have at most ${MAX_TEXT} characters.`);
+  const wrongReason = wrongText('reason', command.reason, REASON);
+  if (wrongReason !== undefined) return wrongReason;
   if (held.status !== 'Pending' && held.status !== 'Approved') return wrongStatus(held, 'cancelled');
   if (hasStarted(held, context.now)) return started(held, 'cancelled');
   return [cancelled(held, command.by.kind, command.reason)];
@@ -234,29 +226,31 @@ export function completeBooking(
   return [{ type: 'BookingCompleted', data: factsOf(held.request) }];
 }
 
+/** The facts beside the details. Exhaustive: a new one does not compile without its line. */
+const OTHER_FACTS = {
+  bookingId: true,
+  spaceName: true,
+  communityId: true,
+  brandId: true,
+  brandName: true,
+  endHour: true,
+  durationHours: true,
+  usageHours: true,
+  totalPrice: true,
+  currency: true,
+} as const satisfies { readonly [F in keyof Required<Omit<BookingFacts, keyof BookingDetails>>]: true };
+
+const FACTS = [
+  ...BOOKING_DETAILS.filter((field) => field !== 'message'),
+  ...Object.keys(OTHER_FACTS),
+] as readonly (keyof BookingFacts)[];
+
 /** What every event of a booking repeats from its request. */
-export function factsOf(request: BookingRequested['data']): BookingFacts {
-  return {
-    bookingId: request.bookingId,
-    spaceId: request.spaceId,
-    spaceName: request.spaceName,
-    communityId: request.communityId,
-    brandId: request.brandId,
-    brandName: request.brandName,
-    date: request.date,
-    startHour: request.startHour,
-    endHour: request.endHour,
-    durationHours: request.durationHours,
-    ...(request.usageHours === undefined ? {} : { usageHours: request.usageHours }),
-    totalPrice: request.totalPrice,
-    currency: request.currency,
-  };
-}
+export const factsOf = (request: BookingFacts): BookingFacts => picked(request, FACTS);
 
 function cancelled(held: BookingState, cancelledBy: CancelledBy, reason: string | undefined): BookingCancelled {
   const refund = held.status === 'Approved' ? held.request.totalPrice : cents(0);
-  const because = reason === undefined ? {} : { reason };
-  return { type: 'BookingCancelled', data: { ...factsOf(held.request), cancelledBy, ...because, refund } };
+  return { type: 'BookingCancelled', data: defined({ ...factsOf(held.request), cancelledBy, reason, refund }) };
 }
 
 const hasStarted = (held: BookingState, now: number) => Date.parse(held.request.startsAt) <= now;

@@ -1,7 +1,7 @@
 import { type Decision, type Refusal, refuse } from './decision.ts';
 import type { SpaceAdded, SpaceChanged, SpaceClosed, SpaceEvent, SpaceOpened, SpaceTerms } from './events.ts';
 import type { CommunityId, SpaceId } from './ids.ts';
-import { isLongerThan } from './text-length.ts';
+import { ANSWER_HOURS, DURATION_HOURS, EVENT_FEE, HOUR, isWithin, NAME, wrongNumber, wrongText } from './limits.ts';
 
 /** A space with its terms, folded. */
 export type Space = SpaceTerms & {
@@ -30,23 +30,27 @@ export function evolveSpace(space: Space | undefined, event: SpaceEvent): Space 
 
 export function addSpace(existing: Space | undefined, command: SpaceAdded['data']): Decision<SpaceAdded> {
   if (existing !== undefined) return refuse('ValidationError', `Space ${command.spaceId} exists already.`);
-  return wrongTerms(command) ?? [{ type: 'SpaceAdded', data: command }];
+  return wrongTerms(command) ?? wrongWindow(command) ?? [{ type: 'SpaceAdded', data: command }];
 }
 
-/** Changes what is named; terms of bookings already requested stay as they were. No event when nothing differs. */
+/**
+ * Changes what is named; terms of bookings already requested stay as they were. No event when nothing differs. Only what changes
+ * is held to the rules, so that a space whose terms an older version of them allowed can still be changed, and corrected.
+ */
 export function changeSpace(
   space: Space | undefined,
   command: { readonly spaceId: SpaceId; readonly terms: Partial<SpaceTerms> },
 ): Decision<SpaceChanged> {
   if (space === undefined) return unknownSpace(command.spaceId);
-  const changed = Object.fromEntries(
+  const changed: Partial<SpaceTerms> = Object.fromEntries(
     Object.entries(command.terms).filter(
       ([term, value]) => value !== undefined && value !== space[term as keyof SpaceTerms],
     ),
   );
   if (Object.keys(changed).length === 0) return [];
   const { spaceId, communityId } = space;
-  return wrongTerms({ ...space, ...changed }) ?? [{ type: 'SpaceChanged', data: { ...changed, spaceId, communityId } }];
+  const wrong = wrongTerms(changed) ?? wrongWindow({ ...space, ...changed });
+  return wrong ?? [{ type: 'SpaceChanged', data: { ...changed, spaceId, communityId } }];
 }
 
 /** A closed space takes no new bookings; the ones it has stay. */
@@ -64,19 +68,35 @@ export function openSpace(space: Space | undefined, command: { readonly spaceId:
 
 const unknownSpace = (id: SpaceId) => refuse('ResourceNotFound', `There is no space ${id}.`);
 
-const isHour = (value: number) => Number.isInteger(value) && value >= 0 && value <= 23;
+/** The rule of each term. Exhaustive: a new one does not compile without its rule. */
+const TERM_RULES: {
+  readonly [T in keyof SpaceTerms]: (value: SpaceTerms[T]) => Refusal | undefined;
+} = {
+  name: (name) => wrongText('name', name, NAME),
+  windowStart: (hour) => wrongNumber('windowStart', hour, HOUR),
+  windowEnd: (hour) => wrongNumber('windowEnd', hour, HOUR),
+  durationHours: (hours) => wrongNumber('durationHours', hours, DURATION_HOURS),
+  eventFee: (fee) =>
+    isWithin(fee, EVENT_FEE)
+      ? undefined
+      : refuse('ValidationError', 'eventFee must be 0 to 100,000,000.00, with at most two decimals.'),
+  answerHours: (hours) => wrongNumber('answerHours', hours, ANSWER_HOURS),
+};
 
-function wrongTerms(terms: SpaceTerms): Refusal | undefined {
-  const wrong = (details: string) => refuse('ValidationError', details);
-  if (terms.name.trim() === '' || isLongerThan(terms.name, 200)) return wrong('name must have 1 to 200 characters.');
-  if (!isHour(terms.windowStart)) return wrong('windowStart must be a whole hour, 0 to 23.');
-  if (!isHour(terms.windowEnd)) return wrong('windowEnd must be a whole hour, 0 to 23.');
-  if (terms.windowStart >= terms.windowEnd) return wrong('windowStart must be before windowEnd.');
-  if (!(terms.durationHours > 0 && terms.durationHours <= 23 && Number.isInteger(terms.durationHours * 4)))
-    return wrong('durationHours must be above 0, at most 23, in quarters of an hour.');
-  if (!Number.isSafeInteger(terms.eventFee) || terms.eventFee < 0 || terms.eventFee > 100_000_000_00)
-    return wrong('eventFee must be 0 to 100,000,000.00, with at most two decimals.');
-  if (!(terms.answerHours > 0 && terms.answerHours <= 24 * 90))
-    return wrong('answerHours must be above 0, at most 2160.');
+/** The first of these terms that breaks its own rule. */
+export function wrongTerms(terms: Partial<SpaceTerms>): Refusal | undefined {
+  const check = <T extends keyof SpaceTerms>(term: T): Refusal | undefined => {
+    const value = terms[term];
+    return value === undefined ? undefined : TERM_RULES[term](value);
+  };
+  for (const term of SPACE_TERMS) {
+    const wrong = check(term);
+    if (wrong !== undefined) return wrong;
+  }
   return undefined;
 }
+
+const SPACE_TERMS = Object.keys(TERM_RULES) as readonly (keyof SpaceTerms)[];
+
+const wrongWindow = ({ windowStart, windowEnd }: SpaceTerms): Refusal | undefined =>
+  windowStart < windowEnd ? undefined : refuse('ValidationError', 'windowStart must be before windowEnd.');

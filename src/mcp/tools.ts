@@ -1,22 +1,15 @@
 import { Type } from 'typebox';
 import { actorOf } from '../auth/caller.ts';
 import type { Commands } from '../commands/commands.ts';
-import { toBookingDto } from '../contract/booking-dto.ts';
-import { historyEntries } from '../contract/history-entry.ts';
-import { toReviewDto } from '../contract/review-dto.ts';
-import {
-  AvailabilityResponse,
-  BookingDto,
-  BookingStatus,
-  CreateBooking,
-  HistoryEntry,
-  ReviewDto,
-} from '../contract/schemas.ts';
+import { AvailabilityResponse, toAvailabilityResponse } from '../contract/availability.ts';
+import { BookingDto, BookingStatus, IdempotencyKey, SentDetails, toBookingDto } from '../contract/booking.ts';
+import { HistoryEntry, historyEntries } from '../contract/history-entry.ts';
+import { ReviewDto, toReviewDto } from '../contract/review.ts';
+import { Id, PlainDate } from '../contract/scalars.ts';
 import { localDate } from '../domain/calendar.ts';
 import { isRefusal, refuse } from '../domain/decision.ts';
-import { brandId, type PlainDate } from '../domain/ids.ts';
+import { brandId } from '../domain/ids.ts';
 import { priceOf, toAmount } from '../domain/pricing.ts';
-import { MAX_IDEMPOTENCY_KEY } from '../domain/space-day.ts';
 import type { Queries } from '../queries/queries.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { type Tool, tool } from './tool.ts';
@@ -28,8 +21,6 @@ export type ToolDeps = {
   readonly pricing: { readonly serviceFeePercent: number; readonly currency: string };
 };
 
-const Id = (description: string) => Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description });
-const PlainDateText = (description: string) => Type.String({ format: 'date', description });
 /** No additional fields: a model that misspells one is told so instead of being half understood. */
 const Input = <P extends Parameters<typeof Type.Object>[0]>(properties: P) =>
   Type.Object(properties, { additionalProperties: false });
@@ -58,7 +49,7 @@ export function createTools({ commands, queries, clock, pricing }: ToolDeps): re
           communityId: Id('Community identifier.'),
           communityName: Type.String(),
           timeZone: Type.String({ description: 'IANA zone in which dates and hours of the space are meant.' }),
-          today: PlainDateText('The date there now.'),
+          today: PlainDate('The date there now.'),
           windowStart: Type.Integer({ description: 'Earliest start hour, 24-hour clock.' }),
           windowEnd: Type.Integer({ description: 'Latest hour of the window.' }),
           durationHours: Type.Number({ description: 'Length of an event; fixed.' }),
@@ -108,17 +99,15 @@ export function createTools({ commands, queries, clock, pricing }: ToolDeps): re
     description: 'Says which start hours of a space are open on a date. Check before requesting a booking.',
     input: Input({
       spaceId: Id('From find_spaces.'),
-      date: PlainDateText('YYYY-MM-DD, today or later in the zone of the space.'),
+      date: PlainDate('YYYY-MM-DD, today or later in the zone of the space.'),
     }),
     output: AvailabilityResponse,
     access: { permission: 'ReadAvailability' },
     readOnly: true,
     advice: { ResourceNotFound: SEE_SPACES, ValidationError: 'Choose a later date.' },
     async run({ spaceId, date }, { caller }) {
-      const found = await queries.availability(caller.account, spaceId, date as PlainDate);
-      if (isRefusal(found)) return found;
-      const { name: spaceName, windowStart, windowEnd, durationHours } = found.space;
-      return { spaceId, spaceName, date, windowStart, windowEnd, durationHours, timeSlots: [...found.timeSlots] };
+      const found = await queries.availability(caller.account, spaceId, date);
+      return isRefusal(found) ? found : toAvailabilityResponse(found);
     },
   });
 
@@ -128,8 +117,8 @@ export function createTools({ commands, queries, clock, pricing }: ToolDeps): re
     description:
       'Lists bookings by date: a community sees those of its spaces, a brand those it made. Narrow by date and status; "more" says that the limit cut the list.',
     input: Input({
-      startDate: Type.Optional(PlainDateText('On or after this date.')),
-      endDate: Type.Optional(PlainDateText('On or before this date.')),
+      startDate: Type.Optional(PlainDate('On or after this date.')),
+      endDate: Type.Optional(PlainDate('On or before this date.')),
       status: Type.Optional(BookingStatus),
       limit: Type.Optional(
         Type.Integer({
@@ -142,14 +131,11 @@ export function createTools({ commands, queries, clock, pricing }: ToolDeps): re
     output: Type.Object({ bookings: Type.Array(BookingDto), more: Type.Boolean() }),
     access: { permission: 'ReadBookings' },
     readOnly: true,
-    async run({ startDate, endDate, status, limit = LIMIT.default }, { caller }) {
+    async run({ limit = LIMIT.default, ...filter }, { caller }) {
+      const { startDate, endDate } = filter;
       if (startDate !== undefined && endDate !== undefined && startDate > endDate)
         return refuse('ValidationError', 'startDate must not be after endDate.');
-      const found = queries.bookings.list(caller.account, {
-        ...(startDate === undefined ? {} : { startDate: startDate as PlainDate }),
-        ...(endDate === undefined ? {} : { endDate: endDate as PlainDate }),
-        ...(status === undefined ? {} : { status }),
-      });
+      const found = queries.bookings.list(caller.account, filter);
       const bookings = [];
       for await (const booking of found) {
         if (bookings.length === limit) return { bookings, more: true };
@@ -165,15 +151,9 @@ export function createTools({ commands, queries, clock, pricing }: ToolDeps): re
     description:
       'Requests a space for a date and start hour in the name of the brand. The request is Pending until the community answers; the price is charged when it approves. Ask the user before calling this. Repeating a call with the same idempotencyKey never books twice.',
     input: Input({
-      spaceId: CreateBooking.properties.spaceId,
-      date: PlainDateText('YYYY-MM-DD, in the zone of the space.'),
-      startHour: CreateBooking.properties.startHour,
-      message: CreateBooking.properties.message,
-      idempotencyKey: Type.String({
-        minLength: 1,
-        maxLength: MAX_IDEMPOTENCY_KEY,
-        description: 'Any text of your own for this one request; send the same again when you retry.',
-      }),
+      ...SentDetails,
+      date: PlainDate('YYYY-MM-DD, in the zone of the space.'),
+      idempotencyKey: IdempotencyKey('Any text of your own for this one request; send the same again when you retry.'),
     }),
     output: BookingDto,
     access: { permission: 'WriteBookings', scope: 'Brand' },
@@ -184,15 +164,8 @@ export function createTools({ commands, queries, clock, pricing }: ToolDeps): re
       ResourceNotFound: SEE_SPACES,
       ScopeViolation: 'The user has to connect again and choose a brand account.',
     },
-    async run({ spaceId, date, startHour, message, idempotencyKey }, { caller, correlationId }) {
-      const command = {
-        brandId: brandId(caller.account.id),
-        spaceId,
-        date: date as PlainDate,
-        startHour,
-        idempotencyKey,
-        ...(message === undefined ? {} : { message }),
-      };
+    async run({ idempotencyKey, ...details }, { caller, correlationId }) {
+      const command = { brandId: brandId(caller.account.id), details, idempotencyKey };
       const booking = await commands.bookings.request(command, { actor: actorOf(caller), correlationId });
       return isRefusal(booking) ? booking : toBookingDto(booking);
     },

@@ -1,9 +1,9 @@
+import type { DeliveryKind, Payload } from '../contract/webhook-payload.ts';
 import type { Collection, DocumentStore, Documents, Find, Stored } from '../document-store/document-store.ts';
 import type { AccountKey } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp, WebhookId } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { DeliveryKind, Payload } from './payload.ts';
 import type { SendResult } from './sending.ts';
 
 /** `Cancelled`: the registration was removed or disabled, or its key revoked, before it could be delivered. */

@@ -1,9 +1,9 @@
+import { isDeliverable, payloadOf } from '../contract/webhook-payload.ts';
 import { upcast } from '../domain/upcast.ts';
 import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
 import type { Consumer, EventStore } from '../event-store/event-store.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Deliveries } from './deliveries.ts';
-import { isDeliverable, payloadOf } from './payload.ts';
 import type { Registrations } from './registrations.ts';
 
 export const CONSUMER_GROUP = 'webhook-deliveries';

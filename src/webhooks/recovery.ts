@@ -1,3 +1,4 @@
+import { type DeliverableEvent, isDeliverable, payloadOf } from '../contract/webhook-payload.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Recorded } from '../domain/events.ts';
 import { upcast } from '../domain/upcast.ts';
@@ -5,7 +6,6 @@ import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { type Deliveries, inPages, RETENTION_MS } from './deliveries.ts';
-import { type DeliverableEvent, isDeliverable, payloadOf } from './payload.ts';
 import type { Registrations } from './registrations.ts';
 
 /** Events of several processes may stand in the log in a slightly other order than their times say, in milliseconds. */

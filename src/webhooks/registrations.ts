@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { apiKeys } from '../../projections/api-keys.ts';
 import { type WebhookDocument, webhooks } from '../../projections/webhooks.ts';
+import type { DeliverableEvent } from '../contract/webhook-payload.ts';
 import { type Account, accountKey } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Recorded } from '../domain/events.ts';
@@ -9,7 +10,6 @@ import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { unseal } from '../secrets/seal.ts';
-import type { DeliverableEvent } from './payload.ts';
 import type { Secrets } from './signature.ts';
 
 /** Where deliveries of a registration go now, and with which secrets they are signed: the present one first. */

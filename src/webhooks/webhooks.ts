@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { BaseLogger } from 'pino';
+import { testPayload } from '../contract/webhook-payload.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
@@ -13,7 +14,6 @@ import { type DeliveryDocument, type ListDeliveries, type Listener, openDeliveri
 import { startFanOut } from './fan-out.ts';
 import type { InFlightLimits } from './in-flight.ts';
 import { openLeases } from './leases.ts';
-import { testPayload } from './payload.ts';
 import { recoverDeliveries } from './recovery.ts';
 import { createRegistrations, type IsConnected, type Recipient } from './registrations.ts';
 import type { SenderOptions } from './sender.ts';

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { spaceId } from '../../src/domain/ids.ts';
 import { accepted, CONTEXT, NOON, type RunningService, runService } from '../running-service.fixture.ts';
 
 let service: RunningService;
@@ -50,7 +51,7 @@ test('a booking has one review, by its brand, after completion', async () => {
     refused: 'ResourceNotFound',
   });
   service.time.now = NOON;
-  const command = { brandId: brand.id, spaceId: 1, date: '2026-12-12' as never, startHour: 10 };
+  const command = { brandId: brand.id, details: { spaceId: spaceId(1), date: '2026-12-12' as never, startHour: 10 } };
   const open = accepted(await bookings.request(command, CONTEXT));
   expect(await commands.post({ bookingId: open.bookingId, ...review }, CONTEXT)).toMatchObject({
     refused: 'BookingNotAllowed',

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import * as oidc from 'openid-client';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { isRefusal } from '../../src/domain/decision.ts';
 import { type DocumentPlace, documentEngines } from '../document-store/engines.ts';
 import { Browser } from './browser.ts';
 import { BRAND, PASSWORD, type RunningServer, runServer } from './running-server.ts';
@@ -132,6 +133,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, makePla
   test('a confidential client acts for its account, until it is removed', async () => {
     const { clients, accessTokens } = running.server;
     const added = await clients.addClient({ account: BRAND, grant: 'client_credentials', name: 'Nightly import' });
+    if (isRefusal(added)) throw new Error(added.details);
     const client = new oidc.Configuration(
       (await oidc.discovery(new URL(running.url), 'x', undefined, oidc.None(), insecure)).serverMetadata(),
       added.clientId,

@@ -1,12 +1,7 @@
 import Fastify from 'fastify';
 import { validatorCompiler } from '../../src/api/validation.ts';
-import {
-  AvailabilityQuery,
-  AvailabilityResponse,
-  BookingDto,
-  CreateBooking,
-  SpaceParams,
-} from '../../src/contract/schemas.ts';
+import { AvailabilityQuery, AvailabilityResponse, SpaceParams } from '../../src/contract/availability.ts';
+import { BookingDto, CreateBooking } from '../../src/contract/booking.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 
 // Routes with the schemas and the payloads of the service and nothing behind them but, for a booking, one durable append:

@@ -70,7 +70,11 @@ export async function appendBookings({ events }: Core, venue: Venue, space: Spac
     let held = EMPTY_SPACE_DAY;
     for (let startHour = 0; startHour < Math.min(SLOTS_A_DAY, count - day * SLOTS_A_DAY); startHour += 1) {
       const decided = done(
-        requestBooking(held, { bookingId: bookingId(id++), space, brand, date, startHour }, context),
+        requestBooking(
+          held,
+          { bookingId: bookingId(id++), space, brand, details: { spaceId: space.spaceId, date, startHour } },
+          context,
+        ),
       );
       records.push(...decided.map(recorded));
       held = decided.reduce(evolveSpaceDay, held);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isRefusal } from '../../src/domain/decision.ts';
-import { brandId, cents, communityId, type PlainDate } from '../../src/domain/ids.ts';
+import { defined } from '../../src/domain/defined.ts';
+import { brandId, cents, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
 import { Browser, type Running, startDemo } from './console.fixture.ts';
 
 let running: Running;
@@ -34,8 +35,8 @@ function freshDate(): PlainDate {
 
 async function requested(message?: string): Promise<number> {
   const { bookings } = running.service.core.commands;
-  const command = { brandId: brandId(1), spaceId: hall, date: freshDate(), startHour: 10 };
-  const outcome = await bookings.request({ ...command, ...(message === undefined ? {} : { message }) }, CONTEXT);
+  const details = { spaceId: spaceId(hall), date: freshDate(), startHour: 10, ...defined({ message }) };
+  const outcome = await bookings.request({ brandId: brandId(1), details }, CONTEXT);
   if (isRefusal(outcome)) throw new Error(outcome.details);
   return outcome.bookingId;
 }
@@ -124,7 +125,7 @@ test('a brand requests an hour; sent twice, the form makes one booking', async (
 test('an hour that was taken meanwhile is said next to the hours, and what was typed stays', async () => {
   const date = freshDate();
   const page = await brand.open(`/console/find/${hall}?date=${date}`);
-  const command = { brandId: brandId(2), spaceId: hall, date, startHour: 12 };
+  const command = { brandId: brandId(2), details: { spaceId: spaceId(hall), date, startHour: 12 } };
   await running.service.core.commands.bookings.request(command, CONTEXT);
   const refused = await brand.send(page, `/console/find/${hall}`, { startHour: '13', message: 'My words' });
   expect(refused.status).toBe(422);

@@ -2,7 +2,7 @@ import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isRefusal } from '../../src/domain/decision.ts';
-import { brandId, type PlainDate } from '../../src/domain/ids.ts';
+import { brandId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
 import { hasChromium, launchChromium, openWindow, type Screen, signIn } from './chromium.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 
@@ -51,7 +51,7 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
   };
   async function requested(message: string): Promise<{ id: number; date: PlainDate }> {
     const date = freshDate();
-    const command = { brandId: brandId(1), spaceId: 1, date, startHour: 10, message };
+    const command = { brandId: brandId(1), details: { spaceId: spaceId(1), date, startHour: 10, message } };
     const outcome = await running.service.core.commands.bookings.request(command, CONTEXT);
     if (isRefusal(outcome)) throw new Error(outcome.details);
     return { id: outcome.bookingId, date };
@@ -226,7 +226,7 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
     await page.goto(`/console/find/1?date=${date}`);
     await page.getByLabel('11:00 to').check();
     const outcome = await running.service.core.commands.bookings.request(
-      { brandId: brandId(1), spaceId: 1, date, startHour: 18 },
+      { brandId: brandId(1), details: { spaceId: spaceId(1), date, startHour: 18 } },
       CONTEXT,
     );
     expect(isRefusal(outcome)).toBe(false);

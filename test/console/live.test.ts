@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { brandId, type PlainDate } from '../../src/domain/ids.ts';
+import { brandId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
 import { Browser, type Running, startDemo } from './console.fixture.ts';
 
 let running: Running;
@@ -20,7 +20,7 @@ async function signedIn(user: { email: string; password: string } | undefined): 
 
 const request = (days: number, brand = 1) =>
   running.service.core.commands.bookings.request(
-    { brandId: brandId(brand), spaceId: 1, date: inDays(days), startHour: 10 },
+    { brandId: brandId(brand), details: { spaceId: spaceId(1), date: inDays(days), startHour: 10 } },
     CONTEXT,
   );
 

@@ -1,3 +1,5 @@
+import type { BookingDetails } from '../../src/domain/booking-details.ts';
+import { defined } from '../../src/domain/defined.ts';
 import type { BookingEvent, BookingRequested } from '../../src/domain/events.ts';
 import { bookingId, brandId, cents, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
 import type { Space } from '../../src/domain/space.ts';
@@ -32,17 +34,25 @@ export const at = (iso: string) => Date.parse(iso);
 /** Noon in Berlin on 1 December 2026. */
 export const context: BookingContext = { now: at('2026-12-01T11:00:00Z'), serviceFeePercent: 15, currency: 'USD' };
 
-export const wish = (fields: Partial<RequestBooking> = {}): RequestBooking => ({
-  bookingId: bookingId(1),
-  space: hall,
-  brand: acme,
-  date: day('2026-12-10'),
-  startHour: 10,
-  ...fields,
+/** A request as tests write it: the details beside the rest. */
+export type Wish = Partial<Omit<RequestBooking, 'details'> & Omit<BookingDetails, 'spaceId'>>;
+
+export const wish = ({
+  bookingId: id = bookingId(1),
+  space = hall,
+  brand = acme,
+  idempotencyKey,
+  ...details
+}: Wish = {}): RequestBooking => ({
+  bookingId: id,
+  space,
+  brand,
+  details: { spaceId: space.spaceId, date: day('2026-12-10'), startHour: 10, ...details },
+  ...defined({ idempotencyKey }),
 });
 
 /** The event that a request makes on an empty day. */
-export function requested(fields: Partial<RequestBooking> = {}, when = context): BookingRequested {
+export function requested(fields: Wish = {}, when = context): BookingRequested {
   const decision = requestBooking(EMPTY_SPACE_DAY, wish(fields), when);
   if (!('length' in decision) || decision[0] === undefined) throw new Error(JSON.stringify(decision));
   return decision[0];

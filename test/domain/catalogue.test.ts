@@ -55,17 +55,31 @@ describe('a space', () => {
     ['a window that ends before it starts', { windowEnd: 9 }, /windowStart must be before/],
     ['no duration', { durationHours: 0 }, /durationHours/],
     ['a negative duration', { durationHours: -1 }, /durationHours/],
-    ['a duration of 20 minutes', { durationHours: 1 / 3 }, /quarters/],
+    ['a duration of 20 minutes', { durationHours: 1 / 3 }, /steps of 0.25/],
     ['no number for a duration', { durationHours: Number.NaN }, /durationHours/],
     ['half a cent', { eventFee: cents(0.5) }, /eventFee/],
     ['a negative fee', { eventFee: cents(-1) }, /eventFee/],
     ['no time to answer', { answerHours: 0 }, /answerHours/],
+    ['half an hour to answer', { answerHours: 0.5 }, /answerHours must be a whole number, 1 to 2160/],
     ['a year to answer', { answerHours: 24 * 365 }, /answerHours/],
   ])('never has %s', (_, wrong, details) => {
     given()
       .when((space) => addSpace(space, { ...facts, ...wrong }))
       .thenRefused('ValidationError', details);
     given(added).when(change(wrong)).thenRefused('ValidationError', details);
+  });
+
+  test('with terms that were allowed once still folds, changes and can be corrected', () => {
+    const legacy: SpaceEvent = { type: 'SpaceChanged', data: { ...facts, answerHours: 0.5 } };
+    given(added, legacy)
+      .when(change({ name: 'Hall', answerHours: 0.5 }))
+      .thenEvents({ data: { name: 'Hall', spaceId: 7, communityId: 1 } });
+    given(added, legacy)
+      .when(change({ answerHours: 1 }))
+      .thenEvents({ data: { answerHours: 1, spaceId: 7, communityId: 1 } });
+    given(added, legacy)
+      .when(change({ answerHours: 0.25 }))
+      .thenRefused('ValidationError', /answerHours/);
   });
 
   test('closes and opens, once each', () => {

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { payloadOf } from '../../src/contract/webhook-payload.ts';
 import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import { toTimestamp } from '../../src/domain/calendar.ts';
 import { webhookId } from '../../src/domain/ids.ts';
 import { type Deliveries, openDeliveries } from '../../src/webhooks/deliveries.ts';
 import { leaseCollection, openLeases } from '../../src/webhooks/leases.ts';
-import { payloadOf } from '../../src/webhooks/payload.ts';
 import { type DocumentPlace, documentEngines } from '../document-store/engines.ts';
 import { eventually } from '../eventually.ts';
 import { approved } from './deliverable-events.ts';

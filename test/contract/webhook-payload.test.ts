@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { payloadOf, testPayload } from '../../src/contract/webhook-payload.ts';
 import { timestamp, webhookId } from '../../src/domain/ids.ts';
-import { payloadOf, testPayload } from '../../src/webhooks/payload.ts';
-import { AT, approved, cancelled, requested, reviewed } from './deliverable-events.ts';
+import { AT, approved, cancelled, requested, reviewed } from '../webhooks/deliverable-events.ts';
 
 const booking = {
   bookingId: 41,
@@ -67,7 +67,7 @@ test('money leaves as a number with at most two decimals', () => {
     [0, '0'],
     [123_456_789, '1234567.89'],
   ] as const) {
-    expect(JSON.stringify(payloadOf(approved({ totalPrice: cents })).data.totalPrice)).toBe(shown);
+    expect(JSON.stringify(payloadOf(approved({ totalPrice: cents })))).toContain(`"totalPrice":${shown}}`);
   }
 });
 

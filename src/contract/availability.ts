@@ -1,0 +1,48 @@
+import { type Static, Type } from 'typebox';
+import type { PlainDate as CalendarDate, SpaceId } from '../domain/ids.ts';
+import type { Space } from '../domain/space.ts';
+import type { TimeSlot as Slot } from '../domain/time-slots.ts';
+import { UsageHours } from './booking.ts';
+import { Hour, Id, PlainDate } from './scalars.ts';
+
+export const TimeSlot = Type.Object({
+  hour: Hour('Starting hour, 24-hour clock.'),
+  label: Type.String({ description: '12-hour form with AM/PM.' }),
+  isAvailable: Type.Boolean({ description: 'True when the slot is open.' }),
+  usageHours: UsageHours,
+});
+
+/** Which hours of a space are open on a date (docs/specification.md#resources). */
+export const AvailabilityResponse = Type.Object(
+  {
+    spaceId: Id<SpaceId>('Space identifier.'),
+    spaceName: Type.String({ description: 'Display name.' }),
+    date: PlainDate('The queried date.'),
+    windowStart: Hour('Earliest hour of the booking window.'),
+    windowEnd: Hour('Latest hour of the booking window.'),
+    durationHours: Type.Number({ description: 'Fixed event duration set by the community.' }),
+    timeSlots: Type.Array(TimeSlot, { description: 'One entry per start hour.' }),
+  },
+  { title: 'AvailabilityResponse' },
+);
+
+export const toAvailabilityResponse = ({
+  space: { spaceId, name: spaceName, windowStart, windowEnd, durationHours },
+  date,
+  timeSlots,
+}: {
+  readonly space: Space;
+  readonly date: CalendarDate;
+  readonly timeSlots: readonly Slot[];
+}): Static<typeof AvailabilityResponse> => ({
+  spaceId,
+  spaceName,
+  date,
+  windowStart,
+  windowEnd,
+  durationHours,
+  timeSlots: [...timeSlots],
+});
+
+export const SpaceParams = Type.Object({ spaceId: Id<SpaceId>('Space identifier.') });
+export const AvailabilityQuery = Type.Object({ date: PlainDate('Today or a future date.') });

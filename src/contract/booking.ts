@@ -1,0 +1,180 @@
+import { type Static, type TSchema, Type } from 'typebox';
+import type { BookingDocument } from '../../projections/bookings.ts';
+import { type BookingDetails, detailsOf } from '../domain/booking-details.ts';
+import type { BookingFacts, CancelledBy } from '../domain/events.ts';
+import type { BookingId, BrandId, CommunityId, SpaceId } from '../domain/ids.ts';
+import { IDEMPOTENCY_KEY, MESSAGE } from '../domain/limits.ts';
+import { toAmount } from '../domain/pricing.ts';
+import { BOOKING_STATUSES } from '../domain/space-day.ts';
+import { Hour, Id, OneOf, PlainDate, Text, Timestamp } from './scalars.ts';
+import { shaped } from './shaped.ts';
+
+/**
+ * Each detail of a booking: what people call it, how callers send it and how it is shown to them. Every public shape below takes
+ * its details from here. Exhaustive: a new detail does not compile without its line.
+ */
+const DETAILS = {
+  spaceId: {
+    label: 'Space',
+    sent: Id<SpaceId>('The space to book.'),
+    shown: Id<SpaceId>('The booked space.'),
+  },
+  date: {
+    label: 'Date',
+    sent: PlainDate('The requested date.'),
+    shown: PlainDate('Booking date.'),
+  },
+  startHour: {
+    label: 'Start',
+    sent: Hour('Requested start hour.'),
+    shown: Hour('Start, 24-hour clock.'),
+  },
+  message: {
+    label: 'Message',
+    sent: Type.Optional(Text(MESSAGE, 'Note to the community.')),
+    shown: Type.Optional(Type.String({ description: 'Note to the community.' })),
+  },
+} as const satisfies {
+  readonly [F in keyof Required<BookingDetails>]: {
+    readonly label: string;
+    readonly sent: TSchema;
+    readonly shown: TSchema;
+  };
+};
+
+/** One column of a table: its row names with what stands there. */
+function column<C extends string, T extends { readonly [row: string]: { readonly [N in C]: unknown } }>(
+  table: T,
+  name: C,
+): { readonly [R in keyof T]: T[R][C] };
+function column(table: { readonly [row: string]: { readonly [column: string]: unknown } }, name: string): object {
+  return Object.fromEntries(Object.entries(table).map(([row, columns]) => [row, columns[name]]));
+}
+
+/** The details as callers send them, under the names of the domain. */
+export const SentDetails = column(DETAILS, 'sent');
+const { spaceId, date, startHour, message, ...furtherShown } = column(DETAILS, 'shown');
+
+export const BookingStatus = Type.Enum([...BOOKING_STATUSES], {
+  type: 'string',
+  description: 'Pending, Approved, Cancelled or Completed.',
+});
+
+export const UsageHours = Type.Optional(
+  Type.Number({ description: 'Hours of use left inside the booking window; only when the event would pass its end.' }),
+);
+
+const bookingId = Id<BookingId>('Unique booking identifier.');
+const endHour = Hour('End, 24-hour clock.');
+const spaceName = Type.String({ description: 'Display name of the space.' });
+const totalPrice = Type.Number({ description: 'Total amount charged: flat event fee plus brand service fee.' });
+
+/** A booking (docs/specification.md#bookings), which has no message. `usageHours` is ours. */
+export const BookingDto = Type.Object(
+  {
+    id: bookingId,
+    spaceId,
+    spaceName,
+    date,
+    startHour,
+    endHour,
+    status: OneOf(BOOKING_STATUSES),
+    totalPrice,
+    createdAt: Timestamp('Creation, UTC.'),
+    usageHours: UsageHours,
+    ...furtherShown,
+  },
+  { title: 'BookingDto' },
+);
+
+/** A booking as an operator sees it: the command line's JSON. */
+export const OperatorBooking = Type.Object({
+  ...BookingDto.properties,
+  communityId: Id<CommunityId>('The community that owns the space.'),
+  brandId: Id<BrandId>('The brand that asked.'),
+  brandName: Type.String(),
+  message,
+  cancelledBy: Type.Optional(OneOf<CancelledBy>(['Brand', 'Community', 'System'])),
+  reason: Type.Optional(Type.String()),
+});
+
+/** What webhook deliveries say of a booking (docs/specification.md#events). */
+const BookingData = Type.Object({
+  bookingId,
+  spaceId,
+  spaceName,
+  date,
+  startHour,
+  endHour,
+  status: OneOf(BOOKING_STATUSES),
+  totalPrice,
+  ...furtherShown,
+});
+export const BookingRequestedData = Type.Object({ ...BookingData.properties, message });
+export const BookingApprovedData = BookingData;
+export const BookingCancelledData = Type.Object({
+  ...BookingData.properties,
+  cancelledBy: OneOf<CancelledBy>(['Brand', 'Community', 'System']),
+  reason: Type.Optional(Type.String({ description: 'Absent when none was given.' })),
+});
+
+/**
+ * The one public mapping of a booking's facts: under which name and in which unit each is shown, wherever it is. Amounts are
+ * numbers with at most two decimals.
+ */
+export const publicFacts = (facts: BookingFacts & BookingDetails) => ({
+  ...detailsOf(facts),
+  spaceName: facts.spaceName,
+  endHour: facts.endHour,
+  usageHours: facts.usageHours,
+  totalPrice: toAmount(facts.totalPrice),
+});
+
+const dto = shaped(BookingDto);
+const operatorBooking = shaped(OperatorBooking);
+
+const publicBooking = (booking: BookingDocument) => ({
+  ...publicFacts(booking),
+  id: booking.bookingId,
+  status: booking.status,
+  createdAt: booking.createdAt,
+});
+
+export const toBookingDto = (booking: BookingDocument): Static<typeof BookingDto> => dto(publicBooking(booking));
+
+export const toOperatorBooking = (booking: BookingDocument): Static<typeof OperatorBooking> => {
+  const { communityId, brandId, brandName, cancelledBy, reason } = booking;
+  return operatorBooking({ ...publicBooking(booking), communityId, brandId, brandName, cancelledBy, reason });
+};
+
+/** The details that say more than where and when, with what people call them; absent ones are left out. */
+export function furtherDetails(
+  details: BookingDetails,
+): readonly { readonly label: string; readonly value: string | number }[] {
+  const { spaceId: _space, date: _date, startHour: _start, ...further } = detailsOf(details);
+  return Object.entries(further).map(([field, value]) => ({ label: LABELS[field] ?? field, value }));
+}
+const LABELS: { readonly [field: string]: string } = column(DETAILS, 'label');
+
+export const BookingParams = Type.Object({ id: Id<BookingId>('Booking identifier.') });
+
+export const BookingsQuery = Type.Object({
+  startDate: Type.Optional(PlainDate('Only bookings on or after this date.')),
+  endDate: Type.Optional(PlainDate('Only bookings on or before this date.')),
+  status: Type.Optional(BookingStatus),
+});
+
+const { spaceId: spaceSent, date: startTime, ...furtherSent } = SentDetails;
+/** A booking request (docs/specification.md#bookings), which calls the date `startTime`. */
+export const CreateBooking = Type.Object({ spaceId: spaceSent, startTime, ...furtherSent });
+
+/** What a booking request asks for. */
+export const detailsOfRequest = ({ startTime: date, ...details }: Static<typeof CreateBooking>): BookingDetails =>
+  detailsOf({ ...details, date });
+
+export const IdempotencyKey = (description: string) => Text(IDEMPOTENCY_KEY, description);
+export const IdempotencyHeaders = Type.Object({
+  'idempotency-key': Type.Optional(
+    IdempotencyKey('The same key and body again answer the first booking instead of making a second.'),
+  ),
+});

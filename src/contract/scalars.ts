@@ -1,0 +1,28 @@
+import { Type } from 'typebox';
+import type { PlainDate as CalendarDate, Timestamp as Moment } from '../domain/ids.ts';
+import { HOUR, type TextLimit } from '../domain/limits.ts';
+
+/** The values that public shapes are made of, typed as the domain types them. */
+
+/** An integer identifier. `I` says whose. */
+export const Id = <I extends number>(description: string) =>
+  Type.Unsafe<I>(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description }));
+
+/** An hour on the 24-hour clock. */
+export const Hour = (description: string) => Type.Integer({ minimum: HOUR.min, maximum: HOUR.max, description });
+
+/** A calendar date, YYYY-MM-DD. */
+export const PlainDate = (description: string) =>
+  Type.Unsafe<CalendarDate>(Type.String({ format: 'date', description }));
+
+/** A moment, ISO 8601 in UTC. */
+export const Timestamp = (description: string) =>
+  Type.Unsafe<Moment>(Type.String({ format: 'date-time', description }));
+
+/** A text that callers send. JSON Schema counts characters as the rules do: by code point. */
+export const Text = ({ min, max }: TextLimit, description: string) =>
+  Type.String({ ...(min > 0 && { minLength: min }), maxLength: max, description });
+
+/** One of several words. */
+export const OneOf = <W extends string>(words: readonly W[], description?: string) =>
+  Type.Unsafe<W>(Type.String({ enum: words, ...(description !== undefined && { description }) }));

@@ -1,0 +1,65 @@
+import { type Static, type TObject, Type } from 'typebox';
+import type { BookingApproved, BookingCancelled, BookingRequested, Recorded, ReviewPosted } from '../domain/events.ts';
+import type { Timestamp as Moment, WebhookId } from '../domain/ids.ts';
+import { statusAfter } from '../domain/space-day.ts';
+import { WEBHOOK_EVENTS, type WebhookEventName } from '../domain/webhook.ts';
+import { BookingApprovedData, BookingCancelledData, BookingRequestedData, publicFacts } from './booking.ts';
+import { publicReview, ReviewPostedData } from './review.ts';
+import { Timestamp } from './scalars.ts';
+import { shaped } from './shaped.ts';
+
+/** The events that go out to subscribers (docs/specification.md#events). */
+export type DeliverableEvent = BookingRequested | BookingApproved | BookingCancelled | ReviewPosted;
+
+/** What a delivery tells: one of the subscribable kinds, or `Test`, which an owner sends to try a receiver out. */
+export type DeliveryKind = WebhookEventName | 'Test';
+
+const payload = <K extends DeliveryKind, D extends TObject>(event: K, data: D) =>
+  Type.Object({ event: Type.Literal(event), timestamp: Timestamp('Time of the event, UTC.'), data });
+
+/** The JSON of each kind of delivery, nothing beside it (docs/specification.md#events). */
+export const WebhookPayloads = {
+  BookingRequested: payload('BookingRequested', BookingRequestedData),
+  BookingApproved: payload('BookingApproved', BookingApprovedData),
+  BookingCancelled: payload('BookingCancelled', BookingCancelledData),
+  ReviewPosted: payload('ReviewPosted', ReviewPostedData),
+  Test: payload('Test', Type.Object({ webhookId: Type.String() })),
+} satisfies { readonly [K in DeliveryKind]: TObject };
+
+export type Payload = { [K in DeliveryKind]: Static<(typeof WebhookPayloads)[K]> }[DeliveryKind];
+
+/** Whether an event of the log goes out to subscribers at all. */
+export const isDeliverable = (event: Recorded): event is Recorded<DeliverableEvent> => event.type in WEBHOOK_EVENTS;
+
+const requested = shaped(BookingRequestedData);
+const approved = shaped(BookingApprovedData);
+const cancelled = shaped(BookingCancelledData);
+const posted = shaped(ReviewPostedData);
+
+/** What subscribers are told of an event. A message or reason that was not given is absent. */
+export function payloadOf(event: Recorded<DeliverableEvent>): Payload {
+  const { at: timestamp } = event.metadata;
+  if (event.type === 'ReviewPosted')
+    return { event: event.type, timestamp, data: posted(publicReview(event.data, timestamp)) };
+  const { bookingId } = event.data;
+  const data = { ...publicFacts(event.data), bookingId, status: statusAfter(event) };
+  switch (event.type) {
+    case 'BookingRequested':
+      return { event: event.type, timestamp, data: requested(data) };
+    case 'BookingApproved':
+      return { event: event.type, timestamp, data: approved(data) };
+    case 'BookingCancelled': {
+      const { cancelledBy, reason } = event.data;
+      return { event: event.type, timestamp, data: cancelled({ ...data, cancelledBy, reason }) };
+    }
+    default:
+      return event satisfies never;
+  }
+}
+
+/** A delivery that an owner asks for to see whether the receiver works. */
+export const testPayload = (webhookId: WebhookId, at: Moment): Payload => ({
+  event: 'Test',
+  timestamp: at,
+  data: { webhookId },
+});

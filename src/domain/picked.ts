@@ -1,0 +1,7 @@
+/** Those fields of an object that are named; one that is absent stays absent. */
+export function picked<T extends object, F extends keyof T & string>(source: T, fields: readonly F[]): Pick<T, F>;
+export function picked(source: { readonly [field: string]: unknown }, fields: readonly string[]): object {
+  const kept: { [field: string]: unknown } = {};
+  for (const field of fields) if (source[field] !== undefined) kept[field] = source[field];
+  return kept;
+}
