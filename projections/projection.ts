@@ -6,7 +6,7 @@ export type Projection<D extends object> = {
   /** Raised whenever the documents change shape; the projector then rebuilds them beside the old ones. */
   readonly version: number;
   /** Every query of this read model must be answered by one of these. */
-  readonly indexes: readonly { readonly fields: readonly (keyof D & string)[]; readonly unique?: boolean }[];
+  readonly indexes: readonly { readonly fields: readonly (keyof D & string)[] }[];
   /** The event types it handles. */
   readonly types: readonly EventType[];
   /** Key of the document an event belongs to. Called only for events of `types`. */
@@ -17,7 +17,7 @@ export type Projection<D extends object> = {
 
 /** Any read model, for code that does not look inside the documents. */
 export type AnyProjection = Omit<Projection<object>, 'indexes' | 'evolve'> & {
-  readonly indexes: readonly { readonly fields: readonly string[]; readonly unique?: boolean }[];
+  readonly indexes: readonly { readonly fields: readonly string[] }[];
   evolve(document: Row | undefined, event: Recorded): Row | undefined;
 };
 export type Row = { readonly [field: string]: unknown };

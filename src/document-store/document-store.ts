@@ -51,8 +51,6 @@ export type Projected<D extends object> = {
 };
 
 export type Documents<D extends object> = {
-  readonly name: string;
-
   get(key: string): Promise<Stored<D> | undefined>;
   getMany(keys: readonly string[]): Promise<Stored<D>[]>;
 

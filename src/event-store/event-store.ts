@@ -31,8 +31,8 @@ export type StoredEvent = {
   readonly metadata: JsonObject;
 };
 
-/** The revision the stream must have for an append to succeed: a number, `'none'` (no such stream yet) or `'any'`. */
-export type ExpectedRevision = number | 'none' | 'any';
+/** The revision the stream must have for an append to succeed: that of its last event, or `'none'` (no such stream yet). */
+export type ExpectedRevision = number | 'none';
 
 export type Appended = {
   /** Revision of the last event appended. */
@@ -133,9 +133,9 @@ export type EventStore = {
 export class WrongExpectedRevision extends Error {
   readonly stream: string;
   readonly expected: ExpectedRevision;
-  readonly actual: number | 'none';
+  readonly actual: ExpectedRevision;
 
-  constructor(stream: string, expected: ExpectedRevision, actual: number | 'none') {
+  constructor(stream: string, expected: ExpectedRevision, actual: ExpectedRevision) {
     super(`Stream ${stream} is at revision ${actual}, expected ${expected}`);
     this.name = 'WrongExpectedRevision';
     this.stream = stream;

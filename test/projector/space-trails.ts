@@ -65,11 +65,19 @@ export function spaceEvent(space: number, type: (typeof SPACE_EVENTS)[number]): 
   return { type, data: { ...ids, ...terms, name: `Space ${space}`, timeZone: 'UTC' } };
 }
 
-/** Appends one event to the stream of its space; answers its position. */
+/** How many events this process has appended to the stream of each space. */
+const appended = new WeakMap<EventStore, Map<string, number>>();
+
+/** Appends one event to the stream of its space; answers its position. Appends that do not wait for each other keep their order. */
 export async function happen(events: EventStore, space: number, type: (typeof SPACE_EVENTS)[number]): Promise<string> {
   const { data } = spaceEvent(space, type);
-  const { position } = await events.append(`space-${space}`, [{ type, data: json(data), metadata: json(metadata) }], {
-    expectedRevision: 'any',
+  const stream = `space-${space}`;
+  const counts = appended.get(events) ?? new Map<string, number>();
+  appended.set(events, counts);
+  const count = counts.get(stream) ?? 0;
+  counts.set(stream, count + 1);
+  const { position } = await events.append(stream, [{ type, data: json(data), metadata: json(metadata) }], {
+    expectedRevision: count === 0 ? 'none' : count - 1,
   });
   return position;
 }

@@ -31,7 +31,7 @@ export type Repeat = <R>(operation: () => Promise<R>) => Promise<R>;
 /** A collection of MongoDB. Writes that must not be repeated are left to the driver's retryable writes (exactly once). */
 export function mongoDocuments<D extends object>(
   collection: MongoCollection<Entry>,
-  { name, ttl }: Pick<Collection<D>, 'name' | 'ttl'>,
+  { ttl }: Pick<Collection<D>, 'ttl'>,
   repeat: Repeat,
 ): Documents<D> {
   const fieldsOf = (document: D): Pick<Entry, 'd' | typeof EXPIRES> => {
@@ -56,8 +56,6 @@ export function mongoDocuments<D extends object>(
   }
 
   return {
-    name,
-
     async get(key) {
       const entry = await repeat(() => collection.findOne({ _id: key }));
       return entry === null ? undefined : toStored<D>(entry);

@@ -82,8 +82,6 @@ export async function openSqliteDocuments<D extends object>(
   }
 
   return {
-    name,
-
     async get(key) {
       return look(key).stored;
     },

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
-  ANY,
   type AppendResult,
   BACKWARDS,
   END,
@@ -39,8 +38,6 @@ import { positionOf, serverPosition, storedEvent } from './stored-event.ts';
 
 /** Attempts of an append after the first, and of a read that makes no progress; none begins after two deadlines. */
 const RETRIES = 3;
-/** How far back an append without an expected revision is looked for, when nobody knows whether it was stored. */
-const LOOK_BACK = 256;
 
 export type EventStoreDbOptions = ConnectionOptions & {
   /** How long the server lets a consumer handle an event before it hands it to another, in milliseconds. Default 60 s. */
@@ -133,14 +130,11 @@ class EventStoreDb implements EventStore {
     ids: readonly string[],
     expected: ExpectedRevision,
   ): Promise<Appended | undefined> {
-    const where: ReadStream =
-      expected === 'any'
-        ? { direction: 'backward', limit: LOOK_BACK }
-        : { from: expected === 'none' ? 0 : expected + 1, limit: ids.length };
-    for await (const { id, revision, position } of this.#readStream(stream, where, 0)) {
-      if (id === ids.at(-1)) return { revision, position };
-    }
-    return undefined;
+    const from = (expected === 'none' ? 0 : expected + 1) + ids.length - 1;
+    const [last] = await Array.fromAsync(this.#readStream(stream, { from, limit: 1 }, 0));
+    return last !== undefined && last.id === ids.at(-1)
+      ? { revision: last.revision, position: last.position }
+      : undefined;
   }
 
   readStream(stream: string, options: ReadStream = {}): AsyncGenerator<StoredEvent> {
@@ -295,7 +289,5 @@ class EventStoreDb implements EventStore {
   }
 }
 
-function serverRevision(expected: ExpectedRevision): bigint | typeof ANY | typeof NO_STREAM {
-  if (expected === 'any') return ANY;
-  return expected === 'none' ? NO_STREAM : BigInt(expected);
-}
+const serverRevision = (expected: ExpectedRevision): bigint | typeof NO_STREAM =>
+  expected === 'none' ? NO_STREAM : BigInt(expected);

@@ -142,7 +142,7 @@ class SqliteEventStore implements EventStore {
   #insert({ stream, events, expectedRevision }: PendingAppend): Appended | WrongExpectedRevision {
     const last = this.#statements.revision.get(stream)?.revision ?? null;
     const actual = last === null ? 'none' : Number(last);
-    if (expectedRevision !== 'any' && expectedRevision !== actual) {
+    if (expectedRevision !== actual) {
       return (
         this.#alreadyWritten(stream, events, expectedRevision) ??
         new WrongExpectedRevision(stream, expectedRevision, actual)
@@ -165,7 +165,7 @@ class SqliteEventStore implements EventStore {
   }
 
   /** An append that is repeated with the same event ids answers as it did the first time (as EventStoreDB does). */
-  #alreadyWritten(stream: string, events: readonly CheckedEvent[], expected: number | 'none'): Appended | undefined {
+  #alreadyWritten(stream: string, events: readonly CheckedEvent[], expected: ExpectedRevision): Appended | undefined {
     const first = expected === 'none' ? 0 : expected + 1;
     const revision = first + events.length - 1;
     const written = this.#statements.written.all(stream, first, revision);

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createConnection, createServer, type Socket, type Server as TcpServer } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import gossipGrpc from '@eventstore/db-client/generated/gossip_grpc_pb.js';
 import gossip from '@eventstore/db-client/generated/gossip_pb.js';
 import persistentGrpc from '@eventstore/db-client/generated/persistent_grpc_pb.js';
@@ -233,8 +234,10 @@ export class EventStoreDbServer {
         metadata: message.getCustomMetadata_asU8(),
       });
     });
-    call.on('end', () => {
-      if (options === undefined) return;
+    call.on('end', async () => {
+      // A call that broke off ends as well, and is known to have been cancelled a moment later. A real server stores none of it.
+      await nextTurn();
+      if (options === undefined || call.cancelled) return;
       const fault = this.appendFaults.shift();
       if (fault === 'connection lost before storing') return this.dropConnections();
       if (fault === 'neither stored nor answered' || this.mute) return;

@@ -104,7 +104,7 @@ describe('SQLite event log', () => {
 
   test('events of a killed consumer go to another, and count as attempts', async () => {
     const store = await open();
-    for (let n = 0; n < 8; n += 1) await store.append('thing', [made(n)], { expectedRevision: 'any' });
+    for (let n = 0; n < 8; n += 1) await store.append(`thing-${n}`, [made(n)], { expectedRevision: 'none' });
     const { child, lines } = start('consume', 'group');
     await eventually(() => expect(lines).toHaveLength(4));
     await kill(child);

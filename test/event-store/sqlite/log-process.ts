@@ -19,10 +19,9 @@ if (work === 'append') {
 } else if (work === 'fill') {
   const data = { text: 'x'.repeat(20_000) };
   try {
-    for (;;) {
-      const { revision } = await store.append(name, [{ type: 'Made', data, metadata: {} }], {
-        expectedRevision: 'any',
-      });
+    for (let n = 0; ; n += 1) {
+      const event = { type: 'Made', data, metadata: {} };
+      const { revision } = await store.append(name, [event], { expectedRevision: n === 0 ? 'none' : n - 1 });
       console.log(`${name} ${revision}`);
     }
   } catch (error) {
