@@ -1,7 +1,6 @@
 import type { ApiKeyUsage } from '../auth/api-key-usage.ts';
 import type { Users } from '../auth/users.ts';
-import type { Clients } from '../authorization-server/clients.ts';
-import type { ConnectedApps } from '../authorization-server/connected-apps.ts';
+import type { AuthorizationServer } from '../authorization-server/authorization-server.ts';
 import type { Commands } from '../commands/commands.ts';
 import type { Queries } from '../queries/queries.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
@@ -13,8 +12,8 @@ export type PageDeps = {
   readonly users: Pick<Users, 'get'>;
   readonly webhooks: Omit<Webhooks, 'start' | 'stop'>;
   readonly apiKeyUsage: Pick<ApiKeyUsage, 'lastUsed'>;
-  readonly connectedApps: ConnectedApps;
-  readonly clients: Pick<Clients, 'addClient' | 'listClients' | 'removeClient'>;
+  readonly connectedApps: AuthorizationServer['connectedApps'];
+  readonly clients: Pick<AuthorizationServer['clients'], 'addClient' | 'listClients' | 'removeClient'>;
   readonly settings: {
     readonly publicUrl: string;
     /** ISO 4217. */

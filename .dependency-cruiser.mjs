@@ -1,0 +1,141 @@
+/**
+ * Which folder may import which: the arrows of src/README.md, checked by `npm run check`.
+ *
+ * A folder may import itself and what its line lists: the files of a folder (not of those inside it), or one file. It may
+ * list only what stands above it, so folders cannot form a circle. A folder without a line may neither import nor be
+ * imported. Types count as much as values, `import()` as much as `import`.
+ */
+const MAY_IMPORT = {
+  // The rules. Pure: no packages and nothing of Node either (PURE, below).
+  domain: [],
+  projections: ['domain'],
+  contract: ['domain', 'projections'],
+
+  // What any engine, page or process needs; knows nothing of bookings.
+  runtime: [],
+  sqlite: ['runtime'],
+  secrets: [],
+  outbound: ['runtime'],
+  html: ['runtime'],
+
+  // The two ports and their adapters. Only app.ts knows which adapter serves.
+  'event-store': ['runtime'],
+  'event-store/sqlite': ['event-store', 'sqlite', 'runtime'],
+  'event-store/eventstoredb': ['event-store', 'runtime'],
+  'document-store': ['runtime'],
+  'document-store/sqlite': ['document-store', 'sqlite', 'runtime'],
+  'document-store/mongodb': ['document-store', 'runtime'],
+
+  'read-models': ['projections', 'domain', 'event-store', 'document-store', 'runtime'],
+  projector: ['read-models', 'projections', 'domain', 'event-store', 'document-store', 'runtime'],
+  commands: ['read-models', 'projections', 'domain', 'event-store', 'document-store', 'secrets', 'runtime'],
+  queries: ['read-models', 'projections', 'domain', 'event-store', 'document-store', 'secrets', 'runtime'],
+  // Callers by API key are a read model; users and signing keys are records.
+  auth: ['read-models', 'projections', 'domain', 'document-store', 'secrets', 'runtime'],
+  // Its pages, and the documents that clients publish about themselves.
+  'authorization-server': ['auth', 'html', 'outbound', 'domain', 'document-store', 'secrets', 'runtime'],
+  webhooks: [
+    ...['commands', 'queries', 'contract', 'outbound', 'secrets'],
+    // It consumes the log, keeps deliveries as records and looks registrations up.
+    ...['read-models', 'projections', 'domain', 'event-store', 'document-store', 'runtime'],
+  ],
+  scheduler: ['commands', 'read-models', 'projections', 'domain', 'runtime'],
+
+  // Clients come in here. `read-models` in the API: what /health shows of them.
+  api: ['commands', 'queries', 'contract', 'auth', 'read-models', 'domain', 'runtime'],
+  // `secrets`: how an API key looks, which the MCP server refuses by name.
+  mcp: ['commands', 'queries', 'contract', 'auth', 'domain', 'secrets', 'runtime'],
+  console: [
+    ...['commands', 'queries', 'contract', 'auth', 'html', 'projections', 'domain', 'secrets', 'runtime'],
+    // Its sessions and sent forms are records; its live feed follows the log until the read models show it.
+    ...['document-store', 'event-store', 'read-models'],
+    // Deliveries and connected apps have pages; it signs people in as a client of the authorization server.
+    'webhooks/webhooks.ts',
+    'authorization-server/authorization-server.ts',
+    'authorization-server/console-client.ts',
+    'authorization-server/paths.ts',
+  ],
+  // Makes everything as an operator would; remembers in a record what it has made.
+  demo: ['commands', 'auth', 'domain', 'event-store', 'document-store', 'runtime'],
+
+  'config.ts': ['domain', 'runtime'],
+  // The only place where the parts are put together: anything above.
+  'app.ts': 'anything above',
+  'serve.ts': ['app.ts', 'config.ts', 'domain', 'runtime'],
+  'main.ts': ['serve.ts', 'runtime'],
+  cli: [
+    ...['app.ts', 'config.ts', 'commands', 'queries', 'contract', 'auth', 'projections', 'domain', 'runtime'],
+    // Deliveries have commands, too.
+    'webhooks/webhooks.ts',
+  ],
+  'cli.ts': ['cli', 'runtime'],
+};
+
+/** Folders that use no package and nothing of Node. */
+const PURE = ['domain', 'projections'];
+
+const places = Object.keys(MAY_IMPORT);
+
+/** The files directly in a folder, or the one file. */
+function pathOf(place) {
+  const root = place === 'projections' ? place : `src/${place}`;
+  return place.endsWith('.ts') ? `^${root}$` : `^${root}/[^/]+$`;
+}
+
+const OURS = '^(src|projections|test|\\.ci)/';
+
+const arrows = places.map((place, line) => {
+  const above = places.slice(0, line);
+  const listed = MAY_IMPORT[place];
+  const allowed = listed === 'anything above' ? above : listed;
+  for (const each of allowed) {
+    const [folder = ''] = each.includes('.ts') && each.includes('/') ? each.split('/') : [each];
+    if (!above.includes(folder)) throw new Error(`${place} may not list ${each}, which does not stand above it`);
+  }
+  return {
+    name: `${place}-imports`,
+    comment: `${place} may import only: ${[...allowed].sort().join(', ') || 'nothing'}.`,
+    severity: 'error',
+    from: { path: pathOf(place) },
+    to: { ...(PURE.includes(place) ? {} : { path: OURS }), pathNot: [place, ...allowed].map(pathOf) },
+  };
+});
+
+export default {
+  forbidden: [
+    ...arrows,
+    {
+      name: 'folder-without-a-rule',
+      comment: 'Give the folder a line in .dependency-cruiser.mjs.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: places.map(pathOf) },
+      to: {},
+    },
+    {
+      name: 'no-cycles',
+      comment: 'Files that import each other, types included, cannot be read or changed one at a time.',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'engines-behind-their-ports',
+      comment: 'Nothing above the two ports knows which engine runs.',
+      severity: 'error',
+      from: { pathNot: '^src/(sqlite|(event|document)-store/[^/]+)/' },
+      to: { path: '^(node:)?sqlite$|(^|/)node_modules/(mongodb|@eventstore/db-client)/' },
+    },
+    {
+      name: 'no-missing-file',
+      comment: 'An import that leads nowhere has no arrow to check.',
+      severity: 'error',
+      from: {},
+      to: { path: '^\\.', couldNotResolve: true },
+    },
+  ],
+  options: {
+    // TypeScript 7 offers no parser to others; this one reads types, too.
+    parser: 'swc',
+    doNotFollow: { path: ['node_modules', '^test/'] },
+  },
+};

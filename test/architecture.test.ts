@@ -1,0 +1,146 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+/** One wrong arrow of each folder and each file beside them. Static, of a type, re-exported and dynamic in turn. */
+const WRONG_ARROWS: Readonly<Record<string, string>> = {
+  'src/domain': `import { projections } from '../../projections/index.ts';`,
+  projections: `import type { Clock } from '../src/runtime/clock.ts';`,
+  'src/contract': `export * from '../queries/queries.ts';`,
+  'src/runtime': `import type { Account } from '../domain/account.ts';`,
+  'src/sqlite': `import type { Documents } from '../document-store/document-store.ts';`,
+  'src/secrets': `export const users = () => import('../auth/users.ts');`,
+  'src/outbound': `import { createWebhooks } from '../webhooks/webhooks.ts';`,
+  'src/html': `import { type Visit } from '../console/visit.ts';`,
+  'src/event-store': `export const open = async () => (await import('./sqlite/event-store.ts')).openSqliteEventStore;`,
+  'src/event-store/sqlite': `import { openEventStoreDb } from '../eventstoredb/event-store.ts';`,
+  'src/event-store/eventstoredb': `import type { DocumentStore } from '../../document-store/document-store.ts';`,
+  'src/document-store': `export type { EventStore } from '../event-store/event-store.ts';`,
+  'src/document-store/sqlite': `import type {} from '../../event-store/sqlite/event-store.ts';`,
+  'src/document-store/mongodb': `import { openSqliteDocumentStore } from '../sqlite/document-store.ts';`,
+  'src/read-models': `import type { Projector } from '../projector/projector.ts';`,
+  'src/projector': `import { openSqliteDocumentStore } from '../document-store/sqlite/document-store.ts';`,
+  'src/commands': `import type { Caller } from '../auth/caller.ts';`,
+  'src/queries': `import type { Commands } from '../commands/commands.ts';`,
+  'src/auth': `import { createRevocation } from '../authorization-server/revocation.ts';`,
+  'src/authorization-server': `export const console = () => import('../console/console.ts');`,
+  'src/webhooks': `import type { Caller } from '../auth/caller.ts';`,
+  'src/scheduler': `import { createQueries } from '../queries/queries.ts';`,
+  'src/api': `import { createWebhooks } from '../webhooks/webhooks.ts';`,
+  'src/mcp': `import type {} from '../api/access.ts';`,
+  'src/console': `import type { DeliveryDocument } from '../webhooks/deliveries.ts';`,
+  'src/demo': `export const app = () => import('../app.ts');`,
+  'src/cli': `import type { ReadModels } from '../read-models/read-models.ts';`,
+  'src/config.ts': `import type { Core } from './app.ts';`,
+  'src/app.ts': `import { runVenue } from './cli/venue.ts';`,
+  'src/serve.ts': `import type { Commands } from './commands/commands.ts';`,
+  'src/main.ts': `import('./cli.ts');`,
+  'src/cli.ts': `import type { Core } from './app.ts';`,
+};
+
+/** Other things that the check refuses, by the rule that does. */
+const WRONG_OTHERWISE = {
+  'folder-without-a-rule': {
+    'src/new-folder/stranger.ts': `import type { Account } from '../domain/account.ts';\nexport type A = Account;`,
+  },
+  'queries-imports': { 'src/queries/asks-stranger.ts': `import type { A } from '../new-folder/stranger.ts';` },
+  'domain-imports': {
+    'src/domain/reads-files.ts': `import { readFile } from 'node:fs/promises';`,
+    'src/domain/draws-schemas.ts': `import { Type } from 'typebox';`,
+  },
+  'runtime-imports': { 'src/runtime/tested.ts': `import { eventually } from '../../test/eventually.ts';` },
+  'engines-behind-their-ports': {
+    'src/auth/users-in-mongodb.ts': `import type { MongoClient } from 'mongodb';`,
+    'src/runtime/clock-in-sqlite.ts': `import { DatabaseSync } from 'node:sqlite';`,
+  },
+  'no-cycles': {
+    'src/html/egg.ts': `export type { Hen } from './hen.ts';`,
+  },
+  'no-missing-file': { 'src/api/leads-nowhere.ts': `import type { Gone } from '../gone/gone.ts';` },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+const bin = join(import.meta.dirname, '../node_modules/.bin');
+const root = join(import.meta.dirname, '..');
+let overlay: string;
+beforeAll(() => {
+  overlay = mkdtempSync(join(tmpdir(), 'venue-arrows-'));
+  for (const each of ['src', 'projections', 'package.json', 'test/eventually.ts'])
+    cpSync(join(root, each), join(overlay, each), { recursive: true });
+  for (const name of ['mongodb', 'typebox']) {
+    const folder = join(overlay, 'node_modules', name);
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'package.json'), `{ "name": "${name}", "main": "index.js" }`);
+    writeFileSync(join(folder, 'index.js'), '');
+  }
+});
+afterAll(() => rmSync(overlay, { recursive: true }));
+
+function write(file: string, text: string, flag: 'a' | 'wx' = 'wx'): void {
+  mkdirSync(dirname(join(overlay, file)), { recursive: true });
+  writeFileSync(join(overlay, file), `${text}\n`, { flag });
+}
+
+/** What `npm run check` says of the overlay. */
+const check = () =>
+  spawnSync(
+    join(bin, 'depcruise'),
+    ['src', 'projections', '--config', join(root, '.dependency-cruiser.mjs'), '--output-type', 'err-long'],
+    { cwd: overlay, encoding: 'utf8', env: { ...process.env, NO_COLOR: '1' } },
+  );
+
+/** `rule: file`, of everything that it refuses. */
+const refusalsIn = (report: string) =>
+  new Set([...report.matchAll(/^ *error (\S+): (\S+)/gm)].map(([, rule, file]) => `${rule}: ${file}`));
+
+const foldersOf = (folder: string): string[] => {
+  const entries = readdirSync(join(root, folder), { withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile() && entry.name.endsWith('.ts'));
+  const inside = entries.filter((entry) => entry.isDirectory()).flatMap(({ name }) => foldersOf(`${folder}/${name}`));
+  if (folder === 'src') return [...files.map(({ name }) => `src/${name}`), ...inside];
+  return files.length === 0 ? inside : [folder, ...inside];
+};
+
+test('every folder has a wrong arrow to try', () => {
+  expect(foldersOf('src').filter((folder) => WRONG_ARROWS[folder] === undefined)).toEqual([]);
+});
+
+test('the check refuses a wrong arrow of each folder, names its rule and says what is allowed', () => {
+  expect(check()).toMatchObject({ status: 0 });
+  const expected = new Set<string>();
+  for (const [place, text] of Object.entries(WRONG_ARROWS)) {
+    const file = place.endsWith('.ts') ? place : `${place}/wrong-arrow.ts`;
+    write(file, text, 'a');
+    expected.add(`${place.replace(/^src\//, '')}-imports: ${file}`);
+  }
+  for (const [rule, files] of Object.entries(WRONG_OTHERWISE))
+    for (const [file, text] of Object.entries(files)) {
+      write(file, text);
+      expected.add(`${rule}: ${file}`);
+    }
+  write('src/html/hen.ts', `import type {} from './egg.ts';\nexport type Hen = object;`);
+  const { status, stdout } = check();
+  expect(status).not.toBe(0);
+  expect([...expected].filter((each) => !refusalsIn(stdout).has(each))).toEqual([]);
+  expect(stdout.replace(/\s+/g, ' ')).toContain(
+    'error contract-imports: src/contract/wrong-arrow.ts → src/queries/queries.ts contract may import only: domain, projections.',
+  );
+});
+
+test('an import that hides its arrow is refused where it stands', () => {
+  for (const file of ['biome.json', 'imports.grit']) cpSync(join(root, file), join(overlay, file));
+  const hidden = [
+    `export type Users = import('../auth/users.ts').Users;`,
+    `export const load = (name: string) => import(name);`,
+    `export const users = import('../' + 'auth/users.ts');`,
+  ];
+  hidden.forEach((text, index) => {
+    write(`src/secrets/hidden-${index}.ts`, text);
+  });
+  const { status, stderr } = spawnSync(join(bin, 'biome'), ['lint', 'src/secrets'], { cwd: overlay, encoding: 'utf8' });
+  expect(status).not.toBe(0);
+  expect([...stderr.matchAll(/(hidden-\d)\.ts:\d+:\d+ plugin/g)].map(([, file]) => file).sort()).toEqual([
+    ...['hidden-0', 'hidden-1', 'hidden-2'],
+  ]);
+});
