@@ -18,7 +18,6 @@ import type { Config } from './config.ts';
 import { registerConsole } from './console/console.ts';
 import { type Demo, ensureDemoData } from './demo/demo-data.ts';
 import type { DocumentStore } from './document-store/document-store.ts';
-import { DELIVERER } from './domain/account.ts';
 import type { EventStore } from './event-store/event-store.ts';
 import { mcpRoutes } from './mcp/mcp-server.ts';
 import { checkWebhookUrl } from './outbound/public-address.ts';
@@ -104,13 +103,7 @@ export async function openCore(
       config,
       clock,
       logger,
-      commands: {
-        disable: (webhookId, reason) =>
-          commands.webhooks.disable(
-            { webhookId, reason },
-            { actor: DELIVERER, correlationId: `delivery-${webhookId}` },
-          ),
-      },
+      commands: commands.webhooks,
       isConnected: authorizationServer.connectedApps.isConnected,
     }),
     users,

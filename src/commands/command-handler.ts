@@ -20,6 +20,8 @@ export type CommandContext = {
   readonly actor: Actor;
   /** One per external request; every event that follows from it carries it. */
   readonly correlationId: string;
+  /** Id of the event that the command follows from, where one does. */
+  readonly causationId?: string;
 };
 
 /** How the events of one kind of stream fold into the state that its decider needs. */
@@ -118,7 +120,7 @@ export function createCommandHandler(deps: {
       if (decision.length === 0) return { state: current.state, events: [], position: current.position };
 
       const at = toTimestamp(clock());
-      const metadata = { at, ...context, causationId: context.correlationId, schema: SCHEMA };
+      const metadata = { at, ...context, schema: SCHEMA };
       const expectedRevision: ExpectedRevision = current.revision < 0 ? 'none' : current.revision;
       try {
         const records = decision.map(({ type, data }) => ({ type, data, metadata }));

@@ -21,8 +21,11 @@ export type EventMetadata = {
   readonly actor: Actor;
   /** One per request from outside. */
   readonly correlationId: string;
-  /** The request or event that led to this one. */
-  readonly causationId: string;
+  /**
+   * Id of the event that led to this one; absent when none did (a request from outside, or the clock). Earlier releases wrote
+   * the `correlationId` here.
+   */
+  readonly causationId?: string;
   readonly schema: number;
 };
 

@@ -41,7 +41,12 @@ export type DelivererDeps = {
   readonly leases: Leases;
   readonly sender: Sender;
   /** Disables a registration for good; `reason` is shown to its owner. */
-  readonly disable: (webhookId: string, reason: string) => Promise<unknown>;
+  readonly disable: (disabled: {
+    readonly webhookId: string;
+    readonly reason: string;
+    /** The event whose delivery led to it; none for a test delivery. */
+    readonly eventId?: string;
+  }) => Promise<unknown>;
   readonly clock: Clock;
   readonly logger: Pick<BaseLogger, 'info' | 'error'>;
   readonly inFlight?: InFlightLimits;
@@ -205,12 +210,12 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     }
     await deliveries.record(delivery, attempts, outcomeOf(delivery.document, result));
     if (gone) {
-      await disable(lease, webhookId, 'The receiver answered 410 Gone');
+      await disable(lease, delivery.document, 'The receiver answered 410 Gone');
     } else if (delivery.document.event !== 'Test' && !lane.disabled) {
       const failingSince = await lease.failed();
       if (clock() - failingSince < DISABLE_AFTER_MS || lane.disabled) return;
       lane.disabled = true;
-      await disable(lease, webhookId, 'Every delivery failed for five days');
+      await disable(lease, delivery.document, 'Every delivery failed for five days');
     }
   }
 
@@ -270,9 +275,9 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       : { state: 'Pending', due: toTimestamp(now + delay) };
   }
 
-  async function disable(lease: Lease, webhookId: string, reason: string): Promise<void> {
+  async function disable(lease: Lease, { webhookId, event, eventId }: DeliveryDocument, reason: string): Promise<void> {
     logger.info({ webhookId, reason }, 'Webhook disabled');
-    await deps.disable(webhookId, reason);
+    await deps.disable({ webhookId, reason, ...(event !== 'Test' && { eventId }) });
     // Enabled again, it starts with a clean sheet.
     await lease.succeeded();
   }

@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { BaseLogger } from 'pino';
+import type { WebhookCommands } from '../commands/webhooks.ts';
 import { testPayload } from '../contract/webhook-payload.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
+import { DELIVERER } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
+import { defined } from '../domain/defined.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import type { Consumer, EventStore } from '../event-store/event-store.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
@@ -49,10 +52,7 @@ export type WebhooksDeps = {
   readonly config: { readonly secretKey: Buffer; readonly webhooksAllowPrivate: boolean };
   readonly clock: Clock;
   readonly logger: Pick<BaseLogger, 'info' | 'error'>;
-  readonly commands: {
-    /** Disables a registration for good; `reason` is shown to its owner. */
-    readonly disable: (webhookId: string, reason: string) => Promise<unknown>;
-  };
+  readonly commands: Pick<WebhookCommands, 'disable'>;
   readonly isConnected: IsConnected;
   readonly sending?: Pick<SenderOptions, 'deadline' | 'resolve' | 'tls'>;
   readonly tuning?: Tuning;
@@ -75,13 +75,16 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
   const leases = await openLeases({ documents, clock, ...tuning });
   const registrations = createRegistrations({ readModels, secretKey: config.secretKey, clock, isConnected });
   const sender = createLazySender({ allowPrivate: config.webhooksAllowPrivate, ...sending });
-  const { disable } = commands;
   const { wake, ...deliverer } = createDeliverer({
     deliveries,
     registrations,
     leases,
     sender,
-    disable,
+    disable: ({ webhookId, reason, eventId }) =>
+      commands.disable(
+        { webhookId, reason },
+        defined({ actor: DELIVERER, correlationId: `delivery-${webhookId}`, causationId: eventId }),
+      ),
     clock,
     logger,
     ...tuning,

@@ -89,7 +89,7 @@ export async function appendBookings({ events }: Core, venue: Venue, space: Spac
 
 /** An event as a command appends it. */
 export function recorded<E extends DomainEvent>({ type, data }: E) {
-  const metadata = { at: new Date().toISOString(), ...CONTEXT, causationId: 'bench', schema: SCHEMA };
+  const metadata = { at: new Date().toISOString(), ...CONTEXT, schema: SCHEMA };
   return { type, data, metadata };
 }
 

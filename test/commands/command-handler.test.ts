@@ -49,13 +49,34 @@ test('appends what was decided with its metadata, and waits for the read models'
   expect(outcome.events).toHaveLength(1);
   expect(waited.at(-1)).toBe(outcome.position);
   const [stored] = await Array.fromAsync(events.readStream('day'));
-  expect(stored?.metadata).toEqual({
+  expect(stored?.metadata).toStrictEqual({
     at: new Date(context.now).toISOString(),
     actor: SYSTEM,
     correlationId: 'c-1',
-    causationId: 'c-1',
     schema: 1,
   });
+});
+
+test('names the event that a command follows from, where one does', async () => {
+  const log = commandLog();
+  await request(log, 1);
+  const [first] = await Array.fromAsync(events.readStream('day'));
+  await log.execute('other-day', spaceDay, { ...commandContext, causationId: first?.id ?? '' }, (day) =>
+    requestBooking(day, wish({ bookingId: bookingId(2) }), context),
+  );
+  const [second] = await Array.fromAsync(events.readStream('other-day'));
+  expect(second?.metadata).toMatchObject({ correlationId: 'c-1', causationId: first?.id });
+});
+
+test('reads events of releases that repeated the correlation id as the cause', async () => {
+  await request(commandLog(), 1);
+  const [stored] = await Array.fromAsync(events.readStream('day'));
+  if (stored === undefined) throw new Error('Nothing was stored');
+  const { type, data, metadata } = stored;
+  const old = { type, data, metadata: { ...metadata, causationId: 'c-1' } };
+  await events.append('old-day', [old], { expectedRevision: 'none' });
+  const state = await commandLog().load('old-day', spaceDay);
+  expect(state).toEqual(await commandLog().load('day', spaceDay));
 });
 
 describe('two processes on one log', () => {

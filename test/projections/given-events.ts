@@ -6,7 +6,6 @@ const metadata: EventMetadata = {
   at: timestamp('2026-12-01T12:00:00.000Z'),
   actor: { kind: 'system', id: 'test' },
   correlationId: 'c',
-  causationId: 'c',
   schema: 1,
 };
 

@@ -52,7 +52,6 @@ const metadata: EventMetadata = {
   at: timestamp('2026-12-01T11:00:00.000Z'),
   actor: SYSTEM,
   correlationId: 'c',
-  causationId: 'c',
   schema: 1,
 };
 

@@ -53,7 +53,7 @@ const recorded = <E extends DomainEvent>(event: E, at = AT, actor: Actor = SYSTE
   stream: 'spaceDay-7-2026-05-02',
   revision: 0,
   position: '1',
-  metadata: { at: timestamp(at), actor, correlationId: 'c', causationId: 'c', schema: 1 },
+  metadata: { at: timestamp(at), actor, correlationId: 'c', schema: 1 },
 });
 
 export const requested = (changes: Changes & { readonly message?: string } = {}): Recorded<BookingRequested> =>

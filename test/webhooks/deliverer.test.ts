@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { webhooks as registrations } from '../../projections/webhooks.ts';
+import { DELIVERER } from '../../src/domain/account.ts';
 import type { ReadModels } from '../../src/read-models/read-models.ts';
 import type { DeliveryDocument, DeliveryState } from '../../src/webhooks/deliveries.ts';
 import type { Webhooks } from '../../src/webhooks/webhooks.ts';
@@ -167,6 +168,26 @@ test('410 disables the registration at once and cancels what else was pending', 
   expect(deliveries.find(({ state }) => state === 'Failed')?.reason).toBe('The receiver answered 410 Gone');
   expect(deliveries.find(({ state }) => state === 'Cancelled')?.reason).toBe('The registration is disabled');
   expect(receiver.received.length).toBeLessThanOrEqual(4);
+
+  const disabling = await eventually(async () => {
+    const [event] = await Array.fromAsync(venue.events.readAll({ types: ['WebhookDisabled'] }));
+    if (event === undefined) throw new Error('Nothing was disabled yet');
+    return event;
+  });
+  const failed = deliveries.filter(({ state }) => state === 'Failed').map(({ eventId }) => eventId);
+  expect(failed).toContain(disabling.metadata.causationId);
+  expect(disabling.metadata).toMatchObject({ actor: DELIVERER, correlationId: `delivery-${webhookId}` });
+});
+
+test('410 to a test delivery disables the registration, too, because of no event of the log', async () => {
+  const receiver = await receive(answering(410));
+  const { webhookId } = await venue.register(COMMUNITY, receiver.url);
+  const webhooks = await venue.deliver();
+  accepted(await webhooks.sendTest(webhookId));
+  await eventually(async () => {
+    const [event] = await Array.fromAsync(venue.events.readAll({ types: ['WebhookDisabled'] }));
+    expect(Object.keys(event?.metadata ?? {})).toEqual(['at', 'actor', 'correlationId', 'schema']);
+  });
 });
 
 test('five days of nothing but failures disable a registration; a success in between starts the count anew', async () => {
@@ -175,9 +196,10 @@ test('five days of nothing but failures disable a registration; a success in bet
   const disabled: string[] = [];
   const webhooks = await venue.deliver({
     commands: {
-      disable: async (id, reason) => {
-        await venue.disable(id, reason);
-        disabled.push(reason);
+      disable: async (command, context) => {
+        const outcome = await venue.commands.webhooks.disable(command, context);
+        disabled.push(command.reason);
+        return outcome;
       },
     },
   });

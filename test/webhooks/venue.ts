@@ -135,7 +135,7 @@ export async function openVenue({ folder: shared }: { readonly folder?: string }
         config: { secretKey: SECRET_KEY, webhooksAllowPrivate: true },
         clock,
         logger,
-        commands: { disable: (webhookId, reason) => commands.webhooks.disable({ webhookId, reason }, context) },
+        commands: commands.webhooks,
         isConnected: async () => true,
         tuning: { pollEvery: 20, ...tuning },
         ...deps,
