@@ -4,27 +4,28 @@ import { type Refusal, refuse } from '../domain/decision.ts';
 import { brandId, communityId } from '../domain/ids.ts';
 import type { OperatorCore } from './operation.ts';
 
-/** What `--community ID` and `--brand ID` say. */
+/** The options `--community ID` and `--brand ID`. */
 type AccountOptions = { readonly community?: number | undefined; readonly brand?: number | undefined };
 
-/** The account that is named, or undefined when none is. Naming both is wrong usage. */
+/** The account named by the options, if any. Naming both is wrong usage. */
 export function namedAccount({ community, brand }: AccountOptions): Account | undefined {
-  if (community !== undefined && brand !== undefined) throw oneOfBoth();
+  if (community !== undefined && brand !== undefined)
+    throw wrongUsage('use either --community ID or --brand ID, not both');
   if (community !== undefined) return { kind: 'Community', id: communityId(community) };
   if (brand !== undefined) return { kind: 'Brand', id: brandId(brand) };
   return undefined;
 }
 
-/** The account that must be named. */
+/** The account named by the options; naming none is wrong usage. */
 export function requiredAccount(options: AccountOptions): Account {
   const account = namedAccount(options);
-  if (account === undefined) throw oneOfBoth();
+  if (account === undefined) throw wrongUsage('either --community ID or --brand ID is required');
   return account;
 }
 
-const oneOfBoth = () => new CommanderError(2, 'venue.account', 'one of --community ID and --brand ID is required');
+const wrongUsage = (message: string) => new CommanderError(2, 'venue.account', message);
 
-/** The name of an account, or the refusal that there is none. */
+/** The name of an account, or a refusal if it does not exist. */
 export async function nameOf(
   { queries }: OperatorCore,
   account: Account,

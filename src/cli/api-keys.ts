@@ -7,24 +7,29 @@ import { wholeNumber } from './arguments.ts';
 import { operate } from './operation.ts';
 import { fields, table } from './print.ts';
 
-export function keyCommands(venue: Command): void {
-  const key = venue.command('key').description('API keys of communities and brands');
+export function apiKeyCommands(venue: Command): void {
+  const description = 'manage API keys of communities and brands';
+  addCommands(venue.command('api-key').description(description));
+  // The name it had before: scripts that use it keep working.
+  addCommands(venue.command('key', { hidden: true }).description(description));
+}
 
-  key
+function addCommands(apiKey: Command): void {
+  apiKey
     .command('issue')
-    .description('issue an API key; it is shown this once')
-    .option('--community <id>', 'for this community', wholeNumber)
-    .option('--brand <id>', 'for this brand', wholeNumber)
-    .option('--permissions <sum>', 'sum of permission flags (default: all that the account may hold)', wholeNumber)
-    .option('--label <label>', 'what people call it', 'Command line')
+    .description('issue an API key, which is shown only once')
+    .option('--community <id>', 'community the key acts for', wholeNumber)
+    .option('--brand <id>', 'brand the key acts for', wholeNumber)
+    .option('--permissions <sum>', 'sum of permission flags (default: all)', wholeNumber)
+    .option('--label <label>', 'label to recognise the key by', 'Command line')
     .addHelpText(
       'after',
       `
 Permission flags: 1 ReadAvailability, 2 ReadBookings, 4 WriteBookings (brands only), 8 ReadReviews, 16 Webhooks.
 
 Examples:
-  venue key issue --brand 1
-  venue key issue --community 2 --permissions 3 --label "Front desk"`,
+  venue api-key issue --brand 1
+  venue api-key issue --community 2 --permissions 3 --label "Front desk"`,
     )
     .action(({ permissions: wanted, label, ...named }, command) => {
       const account = requiredAccount(named);
@@ -47,12 +52,12 @@ Examples:
       });
     });
 
-  key
+  apiKey
     .command('list')
-    .description('the keys there are, revoked ones included; never the key itself')
-    .option('--community <id>', 'only of this community', wholeNumber)
-    .option('--brand <id>', 'only of this brand', wholeNumber)
-    .addHelpText('after', '\nExample:\n  venue key list --brand 1')
+    .description('list API keys, including revoked ones')
+    .option('--community <id>', 'only keys of this community', wholeNumber)
+    .option('--brand <id>', 'only keys of this brand', wholeNumber)
+    .addHelpText('after', '\nExample:\n  venue api-key list --brand 1')
     .action((named, command) => {
       const account = namedAccount(named);
       return operate(command, async ({ queries }) => {
@@ -70,15 +75,15 @@ Examples:
       });
     });
 
-  key
+  apiKey
     .command('revoke')
-    .description('revoke a key: it stops at once, everywhere')
-    .argument('<id>', 'the id that `key list` shows')
-    .addHelpText('after', '\nExample:\n  venue key revoke key_4fG2kQ0aLw1x')
+    .description('revoke an API key, effective immediately')
+    .argument('<id>', 'id of the key, from `api-key list`')
+    .addHelpText('after', '\nExample:\n  venue api-key revoke key_4fG2kQ0aLw1x')
     .action((id, _, command) =>
       operate(command, async ({ commands }, context) => {
         const refusal = await commands.apiKeys.revoke({ apiKeyId: id }, context);
-        return refusal ?? { json: { id, revoked: true }, text: `Key ${id} is revoked.` };
+        return refusal ?? { json: { id, revoked: true }, text: `Revoked API key ${id}.` };
       }),
     );
 }

@@ -3,7 +3,7 @@ import { isPlainDate, toTimestamp } from '../domain/calendar.ts';
 import type { Cents, PlainDate, Timestamp } from '../domain/ids.ts';
 import { parseAmount } from '../domain/pricing.ts';
 
-/** Readers of what is typed on the command line. Each throws `InvalidArgumentError` with the rule it breaks. */
+/** Parsers for command-line arguments. Each throws `InvalidArgumentError` with the rule that the argument breaks. */
 
 export function wholeNumber(text: string): number {
   if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
@@ -11,35 +11,36 @@ export function wholeNumber(text: string): number {
 }
 
 export function decimal(text: string): number {
-  if (!/^\d{1,6}(\.\d{1,6})?$/.test(text)) throw new InvalidArgumentError('It must be a number, such as 2.5.');
+  if (!/^\d{1,6}(\.\d{1,6})?$/.test(text)) throw new InvalidArgumentError('It must be a number such as 2.5.');
   return Number(text);
 }
 
-/** An amount with at most two decimals, exactly. */
+/** An amount with at most two decimals, converted to cents without rounding. */
 export function amount(text: string): Cents {
   const parsed = parseAmount(text);
-  if (parsed === undefined) throw new InvalidArgumentError('It must be an amount with at most two decimals: 420.00');
+  if (parsed === undefined)
+    throw new InvalidArgumentError('It must be an amount with at most two decimals, such as 420.00.');
   return parsed;
 }
 
-/** `9-22`: two hours of the 24-hour clock. */
+/** Two hours on the 24-hour clock, such as `9-22`. */
 export function hours(text: string): { readonly windowStart: number; readonly windowEnd: number } {
   const [, start, end] = /^(\d{1,2})-(\d{1,2})$/.exec(text) ?? [];
-  if (start === undefined || end === undefined) throw new InvalidArgumentError('It must be two hours, such as 9-22.');
+  if (start === undefined || end === undefined) throw new InvalidArgumentError('It must be two hours such as 9-22.');
   return { windowStart: Number(start), windowEnd: Number(end) };
 }
 
 export function date(text: string): PlainDate {
-  if (!isPlainDate(text)) throw new InvalidArgumentError('It must be a date, YYYY-MM-DD.');
+  if (!isPlainDate(text)) throw new InvalidArgumentError('It must be a date in the form YYYY-MM-DD.');
   return text;
 }
 
-/** A moment in ISO 8601 with a zone, or a date (midnight UTC). */
+/** An ISO 8601 timestamp with a time zone, or a date (midnight UTC). */
 export function moment(text: string): Timestamp {
   if (isPlainDate(text)) return toTimestamp(Date.parse(text));
   try {
     return toTimestamp(Temporal.Instant.from(text).epochMilliseconds);
   } catch {
-    throw new InvalidArgumentError('It must be a moment in ISO 8601 with a zone, such as 2026-03-01T12:00:00Z.');
+    throw new InvalidArgumentError('It must be an ISO 8601 timestamp with a time zone, such as 2026-03-01T12:00:00Z.');
   }
 }

@@ -12,16 +12,16 @@ import { type Answer, type OperatorCore, operate } from './operation.ts';
 import { fields, table } from './print.ts';
 
 export function bookingCommands(venue: Command): void {
-  const booking = venue.command('booking').description('booking requests and what becomes of them');
+  const booking = venue.command('booking').description('manage bookings and booking requests');
 
   booking
     .command('list')
-    .description('the bookings that a community or a brand sees')
-    .option('--community <id>', 'of the spaces of this community', wholeNumber)
-    .option('--brand <id>', 'made by this brand', wholeNumber)
-    .addOption(new Option('--status <status>', 'only in this state').choices(BOOKING_STATUSES))
-    .option('--from <date>', 'only on or after this date', date)
-    .option('--to <date>', 'only on or before this date', date)
+    .description('list the bookings a community or brand sees')
+    .option('--community <id>', 'bookings of this community', wholeNumber)
+    .option('--brand <id>', 'bookings made by this brand', wholeNumber)
+    .addOption(new Option('--status <status>', 'only bookings with this status').choices(BOOKING_STATUSES))
+    .option('--from <date>', 'only bookings on or after this date', date)
+    .option('--to <date>', 'only bookings on or before this date', date)
     .addHelpText('after', '\nExample:\n  venue booking list --community 1 --status Pending --from 2026-03-01')
     .action(({ status, from, to, ...named }, command) => {
       const account = requiredAccount(named);
@@ -47,15 +47,15 @@ export function bookingCommands(venue: Command): void {
 
   booking
     .command('show')
-    .description('one booking')
-    .argument('<id>', 'the booking', wholeNumber)
+    .description('show a booking')
+    .argument('<id>', 'id of the booking', wholeNumber)
     .addHelpText('after', '\nExample:\n  venue booking show 7')
     .action((id, _, command) => operate(command, (core) => shown(core, id)));
 
   booking
     .command('history')
-    .description('what happened to a booking: when, who, what changed')
-    .argument('<id>', 'the booking', wholeNumber)
+    .description('show what happened to a booking: when, who and what changed')
+    .argument('<id>', 'id of the booking', wholeNumber)
     .addHelpText('after', '\nExample:\n  venue booking history 7')
     .action((id, _, command) =>
       operate(command, async (core) => {
@@ -78,8 +78,8 @@ export function bookingCommands(venue: Command): void {
 
   booking
     .command('approve')
-    .description('approve a request, as its community')
-    .argument('<id>', 'the booking', wholeNumber)
+    .description('approve a request on behalf of the community')
+    .argument('<id>', 'id of the booking', wholeNumber)
     .addHelpText('after', '\nExample:\n  venue booking approve 7')
     .action((id, _, command) =>
       operate(command, async (core, context) => {
@@ -93,10 +93,12 @@ export function bookingCommands(venue: Command): void {
 
   booking
     .command('cancel')
-    .description('decline a request or cancel a booking, for one of its parties')
-    .argument('<id>', 'the booking', wholeNumber)
-    .addOption(new Option('--by <party>', 'who cancels').choices(['community', 'brand'] as const).makeOptionMandatory())
-    .option('--reason <text>', 'shown to the other party')
+    .description('decline a request or cancel a booking on behalf of either party')
+    .argument('<id>', 'id of the booking', wholeNumber)
+    .addOption(
+      new Option('--by <party>', 'party that cancels').choices(['community', 'brand'] as const).makeOptionMandatory(),
+    )
+    .option('--reason <text>', 'reason shown to the other party')
     .addHelpText('after', '\nExample:\n  venue booking cancel 7 --by community --reason "Water damage"')
     .action((id, { by: party, reason }, command) =>
       operate(command, async (core, context) => {

@@ -4,12 +4,12 @@ import { operate } from './operation.ts';
 import { fields, table } from './print.ts';
 
 export function brandCommands(venue: Command): void {
-  const brand = venue.command('brand').description('brands, which book spaces');
+  const brand = venue.command('brand').description('manage brands, which book spaces');
 
   brand
     .command('add')
     .description('add a brand')
-    .requiredOption('--name <name>', 'display name')
+    .requiredOption('--name <name>', 'name of the brand')
     .addHelpText('after', '\nExample:\n  venue brand add --name "Northwind Coffee"')
     .action((options, command) =>
       operate(command, async ({ commands }, context) => {
@@ -22,7 +22,7 @@ export function brandCommands(venue: Command): void {
 
   brand
     .command('list')
-    .description('all brands')
+    .description('list all brands')
     .addHelpText('after', '\nExample:\n  venue brand list')
     .action((_, command) =>
       operate(command, async ({ queries }) => {

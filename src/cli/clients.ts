@@ -6,17 +6,17 @@ import { operate } from './operation.ts';
 import { fields, table } from './print.ts';
 
 export function clientCommands(venue: Command): void {
-  const client = venue.command('client').description('confidential OAuth clients: services that act without a user');
+  const client = venue.command('client').description('manage confidential OAuth clients, which act without a user');
 
   client
     .command('add')
-    .description('add a client that acts for a community or a brand; its secret is shown this once')
-    .option('--community <id>', 'for this community', wholeNumber)
-    .option('--brand <id>', 'for this brand', wholeNumber)
+    .description('add a client for a community or brand; its secret is shown only once')
+    .option('--community <id>', 'community the client acts for', wholeNumber)
+    .option('--brand <id>', 'brand the client acts for', wholeNumber)
     .addOption(
-      new Option('--grant <grant>', 'how it gets tokens').choices(['client_credentials']).default('client_credentials'),
+      new Option('--grant <grant>', 'OAuth grant type').choices(['client_credentials']).default('client_credentials'),
     )
-    .option('--name <name>', 'what people call it', 'Command line')
+    .option('--name <name>', 'name to recognise the client by', 'Command line')
     .addHelpText('after', '\nExample:\n  venue client add --brand 1 --grant client_credentials --name "Nightly import"')
     .action(({ name, grant: _, ...named }, command) => {
       const account = requiredAccount(named);
@@ -40,9 +40,9 @@ export function clientCommands(venue: Command): void {
 
   client
     .command('list')
-    .description('the confidential clients there are; never their secrets')
-    .option('--community <id>', 'only of this community', wholeNumber)
-    .option('--brand <id>', 'only of this brand', wholeNumber)
+    .description('list confidential clients, without their secrets')
+    .option('--community <id>', 'only clients of this community', wholeNumber)
+    .option('--brand <id>', 'only clients of this brand', wholeNumber)
     .addHelpText('after', '\nExample:\n  venue client list --brand 1')
     .action((named, command) => {
       const account = namedAccount(named);
@@ -60,13 +60,13 @@ export function clientCommands(venue: Command): void {
 
   client
     .command('remove')
-    .description('remove a client, confidential or registered by an app: its tokens stop at once')
-    .argument('<id>', 'the client id')
+    .description('remove any client, confidential or self-registered; its tokens stop working immediately')
+    .argument('<id>', 'client id')
     .addHelpText('after', '\nExample:\n  venue client remove client_4fG2kQ0aLw1x')
     .action((id, _, command) =>
       operate(command, async ({ authorizationServer }) =>
         (await authorizationServer.clients.removeClient(id))
-          ? { json: { clientId: id, removed: true }, text: `Client ${id} is removed.` }
+          ? { json: { clientId: id, removed: true }, text: `Removed client ${id}.` }
           : refuse('ResourceNotFound', `There is no client ${id}.`),
       ),
     );

@@ -4,13 +4,13 @@ import { operate } from './operation.ts';
 import { fields, table } from './print.ts';
 
 export function communityCommands(venue: Command): void {
-  const community = venue.command('community').description('communities, which own spaces');
+  const community = venue.command('community').description('manage communities, which own spaces');
 
   community
     .command('add')
     .description('add a community')
-    .requiredOption('--name <name>', 'display name')
-    .requiredOption('--time-zone <zone>', 'IANA time zone; "today" and "past" are judged there')
+    .requiredOption('--name <name>', 'name of the community')
+    .requiredOption('--time-zone <zone>', 'IANA time zone of its spaces, such as Europe/Berlin')
     .addHelpText('after', '\nExample:\n  venue community add --name "Harbour Lofts" --time-zone Europe/Berlin')
     .action((options, command) =>
       operate(command, async ({ commands }, context) => {
@@ -23,7 +23,7 @@ export function communityCommands(venue: Command): void {
 
   community
     .command('list')
-    .description('all communities')
+    .description('list all communities')
     .addHelpText('after', '\nExample:\n  venue community list')
     .action((_, command) =>
       operate(command, async ({ queries }) => {

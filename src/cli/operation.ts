@@ -7,19 +7,19 @@ import type { ErrorCode } from '../contract/errors.ts';
 import { OPERATOR } from '../domain/account.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 
-/** What commands work on. Neither stores nor read models: what is read is a query, as for everyone else. */
+/** What commands work with: no stores or read models, because the command line reads through queries like everyone else. */
 export type OperatorCore = Pick<
   Core,
   'config' | 'commands' | 'queries' | 'users' | 'webhooks' | 'authorizationServer' | 'maintenance'
 >;
 
-/** What a command prints: `json` with `--json`, else `text`. With a `failure` it ends with 1 after that. */
+/** What a command prints: `json` with `--json`, otherwise `text`. With a `failure` it then exits with 1. */
 export type Answer = { readonly json: unknown; readonly text: string; readonly failure?: string };
 
 /** The error shape of the API, on the command line. */
 export type Problem = { readonly error: ErrorCode; readonly details: string };
 
-/** A rule said no. It leaves the command as an error, so that the process ends with 1. */
+/** A refusal as an error, so that it leaves the command and the process exits with 1. */
 export class RefusedError extends Error {
   readonly problem: Problem;
 
@@ -30,18 +30,18 @@ export class RefusedError extends Error {
   }
 }
 
-/** The command that an action belongs to; knows the options given before it. */
+/** The command being run, which also knows the global options. */
 type Invoked = {
   optsWithGlobals(): object;
   configureOutput(): { readonly writeOut?: (text: string) => void };
 };
 
-/** How long the read models may take to catch up before a command gives up, in milliseconds. */
+/** How long the read models may take to catch up before a command gives up. */
 const CATCH_UP_MS = 30_000;
 
 /**
- * Runs `work` on the service's parts and prints its answer. Projects while no other process does, so what is read is
- * current and what is written shows at once.
+ * Runs `work` against the assembled service and prints the answer. Projects if no other process does, so that reads are
+ * current and writes show immediately.
  */
 export async function operate(
   command: Invoked,

@@ -4,11 +4,11 @@ import { operate } from './operation.ts';
 import { table } from './print.ts';
 
 export function parkedCommands(venue: Command): void {
-  const parked = venue.command('parked').description('events that could not be handled and were set aside');
+  const parked = venue.command('parked').description('manage parked events, which failed too often and were set aside');
 
   parked
     .command('list')
-    .description('what was set aside, and why')
+    .description('list parked events and why they failed')
     .option('--group <name>', 'consumer group', CONSUMER_GROUP)
     .addHelpText('after', '\nExample:\n  venue parked list')
     .action(({ group }, command) =>
@@ -35,14 +35,14 @@ export function parkedCommands(venue: Command): void {
 
   parked
     .command('replay')
-    .description('hand one event, or all of them, to the group again')
-    .argument('[id]', 'the id that `parked list` shows')
+    .description('put one parked event, or all of them, back into the group')
+    .argument('[id]', 'id of the event, from `parked list`')
     .option('--group <name>', 'consumer group', CONSUMER_GROUP)
     .addHelpText('after', '\nExamples:\n  venue parked replay\n  venue parked replay 0198f2c4-…')
     .action((id, { group }, command) =>
       operate(command, async ({ maintenance }) => {
         const replayed = await maintenance.replayParked(group, id);
-        return { json: { replayed }, text: replayed === 1 ? '1 event replayed.' : `${replayed} events replayed.` };
+        return { json: { replayed }, text: replayed === 1 ? 'Replayed 1 event.' : `Replayed ${replayed} events.` };
       }),
     );
 }

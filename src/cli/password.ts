@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 
-/** Asks for a password without showing it; from a pipe, reads the first line. */
+/** Prompts for a password without echoing it; reads the first line if stdin is not a terminal. */
 export async function readPassword(question: string): Promise<string> {
   const { stdin, stderr } = process;
   if (!stdin.isTTY) return (await text(stdin)).split(/\r?\n/, 1)[0] ?? '';

@@ -3,8 +3,8 @@ import stringWidth from 'string-width';
 type Cell = string | number | boolean | undefined;
 
 /**
- * Rows as an aligned table under their field names, numbers to the right; without rows, `None.` Aligned by the columns that a
- * terminal gives each character: two to 東, none to an Arabic vowel sign, two to an emoji of seven code points.
+ * Rows as a table under their field names, numbers right-aligned; `None.` without rows. Alignment counts terminal columns: 東
+ * takes two, an Arabic vowel sign none, an emoji of seven code points two.
  */
 export function table(rows: readonly Readonly<Record<string, Cell>>[]): string {
   const [first] = rows;
@@ -28,14 +28,14 @@ export function table(rows: readonly Readonly<Record<string, Cell>>[]): string {
     .join('\n');
 }
 
-/** One thing, a field a line. Absent fields are left out. */
+/** One record, a field per line. Absent fields are left out. */
 export function fields(record: Readonly<Record<string, Cell>>): string {
   const present = Object.entries(record).filter(([, value]) => value !== undefined);
   const width = Math.max(...present.map(([name]) => name.length));
   return present.map(([name, value]) => `${name.padEnd(width)}  ${toText(value)}`).join('\n');
 }
 
-/** What people wrote may hold control characters; a terminal must not obey them. */
+/** Stored text may contain control characters, which a terminal must not execute. */
 function toText(value: Cell): string {
   if (value === undefined) return '';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';

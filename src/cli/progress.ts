@@ -3,8 +3,8 @@ type Progress = { readonly done: number; readonly total?: number };
 const WIDTH = 30;
 
 /**
- * Shows how far a long work is: on a terminal a bar that is redrawn in place, elsewhere a line for every tenth part.
- * @param write where it goes: not where the result goes
+ * Shows the progress of a long operation: a bar redrawn in place on a terminal, otherwise a line for every 10 %.
+ * @param write must not go where the result goes
  */
 export function progressBar(
   write: (text: string) => void,
@@ -14,7 +14,7 @@ export function progressBar(
   let tenths = 0;
   return {
     show({ done, total = done }) {
-      // More may have come in since the total was counted.
+      // Events may have been added since the total was counted.
       const all = Math.max(done, total, 1);
       const events = `${done.toLocaleString('en')} of ${all.toLocaleString('en')} events`;
       if (isTerminal) {

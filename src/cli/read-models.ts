@@ -7,8 +7,8 @@ import { progressBar } from './progress.ts';
 export function readModelCommands(venue: Command): void {
   venue
     .command('rebuild')
-    .description('build read models anew from the log, beside the live ones; readers notice nothing')
-    .addArgument(new Argument('[name]', 'only this one').choices(projections.map(({ name }) => name)))
+    .description('rebuild read models from the log, without downtime')
+    .addArgument(new Argument('[name]', 'only this read model').choices(projections.map(({ name }) => name)))
     .addHelpText('after', '\nExamples:\n  venue rebuild\n  venue rebuild availability')
     .action((name, _, command) =>
       operate(command, async ({ maintenance }) => {
@@ -22,7 +22,7 @@ export function readModelCommands(venue: Command): void {
 
   venue
     .command('verify')
-    .description('replay the log and compare every document of the read models; 1 when one differs')
+    .description('replay the log and compare every document of the read models; exits with 1 if any differs')
     .addHelpText('after', '\nExample:\n  venue verify')
     .action((_, command) =>
       operate(command, async ({ maintenance }) => {
@@ -31,18 +31,21 @@ export function readModelCommands(venue: Command): void {
         bar.end();
         const { differences, notVerified } = found;
         const summary = `${found.documents} documents compared after ${found.events} events.`;
-        const left = notVerified.length === 0 ? '' : ` Not looked at, being built: ${notVerified.join(', ')}.`;
+        const left =
+          notVerified.length === 0
+            ? ''
+            : ` Not verified because they are still being built: ${notVerified.join(', ')}.`;
         if (differences.length === 0 && notVerified.length === 0) return { json: found, text: summary };
         const rows = differences.map(({ projection, key, expected, actual }) => ({
           'Read model': projection,
           Key: key,
-          'By the log': JSON.stringify(expected) ?? 'none',
+          Expected: JSON.stringify(expected) ?? 'none',
           Stored: JSON.stringify(actual) ?? 'none',
         }));
         return {
           json: found,
           text: differences.length === 0 ? summary : `${table(rows)}\n${summary}`,
-          failure: `${differences.length === 0 ? 'No document differs' : 'Read models differ from the log'}.${left}`,
+          failure: `${differences.length === 0 ? 'No differences found' : 'Read models differ from the log'}.${left}`,
         };
       }),
     );

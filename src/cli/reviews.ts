@@ -5,15 +5,15 @@ import { operate } from './operation.ts';
 import { fields } from './print.ts';
 
 export function reviewCommands(venue: Command): void {
-  const review = venue.command('review').description('reviews of completed bookings');
+  const review = venue.command('review').description('manage reviews of completed bookings');
 
   review
     .command('post')
-    .description('post the one review of a completed booking, for its brand')
-    .argument('<booking-id>', 'the booking reviewed', wholeNumber)
-    .requiredOption('--rating <stars>', '1 to 5', wholeNumber)
+    .description('post the review of a completed booking on behalf of its brand')
+    .argument('<booking-id>', 'id of the booking', wholeNumber)
+    .requiredOption('--rating <stars>', 'rating, 1 to 5', wholeNumber)
     .requiredOption('--title <text>', 'headline')
-    .requiredOption('--content <text>', 'the review')
+    .requiredOption('--content <text>', 'full text')
     .addHelpText(
       'after',
       '\nExample:\n  venue review post 7 --rating 5 --title "Light and quiet" --content "The hall was ready when we came."',

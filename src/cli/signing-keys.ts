@@ -3,23 +3,28 @@ import { operate } from './operation.ts';
 import { table } from './print.ts';
 
 export function signingKeyCommands(venue: Command): void {
-  const keys = venue.command('keys').description('the keys that sign tokens (API keys: see "key")');
+  const description = 'manage the keys that sign tokens';
+  addCommands(venue.command('signing-key').description(description));
+  // The name it had before: scripts that use it keep working.
+  addCommands(venue.command('keys', { hidden: true }).description(description));
+}
 
-  keys
+function addCommands(signingKey: Command): void {
+  signingKey
     .command('rotate')
-    .description('make a new key: published now, signing in ten minutes; the old one is kept while its tokens live')
-    .addHelpText('after', '\nExample:\n  venue keys rotate')
+    .description('create a signing key: published now, used in ten minutes; old keys stay published while needed')
+    .addHelpText('after', '\nExample:\n  venue signing-key rotate')
     .action((_, command) =>
       operate(command, async ({ authorizationServer }) => {
         const made = await authorizationServer.signingKeys.rotate();
-        return { json: made, text: `Key ${made.kid} signs from ${made.signsFrom}.` };
+        return { json: made, text: `Key ${made.kid} will sign from ${made.signsFrom}.` };
       }),
     );
 
-  keys
+  signingKey
     .command('list')
-    .description('the keys that are published now; the first one signs')
-    .addHelpText('after', '\nExample:\n  venue keys list')
+    .description('list published signing keys; the first one signs')
+    .addHelpText('after', '\nExample:\n  venue signing-key list')
     .action((_, command) =>
       operate(command, async ({ authorizationServer }) => {
         const { keys: published } = await authorizationServer.signingKeys.current();

@@ -6,21 +6,21 @@ import { amount, decimal, hours, wholeNumber } from './arguments.ts';
 import { type Answer, type OperatorCore, operate } from './operation.ts';
 import { fields, table } from './print.ts';
 
-/** A request that nobody answers lapses after this (docs/decisions/expiry-and-completion.md). */
+/** Default answer time of a space (docs/decisions/expiry-and-completion.md). */
 const ANSWER_HOURS = 72;
 
 export function spaceCommands(venue: Command): void {
-  const space = venue.command('space').description('spaces, which can be booked');
+  const space = venue.command('space').description('manage spaces, which can be booked');
 
   space
     .command('add')
     .description('add a space to a community')
-    .requiredOption('--community <id>', 'the community that owns it', wholeNumber)
-    .requiredOption('--name <name>', 'display name')
-    .requiredOption('--window <from-until>', 'hours of the day in which it may be used, such as 9-22', hours)
-    .requiredOption('--duration <hours>', 'how long every event takes, in quarters of an hour', decimal)
+    .requiredOption('--community <id>', 'community that owns the space', wholeNumber)
+    .requiredOption('--name <name>', 'name of the space')
+    .requiredOption('--window <from-until>', 'booking window in hours of the day, such as 9-22', hours)
+    .requiredOption('--duration <hours>', 'length of every event, in quarter hours', decimal)
     .requiredOption('--fee <amount>', 'flat fee per event, without the service fee', amount)
-    .option('--answer-hours <hours>', 'how long a request may wait for an answer', decimal, ANSWER_HOURS)
+    .option('--answer-hours <hours>', 'hours after which an unanswered request expires', decimal, ANSWER_HOURS)
     .addHelpText(
       'after',
       '\nExample:\n  venue space add --community 1 --name "Harbour Hall" --window 9-22 --duration 4 --fee 420.00',
@@ -35,13 +35,13 @@ export function spaceCommands(venue: Command): void {
 
   space
     .command('change')
-    .description('change the terms of a space; bookings already requested keep theirs')
-    .argument('<id>', 'the space', wholeNumber)
-    .option('--name <name>', 'display name')
-    .option('--window <from-until>', 'hours of the day in which it may be used', hours)
-    .option('--duration <hours>', 'how long every event takes', decimal)
-    .option('--fee <amount>', 'flat fee per event', amount)
-    .option('--answer-hours <hours>', 'how long a request may wait for an answer', decimal)
+    .description('change the terms of a space; existing bookings keep theirs')
+    .argument('<id>', 'id of the space', wholeNumber)
+    .option('--name <name>', 'name of the space')
+    .option('--window <from-until>', 'booking window in hours of the day, such as 9-22', hours)
+    .option('--duration <hours>', 'length of every event, in quarter hours', decimal)
+    .option('--fee <amount>', 'flat fee per event, without the service fee', amount)
+    .option('--answer-hours <hours>', 'hours after which an unanswered request expires', decimal)
     .addHelpText('after', '\nExample:\n  venue space change 1 --fee 450.00 --window 10-23')
     .action((id, { name, window, duration, fee, answerHours }, command) => {
       const terms = {
@@ -51,7 +51,8 @@ export function spaceCommands(venue: Command): void {
         ...(fee === undefined ? {} : { eventFee: fee }),
         ...(answerHours === undefined ? {} : { answerHours }),
       };
-      if (Object.keys(terms).length === 0) throw new CommanderError(2, 'venue.nothing', 'nothing to change was named');
+      if (Object.keys(terms).length === 0)
+        throw new CommanderError(2, 'venue.nothing', 'nothing to change: use at least one option');
       return operate(command, (core, context) =>
         after(core, id, core.commands.catalogue.changeSpace({ spaceId: id, terms }, context)),
       );
@@ -59,8 +60,8 @@ export function spaceCommands(venue: Command): void {
 
   space
     .command('close')
-    .description('take no new bookings; the ones there are stay')
-    .argument('<id>', 'the space', wholeNumber)
+    .description('stop taking new bookings; existing ones stay')
+    .argument('<id>', 'id of the space', wholeNumber)
     .addHelpText('after', '\nExample:\n  venue space close 4')
     .action((id, _, command) =>
       operate(command, (core, context) => after(core, id, core.commands.catalogue.closeSpace(id, context))),
@@ -68,8 +69,8 @@ export function spaceCommands(venue: Command): void {
 
   space
     .command('open')
-    .description('take bookings again')
-    .argument('<id>', 'the space', wholeNumber)
+    .description('start taking bookings again')
+    .argument('<id>', 'id of the space', wholeNumber)
     .addHelpText('after', '\nExample:\n  venue space open 4')
     .action((id, _, command) =>
       operate(command, (core, context) => after(core, id, core.commands.catalogue.openSpace(id, context))),
@@ -77,8 +78,8 @@ export function spaceCommands(venue: Command): void {
 
   space
     .command('list')
-    .description('all spaces, or those of one community')
-    .option('--community <id>', 'only of this community', wholeNumber)
+    .description('list all spaces, or those of one community')
+    .option('--community <id>', 'only spaces of this community', wholeNumber)
     .addHelpText('after', '\nExample:\n  venue space list --community 1')
     .action(({ community }, command) =>
       operate(command, async ({ queries, config }) => {
@@ -98,7 +99,7 @@ export function spaceCommands(venue: Command): void {
     );
 }
 
-/** The space after a change that was not refused. */
+/** Shows the space after a change, unless it was refused. */
 async function after(core: OperatorCore, id: number, change: Promise<object | Refusal>): Promise<Answer | Refusal> {
   const outcome = await change;
   return isRefusal(outcome) ? outcome : shown(core, id);
@@ -115,7 +116,7 @@ async function shown({ queries, config }: OperatorCore, id: number): Promise<Ans
     Window: `${space.windowStart}:00 to ${space.windowEnd}:00, ${space.timeZone}`,
     Hours: space.durationHours,
     Fee: `${formatAmount(space.eventFee)} ${config.currency}`,
-    Answer: `within ${space.answerHours} h`,
+    'Answer within': `${space.answerHours} h`,
   });
   return { json: toJson(space), text };
 }

@@ -9,14 +9,14 @@ import { readPassword } from './password.ts';
 import { fields, table } from './print.ts';
 
 export function userCommands(venue: Command): void {
-  const user = venue.command('user').description('people who sign in to the console and connect apps');
+  const user = venue.command('user').description('manage users, who sign in to the console and connect apps');
 
   user
     .command('add')
-    .description('add a user of a community or a brand; the password is asked for, or read from stdin')
-    .requiredOption('--email <address>', 'how the user signs in')
-    .option('--community <id>', 'of this community', wholeNumber)
-    .option('--brand <id>', 'of this brand', wholeNumber)
+    .description('add a user to a community or brand; prompts for the password or reads it from stdin')
+    .requiredOption('--email <address>', 'e-mail address to sign in with')
+    .option('--community <id>', 'community the user acts for', wholeNumber)
+    .option('--brand <id>', 'brand the user acts for', wholeNumber)
     .addHelpText(
       'after',
       `
@@ -36,10 +36,10 @@ Examples:
 
   user
     .command('join')
-    .description('let a user act for one more community or brand')
-    .requiredOption('--email <address>', 'whom')
-    .option('--community <id>', 'for this community', wholeNumber)
-    .option('--brand <id>', 'for this brand', wholeNumber)
+    .description('let a user act for another community or brand')
+    .requiredOption('--email <address>', 'e-mail address of the user')
+    .option('--community <id>', 'community to act for', wholeNumber)
+    .option('--brand <id>', 'brand to act for', wholeNumber)
     .addHelpText('after', '\nExample:\n  venue user join --email ada@example.com --brand 2')
     .action(({ email, ...named }, command) => {
       const account = requiredAccount(named);
@@ -52,10 +52,10 @@ Examples:
 
   user
     .command('leave')
-    .description('end that a user acts for a community or a brand; apps the user connected to it are disconnected')
-    .requiredOption('--email <address>', 'whom')
-    .option('--community <id>', 'for this community', wholeNumber)
-    .option('--brand <id>', 'for this brand', wholeNumber)
+    .description('stop a user acting for a community or brand, and disconnect the apps they connected to it')
+    .requiredOption('--email <address>', 'e-mail address of the user')
+    .option('--community <id>', 'community to stop acting for', wholeNumber)
+    .option('--brand <id>', 'brand to stop acting for', wholeNumber)
     .addHelpText('after', '\nExample:\n  venue user leave --email ada@example.com --brand 2')
     .action(({ email, ...named }, command) => {
       const account = requiredAccount(named);
@@ -66,9 +66,9 @@ Examples:
 
   user
     .command('list')
-    .description('the users there are')
-    .option('--community <id>', 'only of this community', wholeNumber)
-    .option('--brand <id>', 'only of this brand', wholeNumber)
+    .description('list users')
+    .option('--community <id>', 'only users of this community', wholeNumber)
+    .option('--brand <id>', 'only users of this brand', wholeNumber)
     .addHelpText('after', '\nExample:\n  venue user list --brand 1')
     .action((named, command) => {
       const account = namedAccount(named);
@@ -86,8 +86,8 @@ Examples:
 
   user
     .command('password')
-    .description('set a new password, asked for or read from stdin; the user is signed out everywhere')
-    .requiredOption('--email <address>', 'whose')
+    .description('set a new password (prompts, or reads stdin) and sign the user out everywhere')
+    .requiredOption('--email <address>', 'e-mail address of the user')
     .addHelpText('after', '\nExample:\n  venue user password --email ada@example.com')
     .action(({ email }, command) =>
       operate(command, ({ users }) =>
@@ -99,14 +99,14 @@ Examples:
 
   user
     .command('remove')
-    .description('remove a user: signed out and disconnected at once, apps included')
-    .requiredOption('--email <address>', 'whom')
+    .description('remove a user, end their sessions and disconnect their apps')
+    .requiredOption('--email <address>', 'e-mail address of the user')
     .addHelpText('after', '\nExample:\n  venue user remove --email ada@example.com')
     .action(({ email }, command) =>
       operate(command, ({ users }) =>
         withUser(users, email, async ({ id }) => {
           await users.remove(id);
-          return { json: { id, removed: true }, text: `User ${email} is removed.` };
+          return { json: { id, removed: true }, text: `Removed user ${email}.` };
         }),
       ),
     );

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
 import { ConfigError } from '../config.ts';
-import { keyCommands } from './api-keys.ts';
+import { apiKeyCommands } from './api-keys.ts';
 import { bookingCommands } from './bookings.ts';
 import { brandCommands } from './brands.ts';
 import { clientCommands } from './clients.ts';
@@ -14,10 +14,10 @@ import { spaceCommands } from './spaces.ts';
 import { userCommands } from './users.ts';
 import { webhookCommands } from './webhooks.ts';
 
-/** 0 done, 1 refused or failed, 2 wrong usage or configuration. */
+/** 0 success, 1 refused or failed, 2 wrong usage or invalid configuration. */
 export type ExitCode = 0 | 1 | 2;
 
-/** Where text goes. */
+/** Where output goes. */
 type Output = { readonly out: (text: string) => unknown; readonly err: (text: string) => unknown };
 
 const TERMINAL: Output = {
@@ -26,12 +26,12 @@ const TERMINAL: Output = {
 };
 
 /**
- * Runs the command line `venue …`. Results go to stdout; what went wrong goes to stderr, as one line or, with `--json`, in
- * the API's error shape.
+ * Runs the command line `venue …`. Results go to stdout. Errors go to stderr, as one line or, with `--json`, in the API's
+ * error shape.
  */
 export async function runVenue(args: readonly string[], output: Output = TERMINAL): Promise<ExitCode> {
   const asJson = args.includes('--json');
-  const complain = ({ error, details }: Problem) => {
+  const report = ({ error, details }: Problem) => {
     const line = asJson ? JSON.stringify({ error, details }) : `${error}: ${details.replaceAll('\n', ' ')}`;
     output.err(`${line}\n`);
   };
@@ -41,31 +41,31 @@ export async function runVenue(args: readonly string[], output: Output = TERMINA
   } catch (error) {
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return 0;
-      // A group without a command has shown its help to whoever can read it.
+      // A group without a command has already shown its help, unless JSON was asked for.
       const shownHelp = error.code === 'commander.help';
-      if (shownHelp && asJson) complain({ error: 'ValidationError', details: 'Name a command. See --help.' });
-      if (!shownHelp) complain(usageProblem(error));
+      if (shownHelp && asJson) report({ error: 'ValidationError', details: 'A command is missing. See --help.' });
+      if (!shownHelp) report(usageProblem(error));
       return 2;
     }
     if (error instanceof ConfigError) {
-      complain({ error: 'ValidationError', details: error.message });
+      report({ error: 'ValidationError', details: error.message });
       return 2;
     }
-    if (error instanceof RefusedError) complain(error.problem);
-    else complain({ error: 'InternalError', details: error instanceof Error ? error.message : String(error) });
+    if (error instanceof RefusedError) report(error.problem);
+    else report({ error: 'InternalError', details: error instanceof Error ? error.message : String(error) });
     return 1;
   }
 }
 
 function program(asJson: boolean, { out, err }: Output): Command {
   const venue = new Command('venue')
-    .description('Runs the venue booking service from the command line, beside the running service or without it.')
+    .description('Manage the venue booking service, whether or not it is running.')
     .option('--json', 'print JSON instead of text')
-    .helpOption('-h, --help', 'show what there is, with examples')
+    .helpOption('-h, --help', 'show help, with examples')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: out,
-      // Only the help of a group goes there; whoever reads JSON gets a problem instead.
+      // Only the help of a group goes there. With --json, the caller gets an error object instead.
       writeErr: asJson ? () => {} : err,
       outputError: () => {},
     })
@@ -73,8 +73,8 @@ function program(asJson: boolean, { out, err }: Output): Command {
     .addHelpText(
       'after',
       `
-Settings come from the same environment as the service's (DATA_DIR, EVENTSTORE_URL, MONGODB_URL, …); README has the table.
-Exit codes: 0 done, 1 refused or failed, 2 wrong usage or configuration.
+Reads the same environment variables as the service (DATA_DIR, EVENTSTORE_URL, MONGODB_URL, …); the README lists them.
+Exit codes: 0 success, 1 refused or failed, 2 wrong usage or invalid configuration.
 
 Examples:
   npm run venue -- community add --name "Harbour Lofts" --time-zone Europe/Berlin
@@ -85,7 +85,7 @@ Examples:
     communityCommands,
     spaceCommands,
     brandCommands,
-    keyCommands,
+    apiKeyCommands,
     userCommands,
     clientCommands,
     signingKeyCommands,

@@ -9,13 +9,13 @@ import { operate } from './operation.ts';
 import { fields, table } from './print.ts';
 
 export function webhookCommands(venue: Command): void {
-  const webhook = venue.command('webhook').description('webhook registrations and their deliveries');
+  const webhook = venue.command('webhook').description('manage webhook registrations and their deliveries');
 
   webhook
     .command('list')
-    .description('the registrations there are')
-    .option('--community <id>', 'only of this community', wholeNumber)
-    .option('--brand <id>', 'only of this brand', wholeNumber)
+    .description('list webhook registrations')
+    .option('--community <id>', 'only registrations of this community', wholeNumber)
+    .option('--brand <id>', 'only registrations of this brand', wholeNumber)
     .addHelpText('after', '\nExample:\n  venue webhook list --brand 1')
     .action((named, command) => {
       const account = namedAccount(named);
@@ -35,10 +35,10 @@ export function webhookCommands(venue: Command): void {
 
   webhook
     .command('deliveries')
-    .description('what was, or is to be, delivered to a registration, newest first')
-    .argument('<id>', 'the registration')
-    .addOption(new Option('--state <state>', 'only in this state').choices(DELIVERY_STATES))
-    .option('--limit <count>', 'at most so many', wholeNumber, 50)
+    .description('list the deliveries of a registration, newest first')
+    .argument('<id>', 'id of the registration')
+    .addOption(new Option('--state <state>', 'only deliveries in this state').choices(DELIVERY_STATES))
+    .option('--limit <count>', 'maximum number of deliveries', wholeNumber, 50)
     .addHelpText('after', '\nExample:\n  venue webhook deliveries wh_Zb0… --state Failed')
     .action((id, { state, limit }, command) =>
       operate(command, async ({ webhooks }) => {
@@ -62,8 +62,8 @@ export function webhookCommands(venue: Command): void {
 
   webhook
     .command('delivery')
-    .description('one delivery: its payload and every attempt')
-    .argument('<delivery-id>', 'the id that `webhook deliveries` shows')
+    .description('show a delivery with its payload and all attempts')
+    .argument('<delivery-id>', 'id of the delivery, from `webhook deliveries`')
     .addHelpText('after', '\nExample:\n  venue webhook delivery 0198f2c4-…:wh_Zb0…')
     .action((id, _, command) =>
       operate(command, async ({ webhooks }) => {
@@ -83,8 +83,8 @@ export function webhookCommands(venue: Command): void {
 
   webhook
     .command('resend')
-    .description('send a delivery again, whatever became of it; a process with the role webhooks does it')
-    .argument('<delivery-id>', 'the id that `webhook deliveries` shows')
+    .description('send a delivery again, whatever its state; needs a running process with the webhooks role')
+    .argument('<delivery-id>', 'id of the delivery, from `webhook deliveries`')
     .addHelpText('after', '\nExample:\n  venue webhook resend 0198f2c4-…:wh_Zb0…')
     .action((id, _, command) =>
       operate(command, async ({ webhooks }) => {
@@ -95,9 +95,9 @@ export function webhookCommands(venue: Command): void {
 
   webhook
     .command('recover')
-    .description('send everything since a moment that did not reach a registration, 30 days back at most')
-    .argument('<id>', 'the registration')
-    .requiredOption('--since <moment>', 'ISO 8601 with a zone, or a date (midnight UTC)', moment)
+    .description('send everything that did not reach a registration since a given time, at most 30 days back')
+    .argument('<id>', 'id of the registration')
+    .requiredOption('--since <moment>', 'ISO 8601 timestamp with a time zone, or a date (midnight UTC)', moment)
     .addHelpText('after', '\nExample:\n  venue webhook recover wh_Zb0… --since 2026-03-01T12:00:00Z')
     .action((id, { since }, command) =>
       operate(command, async ({ webhooks }) => {
@@ -110,8 +110,8 @@ export function webhookCommands(venue: Command): void {
 
   webhook
     .command('test')
-    .description('send an event of kind Test, once')
-    .argument('<id>', 'the registration')
+    .description('send a Test event, without retries')
+    .argument('<id>', 'id of the registration')
     .addHelpText('after', '\nExample:\n  venue webhook test wh_Zb0…')
     .action((id, _, command) =>
       operate(command, async ({ webhooks }) => {
@@ -122,45 +122,45 @@ export function webhookCommands(venue: Command): void {
 
   webhook
     .command('enable')
-    .description('deliver again to a registration that was disabled')
-    .argument('<id>', 'the registration')
+    .description('resume deliveries to a disabled registration')
+    .argument('<id>', 'id of the registration')
     .addHelpText('after', '\nExample:\n  venue webhook enable wh_Zb0…')
     .action((id, _, command) =>
       operate(command, async ({ commands }, context) => {
         const outcome = await commands.webhooks.enable({ webhookId: id }, context);
-        return isRefusal(outcome) ? outcome : { json: { id, status: 'enabled' }, text: `Webhook ${id} is enabled.` };
+        return isRefusal(outcome) ? outcome : { json: { id, status: 'enabled' }, text: `Enabled webhook ${id}.` };
       }),
     );
 
   webhook
     .command('disable')
-    .description('deliver nothing to a registration until it is enabled again')
-    .argument('<id>', 'the registration')
-    .option('--reason <text>', 'shown to its owner', 'Disabled by the operator.')
+    .description('stop deliveries to a registration until it is enabled again')
+    .argument('<id>', 'id of the registration')
+    .option('--reason <text>', 'reason shown to the owner', 'Disabled by the operator.')
     .addHelpText('after', '\nExample:\n  venue webhook disable wh_Zb0… --reason "Asked for by phone"')
     .action((id, { reason }, command) =>
       operate(command, async ({ commands }, context) => {
         const outcome = await commands.webhooks.disable({ webhookId: id, reason }, context);
-        return isRefusal(outcome) ? outcome : { json: { id, status: 'disabled' }, text: `Webhook ${id} is disabled.` };
+        return isRefusal(outcome) ? outcome : { json: { id, status: 'disabled' }, text: `Disabled webhook ${id}.` };
       }),
     );
 
   webhook
     .command('remove')
-    .description('remove a registration for good')
-    .argument('<id>', 'the registration')
+    .description('remove a registration permanently')
+    .argument('<id>', 'id of the registration')
     .addHelpText('after', '\nExample:\n  venue webhook remove wh_Zb0…')
     .action((id, _, command) =>
       operate(command, async ({ commands }, context) => {
         const outcome = await commands.webhooks.remove({ webhookId: id }, context);
-        return isRefusal(outcome) ? outcome : { json: { id, removed: true }, text: `Webhook ${id} is removed.` };
+        return isRefusal(outcome) ? outcome : { json: { id, removed: true }, text: `Removed webhook ${id}.` };
       }),
     );
 
   webhook
     .command('rotate')
-    .description('make a new signing secret; the old one signs too for 24 hours')
-    .argument('<id>', 'the registration')
+    .description('create a new signing secret; the old one stays valid for 24 hours')
+    .argument('<id>', 'id of the registration')
     .addHelpText('after', '\nExample:\n  venue webhook rotate wh_Zb0…')
     .action((id, _, command) =>
       operate(command, async ({ commands }, context) => {
@@ -169,13 +169,13 @@ export function webhookCommands(venue: Command): void {
         const { signingSecret, previousUntil } = rotated;
         return {
           json: { id, signingSecret, previousUntil },
-          text: fields({ Webhook: id, 'Signing secret': signingSecret, 'Old one until': previousUntil }),
+          text: fields({ Webhook: id, 'Signing secret': signingSecret, 'Old secret valid until': previousUntil }),
         };
       }),
     );
 }
 
-/** `200` or what went wrong. */
+/** The status, such as `200`, or the error. */
 const outcomeOf = (attempt: Attempt | undefined): string | undefined =>
   attempt && (attempt.error ? `${attempt.error.type}: ${attempt.error.message}` : String(attempt.status));
 

@@ -10,8 +10,8 @@ import type { Space } from '../domain/space.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 
 /**
- * What an operator asks, who sees everything: visibility rules are for accounts. Nothing that acts for an account may ask
- * here; the command line does.
+ * Queries of the operator, who sees everything. For the command line only: anything that acts for an account goes through the
+ * other queries, which apply the visibility rules.
  */
 export function createOperatorQueries({ readModels }: { readonly readModels: ReadModels }) {
   const ofAccount = (account: Account | undefined) => (account === undefined ? {} : { account: accountKey(account) });
@@ -38,7 +38,7 @@ export function createOperatorQueries({ readModels }: { readonly readModels: Rea
       return (await readModels.collection(bookings).get(String(bookingId)))?.document;
     },
 
-    /** Every API key, revoked ones too, or those of one account; by account, oldest first. The keys themselves are nowhere. */
+    /** Every API key, or those of one account, including revoked ones; by account, oldest first. */
     async apiKeys(account?: Account): Promise<ApiKeyDocument[]> {
       const sort = [{ field: 'account' }, { field: 'issuedAt' }] as const;
       const found = readModels.collection(apiKeys).find({ where: ofAccount(account), sort });

@@ -46,7 +46,7 @@ test('users, clients and keys: what the command line does shows in the running s
   const answer = await bookings(tokens.access_token);
   expect([answer.status, await answer.json()]).toEqual([200, asKey]);
 
-  const { kid } = parsed(await run('keys', 'rotate'));
+  const { kid } = parsed(await run('signing-key', 'rotate'));
   const published = await (await fetch(`${context}/.well-known/jwks`)).text();
   expect(published).toContain(kid);
 

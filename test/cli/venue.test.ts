@@ -23,7 +23,7 @@ describe('beside the running service', () => {
     const space = await json('space', 'add', '--community', `${community.id}`, '--name', 'Loft', ...terms);
     expect(space).toMatchObject({ name: 'Loft', eventFee: 420.1, windowStart: 9, windowEnd: 22, active: true });
     const brand = await json('brand', 'add', '--name', 'Roastery');
-    const { key, id: keyId } = await json('key', 'issue', '--brand', `${brand.id}`);
+    const { key, id: keyId } = await json('api-key', 'issue', '--brand', `${brand.id}`);
 
     const availability = `/spaces/${space.id}/availability?date=${inDays(3)}`;
     expect(await call(service, key, availability)).toMatchObject({ status: 200, body: { durationHours: 2.5 } });
@@ -52,7 +52,7 @@ describe('beside the running service', () => {
       body: { error: 'BookingNotAllowed' },
     });
 
-    await json('key', 'revoke', keyId);
+    await json('api-key', 'revoke', keyId);
     expect(await call(service, key, '/bookings')).toMatchObject({ status: 401, body: { error: 'InvalidApiKey' } });
   });
 });
@@ -124,8 +124,8 @@ describe('when something is wrong', () => {
     [['booking', 'approve', 'seven'], 'whole number'],
     [['booking', 'cancel', '7', '--by', 'system'], 'community, brand'],
     [['booking', 'list', '--community', '1', '--from', '2026-02-30'], 'YYYY-MM-DD'],
-    [['key', 'issue'], 'one of --community ID and --brand ID'],
-    [['key', 'issue', '--brand', '1', '--community', '1'], 'one of --community ID and --brand ID'],
+    [['api-key', 'issue'], 'either --community ID or --brand ID is required'],
+    [['api-key', 'issue', '--brand', '1', '--community', '1'], 'either --community ID or --brand ID, not both'],
   ])('%j is wrong usage: 2, one line', async (args, message) => {
     const plain = await inProcess(...args);
     expect(plain).toMatchObject({ code: 2, stdout: '' });
@@ -147,8 +147,8 @@ describe('when something is wrong', () => {
     useDataDir(temporaryDataDir());
     const refused = [
       [['booking', 'approve', '7'], 'ResourceNotFound'],
-      [['key', 'issue', '--brand', '9'], 'ResourceNotFound'],
-      [['key', 'revoke', 'key_none'], 'ResourceNotFound'],
+      [['api-key', 'issue', '--brand', '9'], 'ResourceNotFound'],
+      [['api-key', 'revoke', 'key_none'], 'ResourceNotFound'],
       [['webhook', 'enable', 'wh_none'], 'ResourceNotFound'],
       [['community', 'add', '--name', 'Mill', '--time-zone', 'Mars/Olympus'], 'ValidationError'],
       [['space', 'add', '--community', '9', ...TERMS, '--fee', '1'], 'ResourceNotFound'],
@@ -179,7 +179,7 @@ describe('when something is wrong', () => {
 function commandsIn(help: string): string[] {
   const [, listed = ''] = help.split('Commands:\n');
   const [section = ''] = listed.split('\n\n');
-  return [...section.matchAll(/^ {2}([a-z]+) /gm)].flatMap(([, name]) => (name && name !== 'help' ? [name] : []));
+  return [...section.matchAll(/^ {2}([a-z-]+) /gm)].flatMap(([, name]) => (name && name !== 'help' ? [name] : []));
 }
 
 test('every command explains itself, with an example', async () => {
@@ -198,4 +198,18 @@ test('every command explains itself, with an example', async () => {
   };
   await check();
   expect(checked).toEqual(expect.arrayContaining(['space add', 'booking approve', 'rebuild', 'parked replay']));
+});
+
+test.each([
+  ['key', 'api-key', ['issue', 'list', 'revoke']],
+  ['keys', 'signing-key', ['list', 'rotate']],
+])('%s still works as %s, unlisted', async (before, now, commands) => {
+  const listed = commandsIn((await inProcess('--help')).stdout);
+  expect(listed).toContain(now);
+  expect(listed).not.toContain(before);
+  expect(commandsIn((await inProcess(before, '--help')).stdout).toSorted()).toEqual(commands);
+
+  useDataDir(temporaryDataDir());
+  const fresh = await json(now, 'list');
+  expect(await json(before, 'list')).toEqual(fresh);
 });
