@@ -4,7 +4,7 @@ import type { Cents, Timestamp } from '../src/domain/ids.ts';
 import type { BookingStatus } from '../src/domain/space-day.ts';
 import { projection } from './projection.ts';
 
-/** What was requested, and what became of it. */
+/** A booking request and what became of it. */
 export type BookingDocument = Omit<BookingRequested['data'], 'idempotencyKey'> & {
   readonly status: BookingStatus;
   readonly createdAt: Timestamp;
@@ -17,13 +17,13 @@ export type BookingDocument = Omit<BookingRequested['data'], 'idempotencyKey'> &
   readonly reason?: string;
 };
 
-/** A booking as it stands the moment it was requested. */
+/** A booking at the moment it was requested. */
 export function pendingBooking(data: BookingRequested['data'], at: Timestamp): BookingDocument {
   const { idempotencyKey: _, ...requested } = data;
   return { ...requested, status: 'Pending', createdAt: at, changedAt: at };
 }
 
-/** Every booking in its present state. */
+/** Every booking in its current state. */
 export const bookings = projection<BookingDocument, BookingEvent>({
   name: 'bookings',
   version: 1,

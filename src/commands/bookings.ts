@@ -28,16 +28,16 @@ import type { Sequence } from './sequence.ts';
 type Outcome = Promise<Accepted<SpaceDay, BookingEvent> | Refusal>;
 
 export type BookingCommands = {
-  /** Requests a booking; answers it as it was requested, also when its idempotency key was answered before. */
+  /** Requests a booking. Resolves to the booking as requested, even if its idempotency key was answered before. */
   request(
     command: { readonly brandId: BrandId; readonly details: BookingDetails; readonly idempotencyKey?: string },
     context: CommandContext,
   ): Promise<BookingDocument | Refusal>;
   approve(command: { readonly bookingId: number; readonly communityId: CommunityId }, context: CommandContext): Outcome;
   cancel(command: Omit<CancelBooking, 'bookingId'> & { readonly bookingId: number }, context: CommandContext): Outcome;
-  /** Cancels a request that nobody answered in time (the scheduler). */
+  /** Cancels a request that was not answered in time. For the scheduler. */
   expire(bookingId: number, context: CommandContext): Outcome;
-  /** Completes an approved booking whose end has passed (the scheduler). */
+  /** Completes an approved booking whose end has passed. For the scheduler. */
   complete(bookingId: number, context: CommandContext): Outcome;
 };
 
@@ -75,7 +75,8 @@ export function createBookingCommands(deps: {
       if (brand === undefined) return refuse('ResourceNotFound', `There is no brand ${brandId}.`);
       if (idempotencyKey !== undefined) {
         const ours = await deps.idempotencyKeys.claim(`brand-${brandId}`, idempotencyKey, fingerprintOf(details));
-        if (!ours) return refuse('BookingNotAllowed', 'This Idempotency-Key was used for another booking request.');
+        if (!ours)
+          return refuse('BookingNotAllowed', 'This Idempotency-Key was already used for a different booking request.');
       }
 
       const wanted: RequestBooking = {

@@ -6,9 +6,8 @@ export type Defined<T extends object> = {
 };
 
 /**
- * The same fields without those that are undefined. An absent field and one that is `undefined` are two things to the compiler
- * (`exactOptionalPropertyTypes`), to an event store and to whoever compares documents; this is the one way from the second to
- * the first.
+ * The same fields without those that are undefined. The compiler (`exactOptionalPropertyTypes`), the event store and
+ * comparisons of documents tell an absent field from an undefined one; this turns the second into the first.
  * @example defined({ status, reason: text === '' ? undefined : text })
  */
 export function defined<T extends object>(fields: T): Defined<T>;

@@ -15,7 +15,7 @@ import type {
 /** Version of the event shapes below. Older ones are upcast on read (`upcast.ts`). */
 export const SCHEMA = 1;
 
-/** What every event carries beside its data. */
+/** What every event carries besides its data (docs/decisions/event-metadata.md). */
 export type EventMetadata = {
   readonly at: Timestamp;
   readonly actor: Actor;
@@ -31,7 +31,7 @@ export type EventMetadata = {
 
 type Event<T extends string, D> = { readonly type: T; readonly data: D };
 
-/** What every event of a booking says, so that no reader has to look anything up. The message is said once, in the request. */
+/** What every booking event repeats, so that readers need no look-ups. The message is in the request only. */
 export type BookingFacts = Omit<BookingDetails, 'message'> & {
   readonly bookingId: BookingId;
   readonly spaceName: string;
@@ -40,7 +40,7 @@ export type BookingFacts = Omit<BookingDetails, 'message'> & {
   readonly brandName: string;
   readonly endHour: number;
   readonly durationHours: number;
-  /** Hours left inside the window; only when the event passes its end (docs/decisions/slots.md). */
+  /** Hours left inside the window; present only if the event runs past its end (docs/decisions/slots.md). */
   readonly usageHours?: number;
   /** Flat event fee plus service fee. */
   readonly totalPrice: Cents;
@@ -56,11 +56,13 @@ export type BookingRequested = Event<
       readonly serviceFee: Cents;
       readonly serviceFeePercent: number;
       readonly timeZone: string;
-      /** Hour (may be fractional) at which the space is free again. */
+      /** Hour at which the space is free again; may be fractional. */
       readonly freeFrom: number;
       readonly startsAt: Timestamp;
       readonly endsAt: Timestamp;
-      /** When the request lapses unanswered: the space's answer time, or the start of the event if that is sooner. */
+      /**
+       * When the request expires unanswered: after the space's answer time, or at the start of the event if that is sooner.
+       */
       readonly expiresAt: Timestamp;
       readonly idempotencyKey?: string;
     }
@@ -80,14 +82,14 @@ export type CommunityAdded = Event<
 >;
 export type BrandAdded = Event<'BrandAdded', { readonly brandId: BrandId; readonly name: string }>;
 
-/** What a community sets for a space. Hours on the 24-hour clock. */
+/** What a community sets for a space. Hours are on the 24-hour clock. */
 export type SpaceTerms = {
   readonly name: string;
   readonly windowStart: number;
   readonly windowEnd: number;
   readonly durationHours: number;
   readonly eventFee: Cents;
-  /** How long a request may wait for an answer before it lapses. */
+  /** How many hours a request may wait for an answer before it expires. */
   readonly answerHours: number;
 };
 export type SpaceAdded = Event<
@@ -127,7 +129,7 @@ export type ApiKeyIssued = Event<
     /** Sum of permission flags. */
     readonly permissions: number;
     readonly label: string;
-    /** SHA-256 of the key, hex. The key itself is nowhere. */
+    /** SHA-256 of the key in hex. The key itself is not stored. */
     readonly hash: string;
     /** The first characters, so that people can tell their keys apart. */
     readonly preview: string;
@@ -162,7 +164,7 @@ export type WebhookSecretRotated = Event<
     readonly webhookId: WebhookId;
     readonly owner: WebhookOwner;
     readonly sealedSecret: string;
-    /** Until then deliveries carry the signature of the old secret too. */
+    /** Until then, deliveries are also signed with the old secret. */
     readonly previousUntil: Timestamp;
   }
 >;
@@ -174,7 +176,7 @@ export type WebhookEnabled = Event<'WebhookEnabled', { readonly webhookId: Webho
 export type WebhookRemoved = Event<'WebhookRemoved', { readonly webhookId: WebhookId; readonly owner: WebhookOwner }>;
 export type WebhookEvent = WebhookRegistered | WebhookSecretRotated | WebhookDisabled | WebhookEnabled | WebhookRemoved;
 
-/** A block of integer ids belongs to the process that appended this (hi/lo). Both ends inclusive. */
+/** Reserves a block of integer ids, both ends inclusive, for the process that appended it (docs/decisions/ids.md). */
 export type IdsReserved = Event<
   'IdsReserved',
   { readonly sequence: string; readonly from: number; readonly to: number }
@@ -192,7 +194,7 @@ export type DomainEvent =
 
 export type EventType = DomainEvent['type'];
 
-/** An event as it stands in the log. */
+/** An event as the log holds it. */
 export type Recorded<E extends DomainEvent = DomainEvent> = E & {
   readonly id: string;
   readonly stream: string;

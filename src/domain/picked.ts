@@ -1,4 +1,4 @@
-/** Those fields of an object that are named; one that is absent stays absent. */
+/** The named fields of an object. Absent ones stay absent. */
 export function picked<T extends object, F extends keyof T & string>(source: T, fields: readonly F[]): Pick<T, F>;
 export function picked(source: { readonly [field: string]: unknown }, fields: readonly string[]): object {
   const kept: { [field: string]: unknown } = {};

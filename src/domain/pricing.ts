@@ -20,10 +20,10 @@ export function priceOf(eventFee: Cents, serviceFeePercent: number): Price {
 /** Cents as the JSON number the API shows, with at most two decimals. */
 export const toAmount = (value: Cents): number => value / 100;
 
-/** Cents as people write them, with two decimals and no currency: `420.00`. */
+/** Cents as text with two decimals and no currency, such as `420.00`. */
 export const formatAmount = (value: number): string => (value / 100).toFixed(2);
 
-/** An amount as people type it, `150`, `150.5` or `150,50`, exactly; undefined for anything else. */
+/** Parses an amount typed as `150`, `150.5` or `150,50`, without rounding. Undefined for anything else. */
 export function parseAmount(text: string): Cents | undefined {
   const [, whole, fraction = ''] = /^(\d{1,10})(?:[.,](\d{1,2}))?$/.exec(text) ?? [];
   return whole === undefined ? undefined : cents(Number(whole) * 100 + Number(fraction.padEnd(2, '0')));

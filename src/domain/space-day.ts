@@ -90,9 +90,9 @@ export function findByIdempotencyKey(day: SpaceDay, command: RequestBooking): Bo
 }
 
 /**
- * Decides a booking request. No event when its idempotency key was answered before. Refuses `BookingNotAllowed` when the
- * space is inactive, the date past or the key was used for something else, and `SlotUnavailable` when the hour is outside
- * the window, past, skipped by the clock, or taken (docs/decisions/slots.md).
+ * Decides a booking request. No event if its idempotency key has already been answered. Refuses `BookingNotAllowed` if the
+ * space is inactive, the date is past or the key was used for something else, and `SlotUnavailable` if the hour is outside
+ * the window, past, skipped by a clock change, or taken (docs/decisions/slots.md).
  */
 export function requestBooking(
   day: SpaceDay,
@@ -109,29 +109,32 @@ export function requestBooking(
   const before = findByIdempotencyKey(day, command)?.request;
   if (before !== undefined) {
     const isRepeated = fingerprintOf(before) === fingerprintOf(details);
-    return isRepeated ? [] : refuse('BookingNotAllowed', 'This Idempotency-Key was used for another booking request.');
+    return isRepeated
+      ? []
+      : refuse('BookingNotAllowed', 'This Idempotency-Key was already used for a different booking request.');
   }
 
-  if (!space.active) return refuse('BookingNotAllowed', `Space ${space.spaceId} takes no bookings at present.`);
+  if (!space.active) return refuse('BookingNotAllowed', `Space ${space.spaceId} is not taking bookings.`);
   const today = localDate(context.now, space.timeZone);
-  if (date < today) return refuse('BookingNotAllowed', `${date} is past: today is ${today} in ${space.timeZone}.`);
+  if (date < today)
+    return refuse('BookingNotAllowed', `${date} is in the past: today is ${today} in ${space.timeZone}.`);
 
   if (startHour < space.windowStart || startHour >= space.windowEnd) {
     const last = space.windowEnd - 1;
-    return refuse('SlotUnavailable', `startHour ${startHour} is outside the window, ${space.windowStart} to ${last}.`);
+    return refuse('SlotUnavailable', `startHour ${startHour} is outside the window: ${space.windowStart} to ${last}.`);
   }
   const wall = wallDay(date, space.timeZone);
   if (!canStart(wall, startHour, context.now)) {
     return refuse(
       'SlotUnavailable',
-      `${startHour}:00 on ${date} is past or skipped by the clock in ${space.timeZone}.`,
+      `${startHour}:00 on ${date} is in the past, or skipped by a clock change, in ${space.timeZone}.`,
     );
   }
   const use = { start: startHour, until: usageEnd(space, startHour) };
   for (const { request, status } of day.bookings.values()) {
     const blocks = status === 'Pending' || status === 'Approved';
     if (blocks && overlaps(use, { start: request.startHour, until: request.freeFrom })) {
-      return refuse('SlotUnavailable', `${startHour}:00 on ${date} overlaps a booking of this space.`);
+      return refuse('SlotUnavailable', `${startHour}:00 on ${date} overlaps another booking of this space.`);
     }
   }
 
@@ -162,7 +165,7 @@ export function requestBooking(
   ];
 }
 
-/** Decides an approval by the community. The price of the request is charged now (docs/decisions/money.md). */
+/** Decides an approval by the community. The price fixed at the request is charged now (docs/decisions/money.md). */
 export function approveBooking(
   day: SpaceDay,
   command: { readonly bookingId: BookingId; readonly communityId: CommunityId },
@@ -175,7 +178,7 @@ export function approveBooking(
   return [{ type: 'BookingApproved', data: { ...factsOf(held.request), charge: held.request.totalPrice } }];
 }
 
-/** Who cancels: a party by its account, or the service when nobody answered in time. */
+/** A cancellation by one of the parties. */
 export type CancelBooking = {
   readonly bookingId: BookingId;
   readonly by:
@@ -185,8 +188,8 @@ export type CancelBooking = {
 };
 
 /**
- * Decides a cancellation: by the brand its own Pending or Approved booking, by the community any of its spaces', until the
- * event starts (docs/decisions/cancellation.md). What was charged is refunded.
+ * Decides a cancellation. Until the event starts, a brand may cancel its own Pending or Approved bookings and a community
+ * those of its spaces; what was charged is refunded (docs/decisions/cancellation.md).
  */
 export function cancelBooking(
   day: SpaceDay,
@@ -204,7 +207,7 @@ export function cancelBooking(
   return [cancelled(held, command.by.kind, command.reason)];
 }
 
-/** Cancels a request that nobody answered in time. No event when there is nothing to do (any more). */
+/** Cancels a request that was not answered in time (docs/decisions/expiry-and-completion.md). No event if it is not due. */
 export function expireBooking(
   day: SpaceDay,
   command: { readonly bookingId: BookingId },
@@ -215,7 +218,9 @@ export function expireBooking(
   return [cancelled(held, 'System', 'The community did not answer in time.')];
 }
 
-/** Completes an approved booking whose end has passed. No event when there is nothing to do (any more). */
+/**
+ * Completes an approved booking whose end has passed (docs/decisions/expiry-and-completion.md). No event if it is not due.
+ */
 export function completeBooking(
   day: SpaceDay,
   command: { readonly bookingId: BookingId },
@@ -226,7 +231,7 @@ export function completeBooking(
   return [{ type: 'BookingCompleted', data: factsOf(held.request) }];
 }
 
-/** The facts beside the details. Exhaustive: a new one does not compile without its line. */
+/** The facts besides the details. Exhaustive: a new one does not compile without its line. */
 const OTHER_FACTS = {
   bookingId: true,
   spaceName: true,
@@ -245,7 +250,7 @@ const FACTS = [
   ...Object.keys(OTHER_FACTS),
 ] as readonly (keyof BookingFacts)[];
 
-/** What every event of a booking repeats from its request. */
+/** What every booking event repeats from the request. */
 export const factsOf = (request: BookingFacts): BookingFacts => picked(request, FACTS);
 
 function cancelled(held: BookingState, cancelledBy: CancelledBy, reason: string | undefined): BookingCancelled {
@@ -261,4 +266,4 @@ const wrongStatus = (held: BookingState, verb: string): Refusal =>
   refuse('BookingNotAllowed', `Booking ${held.request.bookingId} is ${held.status} and cannot be ${verb}.`);
 
 const started = (held: BookingState, verb: string): Refusal =>
-  refuse('BookingNotAllowed', `Booking ${held.request.bookingId} has started and cannot be ${verb}.`);
+  refuse('BookingNotAllowed', `Booking ${held.request.bookingId} has already started and cannot be ${verb}.`);

@@ -29,13 +29,13 @@ export function evolveSpace(space: Space | undefined, event: SpaceEvent): Space 
 }
 
 export function addSpace(existing: Space | undefined, command: SpaceAdded['data']): Decision<SpaceAdded> {
-  if (existing !== undefined) return refuse('ValidationError', `Space ${command.spaceId} exists already.`);
+  if (existing !== undefined) return refuse('ValidationError', `Space ${command.spaceId} already exists.`);
   return wrongTerms(command) ?? wrongWindow(command) ?? [{ type: 'SpaceAdded', data: command }];
 }
 
 /**
- * Changes what is named; terms of bookings already requested stay as they were. No event when nothing differs. Only what changes
- * is held to the rules, so that a space whose terms an older version of them allowed can still be changed, and corrected.
+ * Changes the given terms; existing bookings keep theirs. No event if nothing differs. Only the changed terms are checked, so
+ * that a space whose terms were allowed by older rules can still be changed and corrected.
  */
 export function changeSpace(
   space: Space | undefined,
@@ -53,7 +53,7 @@ export function changeSpace(
   return wrong ?? [{ type: 'SpaceChanged', data: { ...changed, spaceId, communityId } }];
 }
 
-/** A closed space takes no new bookings; the ones it has stay. */
+/** A closed space takes no new bookings; existing ones stay. */
 export function closeSpace(space: Space | undefined, command: { readonly spaceId: SpaceId }): Decision<SpaceClosed> {
   if (space === undefined) return unknownSpace(command.spaceId);
   if (!space.active) return [];
