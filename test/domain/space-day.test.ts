@@ -123,7 +123,7 @@ describe('requesting a booking', () => {
   test('is not allowed in an inactive space', () => {
     given()
       .when(request({ space: { ...hall, active: false } }))
-      .thenRefused('BookingNotAllowed', /no bookings/);
+      .thenRefused('BookingNotAllowed', /not taking bookings/);
   });
 
   test('is not allowed on a past date, judged in the zone of the space', () => {
