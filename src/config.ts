@@ -4,8 +4,8 @@ import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { writePrivate } from './runtime/private-file.ts';
 
-export const ROLES = ['api', 'projector', 'webhooks', 'scheduler'] as const;
-export type Role = (typeof ROLES)[number];
+const ROLES = ['api', 'projector', 'webhooks', 'scheduler'] as const;
+type Role = (typeof ROLES)[number];
 
 /** The service's settings; the README lists them (Configuration). */
 export type Config = {

@@ -16,7 +16,7 @@ const PUBLISHED_BEFORE_SIGNING_MS = 10 * MINUTE_MS;
 /** Access tokens live an hour; an id token may come back as a logout hint later. */
 const KEPT_AFTER_SIGNING_MS = 24 * HOUR_MS;
 
-export type SigningKey = { readonly kid: string; readonly privateJwk: JWK; readonly publicJwk: JWK };
+type SigningKey = { readonly kid: string; readonly privateJwk: JWK; readonly publicJwk: JWK };
 
 /** The keys at one moment. The first one signs; the others verify what was signed before, or will sign later. */
 export type KeySet = {

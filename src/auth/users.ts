@@ -17,7 +17,7 @@ export type User = {
   readonly passwordChangedAt: string;
 };
 
-export const PASSWORD_LENGTH = { min: 10, max: 256 } as const;
+const PASSWORD_LENGTH = { min: 10, max: 256 } as const;
 
 export type Users = {
   /** Refuses an address that is malformed or taken, a password of the wrong length, and a user without an account. */

@@ -11,7 +11,7 @@ import { seal, unseal } from '../secrets/seal.ts';
 import type { Revocation } from './revocation.ts';
 
 /** A confidential client that acts for the account that made it, without a user (grant `client_credentials`). */
-export type ConfidentialClient = {
+type ConfidentialClient = {
   readonly clientId: string;
   readonly name: string;
   readonly account: AccountKey;

@@ -7,7 +7,7 @@ import type { OidcAdapter } from './oidc-adapter.ts';
 import type { Revocation } from './revocation.ts';
 
 /** An app that a user allowed to act for an account. */
-export type ConnectedApp = {
+type ConnectedApp = {
   readonly grantId: string;
   readonly clientId: string;
   readonly clientName: string;

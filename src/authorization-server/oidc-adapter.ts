@@ -19,7 +19,7 @@ export type OidcAdapter = {
   grantsOf(owner: { account: AccountKey } | { userId: string }): Promise<StoredGrant[]>;
 };
 
-export type StoredGrant = {
+type StoredGrant = {
   readonly id: string;
   /** ISO 8601, UTC. */
   readonly createdAt: string;

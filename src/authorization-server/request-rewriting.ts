@@ -6,7 +6,7 @@ import { AUDIENCE_SCOPES, MCP_SCOPE } from '../auth/scopes.ts';
 import { PATHS } from './paths.ts';
 
 /** A request as it came in: the body read, the URL raw. */
-export type Incoming = {
+type Incoming = {
   readonly method: string;
   /** Path and query. */
   readonly url: string;

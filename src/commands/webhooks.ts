@@ -22,7 +22,7 @@ import { seal } from '../secrets/seal.ts';
 import { webhook } from './aggregates.ts';
 import type { Accepted, CommandContext, CommandHandler } from './command-handler.ts';
 
-export type RegisteredWebhook = Pick<WebhookDocument, 'webhookId' | 'url' | 'events' | 'createdAt'> & {
+type RegisteredWebhook = Pick<WebhookDocument, 'webhookId' | 'url' | 'events' | 'createdAt'> & {
   /** Shown once, here. */
   readonly signingSecret: string;
 };

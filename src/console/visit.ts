@@ -77,7 +77,7 @@ export type Shown = {
 };
 
 /** On to another page (303), where the message is shown once. */
-export type Redirect = { readonly go: string; readonly flash?: Flash };
+type Redirect = { readonly go: string; readonly flash?: Flash };
 
 /** There is no such thing, or not for this visitor (404). */
 export type Missing = { readonly missing: string };

@@ -5,7 +5,7 @@ import type { TimeSlot as Slot } from '../domain/time-slots.ts';
 import { UsageHours } from './booking.ts';
 import { Hour, Id, PlainDate } from './scalars.ts';
 
-export const TimeSlot = Type.Object({
+const TimeSlot = Type.Object({
   hour: Hour('Starting hour, 24-hour clock.'),
   label: Type.String({ description: '12-hour form with AM/PM.' }),
   isAvailable: Type.Boolean({ description: 'True when the slot is open.' }),

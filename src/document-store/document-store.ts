@@ -31,7 +31,7 @@ export type Stored<D extends object> = {
   readonly document: D;
 };
 
-export type Scalar = string | number | boolean;
+type Scalar = string | number | boolean;
 /** `from` and `to` are inclusive, `below` and `above` exclusive. */
 export type Range = { readonly from?: Scalar; readonly to?: Scalar; readonly below?: Scalar; readonly above?: Scalar };
 export type Condition = Scalar | { readonly in: readonly Scalar[] } | Range;

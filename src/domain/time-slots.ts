@@ -37,7 +37,7 @@ const LABELS = Array.from(
 );
 
 /** An hour on the 12-hour clock, such as `9:00 AM`. */
-export const hourLabel = (hour: number): string => LABELS[hour] ?? String(hour);
+const hourLabel = (hour: number): string => LABELS[hour] ?? String(hour);
 
 /** Whether an event could start at this hour, bookings aside: the hour exists in the zone and has not passed. */
 export const canStart = (day: WallDay, hour: number, now: number): boolean =>

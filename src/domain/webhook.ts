@@ -22,11 +22,11 @@ export const WEBHOOK_EVENTS = {
 } as const satisfies { readonly [T in EventType]?: number };
 export type WebhookEventName = keyof typeof WEBHOOK_EVENTS;
 
-export const ALL_WEBHOOK_EVENTS = 15;
+const ALL_WEBHOOK_EVENTS = 15;
 /** Registrations one credential may have (docs/decisions/webhook-registrations.md). */
-export const MAX_WEBHOOKS = 20;
+const MAX_WEBHOOKS = 20;
 /** How long both secrets sign after a rotation (docs/decisions/webhook-signature.md). */
-export const ROTATION_OVERLAP_MS = 24 * 3_600_000;
+const ROTATION_OVERLAP_MS = 24 * 3_600_000;
 
 export const webhookEventNames = (mask: number): WebhookEventName[] =>
   (Object.keys(WEBHOOK_EVENTS) as WebhookEventName[]).filter((name) => (mask & WEBHOOK_EVENTS[name]) !== 0);

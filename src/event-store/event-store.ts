@@ -3,7 +3,7 @@
  * `eventstoredb.ts` (EventStoreDB / KurrentDB); `test/contract/event-store.ts` holds both to the same promises.
  */
 
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = { readonly [key: string]: Json };
 
 /** Where an event stands in the whole log. Opaque; sorts as text in log order. */

@@ -24,7 +24,7 @@ export class ResolutionFailed extends Error {
 }
 
 /** All addresses of a host name. Throws when there are none. */
-export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>;
+type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>;
 
 export type GuardOptions = {
   /** Opens http and private addresses (`WEBHOOKS_ALLOW_PRIVATE`). */

@@ -81,7 +81,7 @@ async function foldOne(target: Target, events: readonly Recorded[]): Promise<Fol
 }
 
 /** A projection could not take an event. */
-export class ProjectionFailed extends Error {
+class ProjectionFailed extends Error {
   constructor(projection: AnyProjection, event: Recorded, cause: unknown) {
     super(
       `Projection ${projection.name} failed on ${event.type} ${event.id} at position ${event.position}: ${String(cause)}`,

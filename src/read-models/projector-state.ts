@@ -36,7 +36,7 @@ export type Build = {
   readonly total?: number;
 };
 
-export type RebuildRequest = { readonly projection: string };
+type RebuildRequest = { readonly projection: string };
 
 /** What keeps the projector from getting on, while something does. */
 export type ProjectorFailure = {

@@ -11,7 +11,7 @@ import {
 } from './projector-state.ts';
 
 /** What readers may do with a read model: everything but write. */
-export type ReadModel<D extends object> = Pick<Documents<D>, 'get' | 'getMany' | 'find' | 'count'>;
+type ReadModel<D extends object> = Pick<Documents<D>, 'get' | 'getMany' | 'find' | 'count'>;
 
 export type ReadModels = {
   /** The live documents of a projection; follows the swap after a rebuild, in every process. */

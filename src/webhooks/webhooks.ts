@@ -59,7 +59,7 @@ export type WebhooksDeps = {
 };
 
 /** How deliveries are paced; the defaults suit production. Times in milliseconds. */
-export type Tuning = {
+type Tuning = {
   readonly inFlight?: InFlightLimits;
   readonly leaseDuration?: number;
   readonly pollEvery?: number;

@@ -15,7 +15,7 @@ import { brandId, communityId } from '../../src/domain/ids.ts';
 import type { GuardOptions } from '../../src/outbound/address-guard.ts';
 
 export const BRAND: Account = { kind: 'Brand', id: brandId(7) };
-export const COMMUNITY: Account = { kind: 'Community', id: communityId(3) };
+const COMMUNITY: Account = { kind: 'Community', id: communityId(3) };
 export const PASSWORD = 'correct horse battery';
 
 export type RunningServer = {

@@ -94,7 +94,7 @@ export function recorded<E extends DomainEvent>({ type, data }: E) {
 }
 
 /** What the bench asks for is never refused, or it measures the wrong thing. */
-export function done<T>(outcome: T | Refusal): T {
+function done<T>(outcome: T | Refusal): T {
   if (isRefusal(outcome)) throw new Error(`${outcome.refused}: ${outcome.details}`);
   return outcome;
 }

@@ -6,7 +6,7 @@ import {
 } from '@modelcontextprotocol/client';
 import { Browser } from '../authorization-server/browser.ts';
 
-export const REDIRECT = 'http://127.0.0.1:9/callback';
+const REDIRECT = 'http://127.0.0.1:9/callback';
 
 export type SignIn = { readonly email: string; readonly password: string; readonly account: string };
 

@@ -10,7 +10,7 @@ const metadata: EventMetadata = {
 };
 
 /** An event as the log would hold it. */
-export const recorded = <E extends DomainEvent>(event: E, position: number, at?: string): Recorded<E> => ({
+const recorded = <E extends DomainEvent>(event: E, position: number, at?: string): Recorded<E> => ({
   ...event,
   id: `event-${position}`,
   stream: 'stream',

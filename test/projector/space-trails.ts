@@ -57,7 +57,7 @@ const metadata: EventMetadata = {
 
 export const SPACE_EVENTS = ['SpaceAdded', 'SpaceChanged', 'SpaceClosed', 'SpaceOpened'] as const;
 
-export function spaceEvent(space: number, type: (typeof SPACE_EVENTS)[number]): DomainEvent {
+function spaceEvent(space: number, type: (typeof SPACE_EVENTS)[number]): DomainEvent {
   const ids = { spaceId: spaceId(space), communityId: communityId(space % 3) };
   if (type !== 'SpaceAdded') return { type, data: ids };
   const terms = { windowStart: 9, windowEnd: 22, durationHours: 4, eventFee: cents(100), answerHours: 72 };
@@ -95,7 +95,7 @@ export async function happenMany(events: EventStore, count: number, spaces: numb
   return last;
 }
 
-export const json = (value: object): JsonObject => JSON.parse(JSON.stringify(value));
+const json = (value: object): JsonObject => JSON.parse(JSON.stringify(value));
 
 type Fold<D extends object> = {
   readonly types: readonly string[];

@@ -7,7 +7,7 @@ const ROOT = new URL('../..', import.meta.url).pathname;
 const STARTS_WITHIN_MS = 30_000;
 
 export type Environment = Readonly<Record<string, string>>;
-export type Output = { stdout: string; stderr: string };
+type Output = { stdout: string; stderr: string };
 export type Ended = Readonly<Output> & { readonly code: number | null };
 
 export type NodeProcess = {

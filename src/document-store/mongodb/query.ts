@@ -2,7 +2,7 @@ import type { Document, IndexDescription, SortDirection } from 'mongodb';
 import type { Collection, Condition, Find, Index } from '../document-store.ts';
 
 /** How a field of a document is called in MongoDB: documents lie under `d`, beside what the store says about them. */
-export const fieldPath = (field: string): string => `d.${field}`;
+const fieldPath = (field: string): string => `d.${field}`;
 
 /** Documents that time has passed by go by this field. */
 export const EXPIRES = 't';

@@ -20,7 +20,7 @@ export type SqliteFile = {
   close(): Promise<void>;
 };
 
-export type Remembered = {
+type Remembered = {
   forgetDocuments(): void;
   /** Another connection has made, changed or dropped tables. */
   forgetTable(): void;

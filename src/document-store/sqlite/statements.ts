@@ -2,10 +2,10 @@ import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
 import { columnOf, type Value } from './query.ts';
 import { type Table, valuesOf } from './table.ts';
 
-/** What is read and written of a table by key, one statement each. */
-export type Statements = ReturnType<typeof prepareStatements>;
-
-/** @param ttl the field that says when a document has expired */
+/**
+ * What is read and written of a table by key, one statement each.
+ * @param ttl the field that says when a document has expired
+ */
 export function prepareStatements(database: DatabaseSync, table: Table, ttl: string | undefined) {
   const { name, fields } = table;
   const columns = fields.map(columnOf);

@@ -21,7 +21,7 @@ const LONGEST_PAUSE_MS = 5_000;
 export const RESUME_MS = 50;
 
 /** The server gave no answer in time. Nobody knows whether it did what it was asked. */
-export class NoAnswer extends Error {
+class NoAnswer extends Error {
   constructor(what: string, milliseconds: number) {
     super(`EventStoreDB gave no answer to ${what} within ${milliseconds} ms`);
     this.name = 'NoAnswer';
