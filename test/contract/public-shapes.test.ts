@@ -1,0 +1,152 @@
+import { readdir } from 'node:fs/promises';
+import type { CallToolResult, McpServer } from '@modelcontextprotocol/server';
+import { IsObject } from 'typebox';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { Caller } from '../../src/auth/caller.ts';
+import { BOOKING_SHAPES, PUBLIC_SHAPES } from '../../src/contract/public-shapes.ts';
+import { payloadOf } from '../../src/contract/webhook-payload.ts';
+import type { Account } from '../../src/domain/account.ts';
+import { BOOKING_DETAILS, type BookingDetails } from '../../src/domain/booking-details.ts';
+import { type PlainDate, spaceId } from '../../src/domain/ids.ts';
+import { ALL_PERMISSIONS } from '../../src/domain/permissions.ts';
+import { upcast } from '../../src/domain/upcast.ts';
+import { createTools } from '../../src/mcp/tools.ts';
+import { json } from '../cli/in-process.ts';
+import { accepted, CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
+
+type Shape = keyof typeof BOOKING_SHAPES;
+
+/** Details that all say something, and for each field another value that is as good. A new field does not compile without both. */
+const DETAILS: Required<BookingDetails> = {
+  spaceId: spaceId(1),
+  date: '2026-12-10' as PlainDate,
+  startHour: 10,
+  message: 'Forty guests',
+};
+const OTHERWISE: Required<BookingDetails> = {
+  spaceId: spaceId(2),
+  date: '2026-12-11' as PlainDate,
+  startHour: 16,
+  message: 'Fifty guests',
+};
+
+/** A request as REST takes it. */
+const bodyOf = ({ date, ...details }: BookingDetails) => ({ ...details, startTime: date });
+
+describe('the details of a booking', () => {
+  let service: RunningService;
+  let brand: Awaited<ReturnType<RunningService['brand']>>;
+  /** What was shown, by shape and by where it was seen. */
+  const seen: { readonly shape: Shape; readonly where: string; readonly shown: unknown }[] = [];
+
+  beforeAll(async () => {
+    service = await runService();
+    const { core } = service;
+    const community = await service.community();
+    brand = await service.brand();
+    await service.space(community);
+    await service.space(community);
+    const answer = await service.post('/bookings', { key: brand.key, body: bodyOf(DETAILS) });
+    const bookingId: number = answer.json().id;
+    const { id: communityId } = community;
+    accepted(await core.commands.bookings.approve({ bookingId, communityId: communityId as never }, CONTEXT));
+    const by = { kind: 'Brand', id: brand.account.id } as never;
+    accepted(await core.commands.bookings.cancel({ bookingId, by, reason: 'Our date moved.' }, CONTEXT));
+
+    const see = (shape: Shape, where: string, shown: unknown) => seen.push({ shape, where, shown });
+    see('BookingDto', 'POST /bookings', answer.json());
+    see('BookingDto', 'GET /bookings', (await service.get('/bookings', { key: brand.key })).json()[0]);
+    const history = await service.get(`/bookings/${bookingId}/history`, { key: brand.key });
+    see('HistoryEntry', 'GET /bookings/{id}/history', madeIn(history.json()));
+
+    const tools = toolsOf(service, brand.account);
+    see('BookingDto', 'MCP list_bookings', (await tools('list_bookings', {})).bookings[0]);
+    see('HistoryEntry', 'MCP booking_history', madeIn((await tools('booking_history', { bookingId })).history));
+    const requested = await tools('request_booking', { ...DETAILS, idempotencyKey: 'mcp', startHour: 17 });
+    see('BookingDto', 'MCP request_booking', { ...requested, startHour: DETAILS.startHour });
+
+    vi.stubEnv('DATA_DIR', service.config.dataDir);
+    see('OperatorBooking', 'venue booking show', await json('booking', 'show', String(bookingId)));
+    see('HistoryEntry', 'venue booking history', madeIn(await json('booking', 'history', String(bookingId))));
+
+    for await (const stored of core.events.readStream(`spaceDay-${DETAILS.spaceId}-${DETAILS.date}`)) {
+      const event = upcast(stored);
+      if (event.type !== 'BookingRequested' && event.type !== 'BookingApproved' && event.type !== 'BookingCancelled')
+        continue;
+      if (event.data.bookingId === bookingId) see(event.type, `webhook ${event.type}`, payloadOf(event).data);
+    }
+  });
+  afterAll(async () => {
+    vi.unstubAllEnvs();
+    await service.stop();
+  });
+
+  /** What the first entry of a history says was made: the request. */
+  const madeIn = (entries: readonly { readonly changes: Readonly<Record<string, { to: unknown }>> }[]) =>
+    Object.fromEntries(Object.entries(entries[0]?.changes ?? {}).map(([field, { to }]) => [field, to]));
+
+  test('are seen in every shape that the table lists', () => {
+    expect(new Set(seen.map(({ shape }) => shape))).toEqual(new Set(Object.keys(BOOKING_SHAPES)));
+  });
+
+  test.each(BOOKING_DETAILS)('show %s wherever a booking is shown, but where the table says why not', (field) => {
+    for (const { shape, where, shown } of seen) {
+      const leavesOut: { readonly [F in keyof BookingDetails]?: string } = BOOKING_SHAPES[shape];
+      if (leavesOut[field] === undefined) expect(shown, where).toHaveProperty(field, DETAILS[field]);
+      else expect(shown, `${where}: ${leavesOut[field]}`).not.toHaveProperty(field);
+    }
+  });
+
+  test.each(BOOKING_DETAILS)('are another request when %s differs, and the same when nothing does', async (field) => {
+    const ask = (details: BookingDetails) =>
+      service.post('/bookings', {
+        key: brand.key,
+        body: bodyOf(details),
+        headers: { 'idempotency-key': `differs-${field}` },
+      });
+    const details = { ...DETAILS, date: `2026-12-2${BOOKING_DETAILS.indexOf(field)}` as PlainDate };
+    const first = await ask(details);
+    expect(first.statusCode).toBe(201);
+    const other = await ask({ ...details, [field]: OTHERWISE[field] });
+    expect(other.json()).toMatchObject({
+      error: 'BookingNotAllowed',
+      details: expect.stringMatching(/Idempotency-Key/),
+    });
+    expect((await ask(details)).json()).toEqual(first.json());
+  });
+});
+
+test('every schema of the contract is a public shape, or a part of a request', async () => {
+  const folder = new URL('../../src/contract/', import.meta.url);
+  const shapes: readonly unknown[] = Object.values(PUBLIC_SHAPES);
+  const parts: readonly unknown[] = shapes.flatMap((shape) =>
+    IsObject(shape)
+      ? Object.values(shape.properties).flatMap((value) => ('items' in value ? [value, value.items] : [value]))
+      : [],
+  );
+  for (const file of await readdir(folder)) {
+    const exported: Readonly<Record<string, unknown>> = await import(new URL(file, folder).href);
+    for (const [name, value] of Object.entries(exported)) {
+      if (!IsObject(value) || /(Params|Query|Headers)$|^Create/.test(name)) continue;
+      expect(shapes.includes(value) || parts.includes(value), `${file}: ${name}`).toBe(true);
+    }
+  }
+});
+
+/** Calls a tool of the MCP server for an account, and answers what the tool does. */
+function toolsOf({ core }: RunningService, account: Account) {
+  const { commands, queries, clock, config } = core;
+  const handlers = new Map<string, (input: object) => Promise<CallToolResult>>();
+  const server = {
+    registerTool: (name: string, _: unknown, handler: (input: object) => Promise<CallToolResult>) =>
+      handlers.set(name, handler),
+  } as unknown as McpServer;
+  const caller: Caller = { account, permissions: ALL_PERMISSIONS, credential: { kind: 'client', id: 'test' } };
+  for (const tool of createTools({ commands, queries, clock, pricing: config }))
+    tool.register(server, { caller, correlationId: 'test' });
+  return async (name: string, input: object) => {
+    const result = await handlers.get(name)?.(input);
+    expect(result?.isError, JSON.stringify(result?.content)).toBeUndefined();
+    return JSON.parse(JSON.stringify(result?.structuredContent));
+  };
+}
