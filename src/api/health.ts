@@ -1,4 +1,5 @@
 import type { FastifyPluginAsync } from 'fastify';
+import { defined } from '../domain/defined.ts';
 import type { ReadModelsStatus } from '../read-models/read-models.ts';
 
 /** The projector may be this many events behind before the service calls itself not ready. */
@@ -36,7 +37,7 @@ export const healthRoutes =
         ...Object.fromEntries(stores),
         eventsBehind: lag ?? null,
         // Readers can be served what there is until the lag grows; the log of the service says what is wrong.
-        ...(trouble && { readModels: `stuck after ${trouble.attempts} attempts to ${trouble.doing}` }),
+        ...defined({ readModels: trouble && `stuck after ${trouble.attempts} attempts to ${trouble.doing}` }),
       });
     });
   };

@@ -6,6 +6,7 @@ import type { Resources } from '../auth/resources.ts';
 import { SCOPES } from '../auth/scopes.ts';
 import type { Users } from '../auth/users.ts';
 import { type Account, accountKey } from '../domain/account.ts';
+import { defined } from '../domain/defined.ts';
 import { sendPage } from '../html/layout.ts';
 import { derivedKey } from '../secrets/derived-key.ts';
 import { purposes } from '../secrets/purposes.ts';
@@ -51,7 +52,7 @@ export function registerInteractions(app: FastifyInstance, options: InteractionO
   async function askWhoItIs(interaction: Interaction, problem?: string, email?: string): Promise<string> {
     return signInPage({
       ...(await partsOf(interaction)),
-      ...(problem === undefined ? {} : { problem }),
+      ...defined({ problem }),
       ...(email === undefined ? hinted(interaction) : { email }),
     });
   }
@@ -68,7 +69,7 @@ export function registerInteractions(app: FastifyInstance, options: InteractionO
       user: user.email,
       otherUser: signInAgain(interaction),
       accounts: await Promise.all(accounts),
-      ...(problem === undefined ? {} : { problem }),
+      ...defined({ problem }),
     });
     return { status: problem === undefined ? 200 : 422, page };
   }

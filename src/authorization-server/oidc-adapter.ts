@@ -1,6 +1,7 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 import type { DocumentStore, Stored } from '../document-store/document-store.ts';
 import type { AccountKey } from '../domain/account.ts';
+import { defined } from '../domain/defined.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
@@ -39,7 +40,7 @@ export async function createOidcAdapter(options: {
   const open = ({ key, document }: Stored<OidcRecord>): AdapterPayload => ({
     ...JSON.parse(unseal(secretKey, purposes.oidcRecord(key), document.sealed)),
     // oidc-provider asks whether it is there, not when it was.
-    ...(document.consumedAt === undefined ? {} : { consumed: true }),
+    ...defined({ consumed: document.consumedAt === undefined ? undefined : true }),
   });
 
   async function has(model: string, id: string): Promise<boolean> {
@@ -54,11 +55,13 @@ export async function createOidcAdapter(options: {
       sealed: seal(secretKey, purposes.oidcRecord(key), JSON.stringify(payload)),
       createdAt: new Date(now).toISOString(),
       expiresAt: new Date(now + expiresIn * 1000).toISOString(),
-      ...present('uid', payload.uid),
-      ...present('userId', payload.accountId),
-      ...present('clientId', payload.clientId),
-      ...present('grantId', model === 'Grant' ? id : payload.grantId),
-      ...present('account', model === 'Grant' ? accountOfGrant(id) : undefined),
+      ...defined({
+        uid: payload.uid,
+        userId: payload.accountId,
+        clientId: payload.clientId,
+        grantId: model === 'Grant' ? id : payload.grantId,
+        account: model === 'Grant' ? accountOfGrant(id) : undefined,
+      }),
     };
     while (!(await records.insert(key, record))) {
       const stored = await records.get(key);
@@ -144,6 +147,3 @@ const ISSUED_UNDER_A_GRANT: ReadonlySet<string> = new Set(['AccessToken', 'Autho
 const ALREADY_USED = 'already used';
 /** After this long a request that used something up has died without an answer. */
 const LONGEST_REQUEST_MS = 10_000;
-
-const present = <F extends string, V>(field: F, value: V | undefined) =>
-  (value === undefined ? {} : { [field]: value }) as { [K in F]?: V };

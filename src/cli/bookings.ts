@@ -4,6 +4,7 @@ import { furtherDetails, toOperatorBooking } from '../contract/booking.ts';
 import { historyEntries } from '../contract/history-entry.ts';
 import type { Account } from '../domain/account.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
+import { defined } from '../domain/defined.ts';
 import { formatAmount } from '../domain/pricing.ts';
 import { BOOKING_STATUSES } from '../domain/space-day.ts';
 import { requiredAccount } from './accounts.ts';
@@ -26,11 +27,7 @@ export function bookingCommands(venue: Command): void {
     .action(({ status, from, to, ...named }, command) => {
       const account = requiredAccount(named);
       return operate(command, async ({ queries }) => {
-        const found = queries.bookings.list(account, {
-          ...(status === undefined ? {} : { status }),
-          ...(from === undefined ? {} : { startDate: from }),
-          ...(to === undefined ? {} : { endDate: to }),
-        });
+        const found = queries.bookings.list(account, defined({ status, startDate: from, endDate: to }));
         const all = await Array.fromAsync(found);
         const rows = all.map((each) => ({
           Id: each.bookingId,
@@ -105,8 +102,7 @@ export function bookingCommands(venue: Command): void {
         const found = await get(core, id);
         if (isRefusal(found)) return found;
         const by = party === 'brand' ? ({ kind: 'Brand', id: found.brandId } as const) : communityOf(found);
-        const because = reason === undefined ? {} : { reason };
-        const outcome = await core.commands.bookings.cancel({ bookingId: id, by, ...because }, context);
+        const outcome = await core.commands.bookings.cancel({ bookingId: id, by, ...defined({ reason }) }, context);
         return isRefusal(outcome) ? outcome : shown(core, id);
       }),
     );

@@ -1,5 +1,6 @@
 import { type Command, CommanderError } from '@commander-js/extra-typings';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
+import { defined } from '../domain/defined.ts';
 import { formatAmount, toAmount } from '../domain/pricing.ts';
 import type { Space } from '../domain/space.ts';
 import { amount, decimal, hours, wholeNumber } from './arguments.ts';
@@ -44,13 +45,7 @@ export function spaceCommands(venue: Command): void {
     .option('--answer-hours <hours>', 'hours after which an unanswered request expires', decimal)
     .addHelpText('after', '\nExample:\n  venue space change 1 --fee 450.00 --window 10-23')
     .action((id, { name, window, duration, fee, answerHours }, command) => {
-      const terms = {
-        ...(name === undefined ? {} : { name }),
-        ...window,
-        ...(duration === undefined ? {} : { durationHours: duration }),
-        ...(fee === undefined ? {} : { eventFee: fee }),
-        ...(answerHours === undefined ? {} : { answerHours }),
-      };
+      const terms = { ...window, ...defined({ name, durationHours: duration, eventFee: fee, answerHours }) };
       if (Object.keys(terms).length === 0)
         throw new CommanderError(2, 'venue.nothing', 'nothing to change: use at least one option');
       return operate(command, (core, context) =>

@@ -1,6 +1,7 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { WebhookDocument } from '../../projections/webhooks.ts';
 import { isRefusal, refuse } from '../domain/decision.ts';
+import { defined } from '../domain/defined.ts';
 import { webhookEventNames } from '../domain/webhook.ts';
 import { type Attempt, DELIVERY_STATES } from '../webhooks/webhooks.ts';
 import { namedAccount } from './accounts.ts';
@@ -45,7 +46,7 @@ export function webhookCommands(venue: Command): void {
         const all = await webhooks.listDeliveries({
           webhookId: id,
           limit,
-          ...(state === undefined ? {} : { state }),
+          ...defined({ state }),
         });
         const rows = all.map((each) => ({
           Id: each.deliveryId,
@@ -187,6 +188,6 @@ const toJson = ({ webhookId: id, owner: account, url, events, status, ...rest }:
   url,
   events,
   status,
-  ...(rest.disabledReason === undefined ? {} : { disabledReason: rest.disabledReason }),
+  ...defined({ disabledReason: rest.disabledReason }),
   createdAt: rest.createdAt,
 });

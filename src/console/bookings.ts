@@ -1,7 +1,9 @@
 import type { BookingDocument } from '../../projections/bookings.ts';
+import { furtherDetails } from '../contract/booking.ts';
 import type { Account } from '../domain/account.ts';
 import { localDate } from '../domain/calendar.ts';
 import { isRefusal } from '../domain/decision.ts';
+import { defined } from '../domain/defined.ts';
 import { REASON } from '../domain/limits.ts';
 import { BOOKING_STATUSES, type BookingStatus } from '../domain/space-day.ts';
 import { type Html, html } from '../html/html.ts';
@@ -33,7 +35,7 @@ export function bookingPages(routes: Routes, deps: PageDeps): void {
     const today = localDate(visit.now, 'Etc/GMT+12');
     const { bookings, next } = await queries.bookings.page(account, {
       ...(when === 'upcoming' ? { startDate: today } : { endDate: today }),
-      ...(status && { status }),
+      ...defined({ status }),
       direction: when === 'upcoming' ? 'ascending' : 'descending',
       limit: PER_PAGE,
       ...cursorOf(query),
@@ -192,6 +194,12 @@ ${canReview(account, booking, review) && html`<section class="card" id="review">
   }
 }
 
+/** Details beside where, when and the message, which the page shows in words of its own. */
+const otherDetails = (booking: BookingDocument): readonly (Html | false)[] =>
+  furtherDetails(booking).map(
+    ({ field, label, value }) => field !== 'message' && html`<dt>${label}</dt><dd>${value}</dd>`,
+  );
+
 /** @param place name of the community, for those who look at it from the other side */
 function facts(visit: Visit, booking: BookingDocument, place: string | undefined): Html {
   const zone = booking.timeZone;
@@ -199,7 +207,7 @@ function facts(visit: Visit, booking: BookingDocument, place: string | undefined
 <dt>Space</dt><dd>${booking.spaceName}</dd>
 <dt>When</dt><dd>${longDate(booking.date)}, <span class="nowrap">${hours(booking.startHour, booking.freeFrom)}</span> <span class="muted nowrap">${zoneName(zone)}</span>${usageNote(booking)}</dd>
 <dt>${place === undefined ? 'Brand' : 'Community'}</dt><dd>${place ?? booking.brandName}</dd>
-<dt>Requested</dt><dd>${momentIn(zone, booking.createdAt)} <span class="muted nowrap">${zoneName(zone)}</span></dd>${
+${otherDetails(booking)}<dt>Requested</dt><dd>${momentIn(zone, booking.createdAt)} <span class="muted nowrap">${zoneName(zone)}</span></dd>${
     booking.status === 'Pending' &&
     html`<dt>Answer due</dt><dd>${momentIn(zone, booking.expiresAt)} <span class="muted nowrap">${zoneName(zone)}, ${fromNow(booking.expiresAt, visit.now)}</span></dd>`
   }${

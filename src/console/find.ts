@@ -1,3 +1,5 @@
+import { DETAIL_LABELS } from '../contract/booking.ts';
+import type { BookingDetails } from '../domain/booking-details.ts';
 import { isPlainDate, localDate } from '../domain/calendar.ts';
 import type { Community } from '../domain/community.ts';
 import { isRefusal } from '../domain/decision.ts';
@@ -26,7 +28,7 @@ import {
 import { addDays, amount, clock, counted, dayAndMonth, duration, longDate, zoneName } from './formats.ts';
 import { hoursTopic } from './live.ts';
 import type { PageDeps } from './page-deps.ts';
-import { type Answer, idOf, missing, type Routes, type Visit } from './visit.ts';
+import { type Answer, type Form, idOf, missing, type Routes, type Visit } from './visit.ts';
 
 const PER_PAGE = 24;
 /** Days ahead whose open hours are counted below a space. */
@@ -121,12 +123,11 @@ ${
           return spacePage(visit, space, date, {
             '': 'The community has changed the price meanwhile. Look at it and request again if it suits you.',
           });
-        const message = form.text('message').replaceAll('\r\n', '\n');
         const once = form.text('once');
         const outcome = await commands.bookings.request(
           {
             brandId: account.id,
-            details: { spaceId: space.spaceId, date, startHour, ...defined({ message: message || undefined }) },
+            details: { spaceId: space.spaceId, date, startHour, ...furtherIn(form) },
             // Sent twice, the form still makes one booking; put right after a refusal, it is another request.
             ...defined({ idempotencyKey: once === '' ? undefined : `console:${once}` }),
           },
@@ -143,7 +144,7 @@ ${
         const problems =
           outcome.refused === 'SlotUnavailable'
             ? { startHour: 'This hour was taken or has passed meanwhile. Choose another.' }
-            : problemOf(outcome, { message: 'Message' });
+            : problemOf(outcome, DETAIL_LABELS);
         return spacePage(visit, space, date, problems);
       }),
     'Brand',
@@ -192,13 +193,45 @@ ${formProblem(problems)}
 <form class="card fields" method="post" action="/console/find/${space.spaceId}">${csrfField(visit)}${onceField()}<input type="hidden" name="date" value="${date}"><input type="hidden" name="price" value="${price(space).totalPrice}">
 <h2>${longDate(date)}</h2>
 <div id="hours" data-live-region="${hoursTopic(space.spaceId, date)}">${space.active ? slotFields(space, slots, chosen, problems) : html`<p>This space takes no bookings at present.</p>`}</div>
-${space.active && textArea({ name: 'message', label: 'Message to the community (optional)', hint: `What you plan, how many guests, what you need. At most ${MESSAGE.max} characters.`, value: form.text('message'), problems, attributes: { maxlength: MESSAGE.max, rows: 3 } })}
+${space.active && furtherControls(form, problems)}
 ${space.active && html`<div><button class="button">Request this space</button></div>`}
 </form></div><div>
 <section class="card"><h2>Price</h2>${priceView(price(space))}<p class="muted small">The price is the same whatever hour you choose. It is charged when the community approves; a request is free.</p></section>
 </div></div>`,
     };
   }
+}
+
+/** The details that a brand may add to where and when. */
+type Further = Exclude<keyof BookingDetails, 'spaceId' | 'date' | 'startHour'>;
+
+/** How each of them is asked for, and read. Exhaustive: a new one does not compile without its control. */
+const FURTHER: {
+  readonly [F in Further]-?: {
+    control(form: Form, problems: Problems): Html;
+    read(form: Form): BookingDetails[F] | undefined;
+  };
+} = {
+  message: {
+    control: (form, problems) =>
+      textArea({
+        name: 'message',
+        label: 'Message to the community (optional)',
+        hint: `What you plan, how many guests, what you need. At most ${MESSAGE.max} characters.`,
+        value: form.text('message'),
+        problems,
+        attributes: { maxlength: MESSAGE.max, rows: 3 },
+      }),
+    read: (form) => form.text('message').replaceAll('\r\n', '\n') || undefined,
+  },
+};
+
+const furtherControls = (form: Form, problems: Problems): readonly Html[] =>
+  Object.values(FURTHER).map(({ control }) => control(form, problems));
+
+function furtherIn(form: Form): Pick<BookingDetails, Further>;
+function furtherIn(form: Form): object {
+  return defined(Object.fromEntries(Object.entries(FURTHER).map(([field, { read }]) => [field, read(form)])));
 }
 
 const spaceCard = (

@@ -2,6 +2,7 @@ import type { WebhookDocument } from '../../projections/webhooks.ts';
 import { accountKey } from '../domain/account.ts';
 import { isPlainDate, localDate, toTimestamp } from '../domain/calendar.ts';
 import { isRefusal } from '../domain/decision.ts';
+import { defined } from '../domain/defined.ts';
 import { type Timestamp, timestamp } from '../domain/ids.ts';
 import { WEBHOOK_EVENTS, type WebhookEventName, webhookEventNames } from '../domain/webhook.ts';
 import { type Html, html } from '../html/html.ts';
@@ -209,7 +210,7 @@ ${choices(
     const before = query.text('before');
     const deliveries = await webhooks.listDeliveries({
       webhookId,
-      ...(state && { state }),
+      ...defined({ state }),
       ...(isMoment(before) ? { before: timestamp(before) } : {}),
       limit: PER_PAGE + 1,
     });

@@ -150,11 +150,12 @@ export const toOperatorBooking = (booking: BookingDocument): Static<typeof Opera
 /** The details that say more than where and when, with what people call them; absent ones are left out. */
 export function furtherDetails(
   details: BookingDetails,
-): readonly { readonly label: string; readonly value: string | number }[] {
+): readonly { readonly field: string; readonly label: string; readonly value: string | number }[] {
   const { spaceId: _space, date: _date, startHour: _start, ...further } = detailsOf(details);
-  return Object.entries(further).map(([field, value]) => ({ label: LABELS[field] ?? field, value }));
+  return Object.entries(further).map(([field, value]) => ({ field, label: DETAIL_LABELS[field] ?? field, value }));
 }
-const LABELS: { readonly [field: string]: string } = column(DETAILS, 'label');
+/** What people call each detail. */
+export const DETAIL_LABELS: { readonly [field: string]: string } = column(DETAILS, 'label');
 
 export const BookingParams = Type.Object({ id: Id<BookingId>('Booking identifier.') });
 

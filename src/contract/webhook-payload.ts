@@ -18,7 +18,7 @@ const payload = <K extends DeliveryKind, D extends TObject>(event: K, data: D) =
   Type.Object({ event: Type.Literal(event), timestamp: Timestamp('Time of the event, UTC.'), data });
 
 /** The JSON of each kind of delivery, nothing beside it (docs/specification.md#events). */
-const WebhookPayloads = {
+export const WebhookPayloads = {
   BookingRequested: payload('BookingRequested', BookingRequestedData),
   BookingApproved: payload('BookingApproved', BookingApprovedData),
   BookingCancelled: payload('BookingCancelled', BookingCancelledData),

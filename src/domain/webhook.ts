@@ -12,6 +12,7 @@ import type {
   WebhookSecretRotated,
 } from './events.ts';
 import type { WebhookId } from './ids.ts';
+import { REASON, wrongText } from './limits.ts';
 
 /** Events that can be subscribed to, with their bitmask values (docs/specification.md#events). */
 export const WEBHOOK_EVENTS = {
@@ -105,6 +106,8 @@ export function disableWebhook(
 ): Decision<WebhookDisabled> {
   if (!isReachable(webhook, command)) return unknownWebhook(command);
   if (webhook.status === 'disabled') return [];
+  const wrongReason = wrongText('reason', command.reason, REASON);
+  if (wrongReason !== undefined) return wrongReason;
   const { webhookId, owner } = webhook;
   return [{ type: 'WebhookDisabled', data: { webhookId, owner, reason: command.reason } }];
 }

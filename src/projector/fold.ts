@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { AnyProjection, Row } from '../../projections/projection.ts';
 import type { Documents, Projected } from '../document-store/document-store.ts';
+import { defined } from '../domain/defined.ts';
 import type { Recorded } from '../domain/events.ts';
 
 /** Documents that a target remembers, so that a document which many events touch is read once. */
@@ -64,7 +65,7 @@ async function foldOne(target: Target, events: readonly Recorded[]): Promise<Fol
   }
   if (unknown.length > 0) {
     for (const [key, { position, document }] of await documents.projected(unknown)) {
-      now.set(key, { position, ...(document && { document }) });
+      now.set(key, defined({ position, document }));
     }
   }
 
@@ -74,7 +75,7 @@ async function foldOne(target: Target, events: readonly Recorded[]): Promise<Fol
     if (before?.position !== undefined && before.position >= event.position) continue;
     const document = guard(projection, event, () => projection.evolve(before?.document, event));
     if (document === before?.document) continue;
-    now.set(key, { position: event.position, ...(document && { document }) });
+    now.set(key, defined({ position: event.position, document }));
     changed.set(key, { key, position: event.position, document });
   }
   return { ...target, now, changed };

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
 import type { AnyProjection } from '../../projections/projection.ts';
 import type { DocumentStore, Documents, Stored } from '../document-store/document-store.ts';
+import { defined } from '../domain/defined.ts';
 import type { Recorded } from '../domain/events.ts';
 import { upcast } from '../domain/upcast.ts';
 import { type EventStore, LOG_START, type Position } from '../event-store/event-store.ts';
@@ -242,7 +243,7 @@ class LeaderTerm {
     }
     if (collections.length === 0) return undefined;
     const total = this.#checkpoint?.document.events;
-    const build: Build = { collections, position: LOG_START, done: 0, ...(total !== undefined && { total }) };
+    const build: Build = defined({ collections, position: LOG_START, done: 0, total });
     if (!(await builds.insert(SINGLETON_KEY, build))) throw new Fenced('Another projector builds');
     for (const name of requested) await requests.delete(name);
     return builds.get(SINGLETON_KEY);

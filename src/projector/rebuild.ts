@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { defined } from '../domain/defined.ts';
 import { openProjectorState, put, SINGLETON_KEY } from '../read-models/projector-state.ts';
 import { openProjector, type ProjectorOptions } from './projector.ts';
 
@@ -44,7 +45,7 @@ export async function rebuild(
       const build = (await builds.get(SINGLETON_KEY))?.document;
       if (build !== undefined && build.done !== done) {
         done = build.done;
-        onProgress?.({ done, ...(build.total !== undefined && { total: build.total }) });
+        onProgress?.(defined({ done, total: build.total }));
       }
       const left = [];
       for (const name of names) {

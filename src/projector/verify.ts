@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { AnyProjection, Row } from '../../projections/projection.ts';
 import type { DocumentStore, Documents, Projected } from '../document-store/document-store.ts';
+import { defined } from '../domain/defined.ts';
 import type { Recorded } from '../domain/events.ts';
 import { upcast } from '../domain/upcast.ts';
 import { type EventStore, LOG_START, type Position } from '../event-store/event-store.ts';
@@ -88,7 +89,7 @@ async function verifyWith(
       replayed += chunk.length;
       chunk = [];
       const total = checkpoint?.document.events;
-      onProgress?.({ done: replayed, ...(total !== undefined && { total: Math.max(total, replayed) }) });
+      onProgress?.(defined({ done: replayed, total: total && Math.max(total, replayed) }));
     };
     for await (const event of events.readAll({ after: position })) {
       if (event.position > end) break;
@@ -104,7 +105,7 @@ async function verifyWith(
   const ahead: { readonly target: Compared; readonly key: string }[] = [];
   function judge({ projection }: Compared, key: string, expected: Row | undefined, actual: Row | undefined): void {
     if (differences.length >= limit || isDeepStrictEqual(expected, actual)) return;
-    differences.push({ projection: projection.name, key, ...(expected && { expected }), ...(actual && { actual }) });
+    differences.push(defined({ projection: projection.name, key, expected, actual }));
   }
 
   /** Compares documents with the replay; those that have moved on since are left for later. */

@@ -1,5 +1,6 @@
 import { type BookingDocument, bookings } from '../../projections/bookings.ts';
 import type { Account } from '../domain/account.ts';
+import { defined } from '../domain/defined.ts';
 import { type PlainDate, spaceId as toSpaceId } from '../domain/ids.ts';
 import { BOOKING_STATUSES, type BookingStatus } from '../domain/space-day.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
@@ -30,6 +31,10 @@ export type BrandRecord = Readonly<Record<BookingStatus, number>>;
 const ownedBy = (account: Account) =>
   account.kind === 'Community' ? { communityId: account.id } : { brandId: account.id };
 
+/** Dates from one to another, both included; undefined where neither end is given. */
+const rangeOf = (from: PlainDate | undefined, to: PlainDate | undefined) =>
+  (from ?? to) === undefined ? undefined : defined({ from, to });
+
 export function createBookingQueries({ readModels }: { readonly readModels: ReadModels }) {
   return {
     /** The booking, or undefined if the account may not see it. */
@@ -40,12 +45,10 @@ export function createBookingQueries({ readModels }: { readonly readModels: Read
 
     /** Every booking the account may see, by date and id, streamed (docs/decisions/streamed-lists.md). */
     async *list(account: Account, { startDate, endDate, status }: BookingFilter = {}): AsyncGenerator<BookingDocument> {
-      const date = { ...(startDate && { from: startDate }), ...(endDate && { to: endDate }) };
       const found = readModels.collection(bookings).find({
         where: {
           ...ownedBy(account),
-          ...(status && { status }),
-          ...((startDate ?? endDate) && { date }),
+          ...defined({ status, date: rangeOf(startDate, endDate) }),
         },
         sort: [{ field: 'date' }, { field: 'bookingId' }],
       });
@@ -68,8 +71,7 @@ export function createBookingQueries({ readModels }: { readonly readModels: Read
       const found = readModels.collection(bookings).find({
         where: {
           ...ownedBy(account),
-          ...(status && { status }),
-          ...((from ?? to) && { date: { ...(from && { from }), ...(to && { to }) } }),
+          ...defined({ status, date: rangeOf(from, to) }),
         },
         sort: [
           { field: 'date', direction },

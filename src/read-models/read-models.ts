@@ -1,5 +1,6 @@
 import type { Projection } from '../../projections/projection.ts';
 import type { DocumentStore, Documents } from '../document-store/document-store.ts';
+import { defined } from '../domain/defined.ts';
 import { type EventStore, LOG_START, type Position } from '../event-store/event-store.ts';
 import {
   type Build,
@@ -152,8 +153,7 @@ export async function openReadModels({
       for await (const _ of events.readAll({ after, limit })) lag += 1;
       return {
         lag,
-        ...(trouble && { trouble: trouble.document }),
-        ...(build && { build: build.document }),
+        ...defined({ trouble: trouble?.document, build: build?.document }),
       };
     },
   };

@@ -2,6 +2,7 @@ import type { DeliveryKind, Payload } from '../contract/webhook-payload.ts';
 import type { Collection, DocumentStore, Documents, Find, Stored } from '../document-store/document-store.ts';
 import type { AccountKey } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
+import { defined } from '../domain/defined.ts';
 import type { Timestamp, WebhookId } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { SendResult } from './sending.ts';
@@ -149,7 +150,7 @@ export async function openDeliveries({
 
     /** What is due of one registration, longest due first; with `from` only what became due then or later. */
     due(webhookId: string, limit: number, from?: Timestamp): Promise<Stored<DeliveryDocument>[]> {
-      const due = { ...(from === undefined ? {} : { from }), to: toTimestamp(clock()) };
+      const due = { ...defined({ from }), to: toTimestamp(clock()) };
       const where = { state: 'Pending', webhookId, due };
       return Array.fromAsync(collection.find({ where, sort: [{ field: 'due' }], limit }));
     },
@@ -227,7 +228,7 @@ export async function openDeliveries({
         (state === undefined ? DELIVERY_STATES : [state]).map((each) =>
           Array.fromAsync(
             collection.find({
-              where: { state: each, webhookId, ...(before === undefined ? {} : { createdAt: { below: before } }) },
+              where: { state: each, webhookId, ...defined({ createdAt: before && { below: before } }) },
               sort: [{ field: 'createdAt', direction: 'descending' }],
               limit,
             }),

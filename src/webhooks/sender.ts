@@ -1,4 +1,5 @@
 import { Client, type Dispatcher, errors } from 'undici';
+import { defined } from '../domain/defined.ts';
 import { ForbiddenAddress, type GuardOptions, guardedConnector, ResolutionFailed } from '../outbound/address-guard.ts';
 import type { Post, SendErrorType, Sender, SendResult } from './sending.ts';
 
@@ -80,13 +81,12 @@ export function createSender({ deadline = DEADLINE_MS, ...guard }: SenderOptions
         else drop(origin, connection, error ?? new Error('Answer too long'));
         const address = addressIn(error) ?? connection.address;
         resolve({
-          ...(error !== undefined
-            ? { error: { type: errorType(error), message: error.message } }
-            : status !== undefined
-              ? { status }
-              : {}),
-          ...(address === undefined ? {} : { address }),
-          ...(retryAfter === undefined ? {} : { retryAfter }),
+          ...defined({
+            error: error && { type: errorType(error), message: error.message },
+            status: error === undefined ? status : undefined,
+            address,
+            retryAfter,
+          }),
           duration: Math.round(performance.now() - started),
           answer,
         });

@@ -163,6 +163,27 @@ describe('when something is wrong', () => {
     }
   });
 
+  test('lengths and ranges are the rules of the domain, whoever asks', async () => {
+    useDataDir(temporaryDataDir());
+    await json('community', 'add', '--name', 'Mill', '--time-zone', 'UTC');
+    await json('brand', 'add', '--name', 'Acme');
+    await json('space', 'add', '--community', '1', ...TERMS, '--fee', '1');
+    const refused = [
+      [['client', 'add', '--brand', '1', '--name', ''], 'name must have 1 to 100 characters.'],
+      [['client', 'add', '--brand', '1', '--name', 'x'.repeat(3_000)], 'name must have 1 to 100 characters.'],
+      [['space', 'change', '1', '--answer-hours', '0.5'], 'answerHours must be a whole number, 1 to 2160.'],
+      [['space', 'change', '1', '--duration', '0.3'], 'durationHours must be 0.25 to 23, in steps of 0.25.'],
+      [
+        ['space', 'change', '1', '--fee', '100000000.01'],
+        'eventFee must be 0 to 100,000,000.00, with at most two decimals.',
+      ],
+    ] as const;
+    for (const [args, details] of refused) {
+      const { code, stderr } = await inProcess(...args, '--json');
+      expect({ code, ...JSON.parse(stderr) }).toEqual({ code: 1, error: 'ValidationError', details });
+    }
+  });
+
   test('the process ends with that code', async () => {
     const dataDir = temporaryDataDir();
     const ended = await Promise.all([
