@@ -6,9 +6,9 @@ import type { DocumentStore } from '../document-store/document-store.ts';
 import { type Account, accountKey } from '../domain/account.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { registerAssets } from '../html/assets.ts';
-import { compressed } from '../html/compression.ts';
+import { registerCompression } from '../html/compression.ts';
 import { html } from '../html/html.ts';
-import { type Flash, page, pageHeaders, problemPage, sendPage } from '../html/layout.ts';
+import { type Flash, page, problemPage, sendPage } from '../html/layout.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createCookies } from './cookies.ts';
@@ -49,10 +49,12 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     await feed.stop();
   });
 
-  registerAssets(app);
+  await registerAssets(app);
   app.get('/', async (_request, reply) => reply.redirect('/console', 303));
 
   await app.register(async (scope) => {
+    // Pages of the authorization server are not packed: the tokens on them are the same each time.
+    await registerCompression(scope);
     await scope.register(fastifyCookie);
     if (!scope.hasContentTypeParser('application/x-www-form-urlencoded')) await scope.register(formbody);
     scope.setErrorHandler(showError);
@@ -175,8 +177,7 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     const live = request.method === 'POST' ? undefined : feed.mark();
     if ('missing' in shown) {
       const { title, main } = notThere(shown.missing, account);
-      return sendCompressed(
-        request,
+      return sendPage(
         reply,
         404,
         page({ title, main, rail: frame, flash: said, ...(live === undefined ? {} : { live }) }),
@@ -184,8 +185,7 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     }
     const { main, status = 200, flash = [] } = shown;
     const title = status === 422 ? `Not done: ${shown.title}` : shown.title;
-    return sendCompressed(
-      request,
+    return sendPage(
       reply,
       status,
       page({ title, main, rail: frame, flash: [...said, ...flash], ...(live === undefined ? {} : { live }) }),
@@ -195,14 +195,6 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
   async function nameOf(account: Account): Promise<string> {
     return (await queries.accounts.name(account)) ?? `${account.kind} ${account.id}`;
   }
-}
-
-/** Pages of the console travel packed. Those of the authorization server do not: their tokens are not masked. */
-function sendCompressed(request: FastifyRequest, reply: FastifyReply, status: number, text: string) {
-  const { encoding, body } = compressed(Buffer.from(text), request.headers['accept-encoding']);
-  reply.code(status).headers(pageHeaders()).header('vary', 'accept-encoding');
-  if (encoding !== undefined) reply.header('content-encoding', encoding);
-  return reply.send(body);
 }
 
 const notThere = (what: string, account: Account) => ({

@@ -5,8 +5,18 @@ import type { Current, Sessions } from './sessions.ts';
 /** How often an open connection is checked: is the session still on, is anybody there? In milliseconds. */
 const HEARTBEAT_MS = 20_000;
 
-/** Server-sent events to open pages; each page looks again at what it shows when it is told. */
-export function createEventStreams({ feed, sessions }: { readonly feed: LiveFeed; readonly sessions: Sessions }) {
+/**
+ * Server-sent events to open pages; each page looks again at what it shows when it is told.
+ *
+ * Neither @fastify/sse nor fastify-sse-v2 asks now and then whether a connection may stay open, or ends connections when the
+ * service stops. With @fastify/sse each message to a page that does not read leaves listeners and a promise behind that
+ * nothing ever settles.
+ */
+export function createEventStreams(deps: {
+  readonly feed: Pick<LiveFeed, 'mark' | 'markAt' | 'subscribe'>;
+  readonly sessions: Pick<Sessions, 'goesOn'>;
+}) {
+  const { feed, sessions } = deps;
   const open = new Set<() => void>();
 
   return {

@@ -1,4 +1,5 @@
-import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { Tokens } from '@fastify/csrf';
 import { belongsTo, type User, type Users } from '../auth/users.ts';
 import type { Collection, DocumentStore } from '../document-store/document-store.ts';
 import { type Account, accountKey } from '../domain/account.ts';
@@ -42,15 +43,11 @@ export async function createSessions(deps: {
 }) {
   const { users, clock } = deps;
   const sessions = await deps.documents.open(collection);
-  const csrfKey = createHmac('sha256', deps.secretKey).update(purposes.consoleForms).digest();
+  const hmacKey = createHmac('sha256', deps.secretKey).update(purposes.consoleForms).digest();
+  const formTokens = new Tokens({ hmacKey, userInfo: true });
 
   const until = (startedAt: string): Timestamp =>
     toTimestamp(Math.min(clock() + IDLE_MS, Date.parse(startedAt) + LONGEST_MS));
-
-  const tokenOf = ({ hash, session }: Current): Buffer =>
-    createHmac('sha256', csrfKey)
-      .update(`${hash} ${accountKey(session.account)}`)
-      .digest();
 
   return {
     /** Starts a session under an id nobody has seen before. @returns the id, for the cookie */
@@ -106,27 +103,17 @@ export async function createSessions(deps: {
     /**
      * What a session's forms carry. Bound to the account too: a form filled in for one account does nothing for another that
      * was switched to meanwhile in the next tab. It looks different on every page, so that how well a page packs says nothing
-     * about it (BREACH).
+     * about it (BREACH). These are the tokens of @fastify/csrf-protection; the plugin itself would keep a secret of its own in
+     * one more cookie, where ours needs none: it is the session's.
      */
-    csrfToken(current: Current): string {
-      const mask = randomBytes(TOKEN_BYTES);
-      return Buffer.concat([mask, xor(mask, tokenOf(current))]).toString('base64url');
-    },
+    csrfToken: ({ hash, session }: Current): string => formTokens.create(hash, accountKey(session.account)),
 
-    isCsrfToken(current: Current, text: string): boolean {
-      const given = Buffer.from(text, 'base64url');
-      if (given.length !== 2 * TOKEN_BYTES) return false;
-      const token = xor(given.subarray(0, TOKEN_BYTES), given.subarray(TOKEN_BYTES));
-      return timingSafeEqual(token, tokenOf(current));
-    },
+    isCsrfToken: ({ hash, session }: Current, text: string): boolean =>
+      formTokens.verify(hash, text, accountKey(session.account)),
   };
 }
 
 const mayGoOn = (user: User, { account, startedAt }: Session): boolean =>
   belongsTo(user, account) && user.passwordChangedAt <= startedAt;
-
-const TOKEN_BYTES = 32;
-
-const xor = (one: Buffer, other: Buffer): Buffer => Buffer.from(one.map((byte, index) => byte ^ (other[index] ?? 0)));
 
 const digest = (id: string) => createHash('sha256').update(id).digest('base64url');

@@ -106,6 +106,9 @@ export const problemPage = (title: string, text: string, next?: { readonly href:
 /**
  * Headers of every page. Nothing runs or loads that is not a file of ours. `formTargets`: origins beside our own that the
  * answer to a form may redirect to (consent goes on to the app); browsers count redirects after a form as its target.
+ *
+ * Not @fastify/helmet, which knows no Permissions-Policy. It also sets headers on replies of Fastify's only, and
+ * oidc-provider writes its pages itself, with a policy of its own script that is added to this one.
  */
 export function pageHeaders(formTargets: readonly string[] = []): Readonly<Record<string, string>> {
   return {

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import * as oidc from 'openid-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { pageHeaders } from '../../src/html/layout.ts';
 import { type DocumentPlace, sqlitePlace } from '../document-store/engines.ts';
 import { Browser, type Page } from './browser.ts';
 import { BRAND, PASSWORD, type RunningServer, runServer } from './running-server.ts';
@@ -326,10 +327,12 @@ describe('sign-in and consent', () => {
     expect(text).toMatch(/type="radio" name="account" value="Brand:7".*value="Community:3"/s);
   });
 
-  test('every page forbids to be framed and runs nothing of its own', async () => {
+  test('every page forbids to be framed or to use the camera, and runs nothing of its own', async () => {
     const { page } = await signInPage();
     for (const path of [page.url.pathname, '/connect/logout', '/connect/authorize']) {
       const { headers } = await send(path, { headers: { accept: 'text/html' } });
+      for (const [name, value] of Object.entries(pageHeaders()))
+        if (name !== 'content-security-policy') expect(headers.get(name), `${path} ${name}`).toBe(value);
       expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
       expect(headers.get('content-security-policy')).not.toContain('unsafe-inline');
     }

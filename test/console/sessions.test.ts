@@ -64,3 +64,24 @@ test('a form made for one account does nothing for another of the same number', 
   expect(sessions.isCsrfToken(current, token)).toBe(true);
   expect(sessions.isCsrfToken({ ...current, session: { ...current.session, account: community } }, token)).toBe(false);
 });
+
+test('a form made in another session, or anywhere else, does nothing', async () => {
+  const { current } = await started();
+  const { current: other } = await started();
+  const token = sessions.csrfToken(current);
+  expect(sessions.isCsrfToken(other, token)).toBe(false);
+  const otherKey = await createSessions({ documents, users, clock, secretKey: Buffer.alloc(32, 2) });
+  expect(otherKey.isCsrfToken(current, token)).toBe(false);
+  for (const made of ['', '-', '--', '---', token.slice(1), `${token}-`, `x${token}`, '\u{1f980}', 'a'.repeat(60_000)])
+    expect(sessions.isCsrfToken(current, made)).toBe(false);
+});
+
+test('the token looks different on every page: what packs well says nothing about it', async () => {
+  const { current } = await started();
+  const tokens = Array.from({ length: 100 }, () => sessions.csrfToken(current));
+  // What all have in common names the account; without the rest it is no token.
+  const rests = tokens.map((token) => token.slice(token.indexOf('-') + 1));
+  expect(new Set(rests).size).toBe(100);
+  expect(new Set(rests.map((rest) => rest.slice(rest.indexOf('-') + 1))).size).toBe(100);
+  expect(tokens.every((token) => sessions.isCsrfToken(current, token))).toBe(true);
+});

@@ -33,11 +33,16 @@ test('no page carries a style or script of its own, and the policy allows none',
 
 test('assets are served for good under an address that changes with their content', async () => {
   const app = Fastify();
-  registerAssets(app);
+  await registerAssets(app);
   for (const name of ['console.css', 'console.js', 'icons.svg', 'favicon.svg'] as const) {
     const answer = await app.inject(assetUrl(name));
     expect(answer.statusCode).toBe(200);
-    expect(answer.headers['cache-control']).toBe('public, max-age=31536000, immutable');
+    expect(answer.headers).toMatchObject({
+      'content-type': expect.stringMatching(/^(text\/css|application\/javascript|image\/svg\+xml)\b/),
+      'cache-control': 'public, max-age=31536000, immutable',
+      vary: 'accept-encoding',
+      'x-content-type-options': 'nosniff',
+    });
     expect(answer.body).toBe(asset(name));
     for (const [encoding, unpack] of [
       ['br', brotliDecompressSync],
@@ -53,9 +58,15 @@ test('assets are served for good under an address that changes with their conten
     headers: { 'accept-encoding': 'br;q=0, gzip;q=0.0' },
   });
   expect(refused.headers['content-encoding']).toBeUndefined();
-  const taken = await app.inject({ url: assetUrl('console.css'), headers: { 'accept-encoding': 'gzip, br;q=0.5' } });
-  expect(taken.headers['content-encoding']).toBe('br');
-  expect(taken.rawPayload.length).toBeLessThan(10_000);
-  expect((await app.inject('/assets/../assets.ts')).statusCode).toBe(404);
+  for (const [accepted, encoding] of [
+    ['gzip, deflate, br, zstd', 'br'],
+    ['gzip, br;q=0.5', 'gzip'],
+  ]) {
+    const taken = await app.inject({ url: assetUrl('console.css'), headers: { 'accept-encoding': accepted } });
+    expect(taken.headers['content-encoding']).toBe(encoding);
+    expect(taken.rawPayload.length).toBeLessThan(10_000);
+  }
+  for (const other of ['', '/', '/../assets.ts', '/%2e%2e/assets.ts', '/..%2fassets.ts', '//console.css', '/%00'])
+    expect((await app.inject(`/assets${other}`)).statusCode, other).toBe(404);
   await app.close();
 });

@@ -1,0 +1,119 @@
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import Fastify, { type FastifyInstance } from 'fastify';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createEventStreams } from '../../src/console/event-stream.ts';
+import type { Change, LiveFeed } from '../../src/console/live.ts';
+import type { Current } from '../../src/console/sessions.ts';
+import { toTimestamp } from '../../src/domain/calendar.ts';
+import { brandId } from '../../src/domain/ids.ts';
+import { eventually } from '../eventually.ts';
+
+const account = { kind: 'Brand', id: brandId(1) } as const;
+const startedAt = toTimestamp(Date.parse('2026-12-01T12:00:00Z'));
+const current: Current = {
+  hash: 'hash',
+  session: { userId: 'ada', account, startedAt, expiresAt: toTimestamp(Date.parse('2026-12-02T12:00:00Z')) },
+  user: {
+    id: 'ada',
+    email: 'ada@example.com',
+    accounts: [account],
+    createdAt: startedAt,
+    passwordChangedAt: startedAt,
+  },
+};
+
+let app: FastifyInstance;
+let listeners: Set<(change: Change) => void>;
+let goesOn: boolean;
+let sequence: number;
+const announce = (say: string) => {
+  sequence += 1;
+  for (const onChange of listeners) onChange({ sequence, topic: '', say });
+};
+
+beforeEach(async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  listeners = new Set();
+  goesOn = true;
+  sequence = 0;
+  const feed: Pick<LiveFeed, 'mark' | 'markAt' | 'subscribe'> = {
+    mark: () => `p-${sequence}`,
+    markAt: (change) => `p-${change.sequence}`,
+    subscribe({ onChange }) {
+      listeners.add(onChange);
+      return { caughtUp: true, stop: () => listeners.delete(onChange) };
+    },
+  };
+  const streams = createEventStreams({ feed, sessions: { goesOn: async () => goesOn } });
+  app = Fastify({ forceCloseConnections: 'idle' });
+  app.addHook('preClose', async () => streams.endAll());
+  app.get('/live', async (request, reply) => {
+    streams.connect(request, reply, current, 'p-0');
+    return reply;
+  });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+});
+afterEach(async () => {
+  await app.close();
+  vi.useRealTimers();
+});
+
+/** A page that connects; it reads only when it is told to. */
+async function page(): Promise<{ socket: Socket; read(): () => string }> {
+  const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
+  socket.on('error', () => {});
+  const before = listeners.size;
+  socket.write('GET /live HTTP/1.1\r\nHost: x\r\n\r\n');
+  await eventually(() => expect(listeners.size).toBe(before + 1));
+  return {
+    socket,
+    read() {
+      let text = '';
+      socket.setEncoding('utf8').on('data', (chunk) => {
+        text += chunk;
+      });
+      return () => text;
+    },
+  };
+}
+
+test('a page is told when it connected, what changes since, and that the connection is alive', async () => {
+  const { read } = await page();
+  const text = read();
+  announce('New request');
+  vi.advanceTimersByTime(20_000);
+  await eventually(() => expect(text()).toContain(': still here'));
+  expect(text()).toMatch(/^HTTP\/1.1 200 OK\r\ncontent-type: text\/event-stream; charset=utf-8\r\n/);
+  expect(text()).toContain('cache-control: no-store\r\n');
+  expect(text()).toContain('x-accel-buffering: no\r\n');
+  expect(text()).toContain('retry: 2000\nid: p-0\n\n');
+  expect(text()).toContain('id: p-1\ndata: {"topic":"","say":"New request"}\n\n');
+});
+
+test('a page whose session has ended hears no more', async () => {
+  const text = (await page()).read();
+  goesOn = false;
+  vi.advanceTimersByTime(20_000);
+  await eventually(() => expect(listeners.size).toBe(0));
+  // The last chunk of an answer that is whole.
+  await eventually(() => expect(text()).toMatch(/\r\n0\r\n\r\n$/));
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('a page that does not read holds up nobody, leaves nothing behind, and lets the service stop', async () => {
+  const warnings: string[] = [];
+  const onWarning = (warning: Error) => warnings.push(warning.name);
+  process.on('warning', onWarning);
+  const idle = await page();
+  idle.socket.pause();
+  const text = (await page()).read();
+  for (let n = 0; n < 200; n += 1) announce('x'.repeat(100_000));
+  announce('the last');
+  await eventually(() => expect(text()).toContain('the last'));
+  idle.socket.destroy();
+  await eventually(() => expect(listeners.size).toBe(1));
+  await app.close();
+  expect(listeners.size).toBe(0);
+  process.off('warning', onWarning);
+  expect(warnings).toEqual([]);
+});
