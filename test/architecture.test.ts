@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -106,8 +106,13 @@ test('every folder has a wrong arrow to try', () => {
   expect(foldersOf('src').filter((folder) => WRONG_ARROWS[folder] === undefined)).toEqual([]);
 });
 
+test('src/README.md has a line for every folder', () => {
+  const page = readFileSync(join(root, 'src/README.md'), 'utf8');
+  const folders = readdirSync(join(root, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  expect(folders.map(({ name }) => `\`${name}/\``).filter((name) => !page.includes(name))).toEqual([]);
+});
+
 test('the check refuses a wrong arrow of each folder, names its rule and says what is allowed', () => {
-  expect(check()).toMatchObject({ status: 0 });
   const expected = new Set<string>();
   for (const [place, text] of Object.entries(WRONG_ARROWS)) {
     const file = place.endsWith('.ts') ? place : `${place}/wrong-arrow.ts`;
