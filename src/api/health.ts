@@ -9,7 +9,7 @@ export type Health = {
   /** Resolve when the store answers. */
   readonly ping: Readonly<Record<'eventStore' | 'documentStore', () => Promise<void>>>;
   /** How the read models are doing; the lag is counted up to `limit`. */
-  readonly readModels: (limit: number) => Promise<Pick<ReadModelsStatus, 'lag' | 'trouble'>>;
+  readonly readModels: (limit: number) => Promise<Pick<ReadModelsStatus, 'lag' | 'failure'>>;
 };
 
 /** `/healthz`: the process is alive. `/readyz`: the stores answer and the read models are close behind the log. */
@@ -30,14 +30,14 @@ export const healthRoutes =
       };
       const stores = await Promise.all(Object.entries(ping).map(([name, probe]) => check(name, probe)));
       const reachable = stores.every(([, state]) => state === 'ok');
-      const { lag, trouble } = reachable ? await readModels(MAX_LAG + 1) : {};
+      const { lag, failure } = reachable ? await readModels(MAX_LAG + 1) : {};
       const ready = lag !== undefined && lag <= MAX_LAG;
       return reply.code(ready ? 200 : 503).send({
         status: ready ? 'ready' : 'not ready',
         ...Object.fromEntries(stores),
         eventsBehind: lag ?? null,
         // Readers can be served what there is until the lag grows; the log of the service says what is wrong.
-        ...defined({ readModels: trouble && `stuck after ${trouble.attempts} attempts to ${trouble.doing}` }),
+        ...defined({ readModels: failure && `stuck after ${failure.attempts} attempts to ${failure.doing}` }),
       });
     });
   };

@@ -4,62 +4,63 @@ import type { Documents, Projected } from '../document-store/document-store.ts';
 import { defined } from '../domain/defined.ts';
 import type { Recorded } from '../domain/events.ts';
 
-/** Documents that a target remembers, so that a document which many events touch is read once. */
-const REMEMBERED = 10_000;
+/** Documents cached per target, so that one touched by many events is read only once. */
+const CACHED_DOCUMENTS = 10_000;
 
-/** A projection and the collection that its documents go to. */
+/** A projection and the collection its documents go to. */
 export type Target = {
   readonly projection: AnyProjection;
   readonly documents: Documents<Row>;
   /**
-   * Where keys stand. Right as long as every event goes through this target, whatever other projectors write meanwhile;
-   * to be emptied before events are left out.
+   * Cached documents with their positions. Correct as long as every event goes through this target, whatever other projectors
+   * write meanwhile. Clear it before skipping events.
    */
-  readonly standing: LRUCache<string, Standing>;
+  readonly cache: LRUCache<string, CachedDocument>;
 };
 
-/** `position` is absent for a key that was never written. */
-type Standing = { readonly position?: string; readonly document?: Row };
+/** A document and its position, which is absent for a key that was never written. */
+type CachedDocument = { readonly position?: string; readonly document?: Row };
 
 export const createTarget = (projection: AnyProjection, documents: Documents<Row>): Target => ({
   projection,
   documents,
-  standing: new LRUCache({ max: REMEMBERED }),
+  cache: new LRUCache({ max: CACHED_DOCUMENTS }),
 });
 
 /**
- * Folds events, in log order, into the documents of every target and writes what changed. Events that a document has seen
- * already are passed over, so any batch may be repeated, overlap another, or be folded by two projectors at once.
- * @throws {ProjectionFailed} when a projection throws; nothing was written then
+ * Folds events, in log order, into the documents of every target and writes those that changed. Events that a document
+ * already reflects are skipped, so any batch may be repeated, overlap another, or be folded by two projectors at once
+ * (docs/decisions/position-guarded-documents.md).
+ * @throws {ProjectionFailed} if a projection throws; nothing has been written then
  */
 export async function fold(targets: readonly Target[], events: readonly Recorded[]): Promise<void> {
   const folded: Folded[] = [];
   for (const target of targets) folded.push(await foldOne(target, events));
-  // Written at the same moment, so that an engine that can puts them into one transaction.
+  // Written together, so that an engine that can do so uses one transaction.
   await Promise.all(
     folded.map(({ documents, changed }) => (changed.size === 0 ? undefined : documents.project([...changed.values()]))),
   );
-  for (const { standing, now } of folded) for (const [key, at] of now) standing.set(key, at);
+  for (const { cache, now } of folded) for (const [key, document] of now) cache.set(key, document);
 }
 
 type Folded = Target & {
-  readonly now: ReadonlyMap<string, Standing>;
+  readonly now: ReadonlyMap<string, CachedDocument>;
   readonly changed: ReadonlyMap<string, Projected<Row>>;
 };
 
 async function foldOne(target: Target, events: readonly Recorded[]): Promise<Folded> {
-  const { projection, documents, standing } = target;
+  const { projection, documents, cache } = target;
   const handled: { readonly key: string; readonly event: Recorded }[] = [];
   for (const event of events) {
     if (!projection.types.includes(event.type)) continue;
     handled.push({ key: guard(projection, event, () => projection.key(event)), event });
   }
 
-  const now = new Map<string, Standing>();
+  const now = new Map<string, CachedDocument>();
   const unknown: string[] = [];
   for (const { key } of handled) {
     if (now.has(key)) continue;
-    const known = standing.get(key);
+    const known = cache.get(key);
     now.set(key, known ?? {});
     if (known === undefined) unknown.push(key);
   }
@@ -81,7 +82,7 @@ async function foldOne(target: Target, events: readonly Recorded[]): Promise<Fol
   return { ...target, now, changed };
 }
 
-/** A projection could not take an event. */
+/** A projection threw while handling an event. */
 class ProjectionFailed extends Error {
   constructor(projection: AnyProjection, event: Recorded, cause: unknown) {
     super(

@@ -7,20 +7,20 @@ import type { Verification } from './verify.ts';
 
 type OnProgress = (progress: RebuildProgress) => void;
 
-/** What an operator does to the log's readers, beside a running service or without it. */
+/** An operator's tasks around read models and consumer groups, whether or not the service is running. */
 export type Maintenance = {
   /**
-   * Waits until the read models show all that stands in the log now, whichever process projects.
-   * @returns false when they did not in time
+   * Waits until the read models show everything now in the log, whichever process projects.
+   * @returns false if they do not in time
    */
   catchUp(timeoutMs: number): Promise<boolean>;
-  /** Builds read models anew beside the live ones. @throws when a name is not that of a projection */
+  /** Rebuilds read models beside the live ones. @throws for a name that is not a projection's */
   rebuild(options: { readonly names: readonly string[]; readonly onProgress: OnProgress }): Promise<void>;
   /** Replays the log and compares every document of the read models. */
   verify(options: { readonly onProgress: OnProgress }): Promise<Verification>;
-  /** Events that a consumer group could not handle. */
+  /** Events that a consumer group failed to handle. */
   parked(group: string): AsyncIterable<ParkedEvent>;
-  /** Hands one of them, or all, to the group again; answers how many. */
+  /** Puts one parked event, or all of them, back into the group. Resolves to their number. */
   replayParked(group: string, id?: string): Promise<number>;
 };
 
@@ -36,7 +36,7 @@ export function createMaintenance(
       const end = await logEnd(events);
       return end === undefined || readModels.waitFor(end, timeoutMs);
     },
-    // Loaded when they are used: a start of the service needs neither.
+    // Imported on use: a start of the service needs neither.
     rebuild: async (options) => (await import('./rebuild.ts')).rebuild({ ...deps, ...options }),
     verify: async (options) => (await import('./verify.ts')).verify({ ...deps, ...options }),
     parked: (group) => events.parked(group),

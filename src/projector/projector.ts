@@ -34,33 +34,32 @@ export type ProjectorOptions = Partial<LeaseTimes> & {
   readonly projections: readonly AnyProjection[];
   readonly clock: Clock;
   readonly logger: Pick<BaseLogger, 'info' | 'warn' | 'error'>;
-  /** How long a collection stays after it was swapped out, in milliseconds. Default one minute. */
+  /** How long a collection is kept after it was swapped out, in milliseconds. Default one minute. */
   readonly graceMs?: number;
 };
 
 export type Projector = {
-  /** They work whether or not this process projects. */
+  /** Usable whether or not this process projects. */
   readonly readModels: ReadModels;
-  /** The lag (counted up to `limit`, default 1,001), what is wrong and the build under way, whoever projects. */
+  /** The lag (counted up to `limit`, default 1,001), any failure and any build in progress, whichever process projects. */
   status(limit?: number): Promise<ReadModelsStatus>;
   /**
-   * Keeps the read models up with the log: takes the lease (waits for it while another process has it), folds the live
-   * collections in one pass, builds what is new, changed or asked for beside them, and never gives up: whatever fails is
-   * logged, shown in the status and tried again.
+   * Keeps the read models up to date: waits for the lease, folds the live collections in one pass, and builds new, changed or
+   * requested ones beside them. Never gives up: failures are logged, shown in the status and retried.
    */
   start(): void;
-  /** Stops after the batch under way and lets another process take over at once. */
+  /** Stops after the current batch and lets another process take over at once. */
   stop(): Promise<void>;
 };
 
 const LEASE: LeaseTimes = { leaseMs: 3_000, tickMs: 250 };
-/** Events folded in one go by a build: more would be faster, and keep the process from answering for longer. */
+/** Events that a build folds in one go. More would be faster but block the process for longer. */
 const BUILD_BATCH = 1_000;
 const GRACE_MS = 60_000;
-/** Pauses after failures in a row, in milliseconds; the last one is repeated. */
+/** Pauses after consecutive failures; the last one repeats. */
 const BACKOFF_MS = [100, 200, 500, 1_000, 2_000, 5_000] as const;
 
-/** The read models of this process and the projector that keeps them up to date, once it is started. */
+/** Opens the read models of this process, and the projector that keeps them up to date once started. */
 export async function openProjector(options: ProjectorOptions): Promise<Projector> {
   const readModels = await openReadModels(options);
   const closing = new AbortController();
@@ -92,21 +91,21 @@ async function run(options: ProjectorOptions, readModels: LiveReadModels, closin
       try {
         await term.run();
       } finally {
-        // A lease that cannot be given back runs out.
+        // A lease that cannot be released expires.
         await lease.release().catch(() => {});
       }
     } catch (error) {
-      logger.error({ err: error }, 'The projector stopped; it will be started again');
+      logger.error({ err: error }, 'Projector stopped; restarting');
       await pause(failures, closing);
       failures += 1;
     }
   }
 }
 
-/** The checkpoint or the lease went to another projector. */
+/** Another projector has taken over the checkpoint or the lease. */
 class Fenced extends Error {}
 
-/** The time in which this process holds the lease. */
+/** The term in which this process holds the lease. */
 class LeaderTerm {
   readonly #options: ProjectorOptions;
   readonly #readModels: LiveReadModels;
@@ -120,7 +119,7 @@ class LeaderTerm {
   #checkpoint: Stored<Checkpoint> | undefined;
   #projecting: Promise<void> | undefined;
   #building: Promise<void> | undefined;
-  readonly #troubles = new Map<ProjectorFailure['doing'], ProjectorFailure>();
+  readonly #failures = new Map<ProjectorFailure['doing'], ProjectorFailure>();
 
   constructor(
     options: ProjectorOptions,
@@ -138,7 +137,7 @@ class LeaderTerm {
     this.#closing = AbortSignal.any([closing, this.#over.signal]);
   }
 
-  /** Ends when it is told to close or the lease is lost. */
+  /** Runs until closed or until the lease is lost. */
   async run(): Promise<void> {
     try {
       await this.#report();
@@ -162,7 +161,7 @@ class LeaderTerm {
 
   async #tick(): Promise<void> {
     if (!(await this.#lease.renew())) {
-      this.#options.logger.warn({}, 'Another process projects now');
+      this.#options.logger.warn({}, 'Another process is projecting now');
       this.#over.abort();
       return;
     }
@@ -181,12 +180,12 @@ class LeaderTerm {
     this.#projecting ??= this.#keepTrying('project', () => this.#followLog());
   }
 
-  /** Folds the live collections for as long as the term lasts. */
+  /** Folds the live collections until the term ends. */
   async #followLog(): Promise<void> {
     await this.#inTurn(async () => {
       this.#checkpoint = await this.#state.checkpoints.get(SINGLETON_KEY);
-      // Another projector may have moved it: what happened in between is in the store, not in what is remembered.
-      for (const { standing } of this.#live) standing.clear();
+      // Another projector may have moved it; the events in between are in the store, but not in the caches.
+      for (const { cache } of this.#live) cache.clear();
     });
     const after = this.#checkpoint?.document.position ?? LOG_START;
     for await (const batch of this.#options.events.subscribe({ after, signal: this.#closing })) {
@@ -199,7 +198,7 @@ class LeaderTerm {
     }
   }
 
-  /** Moves the live checkpoint, or finds that somebody else has. */
+  /** Moves the live checkpoint. @throws {Fenced} if another projector has moved it */
   async #advance(position: Position, events: number, swaps = 0): Promise<void> {
     const { checkpoints } = this.#state;
     const last = this.#checkpoint;
@@ -219,7 +218,7 @@ class LeaderTerm {
     this.#readModels.reached(document);
   }
 
-  /** The build to go on with or to begin, if there is one. */
+  /** The build to continue or to start, if any. */
   async #nextBuild(): Promise<Stored<Build> | undefined> {
     const { builds, pointers, requests } = this.#state;
     const { projections } = this.#options;
@@ -278,7 +277,7 @@ class LeaderTerm {
     if (this.#closing.aborted) return;
 
     await this.#inTurn(async () => {
-      // Nothing moves the live collections now: what they have seen since goes into the new ones before they are swapped.
+      // The live collections stand still now. The new ones catch up with them before the swap.
       const live = this.#checkpoint?.document.position;
       let rest: Recorded[] = [];
       for await (const event of this.#options.events.readAll({ after: at.document.position })) {
@@ -313,7 +312,7 @@ class LeaderTerm {
     }
     const built = new Set(targets.map(({ projection }) => projection.name));
     this.#live = [...this.#live.filter(({ projection }) => !built.has(projection.name)), ...targets];
-    // Without a checkpoint nothing was live: it begins where the build ended.
+    // Without a checkpoint nothing was live yet: it starts where the build ended.
     if (this.#checkpoint === undefined) await this.#advance(build.position, build.done, 1);
     else await this.#advance(this.#checkpoint.document.position, 0, 1);
   }
@@ -330,7 +329,7 @@ class LeaderTerm {
     }
   }
 
-  /** Runs `work` until it ends by itself; failures are shown and followed by a pause. Being fenced ends the term. */
+  /** Runs `work` until it succeeds, reporting failures and pausing after each. Being fenced ends the term. */
   async #keepTrying(doing: ProjectorFailure['doing'], work: () => Promise<void>): Promise<void> {
     while (!this.#closing.aborted) {
       try {
@@ -340,13 +339,13 @@ class LeaderTerm {
       } catch (error) {
         if (this.#closing.aborted) return;
         if (error instanceof Fenced) {
-          this.#options.logger.warn({ reason: error.message }, 'Another process projects now');
+          this.#options.logger.warn({ reason: error.message }, 'Another process is projecting now');
           this.#over.abort();
           return;
         }
-        const attempts = (this.#troubles.get(doing)?.attempts ?? 0) + 1;
-        this.#options.logger.error({ err: error, doing, attempts }, 'The read models cannot get on');
-        this.#troubles.set(doing, { doing, attempts, message: error instanceof Error ? error.message : String(error) });
+        const attempts = (this.#failures.get(doing)?.attempts ?? 0) + 1;
+        this.#options.logger.error({ err: error, doing, attempts }, 'Projection failed; retrying');
+        this.#failures.set(doing, { doing, attempts, message: error instanceof Error ? error.message : String(error) });
         await this.#report();
         await pause(attempts - 1, this.#closing);
       }
@@ -354,19 +353,19 @@ class LeaderTerm {
   }
 
   #worked(doing: ProjectorFailure['doing']): void {
-    if (this.#troubles.delete(doing)) this.#report();
+    if (this.#failures.delete(doing)) this.#report();
   }
 
-  /** Shows what is wrong, to every process. A store that cannot take even that fails where it is used, too. */
+  /** Publishes the failure to every process. If even that cannot be stored, the store's own errors show. */
   async #report(): Promise<void> {
-    const [trouble] = this.#troubles.values();
-    const { troubles } = this.#state;
-    await (trouble === undefined ? troubles.delete(SINGLETON_KEY) : put(troubles, SINGLETON_KEY, trouble)).catch(
+    const [failure] = this.#failures.values();
+    const { failures } = this.#state;
+    await (failure === undefined ? failures.delete(SINGLETON_KEY) : put(failures, SINGLETON_KEY, failure)).catch(
       () => {},
     );
   }
 
-  /** Whoever writes to the live collections or changes which they are has the turn. */
+  /** Writing to the live collections and swapping them happen one after another. */
   #inTurn(work: () => Promise<void>): Promise<void> {
     return this.#turns.run(SINGLETON_KEY, work);
   }

@@ -6,15 +6,16 @@ import { openProjector, type ProjectorOptions } from './projector.ts';
 export type RebuildProgress = {
   /** Events read so far. */
   readonly done: number;
-  /** Events to read; absent when nothing has counted them yet. */
+  /** Events to read; absent while they have not been counted. */
   readonly total?: number;
 };
 
 /**
- * Builds read models anew beside the live ones and swaps them when they have caught up. The projector that holds the lease
- * does it, in whichever process; when there is none this process does.
- * @param names of the projections; default all
- * @throws when a name is not that of a projection, or the build was given up because `signal` was aborted
+ * Rebuilds read models beside the live ones and swaps them in once they have caught up
+ * (docs/decisions/rebuild-and-verify.md). The projector that holds the lease does the work, in whichever process; without
+ * one, this process does.
+ * @param names of projections; default all
+ * @throws for a name that is not a projection's, or if `signal` is aborted
  */
 export async function rebuild(
   options: ProjectorOptions & {
@@ -26,7 +27,7 @@ export async function rebuild(
   const known = options.projections.map(({ name }) => name);
   const { names = known, onProgress, signal } = options;
   const strange = names.find((name) => !known.includes(name));
-  if (strange !== undefined) throw new Error(`No read model is called ${strange}; there are ${known.join(', ')}`);
+  if (strange !== undefined) throw new Error(`Unknown read model ${strange}; read models are ${known.join(', ')}`);
 
   const { pointers, requests, builds } = await openProjectorState(options.documents);
   const generations = new Map<string, number>();
@@ -35,7 +36,7 @@ export async function rebuild(
     await put(requests, name, { projection: name });
   }
 
-  // Stands by while another process holds the lease, does the work when none does.
+  // Stands by while another process holds the lease; otherwise does the work itself.
   const projector = await openProjector(options);
   projector.start();
   try {

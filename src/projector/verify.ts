@@ -11,7 +11,7 @@ import { type EventStore, LOG_START, type Position } from '../event-store/event-
 import { collectionOf, openProjectorState, SINGLETON_KEY } from '../read-models/projector-state.ts';
 import { createTarget, fold, type Target } from './fold.ts';
 
-/** A document that is not what the log says. `expected` is absent for one too many, `actual` for one that is missing. */
+/** A document that differs from the log. `expected` is absent if it should not exist, `actual` if it is missing. */
 export type Difference = {
   readonly projection: string;
   readonly key: string;
@@ -20,23 +20,24 @@ export type Difference = {
 };
 
 export type Verification = {
-  /** Where the read models stood. */
+  /** Position of the read models. */
   readonly position: Position;
   readonly events: number;
   readonly documents: number;
-  /** The first ones found, up to the limit asked for. */
+  /** The first differences found, up to the limit. */
   readonly differences: readonly Difference[];
-  /** Read models that are being built for the first time, or by another version of the service: not looked at. */
+  /** Read models that were skipped: still being built, or built by another version of the service. */
   readonly notVerified: readonly string[];
 };
 
 const CHUNK = 500;
 
 /**
- * Replays the log beside the live read models and compares every document. Safe beside a running service: a document that
- * moves on meanwhile is compared where it stands then. The replay is kept in a scratch file of this machine.
- * @param onProgress is told the events replayed and those there are, as far as they have been counted
- * @param limit differences reported, default 10
+ * Replays the log and compares every document with the live read models (docs/decisions/rebuild-and-verify.md). Safe beside a
+ * running service: a document that changes meanwhile is compared at its new position. The replay goes to a scratch file on
+ * this machine.
+ * @param onProgress gets the number of events replayed and, once counted, of all events
+ * @param limit differences to report, default 10
  */
 export async function verify(options: {
   readonly events: EventStore;
@@ -108,7 +109,7 @@ async function verifyWith(
     differences.push(defined({ projection: projection.name, key, expected, actual }));
   }
 
-  /** Compares documents with the replay; those that have moved on since are left for later. */
+  /** Compares documents with the replay. Those that have changed since are left for later. */
   async function compare(target: Compared, keys: readonly string[]): Promise<void> {
     const wanted = await target.documents.projected(keys);
     const found = await target.live.projected(keys);
@@ -116,7 +117,7 @@ async function verifyWith(
       const expected = wanted.get(key)?.document;
       let actual = found.get(key);
       if (actual !== undefined && isDeepStrictEqual(expected, actual.document)) continue;
-      // No projection wrote it, or it was written since.
+      // No projection wrote it, or it was written after the replay.
       const stray = actual === undefined ? await target.live.get(key) : undefined;
       if (stray !== undefined) actual = (await target.live.projected([key])).get(key);
       if (actual !== undefined && actual.position > verified) ahead.push({ target, key });
@@ -139,7 +140,7 @@ async function verifyWith(
     }
   }
 
-  // What has moved on is compared where it stands now: the replay follows from one such place to the next.
+  // Documents that have changed are compared at their current positions; the replay advances from one to the next.
   const moved: { readonly target: Compared; readonly actual: Projected<Row> }[] = [];
   for (const { target, key } of ahead) {
     const actual = (await target.live.projected([key])).get(key);

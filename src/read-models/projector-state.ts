@@ -2,26 +2,26 @@ import type { AnyProjection } from '../../projections/projection.ts';
 import type { DocumentStore, Documents, Stored } from '../document-store/document-store.ts';
 import type { Position } from '../event-store/event-store.ts';
 
-/** How far the live read models are. One document: all of them are folded in one pass. */
+/** How far the live read models are. A single document, because all of them are folded in one pass. */
 export type Checkpoint = {
   readonly position: Position;
-  /** Events folded up to there. */
+  /** Events folded so far. */
   readonly events: number;
-  /** Grows whenever a collection is swapped, so that readers look at the pointers anew. */
+  /** Grows with every swap of a collection, which tells readers to read the pointers again. */
   readonly swaps: number;
 };
 
-/** Which collection readers of a projection are to use. */
+/** The collection that readers of a projection should use. */
 export type Pointer = {
   readonly collection: string;
   readonly version: number;
-  /** Counts the collections that the projection has had; none of their names comes back. */
+  /** Counts the projection's collections, so that no name is ever reused. */
   readonly generation: number;
-  /** Collections that were swapped out, until the last reader can be expected to have left them. */
+  /** Swapped-out collections, kept until the last reader should have left them. */
   readonly retired: readonly { readonly collection: string; readonly at: number }[];
 };
 
-/** Collections being built beside the live ones, all in one pass. */
+/** Collections being built beside the live ones, in one pass. */
 export type Build = {
   readonly collections: readonly {
     readonly projection: string;
@@ -32,44 +32,44 @@ export type Build = {
   readonly position: Position;
   /** Events read so far. */
   readonly done: number;
-  /** Events there were to read when it began; absent while nobody has counted them. */
+  /** Events to read, as counted at the start; absent while they have not been counted. */
   readonly total?: number;
 };
 
 type RebuildRequest = { readonly projection: string };
 
-/** What keeps the projector from getting on, while something does. */
+/** The failure that currently blocks the projector. */
 export type ProjectorFailure = {
   readonly doing: 'project' | 'build';
   readonly message: string;
-  /** Attempts that failed in a row. */
+  /** Consecutive failed attempts. */
   readonly attempts: number;
 };
 
 export type Lease = {
   /** Unique to one projector of one process. */
   readonly holder: string;
-  /** The process, for a successor on the same machine that wants to know whether it still runs. */
+  /** The process, so that a successor on the same machine can check whether it still runs. */
   readonly pidNamespace: string;
   readonly pid: number;
 };
 
-/** What projectors and readers share through the document store. */
+/** State that projectors and readers share through the document store. */
 export type ProjectorState = {
   readonly checkpoints: Documents<Checkpoint>;
   readonly pointers: Documents<Pointer>;
   readonly builds: Documents<Build>;
   readonly requests: Documents<RebuildRequest>;
-  readonly troubles: Documents<ProjectorFailure>;
+  readonly failures: Documents<ProjectorFailure>;
   readonly leases: Documents<Lease>;
 };
 
-/** The only document of `checkpoints`, `builds`, `troubles` and `leases`. */
+/** Key of the only document in `checkpoints`, `builds`, `failures` and `leases`. */
 export const SINGLETON_KEY = 'projector';
 
 /**
- * All of it is kept with the read models: on an engine that may lose its last writes in a power failure, the documents and
- * what is said about them go back together.
+ * Stored with the read models: if an engine loses its last writes in a power failure, the documents and the state that
+ * describes them go back together.
  */
 export async function openProjectorState(documents: DocumentStore): Promise<ProjectorState> {
   const open = <D extends object>(name: string) =>
@@ -79,7 +79,8 @@ export async function openProjectorState(documents: DocumentStore): Promise<Proj
     pointers: await open('pointers'),
     builds: await open('builds'),
     requests: await open('requests'),
-    troubles: await open('troubles'),
+    // The stored name, from when failures were called troubles.
+    failures: await open('troubles'),
     leases: await open('leases'),
   };
 }
@@ -99,7 +100,7 @@ export const nextGeneration = (
   return { projection: name, version, generation, collection: `${name}@${version}.${generation}` };
 };
 
-/** Writes a document of which there is one, whatever it was. */
+/** Inserts or overwrites a document. */
 export async function put<D extends object>(documents: Documents<D>, key: string, document: D): Promise<void> {
   for (;;) {
     const there = await documents.get(key);

@@ -15,40 +15,40 @@ import {
 type ReadModel<D extends object> = Pick<Documents<D>, 'get' | 'getMany' | 'find' | 'count'>;
 
 export type ReadModels = {
-  /** The live documents of a projection; follows the swap after a rebuild, in every process. */
+  /** The live documents of a projection. Follows swaps after a rebuild, in every process. */
   collection<D extends object>(projection: Projection<D>): ReadModel<D>;
   /**
    * Waits until the read models show everything up to `position`, whichever process projects.
    * @param timeoutMs default 2,000
-   * @returns false when they did not in time; nothing is lost then, they only lag
+   * @returns false if they do not in time; nothing is lost, they only lag (docs/decisions/read-your-writes.md)
    */
   waitFor(position: Position, timeoutMs?: number): Promise<boolean>;
 };
 
-/** How the read models are doing, whichever process projects. */
+/** The state of the read models, whichever process projects. */
 export type ReadModelsStatus = {
-  /** Events of the log that the read models do not show yet, counted up to a limit. */
+  /** Events in the log that the read models do not show yet, counted up to a limit. */
   readonly lag: number;
-  /** What keeps the projector from getting on. */
-  readonly trouble?: ProjectorFailure;
-  /** The build under way, if one is. */
+  /** The failure that currently blocks the projector, if any. */
+  readonly failure?: ProjectorFailure;
+  /** The build in progress, if any. */
   readonly build?: Build;
 };
 
 export type LiveReadModels = ReadModels & {
-  /** @param limit where counting the lag stops, default 1,001 */
+  /** @param limit at which counting the lag stops, default 1,001 */
   status(limit?: number): Promise<ReadModelsStatus>;
-  /** To be told by a projector in this process, so that those who wait here need not look. */
+  /** Called by a projector in this process, so that waiters need not poll. */
   reached(checkpoint: Checkpoint): void;
 };
 
-/** How long a reader may go on with a collection after it was swapped. It was up to date until then. */
+/** How long a pointer is cached: readers may use a swapped-out collection, which was current until then, for this long. */
 const POINTER_MS = 100;
-/** Pauses between looks at the checkpoint, in milliseconds; the last one is repeated. */
+/** Pauses between reads of the checkpoint; the last one repeats. */
 const PAUSES_MS = [1, 1, 2, 2, 4, 8, 16, 25] as const;
 const WAIT_MS = 2_000;
 
-/** Read access to the live read models, for every process. */
+/** Opens the live read models for reading, in any process. */
 export async function openReadModels({
   documents,
   events,
@@ -56,41 +56,41 @@ export async function openReadModels({
   readonly documents: DocumentStore;
   readonly events: EventStore;
 }): Promise<LiveReadModels> {
-  const { checkpoints, pointers, builds, troubles } = await openProjectorState(documents);
+  const { checkpoints, pointers, builds, failures } = await openProjectorState(documents);
   let known: Checkpoint = { position: LOG_START, events: 0, swaps: 0 };
-  let looking = false;
-  /** In vain, since somebody came to wait or the checkpoint moved. */
-  let looks = 0;
+  let polling = false;
+  /** Polls without news, since a waiter arrived or the checkpoint moved. */
+  let polls = 0;
   const waiting = new Set<{ readonly position: Position; readonly resolve: (reached: boolean) => void }>();
   const seen = new Map<string, { readonly live: unknown; readonly at: number; readonly swaps: number }>();
 
   function reached(checkpoint: Checkpoint): void {
     if (checkpoint.position < known.position) return;
-    if (checkpoint.position > known.position) looks = 0;
+    if (checkpoint.position > known.position) polls = 0;
     known = checkpoint;
     for (const waiter of waiting) if (waiter.position <= known.position) waiter.resolve(true);
   }
 
-  /** Looks at the checkpoint, with growing pauses, as long as somebody waits for it. */
-  async function look(): Promise<void> {
-    if (looking) return;
-    looking = true;
+  /** Polls the checkpoint, with growing pauses, while anyone is waiting. */
+  async function poll(): Promise<void> {
+    if (polling) return;
+    polling = true;
     while (waiting.size > 0) {
-      await new Promise((resolve) => setTimeout(resolve, PAUSES_MS[looks] ?? PAUSES_MS.at(-1)));
-      looks += 1;
+      await new Promise((resolve) => setTimeout(resolve, PAUSES_MS[polls] ?? PAUSES_MS.at(-1)));
+      polls += 1;
       if (waiting.size === 0) break;
-      // A store that does not answer shows as a wait in vain; whoever waits has written already.
+      // If the store does not answer, the wait times out. What the waiter wrote is safe already.
       const checkpoint = await checkpoints.get(SINGLETON_KEY).catch(() => undefined);
       if (checkpoint !== undefined) reached(checkpoint.document);
     }
-    looking = false;
+    polling = false;
   }
 
-  /** The live collection as it was seen a moment ago: what nearly every read goes by. */
-  function remembered<D extends object>({ name }: Projection<D>): Documents<D> | undefined {
+  /** The live collection from the cache, which serves nearly every read. */
+  function cached<D extends object>({ name }: Projection<D>): Documents<D> | undefined {
     const last = seen.get(name);
     if (last === undefined || last.swaps !== known.swaps || performance.now() - last.at >= POINTER_MS) return undefined;
-    // The name stands for the type, as it does in the document store.
+    // The name implies the type, as it does in the document store.
     return last.live as Documents<D>;
   }
 
@@ -110,17 +110,17 @@ export async function openReadModels({
     collection<D extends object>(projection: Projection<D>): ReadModel<D> {
       return {
         get(key) {
-          const live = remembered(projection);
+          const live = cached(projection);
           return live === undefined ? find(projection).then((found) => found?.get(key)) : live.get(key);
         },
         async getMany(keys) {
-          return (await (remembered(projection) ?? find(projection)))?.getMany(keys) ?? [];
+          return (await (cached(projection) ?? find(projection)))?.getMany(keys) ?? [];
         },
         async count(query) {
-          return (await (remembered(projection) ?? find(projection)))?.count(query) ?? 0;
+          return (await (cached(projection) ?? find(projection)))?.count(query) ?? 0;
         },
         async *find(query) {
-          const live = remembered(projection) ?? (await find(projection));
+          const live = cached(projection) ?? (await find(projection));
           if (live !== undefined) yield* live.find(query);
         },
       };
@@ -132,8 +132,8 @@ export async function openReadModels({
       const waiter = { position, resolve };
       const timer = setTimeout(resolve, timeoutMs, false);
       waiting.add(waiter);
-      looks = 0;
-      look();
+      polls = 0;
+      poll();
       try {
         return await promise;
       } finally {
@@ -143,9 +143,9 @@ export async function openReadModels({
     },
 
     async status(limit = 1_001) {
-      const [checkpoint, trouble, build] = await Promise.all([
+      const [checkpoint, failure, build] = await Promise.all([
         checkpoints.get(SINGLETON_KEY),
-        troubles.get(SINGLETON_KEY),
+        failures.get(SINGLETON_KEY),
         builds.get(SINGLETON_KEY),
       ]);
       let lag = 0;
@@ -153,7 +153,7 @@ export async function openReadModels({
       for await (const _ of events.readAll({ after, limit })) lag += 1;
       return {
         lag,
-        ...defined({ trouble: trouble?.document, build: build?.document }),
+        ...defined({ failure: failure?.document, build: build?.document }),
       };
     },
   };

@@ -31,11 +31,11 @@ it('is ready as long as the read models are close behind the log', async () => {
   ]);
 });
 
-it('shows a projector that cannot get on', async () => {
-  const trouble = { doing: 'project' as const, attempts: 3, message: 'secret innards' };
+it('shows a projector that is stuck', async () => {
+  const failure = { doing: 'project' as const, attempts: 3, message: 'secret innards' };
   const [status, body] = await readiness({
     ping: { eventStore: up, documentStore: up },
-    readModels: async () => ({ lag: 2, trouble }),
+    readModels: async () => ({ lag: 2, failure }),
   });
   expect(status).toBe(200);
   expect(body).toMatchObject({ eventsBehind: 2, readModels: 'stuck after 3 attempts to project' });

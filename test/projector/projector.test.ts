@@ -126,7 +126,7 @@ describe.each(documentEngines)('projector on %s', (_name, newPlace) => {
     expect(await elsewhere.waitFor(position, 20_000)).toBe(true);
     expect(logger.warn).toHaveBeenCalledWith(
       { reason: expect.stringContaining('Another projector') },
-      'Another process projects now',
+      'Another process is projecting now',
     );
     await expectToEqualTheLog(elsewhere, trails());
     await expectToEqualTheLog(elsewhere, counts);
@@ -166,8 +166,8 @@ describe.each(documentEngines)('projector on %s', (_name, newPlace) => {
     await start(documents, [fragile, trails()]);
     await readModels.waitFor(await happen(events, 1, 'SpaceAdded'));
     const position = await happen(events, 3, 'SpaceAdded');
-    await eventually(async () => expect((await elsewhere.status()).trouble?.attempts).toBeGreaterThan(1));
-    expect((await elsewhere.status()).trouble).toMatchObject({
+    await eventually(async () => expect((await elsewhere.status()).failure?.attempts).toBeGreaterThan(1));
+    expect((await elsewhere.status()).failure).toMatchObject({
       doing: 'project',
       message: expect.stringMatching(/Projection counts failed on SpaceAdded .*cannot count/),
     });
