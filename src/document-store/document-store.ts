@@ -1,6 +1,6 @@
 /**
- * Documents: the read models, and the few records that are not domain history (users, OAuth oidcAdapter, deliveries,
- * leases, checkpoints). Two adapters implement this port, `sqlite-document-store.ts` (embedded) and `mongodb.ts`;
+ * Documents: the read models, and the few records that are not domain history (users, OAuth records, deliveries,
+ * leases, checkpoints). Two adapters implement this port, `sqlite/` (embedded) and `mongodb/`;
  * `test/contract/document-store.ts` holds both to the same promises.
  */
 

@@ -1,6 +1,6 @@
 /**
- * The event log: the only truth of the service. Two adapters implement this port, `sqlite-event-store.ts` (embedded) and
- * `eventstoredb.ts` (EventStoreDB / KurrentDB); `test/contract/event-store.ts` holds both to the same promises.
+ * The event log: the only truth of the service. Two adapters implement this port, `sqlite/` (embedded) and `eventstoredb/`
+ * (EventStoreDB / KurrentDB); `test/contract/event-store.ts` holds both to the same promises.
  */
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
