@@ -3,7 +3,7 @@
 FROM node:26-alpine AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# The image brings Node: the npm package of it stays out, and nothing else needs an install script.
+# The image already has Node, so the npm package of it is left out, and nothing else needs an install script.
 RUN --mount=type=cache,target=/root/.npm \
     npm ci --omit=dev --ignore-scripts --no-audit --no-fund && rm -rf node_modules/node node_modules/.bin
 
