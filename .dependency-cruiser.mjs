@@ -39,7 +39,8 @@ const MAY_IMPORT = {
     // It consumes the log, keeps deliveries as records and looks registrations up.
     ...['read-models', 'projections', 'domain', 'event-store', 'document-store', 'runtime'],
   ],
-  scheduler: ['commands', 'read-models', 'projections', 'domain', 'runtime'],
+  // `document-store`: to declare what it asks of the read models.
+  scheduler: ['commands', 'read-models', 'projections', 'domain', 'document-store', 'runtime'],
 
   // Clients come in here. `read-models` in the API: what /health shows of them.
   api: ['commands', 'queries', 'contract', 'auth', 'read-models', 'domain', 'runtime'],

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { Collection, DocumentStore, Stored } from '../document-store/document-store.ts';
+import type { Collection, DocumentStore, Find, Stored } from '../document-store/document-store.ts';
+import { declareQuery, everyDocument } from '../document-store/queries.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -55,6 +56,10 @@ const USERS: Collection<UserDocument> = {
   indexes: [{ fields: ['email'], unique: true }],
 };
 
+const withEmail = declareQuery(USERS, (email: string): Find<UserDocument> => ({ where: { email }, limit: 1 }), [
+  'ada@example.com',
+]);
+
 /** The users, kept in the document store: they are no domain history. */
 export async function createUsers(deps: {
   readonly documents: DocumentStore;
@@ -66,7 +71,7 @@ export async function createUsers(deps: {
   const now = () => new Date(clock()).toISOString();
 
   async function find(email: string): Promise<Stored<UserDocument> | undefined> {
-    for await (const stored of users.find({ where: { email: normalisedEmail(email) }, limit: 1 })) return stored;
+    for await (const stored of users.find(withEmail(normalisedEmail(email)))) return stored;
     return undefined;
   }
 
@@ -114,10 +119,10 @@ export async function createUsers(deps: {
     async list(account) {
       const key = account && accountKey(account);
       const found: User[] = [];
-      for await (const { document } of users.find({ sort: [{ field: 'email' }] }))
+      for await (const { document } of users.find(everyDocument()))
         if (key === undefined || document.accounts.some((held) => accountKey(held) === key))
           found.push(withoutHash(document));
-      return found;
+      return found.sort((a, b) => (a.email < b.email ? -1 : 1));
     },
 
     async verifyPassword(email, password) {

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 import { API_SCOPES, MCP_SCOPE } from '../auth/scopes.ts';
-import type { Collection, DocumentStore, Stored } from '../document-store/document-store.ts';
+import type { Collection, DocumentStore, Find, Stored } from '../document-store/document-store.ts';
+import { declareQuery, everyDocument } from '../document-store/queries.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import type { Refusal } from '../domain/decision.ts';
 import { LABEL, wrongText } from '../domain/limits.ts';
@@ -63,6 +64,10 @@ const CLIENTS: Collection<ClientDocument> = {
   indexes: [{ fields: ['account'] }],
 };
 
+const ofAccount = declareQuery(CLIENTS, (account: AccountKey): Find<ClientDocument> => ({ where: { account } }), [
+  'Brand:1',
+]);
+
 export async function createClients(options: {
   documents: DocumentStore;
   secretKey: Buffer;
@@ -114,8 +119,8 @@ export async function createClients(options: {
 
     async listClients(account) {
       const found: ConfidentialClient[] = [];
-      const query = account === undefined ? {} : { where: { account: accountKey(account) } };
-      for await (const { key, document } of clients.find(query)) {
+      const wanted = account === undefined ? everyDocument<ClientDocument>() : ofAccount(accountKey(account));
+      for await (const { key, document } of clients.find(wanted)) {
         const { name, account: owner, createdAt } = document;
         if (owner !== undefined) found.push({ clientId: key, name, account: owner, createdAt });
       }

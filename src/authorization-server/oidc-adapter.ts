@@ -7,7 +7,7 @@ import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
 import { accountOfGrant } from './grant-id.ts';
 import { oidcProvider } from './oidc-provider.ts';
-import { OIDC_RECORDS, type OidcRecord, oidcRecordKey } from './oidc-record.ts';
+import { OIDC_RECORDS, type OidcRecord, oidcRecordKey, withField } from './oidc-record.ts';
 import type { Revocation } from './revocation.ts';
 
 export type OidcAdapter = {
@@ -98,7 +98,7 @@ export async function createOidcAdapter(options: {
       },
 
       async findByUid(uid) {
-        for await (const stored of records.find({ where: { uid } }))
+        for await (const stored of records.find(withField('uid', uid)))
           if (stored.document.model === model) return open(stored);
         return undefined;
       },
@@ -127,8 +127,9 @@ export async function createOidcAdapter(options: {
     },
 
     async grantsOf(owner) {
+      const query = 'account' in owner ? withField('account', owner.account) : withField('userId', owner.userId);
       const found: StoredGrant[] = [];
-      for await (const stored of records.find({ where: owner })) {
+      for await (const stored of records.find(query)) {
         const { model, grantId, createdAt, expiresAt } = stored.document;
         if (model !== 'Grant' || grantId === undefined || Date.parse(expiresAt) <= clock()) continue;
         found.push({ id: grantId, createdAt, payload: open(stored) });

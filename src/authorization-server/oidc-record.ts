@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Collection } from '../document-store/document-store.ts';
+import type { Collection, Find } from '../document-store/document-store.ts';
+import { declareQuery } from '../document-store/queries.ts';
 import type { AccountKey } from '../domain/account.ts';
 
 /**
@@ -41,3 +42,16 @@ export const OIDC_RECORDS: Collection<OidcRecord> = {
 
 export const oidcRecordKey = (model: string, id: string) =>
   createHash('sha256').update(`${model} ${id}`).digest('base64url');
+
+/** The records of one grant, user, client or account, or with one `uid`. */
+export const withField = declareQuery(
+  OIDC_RECORDS,
+  (field: 'grantId' | 'uid' | 'userId' | 'clientId' | 'account', value: string): Find<OidcRecord> => ({
+    where: { [field]: value },
+  }),
+  ['grantId', 'x'],
+  ['uid', 'x'],
+  ['userId', 'x'],
+  ['clientId', 'x'],
+  ['account', 'Brand:1'],
+);

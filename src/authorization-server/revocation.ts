@@ -1,6 +1,8 @@
 import type { UserRevocation } from '../auth/users.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
-import { OIDC_RECORDS, oidcRecordKey } from './oidc-record.ts';
+import { OIDC_RECORDS, oidcRecordKey, withField } from './oidc-record.ts';
+
+type OwnerField = 'grantId' | 'userId' | 'clientId';
 
 /** Ends what was issued. It is effective at once in every process: a token counts as long as its row is there. */
 export type Revocation = UserRevocation & {
@@ -13,9 +15,9 @@ export type Revocation = UserRevocation & {
 export async function createRevocation(documents: DocumentStore): Promise<Revocation> {
   const records = await documents.open(OIDC_RECORDS);
 
-  async function keysOf(field: string, value: string, model?: string) {
+  async function keysOf(field: OwnerField, value: string, model?: string) {
     const found: { key: string; grantId: string | undefined }[] = [];
-    for await (const { key, document } of records.find({ where: { [field]: value } }))
+    for await (const { key, document } of records.find(withField(field, value)))
       if (model === undefined || document.model === model)
         found.push({ key, grantId: document.model === 'Grant' ? document.grantId : undefined });
     return found;
@@ -28,7 +30,7 @@ export async function createRevocation(documents: DocumentStore): Promise<Revoca
     return ended;
   }
 
-  async function endAllOf(field: string, value: string, model?: string): Promise<void> {
+  async function endAllOf(field: OwnerField, value: string, model?: string): Promise<void> {
     const found = await keysOf(field, value, model);
     for (const { grantId } of found) if (grantId !== undefined) await endGrant(grantId);
     for (const { key } of found) await records.delete(key);
@@ -40,7 +42,7 @@ export async function createRevocation(documents: DocumentStore): Promise<Revoca
     endSessionsOf: (userId) => endAllOf('userId', userId, 'Session'),
     endAllOfUser: (userId) => endAllOf('userId', userId),
     async endGrantsOf(userId, account) {
-      const grants = await Array.fromAsync(records.find({ where: { account } }), ({ document }) => document);
+      const grants = await Array.fromAsync(records.find(withField('account', account)), ({ document }) => document);
       for (const { grantId, ...grant } of grants)
         if (grant.userId === userId && grantId !== undefined) await endGrant(grantId);
     },

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { type WebhookDocument, webhooks } from '../../projections/webhooks.ts';
+import type { Find } from '../document-store/document-store.ts';
+import { declareQuery } from '../document-store/queries.ts';
 import { accountKey } from '../domain/account.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 import type { WebhookEvent, WebhookOwner } from '../domain/events.ts';
-import { type Timestamp, type WebhookId, webhookId } from '../domain/ids.ts';
+import { brandId, type Timestamp, type WebhookId, webhookId } from '../domain/ids.ts';
 import { streamOf } from '../domain/streams.ts';
 import {
   disableWebhook,
@@ -43,6 +45,14 @@ export type WebhookCommands = {
   remove(command: Party, context: CommandContext): Outcome;
 };
 
+const ownedBy = declareQuery(
+  webhooks,
+  ({ credential, account }: WebhookOwner): Find<WebhookDocument> => ({
+    where: { credential, account: accountKey(account) },
+  }),
+  [{ credential: 'apiKey:key_1', account: { kind: 'Brand', id: brandId(1) } }],
+);
+
 export function createWebhookCommands(deps: {
   readonly handler: CommandHandler;
   readonly readModels: ReadModels;
@@ -60,8 +70,7 @@ export function createWebhookCommands(deps: {
 
   async function register(command: Registration, context: CommandContext): Promise<RegisteredWebhook | Refusal> {
     const { owner } = command;
-    const where = { credential: owner.credential, account: accountKey(owner.account) };
-    const owned = await readModels.collection(webhooks).count({ where });
+    const owned = await readModels.collection(webhooks).count(ownedBy(owner));
     const id = webhookId(`wh_${randomBytes(15).toString('base64url')}`);
     const signingSecret = deps.makeSigningSecret();
     const registered = { ...command, webhookId: id, sealedSecret: sealFor(id, signingSecret) };

@@ -43,6 +43,10 @@ export type Find<D extends object> = {
   readonly limit?: number;
 };
 
+declare const declared: unique symbol;
+/** A query that was declared (`declareQuery`), and is held against the indexes by a test. A store takes no other. */
+export type Query<D extends object> = Find<D> & { readonly [declared]: true };
+
 /** One step of a projection: the document as it stands at `position`, or `undefined` when it was removed. */
 export type Projected<D extends object> = {
   readonly key: string;
@@ -58,8 +62,9 @@ export type Documents<D extends object> = {
    * Streams: memory stays flat however many match. A document that nobody changes meanwhile comes exactly once. Documents
    * without a field that is sorted by come first in ascending order, last in descending order; ties are ordered by key.
    */
-  find(query: Find<D>): AsyncIterable<Stored<D>>;
-  count(query?: Pick<Find<D>, 'where'>): Promise<number>;
+  find(query: Query<D>): AsyncIterable<Stored<D>>;
+  /** How many documents match; sort and limit don't matter. */
+  count(query: Query<D>): Promise<number>;
 
   /** @returns false when the key (or a unique index) is taken; nothing was written then */
   insert(key: string, document: D): Promise<boolean>;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { AnyProjection, Row } from '../../projections/projection.ts';
 import type { DocumentStore, Documents, Projected } from '../document-store/document-store.ts';
+import { everyDocument } from '../document-store/queries.ts';
 import { defined } from '../domain/defined.ts';
 import type { Recorded } from '../domain/events.ts';
 import { upcast } from '../domain/upcast.ts';
@@ -157,7 +158,7 @@ async function verifyWith(
 
 async function* chunksOf(documents: Documents<Row>): AsyncGenerator<string[]> {
   let keys: string[] = [];
-  for await (const { key } of documents.find({})) {
+  for await (const { key } of documents.find(everyDocument())) {
     if (keys.push(key) < CHUNK) continue;
     yield keys;
     keys = [];

@@ -1,15 +1,23 @@
 import { type ApiKeyDocument, apiKeys } from '../../projections/api-keys.ts';
-import { type Account, accountKey } from '../domain/account.ts';
+import type { Find } from '../document-store/document-store.ts';
+import { declareQuery } from '../document-store/queries.ts';
+import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
+
+const newestOf = declareQuery(
+  apiKeys,
+  (account: AccountKey): Find<ApiKeyDocument> => ({
+    where: { account },
+    sort: [{ field: 'issuedAt', direction: 'descending' }],
+  }),
+  ['Brand:1'],
+);
 
 export function createApiKeyQueries({ readModels }: { readonly readModels: ReadModels }) {
   return {
     /** Every key of an account, including revoked ones, newest first. The key itself is not stored. */
     async listOfAccount(account: Account): Promise<ApiKeyDocument[]> {
-      const found = readModels.collection(apiKeys).find({
-        where: { account: accountKey(account) },
-        sort: [{ field: 'issuedAt', direction: 'descending' }],
-      });
+      const found = readModels.collection(apiKeys).find(newestOf(accountKey(account)));
       return Array.fromAsync(found, ({ document }) => document);
     },
   };

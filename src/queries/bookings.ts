@@ -1,7 +1,17 @@
 import { type BookingDocument, bookings } from '../../projections/bookings.ts';
+import type { Find } from '../document-store/document-store.ts';
+import { declareQuery } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
-import { type PlainDate, spaceId as toSpaceId } from '../domain/ids.ts';
+import {
+  type BrandId,
+  brandId,
+  type CommunityId,
+  communityId,
+  type PlainDate,
+  type SpaceId,
+  spaceId as toSpaceId,
+} from '../domain/ids.ts';
 import { BOOKING_STATUSES, type BookingStatus } from '../domain/space-day.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 
@@ -35,6 +45,55 @@ const ownedBy = (account: Account) =>
 const rangeOf = (from: PlainDate | undefined, to: PlainDate | undefined) =>
   (from ?? to) === undefined ? undefined : defined({ from, to });
 
+const BRAND: Account = { kind: 'Brand', id: brandId(1) };
+const COMMUNITY: Account = { kind: 'Community', id: communityId(1) };
+const FROM = '2026-12-01' as PlainDate;
+const TO = '2026-12-31' as PlainDate;
+
+const byDate = declareQuery(
+  bookings,
+  (
+    account: Account,
+    { startDate, endDate, status }: BookingFilter,
+    direction: 'ascending' | 'descending' = 'ascending',
+  ): Find<BookingDocument> => ({
+    where: { ...ownedBy(account), ...defined({ status, date: rangeOf(startDate, endDate) }) },
+    sort: [
+      { field: 'date', direction },
+      { field: 'bookingId', direction },
+    ],
+  }),
+  [BRAND, {}],
+  [COMMUNITY, {}],
+  [BRAND, { startDate: FROM, endDate: TO }],
+  [COMMUNITY, { startDate: FROM }],
+  [COMMUNITY, { status: 'Pending' }],
+  [COMMUNITY, { status: 'Pending', startDate: FROM, endDate: TO }],
+  [BRAND, { endDate: TO }, 'descending'],
+  [COMMUNITY, { status: 'Completed', endDate: TO }, 'descending'],
+);
+
+const onSpaceDay = declareQuery(
+  bookings,
+  (spaceId: SpaceId, date: PlainDate): Find<BookingDocument> => ({ where: { spaceId, date } }),
+  [toSpaceId(1), FROM],
+);
+
+const inState = declareQuery(
+  bookings,
+  (account: Account, status: BookingStatus): Find<BookingDocument> => ({ where: { ...ownedBy(account), status } }),
+  [BRAND, 'Pending'],
+  [COMMUNITY, 'Pending'],
+);
+
+const ofBrandAt = declareQuery(
+  bookings,
+  (brand: BrandId, community: CommunityId, status: BookingStatus): Find<BookingDocument> => ({
+    where: { brandId: brand, communityId: community, status },
+  }),
+  [brandId(1), communityId(1), 'Completed'],
+);
+
 export function createBookingQueries({ readModels }: { readonly readModels: ReadModels }) {
   return {
     /** The booking, or undefined if the account may not see it. */
@@ -44,14 +103,8 @@ export function createBookingQueries({ readModels }: { readonly readModels: Read
     },
 
     /** Every booking the account may see, by date and id, streamed (docs/decisions/streamed-lists.md). */
-    async *list(account: Account, { startDate, endDate, status }: BookingFilter = {}): AsyncGenerator<BookingDocument> {
-      const found = readModels.collection(bookings).find({
-        where: {
-          ...ownedBy(account),
-          ...defined({ status, date: rangeOf(startDate, endDate) }),
-        },
-        sort: [{ field: 'date' }, { field: 'bookingId' }],
-      });
+    async *list(account: Account, filter: BookingFilter = {}): AsyncGenerator<BookingDocument> {
+      const found = readModels.collection(bookings).find(byDate(account, filter));
       for await (const { document } of found) yield document;
     },
 
@@ -66,18 +119,12 @@ export function createBookingQueries({ readModels }: { readonly readModels: Read
     ): Promise<BookingPage> {
       const { startDate, endDate, status, direction, after, limit } = query;
       const forward = direction === 'ascending';
-      const from = forward && after !== undefined ? after.date : startDate;
-      const to = !forward && after !== undefined ? after.date : endDate;
-      const found = readModels.collection(bookings).find({
-        where: {
-          ...ownedBy(account),
-          ...defined({ status, date: rangeOf(from, to) }),
-        },
-        sort: [
-          { field: 'date', direction },
-          { field: 'bookingId', direction },
-        ],
-      });
+      const rest = {
+        status,
+        startDate: forward && after !== undefined ? after.date : startDate,
+        endDate: !forward && after !== undefined ? after.date : endDate,
+      };
+      const found = readModels.collection(bookings).find(byDate(account, defined(rest), direction));
       const page: BookingDocument[] = [];
       for await (const { document } of found) {
         const seen =
@@ -94,19 +141,19 @@ export function createBookingQueries({ readModels }: { readonly readModels: Read
 
     /** The bookings of a space on one day that the account may see, by start hour. */
     async onDay(account: Account, spaceId: number, date: PlainDate): Promise<BookingDocument[]> {
-      const found = readModels.collection(bookings).find({ where: { spaceId: toSpaceId(spaceId), date } });
+      const found = readModels.collection(bookings).find(onSpaceDay(toSpaceId(spaceId), date));
       const day = await Array.fromAsync(found, ({ document }) => document);
       return day.filter((booking) => isVisibleBooking(account, booking)).sort((a, b) => a.startHour - b.startHour);
     },
 
     /** How many of the bookings the account may see are in this state. */
     count: (account: Account, status: BookingStatus): Promise<number> =>
-      readModels.collection(bookings).count({ where: { ...ownedBy(account), status } }),
+      readModels.collection(bookings).count(inState(account, status)),
 
     /** A brand's record at a community: how many of its bookings are in each state. */
-    async record({ communityId, brandId }: Pick<BookingDocument, 'communityId' | 'brandId'>): Promise<BrandRecord> {
+    async record(of: Pick<BookingDocument, 'communityId' | 'brandId'>): Promise<BrandRecord> {
       const counts = BOOKING_STATUSES.map(async (status) => {
-        const count = await readModels.collection(bookings).count({ where: { brandId, communityId, status } });
+        const count = await readModels.collection(bookings).count(ofBrandAt(of.brandId, of.communityId, status));
         return [status, count] as const;
       });
       const record: Record<BookingStatus, number> = { Pending: 0, Approved: 0, Cancelled: 0, Completed: 0 };

@@ -3,23 +3,51 @@ import { type BookingDocument, bookings } from '../../projections/bookings.ts';
 import { brands } from '../../projections/brands.ts';
 import { spaces } from '../../projections/spaces.ts';
 import { type WebhookDocument, webhooks } from '../../projections/webhooks.ts';
+import type { Find } from '../document-store/document-store.ts';
+import { declareQuery } from '../document-store/queries.ts';
 import { type Account, accountKey } from '../domain/account.ts';
 import type { Brand } from '../domain/brand.ts';
-import { communityId as toCommunityId } from '../domain/ids.ts';
+import { brandId, communityId as toCommunityId } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
+import { spacesById } from './spaces.ts';
+
+const ofAccount = (account: Account | undefined) =>
+  account === undefined ? {} : { where: { account: accountKey(account) } };
+
+const BRAND: Account = { kind: 'Brand', id: brandId(1) };
+
+const brandsById = declareQuery(brands, (): Find<Brand> => ({ sort: [{ field: 'brandId' }] }), []);
+
+const keysByAccount = declareQuery(
+  apiKeys,
+  (account: Account | undefined): Find<ApiKeyDocument> => ({
+    ...ofAccount(account),
+    sort: [{ field: 'account' }, { field: 'issuedAt' }],
+  }),
+  [undefined],
+  [BRAND],
+);
+
+const webhooksByAccount = declareQuery(
+  webhooks,
+  (account: Account | undefined): Find<WebhookDocument> => ({
+    ...ofAccount(account),
+    sort: [{ field: 'account' }, { field: 'createdAt' }],
+  }),
+  [undefined],
+  [BRAND],
+);
 
 /**
  * Queries of the operator, who sees everything. For the command line only: anything that acts for an account goes through the
  * other queries, which apply the visibility rules.
  */
 export function createOperatorQueries({ readModels }: { readonly readModels: ReadModels }) {
-  const ofAccount = (account: Account | undefined) => (account === undefined ? {} : { account: accountKey(account) });
-
   return {
     /** By id. */
     async brands(): Promise<Brand[]> {
-      const found = readModels.collection(brands).find({ sort: [{ field: 'brandId' }] });
+      const found = readModels.collection(brands).find(brandsById());
       return Array.fromAsync(found, ({ document }) => document);
     },
 
@@ -29,8 +57,8 @@ export function createOperatorQueries({ readModels }: { readonly readModels: Rea
 
     /** Every space, or those of one community, by id. */
     async spaces(communityId?: number): Promise<Space[]> {
-      const where = communityId === undefined ? {} : { communityId: toCommunityId(communityId) };
-      const found = readModels.collection(spaces).find({ where, sort: [{ field: 'spaceId' }] });
+      const of = communityId === undefined ? undefined : toCommunityId(communityId);
+      const found = readModels.collection(spaces).find(spacesById(of));
       return Array.fromAsync(found, ({ document }) => document);
     },
 
@@ -40,15 +68,13 @@ export function createOperatorQueries({ readModels }: { readonly readModels: Rea
 
     /** Every API key, or those of one account, including revoked ones; by account, oldest first. */
     async apiKeys(account?: Account): Promise<ApiKeyDocument[]> {
-      const sort = [{ field: 'account' }, { field: 'issuedAt' }] as const;
-      const found = readModels.collection(apiKeys).find({ where: ofAccount(account), sort });
+      const found = readModels.collection(apiKeys).find(keysByAccount(account));
       return Array.fromAsync(found, ({ document }) => document);
     },
 
     /** Every webhook registration, or those of one account; by account, oldest first. */
     async webhooks(account?: Account): Promise<WebhookDocument[]> {
-      const sort = [{ field: 'account' }, { field: 'createdAt' }] as const;
-      const found = readModels.collection(webhooks).find({ where: ofAccount(account), sort });
+      const found = readModels.collection(webhooks).find(webhooksByAccount(account));
       return Array.fromAsync(found, ({ document }) => document);
     },
   };

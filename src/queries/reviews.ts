@@ -1,16 +1,56 @@
-import { bookings } from '../../projections/bookings.ts';
+import { type BookingDocument, bookings } from '../../projections/bookings.ts';
 import { communities } from '../../projections/communities.ts';
 import { type ReviewDocument, reviews } from '../../projections/reviews.ts';
+import type { Find } from '../document-store/document-store.ts';
+import { declareQuery } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
-import { communityId as toCommunityId } from '../domain/ids.ts';
+import {
+  type BookingId,
+  type BrandId,
+  brandId,
+  type CommunityId,
+  bookingId as toBookingId,
+  communityId as toCommunityId,
+} from '../domain/ids.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
+
+const anyCompleted = declareQuery(
+  bookings,
+  (brand: BrandId, communityId: CommunityId): Find<BookingDocument> => ({
+    where: { brandId: brand, communityId, status: 'Completed' },
+    limit: 1,
+  }),
+  [brandId(1), toCommunityId(1)],
+);
+
+const ofCommunity = declareQuery(
+  reviews,
+  (communityId: CommunityId): Find<ReviewDocument> => ({ where: { communityId }, sort: [{ field: 'reviewId' }] }),
+  [toCommunityId(1)],
+);
+
+const newestOf = declareQuery(
+  reviews,
+  (account: Account): Find<ReviewDocument> => ({
+    where: account.kind === 'Community' ? { communityId: account.id } : { brandId: account.id },
+    sort: [{ field: 'reviewId', direction: 'descending' }],
+  }),
+  [{ kind: 'Community', id: toCommunityId(1) }],
+  [{ kind: 'Brand', id: brandId(1) }],
+);
+
+const ofBooking = declareQuery(
+  reviews,
+  (bookingId: BookingId): Find<ReviewDocument> => ({ where: { bookingId }, limit: 1 }),
+  [toBookingId(1)],
+);
 
 export function createReviewQueries({ readModels }: { readonly readModels: ReadModels }) {
   async function mayRead(account: Account, communityId: number): Promise<boolean> {
     if (account.kind === 'Community') return account.id === communityId;
-    const where = { brandId: account.id, communityId: toCommunityId(communityId), status: 'Completed' as const };
-    for await (const _ of readModels.collection(bookings).find({ where, limit: 1 })) return true;
+    const completed = anyCompleted(account.id, toCommunityId(communityId));
+    for await (const _ of readModels.collection(bookings).find(completed)) return true;
     return false;
   }
 
@@ -23,22 +63,18 @@ export function createReviewQueries({ readModels }: { readonly readModels: ReadM
       const exists = (await readModels.collection(communities).get(String(communityId))) !== undefined;
       if (!exists || !(await mayRead(account, communityId)))
         return refuse('ResourceNotFound', `There are no reviews of community ${communityId} for this caller.`);
-      const where = { communityId: toCommunityId(communityId) };
-      const found = readModels.collection(reviews).find({ where, sort: [{ field: 'reviewId' }] });
-      return documentsOf(found);
+      return documentsOf(readModels.collection(reviews).find(ofCommunity(toCommunityId(communityId))));
     },
 
     /** The reviews of a community's spaces, or those a brand wrote; newest first. */
     async listOfAccount(account: Account): Promise<ReviewDocument[]> {
-      const where = account.kind === 'Community' ? { communityId: account.id } : { brandId: account.id };
-      const sort = [{ field: 'reviewId', direction: 'descending' }] as const;
-      return Array.fromAsync(readModels.collection(reviews).find({ where, sort }), ({ document }) => document);
+      return Array.fromAsync(readModels.collection(reviews).find(newestOf(account)), ({ document }) => document);
     },
 
     /** The review of a booking. Whether the caller may see the booking is checked before. */
     async ofBooking(booking: Pick<ReviewDocument, 'bookingId'>): Promise<ReviewDocument | undefined> {
-      const where = { bookingId: booking.bookingId };
-      for await (const { document } of readModels.collection(reviews).find({ where, limit: 1 })) return document;
+      const found = readModels.collection(reviews).find(ofBooking(booking.bookingId));
+      for await (const { document } of found) return document;
       return undefined;
     },
   };

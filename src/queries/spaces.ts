@@ -1,13 +1,29 @@
 import { communities } from '../../projections/communities.ts';
 import { spaces } from '../../projections/spaces.ts';
+import type { Find } from '../document-store/document-store.ts';
+import { declareQuery } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
 import type { Community } from '../domain/community.ts';
+import { type CommunityId, communityId as toCommunityId } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 
 /** A community sees its own spaces, a brand every space (docs/decisions/visibility.md). */
 export const isVisibleSpace = (account: Account, space: Space): boolean =>
   account.kind === 'Brand' || space.communityId === account.id;
+
+/** Of one community, or all of them. */
+export const spacesById = declareQuery(
+  spaces,
+  (communityId: CommunityId | undefined): Find<Space> => ({
+    ...(communityId !== undefined && { where: { communityId } }),
+    sort: [{ field: 'spaceId' }],
+  }),
+  [undefined],
+  [toCommunityId(1)],
+);
+
+const communitiesById = declareQuery(communities, (): Find<Community> => ({ sort: [{ field: 'communityId' }] }), []);
 
 export function createSpaceQueries({ readModels }: { readonly readModels: ReadModels }) {
   return {
@@ -19,8 +35,9 @@ export function createSpaceQueries({ readModels }: { readonly readModels: ReadMo
 
     /** Every space that the account may see, by id. */
     async list(account: Account): Promise<Space[]> {
-      const where = account.kind === 'Community' ? { communityId: account.id } : {};
-      const found = readModels.collection(spaces).find({ where, sort: [{ field: 'spaceId' }] });
+      const found = readModels
+        .collection(spaces)
+        .find(spacesById(account.kind === 'Community' ? account.id : undefined));
       return Array.fromAsync(found, ({ document }) => document);
     },
 
@@ -29,7 +46,7 @@ export function createSpaceQueries({ readModels }: { readonly readModels: ReadMo
     },
 
     async communities(): Promise<Community[]> {
-      const found = readModels.collection(communities).find({ sort: [{ field: 'communityId' }] });
+      const found = readModels.collection(communities).find(communitiesById());
       return Array.fromAsync(found, ({ document }) => document);
     },
   };

@@ -1,14 +1,30 @@
 import { type WebhookDocument, webhooks } from '../../projections/webhooks.ts';
-import { type Account, accountKey } from '../domain/account.ts';
+import type { Find } from '../document-store/document-store.ts';
+import { declareQuery } from '../document-store/queries.ts';
+import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import type { WebhookOwner } from '../domain/events.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
+
+const oldestOfCredential = declareQuery(
+  webhooks,
+  (credential: WebhookOwner['credential'], account: AccountKey): Find<WebhookDocument> => ({
+    where: { credential, account },
+    sort: [{ field: 'createdAt' }],
+  }),
+  ['apiKey:key_1', 'Brand:1'],
+);
+
+const oldestOf = declareQuery(
+  webhooks,
+  (account: AccountKey): Find<WebhookDocument> => ({ where: { account }, sort: [{ field: 'createdAt' }] }),
+  ['Brand:1'],
+);
 
 export function createWebhookQueries({ readModels }: { readonly readModels: ReadModels }) {
   return {
     /** The registrations of one credential acting for one account (docs/decisions/webhook-registrations.md), oldest first. */
     async listOwned({ credential, account }: WebhookOwner): Promise<WebhookDocument[]> {
-      const where = { credential, account: accountKey(account) };
-      const found = readModels.collection(webhooks).find({ where, sort: [{ field: 'createdAt' }] });
+      const found = readModels.collection(webhooks).find(oldestOfCredential(credential, accountKey(account)));
       return Array.fromAsync(found, ({ document }) => document);
     },
 
@@ -20,8 +36,7 @@ export function createWebhookQueries({ readModels }: { readonly readModels: Read
 
     /** Every registration of an account, whichever credential made it, oldest first. For the console. */
     async listOfAccount(account: Account): Promise<WebhookDocument[]> {
-      const where = { account: accountKey(account) };
-      const found = readModels.collection(webhooks).find({ where, sort: [{ field: 'createdAt' }] });
+      const found = readModels.collection(webhooks).find(oldestOf(accountKey(account)));
       return Array.fromAsync(found, ({ document }) => document);
     },
   };

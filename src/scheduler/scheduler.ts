@@ -1,9 +1,12 @@
 import type { Logger } from 'pino';
-import { bookings } from '../../projections/bookings.ts';
+import { type BookingDocument, bookings } from '../../projections/bookings.ts';
 import type { BookingCommands } from '../commands/bookings.ts';
 import type { CommandContext } from '../commands/command-handler.ts';
+import type { Find } from '../document-store/document-store.ts';
+import { declareQuery } from '../document-store/queries.ts';
 import { SYSTEM } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
+import type { Timestamp } from '../domain/ids.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 
@@ -21,6 +24,28 @@ export type Scheduler = {
 const PERIOD_MS = 1_000;
 /** Bookings of one kind handled in a round; the rest follow in the next. */
 const ROUND = 500;
+
+/** Requests nobody has answered in time, longest overdue first. */
+const expiring = declareQuery(
+  bookings,
+  (now: Timestamp): Find<BookingDocument> => ({
+    where: { status: 'Pending', expiresAt: { to: now } },
+    sort: [{ field: 'expiresAt' }],
+    limit: ROUND,
+  }),
+  [toTimestamp(0)],
+);
+
+/** Approved bookings whose event is over, longest over first. */
+const ending = declareQuery(
+  bookings,
+  (now: Timestamp): Find<BookingDocument> => ({
+    where: { status: 'Approved', endsAt: { to: now } },
+    sort: [{ field: 'endsAt' }],
+    limit: ROUND,
+  }),
+  [toTimestamp(0)],
+);
 
 /**
  * Turns time passing into commands: unanswered requests expire, and approved bookings whose end has passed are completed
@@ -42,14 +67,13 @@ export function createScheduler(deps: {
   async function runOnce(): Promise<number> {
     const now = toTimestamp(clock());
     const due = [
-      { status: 'Pending', field: 'expiresAt', act: deps.bookings.expire },
-      { status: 'Approved', field: 'endsAt', act: deps.bookings.complete },
-    ] as const;
+      { query: expiring(now), act: deps.bookings.expire },
+      { query: ending(now), act: deps.bookings.complete },
+    ];
     let changed = 0;
     const failures: unknown[] = [];
-    for (const { status, field, act } of due) {
-      const found = documents.find({ where: { status, [field]: { to: now } }, sort: [{ field }], limit: ROUND });
-      for await (const { document } of found) {
+    for (const { query, act } of due) {
+      for await (const { document } of documents.find(query)) {
         if (stopped) return changed;
         const context: CommandContext = { actor: SYSTEM, correlationId: `scheduler-${document.bookingId}` };
         try {

@@ -1,5 +1,6 @@
 import type { DeliveryKind, Payload } from '../contract/webhook-payload.ts';
 import type { Collection, DocumentStore, Documents, Find, Stored } from '../document-store/document-store.ts';
+import { declareQuery } from '../document-store/queries.ts';
 import type { AccountKey } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { defined } from '../domain/defined.ts';
@@ -58,6 +59,45 @@ const deliveryCollection: Collection<DeliveryDocument> = {
   // Each further one would cost every delivery twice, when it is made and when it ends.
   indexes: [{ fields: ['state', 'webhookId', 'due'] }, { fields: ['state', 'webhookId', 'createdAt'] }],
 };
+
+const dueOf = declareQuery(
+  deliveryCollection,
+  (webhookId: string, limit: number, to: Timestamp, from?: Timestamp): Find<DeliveryDocument> => ({
+    where: { state: 'Pending', webhookId, due: { ...defined({ from }), to } },
+    sort: [{ field: 'due' }],
+    limit,
+  }),
+  ['wh_1', 10, toTimestamp(1)],
+  ['wh_1', 10, toTimestamp(1), toTimestamp(0)],
+);
+
+/** The first pending delivery of the first registration after `webhookId`. */
+const firstWaiting = declareQuery(
+  deliveryCollection,
+  (webhookId: string): Find<DeliveryDocument> => ({
+    where: { state: 'Pending', webhookId: { above: webhookId } },
+    sort: [{ field: 'webhookId' }, { field: 'due' }],
+    limit: 1,
+  }),
+  [''],
+);
+
+const pendingOf = declareQuery(
+  deliveryCollection,
+  (webhookId: string): Find<DeliveryDocument> => ({ where: { state: 'Pending', webhookId } }),
+  ['wh_1'],
+);
+
+const newestOf = declareQuery(
+  deliveryCollection,
+  (webhookId: string, state: DeliveryState, before: Timestamp | undefined, limit: number): Find<DeliveryDocument> => ({
+    where: { state, webhookId, ...defined({ createdAt: before && { below: before } }) },
+    sort: [{ field: 'createdAt', direction: 'descending' }],
+    limit,
+  }),
+  ['wh_1', 'Failed', undefined, 10],
+  ['wh_1', 'Failed', toTimestamp(0), 10],
+);
 
 export type NewDelivery = Pick<DeliveryDocument, 'webhookId' | 'account' | 'eventId'> & { readonly payload: Payload };
 
@@ -150,9 +190,7 @@ export async function openDeliveries({
 
     /** What is due of one registration, longest due first; with `from` only what became due then or later. */
     due(webhookId: string, limit: number, from?: Timestamp): Promise<Stored<DeliveryDocument>[]> {
-      const due = { ...defined({ from }), to: toTimestamp(clock()) };
-      const where = { state: 'Pending', webhookId, due };
-      return Array.fromAsync(collection.find({ where, sort: [{ field: 'due' }], limit }));
+      return Array.fromAsync(collection.find(dueOf(webhookId, limit, toTimestamp(clock()), from)));
     },
 
     /**
@@ -162,12 +200,7 @@ export async function openDeliveries({
     async *waiting(): AsyncGenerator<Pick<DeliveryDocument, 'webhookId' | 'due'>> {
       let above = '';
       for (;;) {
-        const query: Find<DeliveryDocument> = {
-          where: { state: 'Pending', webhookId: { above } },
-          sort: [{ field: 'webhookId' }, { field: 'due' }],
-          limit: 1,
-        };
-        const [first] = await Array.fromAsync(collection.find(query));
+        const [first] = await Array.fromAsync(collection.find(firstWaiting(above)));
         if (first === undefined) return;
         yield first.document;
         above = first.document.webhookId;
@@ -193,7 +226,7 @@ export async function openDeliveries({
 
     /** Cancels what is pending of a registration. */
     async cancelAll(webhookId: string, reason: string): Promise<void> {
-      const pending = collection.find({ where: { state: 'Pending', webhookId } });
+      const pending = collection.find(pendingOf(webhookId));
       for await (const page of inPages(pending, 100)) {
         await Promise.all(
           page.map((stored) =>
@@ -226,14 +259,7 @@ export async function openDeliveries({
       // One look into the index for each state: it is exact however few of them have the state that is asked for.
       const found = await Promise.all(
         (state === undefined ? DELIVERY_STATES : [state]).map((each) =>
-          Array.fromAsync(
-            collection.find({
-              where: { state: each, webhookId, ...defined({ createdAt: before && { below: before } }) },
-              sort: [{ field: 'createdAt', direction: 'descending' }],
-              limit,
-            }),
-            ({ document }) => document,
-          ),
+          Array.fromAsync(collection.find(newestOf(webhookId, each, before, limit)), ({ document }) => document),
         ),
       );
       return found.flat().sort(newestFirst).slice(0, limit);

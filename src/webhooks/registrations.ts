@@ -1,8 +1,10 @@
 import { LRUCache } from 'lru-cache';
-import { apiKeys } from '../../projections/api-keys.ts';
+import { type ApiKeyDocument, apiKeys } from '../../projections/api-keys.ts';
 import { type WebhookDocument, webhooks } from '../../projections/webhooks.ts';
 import type { DeliverableEvent } from '../contract/webhook-payload.ts';
-import { type Account, accountKey } from '../domain/account.ts';
+import type { Find } from '../document-store/document-store.ts';
+import { declareQuery } from '../document-store/queries.ts';
+import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Recorded } from '../domain/events.ts';
 import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
@@ -23,6 +25,16 @@ export type IsConnected = (clientId: string, account: Account) => Promise<boolea
 
 export type Registrations = ReturnType<typeof createRegistrations>;
 
+const withId = declareQuery(apiKeys, (apiKeyId: string): Find<ApiKeyDocument> => ({ where: { apiKeyId }, limit: 1 }), [
+  'key_1',
+]);
+
+const ofAccounts = declareQuery(
+  webhooks,
+  (accounts: readonly AccountKey[]): Find<WebhookDocument> => ({ where: { account: { in: accounts } } }),
+  [['Community:1', 'Brand:1']],
+);
+
 /** Who may be sent what, as the read models show it now. */
 export function createRegistrations(deps: {
   readonly readModels: ReadModels;
@@ -38,7 +50,7 @@ export function createRegistrations(deps: {
   async function hashOf(apiKeyId: string): Promise<string | undefined> {
     const known = keyHashes.get(apiKeyId);
     if (known !== undefined) return known;
-    for await (const { key } of readModels.collection(apiKeys).find({ where: { apiKeyId }, limit: 1 })) {
+    for await (const { key } of readModels.collection(apiKeys).find(withId(apiKeyId))) {
       keyHashes.set(apiKeyId, key);
       return key;
     }
@@ -91,7 +103,7 @@ export function createRegistrations(deps: {
       const { communityId, brandId } = event.data;
       const accounts = [accountKey({ kind: 'Community', id: communityId }), accountKey({ kind: 'Brand', id: brandId })];
       const found: WebhookDocument[] = [];
-      for await (const { document } of readModels.collection(webhooks).find({ where: { account: { in: accounts } } })) {
+      for await (const { document } of readModels.collection(webhooks).find(ofAccounts(accounts))) {
         if (subscribes(document, event) && (await whyInactive(document)) === undefined) found.push(document);
       }
       return found;

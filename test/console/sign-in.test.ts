@@ -5,6 +5,7 @@ import type { Session } from '../../src/console/sessions.ts';
 import { ownPath } from '../../src/console/sign-in.ts';
 import { communityId } from '../../src/domain/ids.ts';
 import { TestApp } from '../authorization-server/test-app.ts';
+import { ask } from '../document-store/ask.ts';
 import { Browser, type Running, startDemo } from './console.fixture.ts';
 
 let running: Running;
@@ -179,7 +180,9 @@ test('signing out ends the session here and at the authorization server; apps st
   if ('refused' in user) throw new Error(user.details);
   const records = await documents.open(OIDC_RECORDS);
   const kept = async () =>
-    (await Array.fromAsync(records.find({ where: { userId: user.id } }), ({ document }) => document.model)).toSorted();
+    (
+      await Array.fromAsync(records.find(ask({ where: { userId: user.id } })), ({ document }) => document.model)
+    ).toSorted();
 
   const app = await TestApp.register(running.url);
   const { refresh_token: refreshToken } = await app.tokens({ ...login, account: `Community:${account.id}` });

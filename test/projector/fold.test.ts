@@ -4,6 +4,7 @@ import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import type { Recorded } from '../../src/domain/events.ts';
 import { createTarget, fold, type Target } from '../../src/projector/fold.ts';
 import { collectionOf } from '../../src/read-models/projector-state.ts';
+import { ask } from '../document-store/ask.ts';
 import { type DocumentPlace, documentEngines } from '../document-store/engines.ts';
 import { counts, inMemory, recorded, SPACE_EVENTS, trails } from './space-trails.ts';
 
@@ -38,7 +39,7 @@ describe.each(documentEngines)('fold on %s', (_name, newPlace) => {
   async function expectToHold(store: DocumentStore, prefix: string, events: readonly Recorded[]): Promise<void> {
     const found = async (name: string) => {
       const documents = await store.open({ name: `${prefix}-${name}`, kind: 'readModel', indexes: [] });
-      const all = await Array.fromAsync(documents.find({}));
+      const all = await Array.fromAsync(documents.find(ask()));
       return new Map(all.map(({ key, document }) => [key, document]));
     };
     expect(await found('trails')).toEqual(inMemory(events, trails()));

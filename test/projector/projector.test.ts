@@ -14,6 +14,7 @@ import { openProjector, type Projector } from '../../src/projector/projector.ts'
 import { rebuild } from '../../src/projector/rebuild.ts';
 import { openProjectorState } from '../../src/read-models/projector-state.ts';
 import { type LiveReadModels, openReadModels, type ReadModels } from '../../src/read-models/read-models.ts';
+import { ask } from '../document-store/ask.ts';
 import { type DocumentPlace, documentEngines } from '../document-store/engines.ts';
 import { eventually } from '../eventually.ts';
 import { counts, expected, happen, happenMany, trails } from './space-trails.ts';
@@ -56,7 +57,7 @@ async function start(documents: DocumentStore, projections?: readonly AnyProject
 const happenings = (count: number, spaces = 10) => happenMany(events, count, spaces);
 
 async function expectToEqualTheLog<D extends object>(readModels: ReadModels, projection: Projection<D>) {
-  const found = await Array.fromAsync(readModels.collection(projection).find({}));
+  const found = await Array.fromAsync(readModels.collection(projection).find(ask()));
   expect(new Map(found.map(({ key, document }) => [key, document]))).toEqual(await expected(events, projection));
 }
 
@@ -104,7 +105,7 @@ describe.each(documentEngines)('projector on %s', (_name, newPlace) => {
     expect((await readModels.status()).lag).toBe(5);
     expect((await readModels.status(3)).lag).toBe(3);
     expect(await readModels.collection(trails()).get('0')).toBeUndefined();
-    expect(await Array.fromAsync(readModels.collection(trails()).find({}))).toEqual([]);
+    expect(await Array.fromAsync(readModels.collection(trails()).find(ask()))).toEqual([]);
   });
 
   it('lets one project at a time and the other take over at once after a clean stop', async () => {
@@ -190,7 +191,7 @@ describe.each(documentEngines)('projector on %s', (_name, newPlace) => {
     await closing?.();
     const whole = (await expected(events, trails())).size;
     await eventually(async () => {
-      seen.add(await elsewhere.collection(trails()).count());
+      seen.add(await elsewhere.collection(trails()).count(ask()));
       expect(seen).toContain(whole);
     });
     expect([...seen].filter((size) => size !== 0)).toEqual([whole]);

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { describe, expect, it, vi } from 'vitest';
 import { openMongoDocumentStore } from '../../../src/document-store/mongodb/document-store.ts';
+import { ask } from '../ask.ts';
 import { mongoServer } from '../engines.ts';
 
 /** A way to the server that can be cut. */
@@ -58,7 +59,7 @@ describe.skipIf('why' in mongoServer)('MongoDB document store', () => {
         await project;
         if (n % 8 === 4) way.cut();
         expect((await documents.get('a'))?.document.n).toBe(n);
-        expect(await documents.count({ where: { n } })).toBe(1);
+        expect(await documents.count(ask({ where: { n } }))).toBe(1);
       }
       expect(warn).toHaveBeenCalled();
     } finally {

@@ -10,6 +10,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Collection, DocumentStore } from '../../../src/document-store/document-store.ts';
 import { openSqliteDocumentStore } from '../../../src/document-store/sqlite/document-store.ts';
 import { eventually } from '../../eventually.ts';
+import { ask } from '../ask.ts';
 
 type Numbered = { readonly n: number };
 const records: Collection<Numbered> = { name: 'records', kind: 'record', indexes: [{ fields: ['n'] }] };
@@ -49,7 +50,7 @@ describe('SQLite document store', () => {
     const ended = Promise.all(writers.map((writer) => once(writer, 'close')));
     for (const writer of writers) writer.kill('SIGKILL');
     await ended;
-    const found = new Set((await Array.fromAsync(documents.find({}))).map(({ key }) => key));
+    const found = new Set((await Array.fromAsync(documents.find(ask()))).map(({ key }) => key));
     expect(told.filter((key) => !found.has(key))).toEqual([]);
     expect(await documents.insert('after', { n: 1 })).toBe(true);
   });
@@ -83,7 +84,7 @@ describe('SQLite document store', () => {
         turns += 1;
       }
     })();
-    expect(await Array.fromAsync(documents.find({}))).toHaveLength(5_000);
+    expect(await Array.fromAsync(documents.find(ask()))).toHaveLength(5_000);
     streaming = false;
     await others;
     expect(turns).toBeGreaterThan(10);
@@ -92,17 +93,17 @@ describe('SQLite document store', () => {
   it('keeps the answer that is asked for all the time, however many others are asked for once', async () => {
     const documents = await store.open(records);
     await documents.insert('a', { n: 0 });
-    const ask = (n: number) => Array.fromAsync(documents.find({ where: { n } }), ({ key }) => key);
-    expect(await ask(0)).toEqual(['a']);
+    const read = (n: number) => Array.fromAsync(documents.find(ask({ where: { n } })), ({ key }) => key);
+    expect(await read(0)).toEqual(['a']);
     const reads = vi.spyOn(StatementSync.prototype, 'all');
     try {
       for (let n = 1; n <= 1_500; n += 1) {
-        await ask(n);
-        expect(await ask(0)).toEqual(['a']);
+        await read(n);
+        expect(await read(0)).toEqual(['a']);
       }
       expect(reads).toHaveBeenCalledTimes(1_500);
       await documents.insert('b', { n: 0 });
-      expect(await ask(0)).toEqual(['a', 'b']);
+      expect(await read(0)).toEqual(['a', 'b']);
     } finally {
       reads.mockRestore();
     }
@@ -154,7 +155,7 @@ describe('SQLite document store', () => {
     const documents = await store.open(records);
     await documents.insert('c', { n: 3 });
     expect(await documents.replace('a', { n: 4 }, 7)).toBe(true);
-    const found = await Array.fromAsync(documents.find({ where: { n: { from: 1 } }, sort: [{ field: 'n' }] }));
+    const found = await Array.fromAsync(documents.find(ask({ where: { n: { from: 1 } }, sort: [{ field: 'n' }] })));
     expect(found.map(({ key, version }) => `${key}${version}`)).toEqual(['b1', 'c1', 'a8']);
     const indexes = database.prepare(`SELECT sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL`).all();
     expect(indexes).toEqual([{ sql: expect.not.stringContaining('json_extract') }]);
@@ -180,10 +181,13 @@ describe('SQLite document store', () => {
           else if (step % 3 === 2) await mixed.delete('r');
           else await mixed.replace('r', state, record.version);
         }
-        const all = await Array.fromAsync(mixed.find({}));
+        const all = await Array.fromAsync(mixed.find(ask()));
         for (const { document } of all) {
           for (const [field, value] of Object.entries(document)) {
-            const found = await Array.fromAsync(mixed.find({ where: { [field]: value } }), ({ key }) => key);
+            const found = await Array.fromAsync(
+              mixed.find(ask<Mixed>({ where: { [field]: value } })),
+              ({ key }) => key,
+            );
             const expected = all.filter(({ document }) =>
               Object.entries(document).some(([f, v]) => f === field && v === value),
             );
