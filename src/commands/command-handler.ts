@@ -20,7 +20,7 @@ export type CommandContext = {
   readonly actor: Actor;
   /** One per external request; every event that follows from it carries it. */
   readonly correlationId: string;
-  /** Id of the event that the command follows from, where one does. */
+  /** Id of the event that led to the command, if one did. */
   readonly causationId?: string;
 };
 

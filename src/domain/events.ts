@@ -19,11 +19,11 @@ export const SCHEMA = 1;
 export type EventMetadata = {
   readonly at: Timestamp;
   readonly actor: Actor;
-  /** One per request from outside. */
+  /** One per external request, shared by every event that follows from it. */
   readonly correlationId: string;
   /**
-   * Id of the event that led to this one; absent when none did (a request from outside, or the clock). Earlier releases wrote
-   * the `correlationId` here.
+   * Id of the event that led to this one. Absent if a request or the clock did. Earlier releases repeated the `correlationId`
+   * here.
    */
   readonly causationId?: string;
   readonly schema: number;

@@ -2,7 +2,7 @@ import { type Refusal, refuse } from './decision.ts';
 
 /**
  * The lengths, ranges and amounts that the rules allow. Deciders enforce them, and schemas, forms and the command line read
- * them from here, so that nothing is offered in one place and refused in another.
+ * them from here, so that nothing is offered in one place and refused in another (docs/decisions/limits.md).
  */
 
 /** How many characters (code points) a text may have. If `min` is 1, white space alone is not enough. */

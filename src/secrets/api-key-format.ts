@@ -1,7 +1,7 @@
 import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/** Live keys begin with it (docs/specification.md#api-keys). */
+/** Every live key starts with this (docs/specification.md#api-keys). */
 export const API_KEY_PREFIX = 'vbs_live_';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -9,23 +9,23 @@ const RANDOM_LENGTH = 32;
 const CHECKSUM_LENGTH = 6;
 const SHAPE = new RegExp(`^${API_KEY_PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
 
-/** A new key: prefix, 32 random base62 characters (190 bits), 6 characters of checksum (docs/decisions/api-keys.md). */
+/** Generates a key: prefix, 32 random base62 characters (190 bits), 6-character checksum (docs/decisions/api-keys.md). */
 export function makeApiKey(): string {
   const random = Array.from({ length: RANDOM_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
   return `${API_KEY_PREFIX}${random}${checksum(random)}`;
 }
 
-/** Whether the text can be a key at all: a mistyped one is refused without a look-up. */
+/** Whether the text could be a key. A mistyped one is refused without a look-up. */
 export function isApiKey(text: string): boolean {
   if (!SHAPE.test(text)) return false;
   const random = text.slice(API_KEY_PREFIX.length, -CHECKSUM_LENGTH);
   return text.endsWith(checksum(random));
 }
 
-/** SHA-256, hex: all that is kept of a key. */
+/** SHA-256 in hex: all that is stored of a key. */
 export const hashApiKey = (key: string): string => hash('sha256', key, 'hex');
 
-/** What people may see of a key to tell it from others. */
+/** The start of a key, so that people can tell their keys apart. */
 export const previewApiKey = (key: string): string => `${key.slice(0, API_KEY_PREFIX.length + 4)}…`;
 
 /** CRC-32 in six base62 digits. */

@@ -1,5 +1,7 @@
 import { hkdfSync } from 'node:crypto';
 
-/** A key of 32 bytes for one purpose, derived from the service's secret key (HKDF-SHA-256): no two purposes share one. */
+/**
+ * Derives a 32-byte key for one purpose from the service's secret key (HKDF-SHA-256), so that no two purposes share a key.
+ */
 export const derivedKey = (secretKey: Buffer, purpose: string): Buffer =>
   Buffer.from(hkdfSync('sha256', secretKey, '', purpose, 32));

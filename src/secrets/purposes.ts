@@ -1,15 +1,15 @@
 /**
- * What the service's secret key is used for, a line each: no two purposes are alike, so that nothing made for one is good
- * for another. None may ever change: what was sealed or signed for it could not be opened or recognised any more.
+ * The purposes of the service's secret key (docs/decisions/secrets.md). No two are alike, so that nothing made for one works
+ * for another. None may ever change, because values sealed or signed for it could no longer be opened or recognised.
  */
 export const purposes = {
-  // Of what is sealed, down to the record that owns it.
+  // Sealed values, down to the record that owns them.
   webhookSecret: (webhookId: string) => `webhook:${webhookId}`,
   signingKey: (kid: string) => `signing-key:${kid}`,
   oauthClient: (clientId: string) => `oauth-client:${clientId}`,
   oidcRecord: (key: string) => `oauth:${key}`,
   consoleCookie: (name: string) => `cookie:${name}`,
-  // Of keys that are derived from it.
+  // Derived keys.
   oidcCookies: 'oauth-cookies',
   interactionForms: 'oauth-forms',
   storedTokenIds: 'oauth-stored-tokens',

@@ -6,7 +6,7 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Encrypts a small secret for keeping at rest (AES-256-GCM, a fresh nonce each time).
+ * Encrypts a small secret for storage (AES-256-GCM with a fresh nonce; docs/decisions/secrets.md).
  * @param key 32 bytes: `config.secretKey`
  * @param purpose what the secret is for, down to the record that owns it (`webhook:wh_1`); a value sealed for one
  *   purpose cannot be moved to another
@@ -22,7 +22,7 @@ export function seal(key: Buffer, purpose: string, plain: string): string {
 
 /**
  * Reverses {@link seal}.
- * @throws {Error} when the text was tampered with, cut, sealed under another key or for another purpose
+ * @throws {Error} if the text was tampered with, truncated, or sealed under another key or for another purpose
  */
 export function unseal(key: Buffer, purpose: string, sealed: string): string {
   const [version, body, ...rest] = sealed.split('.');
@@ -35,6 +35,6 @@ export function unseal(key: Buffer, purpose: string, sealed: string): string {
   try {
     return decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
   } catch {
-    throw new Error(`A sealed value cannot be opened: another key, another purpose, or it was changed (${purpose})`);
+    throw new Error(`A sealed value cannot be opened: wrong key, wrong purpose, or it was modified (${purpose})`);
   }
 }
