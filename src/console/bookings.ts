@@ -4,6 +4,7 @@ import type { Account } from '../domain/account.ts';
 import { localDate } from '../domain/calendar.ts';
 import { isRefusal } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
+import { keysOf } from '../domain/keys-of.ts';
 import { REASON } from '../domain/limits.ts';
 import { BOOKING_STATUSES, type BookingStatus } from '../domain/space-day.ts';
 import { type Html, html } from '../html/html.ts';
@@ -46,7 +47,7 @@ export function bookingPages(routes: Routes, deps: PageDeps): void {
       title,
       section: 'bookings',
       main: html`<div class="head"><h1>${title}</h1></div>
-<div class="row apart"><nav aria-label="When">${tabs((Object.keys(WHEN) as When[]).map((one) => ({ label: WHEN[one], href: address(one, status), current: one === when })))}</nav>
+<div class="row apart"><nav aria-label="When">${tabs(keysOf(WHEN).map((one) => ({ label: WHEN[one], href: address(one, status), current: one === when })))}</nav>
 <nav aria-label="State">${tabs([
         { label: 'All', href: address(when, undefined), current: status === undefined },
         ...BOOKING_STATUSES.map((one) => ({ label: one, href: address(when, one), current: one === status })),

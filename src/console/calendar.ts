@@ -1,5 +1,5 @@
 import type { BookingDocument } from '../../projections/bookings.ts';
-import { isPlainDate, localDate } from '../domain/calendar.ts';
+import { isPlainDate, localDate, toPlainDate } from '../domain/calendar.ts';
 import type { PlainDate } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
 import { BOOKING_STATUSES } from '../domain/space-day.ts';
@@ -175,7 +175,7 @@ function daysOf(month: string): PlainDate[] {
   const first = Temporal.PlainDate.from(`${month}-01`);
   const start = first.subtract({ days: first.dayOfWeek - 1 });
   const weeks = Math.ceil((first.dayOfWeek - 1 + first.daysInMonth) / 7);
-  return Array.from({ length: weeks * 7 }, (_, index) => start.add({ days: index }).toString() as PlainDate);
+  return Array.from({ length: weeks * 7 }, (_, index) => toPlainDate(start.add({ days: index })));
 }
 
 const weeksOf = (days: readonly PlainDate[]): PlainDate[][] =>

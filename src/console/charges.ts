@@ -1,5 +1,5 @@
 import type { BookingDocument } from '../../projections/bookings.ts';
-import { isPlainDate, localDate } from '../domain/calendar.ts';
+import { localDate, toPlainDate } from '../domain/calendar.ts';
 import type { PlainDate } from '../domain/ids.ts';
 import { html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
@@ -48,13 +48,7 @@ export function chargePages(routes: Routes, { queries, settings }: PageDeps): vo
   });
 }
 
-function firstOf(month: string): PlainDate {
-  const date = `${month}-01`;
-  if (!isPlainDate(date)) throw new Error(`${month} is no month`);
-  return date;
-}
+const firstOf = (month: string): PlainDate => toPlainDate(Temporal.PlainYearMonth.from(month).toPlainDate({ day: 1 }));
 
 const lastOf = (month: string): PlainDate =>
-  Temporal.PlainYearMonth.from(month)
-    .toPlainDate({ day: Temporal.PlainYearMonth.from(month).daysInMonth })
-    .toString() as PlainDate;
+  toPlainDate(Temporal.PlainYearMonth.from(month).add({ months: 1 }).toPlainDate({ day: 1 }).subtract({ days: 1 }));

@@ -1,3 +1,4 @@
+import { toPlainDate } from '../domain/calendar.ts';
 import type { PlainDate } from '../domain/ids.ts';
 
 /** How pages write money, dates and hours. Dates and hours belong to a space and are on the clock of its zone. */
@@ -75,7 +76,7 @@ const UNITS = [
 export const zoneName = (zone: string): string => `${zone.split('/').at(-1)?.replaceAll('_', ' ')} time`;
 
 export const addDays = (date: PlainDate, days: number): PlainDate =>
-  Temporal.PlainDate.from(date).add({ days }).toString() as PlainDate;
+  toPlainDate(Temporal.PlainDate.from(date).add({ days }));
 
 /** `1 request`, `2 requests` */
 export const counted = (count: number, one: string, many = `${one}s`): string =>

@@ -4,6 +4,7 @@ import { isPlainDate, localDate, toTimestamp } from '../domain/calendar.ts';
 import { isRefusal } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { type Timestamp, timestamp } from '../domain/ids.ts';
+import { keysOf } from '../domain/keys-of.ts';
 import { WEBHOOK_EVENTS, type WebhookEventName, webhookEventNames } from '../domain/webhook.ts';
 import { type Html, html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
@@ -45,7 +46,7 @@ export function webhookPages(routes: Routes, { commands, queries, webhooks }: Pa
     visit.once(async () => {
       const { account, form, context, user } = visit;
       const chosen = form.all('event');
-      const events = (Object.keys(WEBHOOK_EVENTS) as WebhookEventName[])
+      const events = keysOf(WEBHOOK_EVENTS)
         .filter((name) => chosen.includes(name))
         .reduce((mask, name) => mask | WEBHOOK_EVENTS[name], 0);
       if (events === 0) return listPage(visit, { event: 'Choose at least one.' });
@@ -189,7 +190,7 @@ ${field({ name: 'url', label: 'Address', hint: 'An https address that can be rea
 ${choices(
   { name: 'event', label: 'Tell it when', problems },
   'checkbox',
-  (Object.keys(EVENT_WORDS) as WebhookEventName[]).map((name) => ({
+  keysOf(EVENT_WORDS).map((name) => ({
     value: name,
     ...EVENT_WORDS[name],
     checked: first || chosen.includes(name),

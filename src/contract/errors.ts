@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import type { RefusalCode } from '../domain/decision.ts';
+import { keysOf } from '../domain/keys-of.ts';
 import { OneOf } from './scalars.ts';
 
 /** The status of each error code (docs/specification.md#errors). */
@@ -20,7 +21,7 @@ export type ErrorCode = keyof typeof ERROR_STATUS;
 /** The one error shape. */
 export const ErrorBody = Type.Object(
   {
-    error: OneOf(Object.keys(ERROR_STATUS) as ErrorCode[], 'Machine-readable code.'),
+    error: OneOf(keysOf(ERROR_STATUS), 'Machine-readable code.'),
     details: Type.String({ description: 'Extra context.' }),
   },
   { title: 'Error' },

@@ -1,5 +1,6 @@
 import type { Refusal } from './decision.ts';
 import type { PlainDate, SpaceId } from './ids.ts';
+import { keysOf } from './keys-of.ts';
 import { HOUR, MESSAGE, wrongNumber, wrongText } from './limits.ts';
 import { picked } from './picked.ts';
 
@@ -28,7 +29,7 @@ const RULES: { readonly [F in Field]: (value: BookingDetails[F]) => Refusal | un
 };
 
 /** The names of all fields. */
-export const BOOKING_DETAILS = Object.keys(RULES) as readonly Field[];
+export const BOOKING_DETAILS = keysOf(RULES);
 
 /** Picks the details from something that holds more, such as an event or a request body. */
 export const detailsOf = (source: BookingDetails): BookingDetails => picked(source, BOOKING_DETAILS);

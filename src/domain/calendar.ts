@@ -32,6 +32,9 @@ const LAST_MOMENT_MS = Date.parse('9999-12-31T23:59:59.999Z');
 export const toTimestamp = (milliseconds: number): Timestamp =>
   new Date(Math.min(milliseconds, LAST_MOMENT_MS)).toISOString() as Timestamp;
 
+/** A calendar date as the service writes it. */
+export const toPlainDate = (date: Temporal.PlainDate): PlainDate => date.toString() as PlainDate;
+
 /** A calendar day in a time zone: from `start` up to, not including, `end` (milliseconds since the epoch). */
 export type WallDay = {
   readonly date: PlainDate;
@@ -67,7 +70,7 @@ export function localDate(milliseconds: number, zone: string): PlainDate {
   const today = todays.get(zone);
   if (today !== undefined && today.start <= milliseconds && milliseconds < today.end) return today.date;
   const plain = Temporal.Instant.fromEpochMilliseconds(milliseconds).toZonedDateTimeISO(zone).toPlainDate();
-  const day = wallDay(plain.toString() as PlainDate, zone);
+  const day = wallDay(toPlainDate(plain), zone);
   todays.set(zone, day);
   return day.date;
 }

@@ -1,3 +1,5 @@
+import { keysOf } from './keys-of.ts';
+
 /** Permission flags (docs/specification.md#permissions). A credential holds the sum of its flags. */
 export const Permission = {
   ReadAvailability: 1,
@@ -17,7 +19,7 @@ export const ALL_PERMISSIONS = 31;
 export const allows = (mask: number, permission: PermissionName) => (mask & Permission[permission]) !== 0;
 
 export const permissionNames = (mask: number): PermissionName[] =>
-  (Object.keys(Permission) as PermissionName[]).filter((name) => allows(mask, name));
+  keysOf(Permission).filter((name) => allows(mask, name));
 
 /** OAuth scopes and the flags they grant (docs/specification.md#scopes). */
 export const SCOPE_PERMISSIONS: Readonly<Record<string, number>> = {

@@ -12,6 +12,7 @@ import type {
   CancelledBy,
 } from './events.ts';
 import { type BookingId, type BrandId, type CommunityId, cents } from './ids.ts';
+import { keysOf } from './keys-of.ts';
 import { IDEMPOTENCY_KEY, REASON, wrongText } from './limits.ts';
 import { picked } from './picked.ts';
 import { priceOf } from './pricing.ts';
@@ -245,10 +246,10 @@ const OTHER_FACTS = {
   currency: true,
 } as const satisfies { readonly [F in keyof Required<Omit<BookingFacts, keyof BookingDetails>>]: true };
 
-const FACTS = [
+const FACTS: readonly (keyof BookingFacts)[] = [
   ...BOOKING_DETAILS.filter((field) => field !== 'message'),
-  ...Object.keys(OTHER_FACTS),
-] as readonly (keyof BookingFacts)[];
+  ...keysOf(OTHER_FACTS),
+];
 
 /** What every booking event repeats from the request. */
 export const factsOf = (request: BookingFacts): BookingFacts => picked(request, FACTS);

@@ -1,6 +1,7 @@
 import { type Decision, type Refusal, refuse } from './decision.ts';
 import type { SpaceAdded, SpaceChanged, SpaceClosed, SpaceEvent, SpaceOpened, SpaceTerms } from './events.ts';
 import type { CommunityId, SpaceId } from './ids.ts';
+import { keysOf } from './keys-of.ts';
 import { ANSWER_HOURS, DURATION_HOURS, EVENT_FEE, HOUR, isWithin, NAME, wrongNumber, wrongText } from './limits.ts';
 
 /** A space with its terms, folded. */
@@ -96,7 +97,7 @@ export function wrongTerms(terms: Partial<SpaceTerms>): Refusal | undefined {
   return undefined;
 }
 
-const SPACE_TERMS = Object.keys(TERM_RULES) as readonly (keyof SpaceTerms)[];
+const SPACE_TERMS = keysOf(TERM_RULES);
 
 const wrongWindow = ({ windowStart, windowEnd }: SpaceTerms): Refusal | undefined =>
   windowStart < windowEnd ? undefined : refuse('ValidationError', 'windowStart must be before windowEnd.');

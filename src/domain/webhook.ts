@@ -12,6 +12,7 @@ import type {
   WebhookSecretRotated,
 } from './events.ts';
 import type { WebhookId } from './ids.ts';
+import { keysOf } from './keys-of.ts';
 import { REASON, wrongText } from './limits.ts';
 
 /** Events that can be subscribed to, with their bitmask values (docs/specification.md#events). */
@@ -30,7 +31,7 @@ const MAX_WEBHOOKS = 20;
 const ROTATION_OVERLAP_MS = 24 * 3_600_000;
 
 export const webhookEventNames = (mask: number): WebhookEventName[] =>
-  (Object.keys(WEBHOOK_EVENTS) as WebhookEventName[]).filter((name) => (mask & WEBHOOK_EVENTS[name]) !== 0);
+  keysOf(WEBHOOK_EVENTS).filter((name) => (mask & WEBHOOK_EVENTS[name]) !== 0);
 
 export type Webhook = {
   readonly webhookId: WebhookId;
