@@ -10,8 +10,8 @@ import { Hour, Id, OneOf, PlainDate, Text, Timestamp } from './scalars.ts';
 import { shaped } from './shaped.ts';
 
 /**
- * Each detail of a booking: what people call it, how callers send it and how it is shown to them. Every public shape below takes
- * its details from here. Exhaustive: a new detail does not compile without its line.
+ * Each detail of a booking: its label, how callers send it and how it is shown. Every public shape below takes its details
+ * from here. Exhaustive: a new detail does not compile without its line.
  */
 const DETAILS = {
   spaceId: {
@@ -42,7 +42,7 @@ const DETAILS = {
   };
 };
 
-/** One column of a table: its row names with what stands there. */
+/** One column of a table, by row name. */
 function column<C extends string, T extends { readonly [row: string]: { readonly [N in C]: unknown } }>(
   table: T,
   name: C,
@@ -61,7 +61,9 @@ export const BookingStatus = Type.Enum([...BOOKING_STATUSES], {
 });
 
 export const UsageHours = Type.Optional(
-  Type.Number({ description: 'Hours of use left inside the booking window; only when the event would pass its end.' }),
+  Type.Number({
+    description: 'Hours of use left inside the booking window; present only if the event would run past its end.',
+  }),
 );
 
 const bookingId = Id<BookingId>('Unique booking identifier.');
@@ -69,7 +71,7 @@ const endHour = Hour('End, 24-hour clock.');
 const spaceName = Type.String({ description: 'Display name of the space.' });
 const totalPrice = Type.Number({ description: 'Total amount charged: flat event fee plus brand service fee.' });
 
-/** A booking (docs/specification.md#bookings), which has no message. `usageHours` is ours. */
+/** A booking (docs/specification.md#resources). `usageHours` is an addition of ours (docs/decisions/slots.md). */
 export const BookingDto = Type.Object(
   {
     id: bookingId,
@@ -91,14 +93,14 @@ export const BookingDto = Type.Object(
 export const OperatorBooking = Type.Object({
   ...BookingDto.properties,
   communityId: Id<CommunityId>('The community that owns the space.'),
-  brandId: Id<BrandId>('The brand that asked.'),
+  brandId: Id<BrandId>('The brand that made the request.'),
   brandName: Type.String(),
   message,
   cancelledBy: Type.Optional(OneOf<CancelledBy>(['Brand', 'Community', 'System'])),
   reason: Type.Optional(Type.String()),
 });
 
-/** What webhook deliveries say of a booking (docs/specification.md#events). */
+/** The data of a webhook delivery about a booking (docs/specification.md#events). */
 const BookingData = Type.Object({
   bookingId,
   spaceId,
@@ -119,8 +121,8 @@ export const BookingCancelledData = Type.Object({
 });
 
 /**
- * The one public mapping of a booking's facts: under which name and in which unit each is shown, wherever it is. Amounts are
- * numbers with at most two decimals.
+ * The only public mapping of a booking's facts: the name and unit of each, wherever it is shown. Amounts are numbers with at
+ * most two decimals.
  */
 export const publicFacts = (facts: BookingFacts & BookingDetails) => ({
   ...detailsOf(facts),
@@ -147,7 +149,7 @@ export const toOperatorBooking = (booking: BookingDocument): Static<typeof Opera
   return operatorBooking({ ...publicBooking(booking), communityId, brandId, brandName, cancelledBy, reason });
 };
 
-/** The details that say more than where and when, with what people call them; absent ones are left out. */
+/** The details other than where and when, with their labels; absent ones are left out. */
 export function furtherDetails(
   details: BookingDetails,
 ): readonly { readonly field: string; readonly label: string; readonly value: string | number }[] {
@@ -166,16 +168,18 @@ export const BookingsQuery = Type.Object({
 });
 
 const { spaceId: spaceSent, date: startTime, ...furtherSent } = SentDetails;
-/** A booking request (docs/specification.md#bookings), which calls the date `startTime`. */
+/** A booking request. The specification calls its date `startTime` (docs/specification.md#endpoints). */
 export const CreateBooking = Type.Object({ spaceId: spaceSent, startTime, ...furtherSent });
 
-/** What a booking request asks for. */
+/** The details in a booking request. */
 export const detailsOfRequest = ({ startTime: date, ...details }: Static<typeof CreateBooking>): BookingDetails =>
   detailsOf({ ...details, date });
 
 export const IdempotencyKey = (description: string) => Text(IDEMPOTENCY_KEY, description);
 export const IdempotencyHeaders = Type.Object({
   'idempotency-key': Type.Optional(
-    IdempotencyKey('The same key and body again answer the first booking instead of making a second.'),
+    IdempotencyKey(
+      'Repeating a request with the same key and body returns the first booking instead of creating a second one.',
+    ),
   ),
 });

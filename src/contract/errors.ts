@@ -18,7 +18,7 @@ export const ERROR_STATUS = {
 /** Machine-readable error codes. */
 export type ErrorCode = keyof typeof ERROR_STATUS;
 
-/** The one error shape. */
+/** The only error shape. */
 export const ErrorBody = Type.Object(
   {
     error: OneOf(keysOf(ERROR_STATUS), 'Machine-readable code.'),
@@ -28,7 +28,7 @@ export const ErrorBody = Type.Object(
 );
 export type ErrorBody = Static<typeof ErrorBody>;
 
-/** The error answers of an operation, for its description. */
+/** The error responses of an operation, for the OpenAPI description. */
 export const errors = (...statuses: (400 | 401 | 403 | 404 | 422 | 500)[]) =>
   Object.fromEntries(statuses.map((status) => [status, { description: describe(status), ...ErrorBody }]));
 

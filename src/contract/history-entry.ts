@@ -8,7 +8,7 @@ import { Id, OneOf, Timestamp } from './scalars.ts';
 
 const Change = Type.Object({ from: Type.Optional(Type.Unknown()), to: Type.Unknown() });
 
-/** One event of a booking: when, who, and which fields changed from what to what. */
+/** One event of a booking: when, who, and which fields changed. */
 export const HistoryEntry = Type.Object(
   {
     event: Type.String({ description: 'What happened.' }),
@@ -39,7 +39,7 @@ export const historyEntries = (steps: readonly HistoryStep[]): Entry[] =>
     },
   }));
 
-/** What an event says for the first time, under its public name. */
+/** The fields that an event adds, under their public names. */
 function madeBy(event: HistoryStep['event']): { readonly [field: string]: unknown } {
   switch (event.type) {
     case 'BookingRequested':

@@ -7,7 +7,7 @@ import { ReviewDto } from './review.ts';
 import { WebhookCreatedDto, WebhookDto } from './webhook.ts';
 import { WebhookPayloads } from './webhook-payload.ts';
 
-/** Every shape that the service shows to anybody (docs/decisions/public-shapes.md). */
+/** Every shape that clients see (docs/decisions/public-shapes.md). */
 export const PUBLIC_SHAPES = {
   AvailabilityResponse,
   BookingDto,
@@ -20,7 +20,7 @@ export const PUBLIC_SHAPES = {
   ...WebhookPayloads,
 } as const;
 
-/** Which details of a booking a shape leaves out, and why. Whatever stands not here it shows. */
+/** Which details of a booking a shape leaves out, and why. It shows all others. */
 type LeavesOut = { readonly [F in keyof BookingDetails]?: string };
 
 /** The shapes that show a booking. */
@@ -29,6 +29,6 @@ export const BOOKING_SHAPES = {
   OperatorBooking: {},
   HistoryEntry: {},
   BookingRequested: {},
-  BookingApproved: { message: 'The specification lists the fields; subscribers had the message with the request.' },
-  BookingCancelled: { message: 'Subscribers had the message with the request.' },
+  BookingApproved: { message: 'The specification lists the fields; subscribers got the message with the request.' },
+  BookingCancelled: { message: 'Subscribers got the message with the request.' },
 } as const satisfies { readonly [S in keyof typeof PUBLIC_SHAPES]?: LeavesOut };

@@ -22,7 +22,7 @@ export const ReviewDto = Type.Object(
 );
 
 const { id, ...shown } = ReviewDto.properties;
-/** What a webhook delivery says of a review. */
+/** The data of a webhook delivery about a review. */
 export const ReviewPostedData = Type.Object({
   id,
   reviewId: id,
@@ -30,7 +30,7 @@ export const ReviewPostedData = Type.Object({
   ...shown,
 });
 
-/** The one public mapping of a review, wherever it is shown. */
+/** The only public mapping of a review. */
 export const publicReview = (review: ReviewPosted['data'], createdAt: Moment) => ({
   ...review,
   id: review.reviewId,

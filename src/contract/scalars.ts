@@ -2,9 +2,9 @@ import { Type } from 'typebox';
 import type { PlainDate as CalendarDate, Timestamp as Moment } from '../domain/ids.ts';
 import { HOUR, type TextLimit } from '../domain/limits.ts';
 
-/** The values that public shapes are made of, typed as the domain types them. */
+/** The values that public shapes consist of, typed as in the domain. */
 
-/** An integer identifier. `I` says whose. */
+/** An integer identifier of type `I`. */
 export const Id = <I extends number>(description: string) =>
   Type.Unsafe<I>(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description }));
 
@@ -19,10 +19,10 @@ export const PlainDate = (description: string) =>
 export const Timestamp = (description: string) =>
   Type.Unsafe<Moment>(Type.String({ format: 'date-time', description }));
 
-/** A text that callers send. JSON Schema counts characters as the rules do: by code point. */
+/** A text sent by callers. JSON Schema counts code points, as the rules do. */
 export const Text = ({ min, max }: TextLimit, description: string) =>
   Type.String({ ...(min > 0 && { minLength: min }), maxLength: max, description });
 
-/** One of several words. */
+/** One of a list of words. */
 export const OneOf = <W extends string>(words: readonly W[], description?: string) =>
   Type.Unsafe<W>(Type.String({ enum: words, ...(description !== undefined && { description }) }));

@@ -11,13 +11,13 @@ import { shaped } from './shaped.ts';
 /** The events that go out to subscribers (docs/specification.md#events). */
 export type DeliverableEvent = BookingRequested | BookingApproved | BookingCancelled | ReviewPosted;
 
-/** What a delivery tells: one of the subscribable kinds, or `Test`, which an owner sends to try a receiver out. */
+/** The kind of a delivery: an event that can be subscribed to, or `Test`, which an owner sends to try out a receiver. */
 export type DeliveryKind = WebhookEventName | 'Test';
 
 const payload = <K extends DeliveryKind, D extends TObject>(event: K, data: D) =>
   Type.Object({ event: Type.Literal(event), timestamp: Timestamp('Time of the event, UTC.'), data });
 
-/** The JSON of each kind of delivery, nothing beside it (docs/specification.md#events). */
+/** The JSON of each kind of delivery, with no further fields (docs/specification.md#events). */
 export const WebhookPayloads = {
   BookingRequested: payload('BookingRequested', BookingRequestedData),
   BookingApproved: payload('BookingApproved', BookingApprovedData),
@@ -28,7 +28,7 @@ export const WebhookPayloads = {
 
 export type Payload = { [K in DeliveryKind]: Static<(typeof WebhookPayloads)[K]> }[DeliveryKind];
 
-/** Whether an event of the log goes out to subscribers at all. */
+/** Whether an event in the log can be subscribed to. */
 export const isDeliverable = (event: Recorded): event is Recorded<DeliverableEvent> => event.type in WEBHOOK_EVENTS;
 
 const requested = shaped(BookingRequestedData);
@@ -36,7 +36,7 @@ const approved = shaped(BookingApprovedData);
 const cancelled = shaped(BookingCancelledData);
 const posted = shaped(ReviewPostedData);
 
-/** What subscribers are told of an event. A message or reason that was not given is absent. */
+/** What subscribers are told about an event. A message or reason that was not given is absent. */
 export function payloadOf(event: Recorded<DeliverableEvent>): Payload {
   const { at: timestamp } = event.metadata;
   if (event.type === 'ReviewPosted')
@@ -57,7 +57,7 @@ export function payloadOf(event: Recorded<DeliverableEvent>): Payload {
   }
 }
 
-/** A delivery that an owner asks for to see whether the receiver works. */
+/** The payload of a test delivery, with which an owner checks a receiver. */
 export const testPayload = (webhookId: WebhookId, at: Moment): Payload => ({
   event: 'Test',
   timestamp: at,

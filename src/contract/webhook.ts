@@ -17,7 +17,7 @@ export const WebhookCreatedDto = Type.Object(
   {
     ...WebhookDto.properties,
     signingSecret: Type.String({
-      description: 'HMAC-SHA256 secret for verifying deliveries. Returned this once only.',
+      description: 'HMAC-SHA256 secret for verifying deliveries. Returned only once.',
     }),
   },
   { title: 'WebhookCreatedDto' },
