@@ -41,7 +41,7 @@ export type Demo = {
 export type DemoDeps = {
   readonly events: EventStore;
   readonly documents: DocumentStore;
-  /** Makes commands whose clock stands at a moment: the past bookings were made in the past. */
+  /** Commands that run at the time a clock shows, because past bookings must have been made in the past. */
   readonly at: (clock: Clock) => Promise<Commands>;
   readonly users: Users;
   readonly clock: Clock;
@@ -66,7 +66,7 @@ const COMMUNITIES = [
     spaces: [terms('Courtyard', 8, 20, 2.5, 150_00), terms('Print Workshop (closed for repairs)', 9, 17, 4, 199_99)],
   },
 ] as const;
-/** The space that takes no bookings. */
+/** The inactive space. */
 const INACTIVE = 'Print Workshop (closed for repairs)';
 
 const BRANDS = [
@@ -86,7 +86,7 @@ function terms(
 
 const demoFile = (dataDir: string): string => join(dataDir, 'demo.json');
 
-/** The demo data of an earlier start, with the addresses of this one. */
+/** The demo data of an earlier start, with the current URLs. */
 function readDemo(dataDir: string, publicUrl: string): Demo | undefined {
   const file = demoFile(dataDir);
   if (!existsSync(file)) return undefined;
@@ -151,18 +151,18 @@ async function isEmptyLog(events: EventStore): Promise<boolean> {
 }
 
 /**
- * Fills an empty service with two communities in different time zones, four spaces (one inactive), two brands, bookings in
- * every state and reviews, and writes `demo.json`.
+ * Creates two communities in different time zones, four spaces (one inactive), two brands, bookings in every state and reviews,
+ * and writes `demo.json`.
  */
 async function seedDemo(deps: DemoDeps): Promise<Demo> {
   let now = deps.clock();
   const today = now;
   const commands = await deps.at(() => now);
 
-  // Hashing a password takes a while, beside everything else: all are awaited at the end.
+  // Hashing a password takes a while, so it runs alongside the rest and is awaited at the end.
   const member = async (account: Account, email: string): Promise<DemoUser> => {
     const password = `demo-${randomBytes(6).toString('base64url')}`;
-    // Somebody of that name is left of a first start that was cut off.
+    // A first start that was interrupted may have left this user behind.
     const before = await deps.users.byEmail(email);
     if (before !== undefined) await deps.users.remove(before.id);
     done(await deps.users.add({ email, password, accounts: [account] }));
@@ -261,7 +261,7 @@ async function seedDemo(deps: DemoDeps): Promise<Demo> {
   return demo;
 }
 
-/** Demo data that a rule refuses is a mistake in this file. */
+/** Demo data is never refused, unless this file is wrong. */
 function done<T>(outcome: T | Refusal): T {
   if (isRefusal(outcome)) throw new Error(`Demo data was refused: ${outcome.refused}: ${outcome.details}`);
   return outcome;

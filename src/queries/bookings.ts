@@ -41,7 +41,7 @@ export type BrandRecord = Readonly<Record<BookingStatus, number>>;
 const ownedBy = (account: Account) =>
   account.kind === 'Community' ? { communityId: account.id } : { brandId: account.id };
 
-/** Dates from one to another, both included; undefined where neither end is given. */
+/** An inclusive range of dates; undefined if neither end is given. */
 const rangeOf = (from: PlainDate | undefined, to: PlainDate | undefined) =>
   (from ?? to) === undefined ? undefined : defined({ from, to });
 

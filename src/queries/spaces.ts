@@ -12,7 +12,7 @@ import type { ReadModels } from '../read-models/read-models.ts';
 export const isVisibleSpace = (account: Account, space: Space): boolean =>
   account.kind === 'Brand' || space.communityId === account.id;
 
-/** Of one community, or all of them. */
+/** Spaces of one community, or all of them. */
 export const spacesById = declareQuery(
   spaces,
   (communityId: CommunityId | undefined): Find<Space> => ({

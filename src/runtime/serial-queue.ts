@@ -1,11 +1,11 @@
 /**
- * Jobs of one key run one after the other, in the order in which they came; jobs of different keys side by side. The first one
- * starts at once. A queue that serves one purpose only uses one key. Holds nothing of a key once its last job has ended.
+ * Runs the jobs of a key one after another, in order of arrival; jobs of different keys run side by side. The first job starts
+ * immediately. A queue with a single purpose uses a single key. Nothing of a key is kept once its last job has ended.
  */
 export class SerialQueue {
   readonly #last = new Map<string, Promise<unknown>>();
 
-  /** Settles as `job` does; a job that fails does not keep the next one from running. */
+  /** Settles like `job`. A job that fails does not stop the next one from running. */
   async run<Result>(key: string, job: () => Promise<Result>): Promise<Result> {
     const turn = this.#last.get(key)?.then(job, job) ?? job();
     this.#last.set(key, turn);

@@ -25,7 +25,7 @@ const PERIOD_MS = 1_000;
 /** Bookings of one kind handled in a round; the rest follow in the next. */
 const ROUND = 500;
 
-/** Requests nobody has answered in time, longest overdue first. */
+/** Unanswered requests that are due to expire, longest overdue first. */
 const expiring = declareQuery(
   bookings,
   (now: Timestamp): Find<BookingDocument> => ({
@@ -36,7 +36,7 @@ const expiring = declareQuery(
   [toTimestamp(0)],
 );
 
-/** Approved bookings whose event is over, longest over first. */
+/** Approved bookings whose event has ended, earliest end first. */
 const ending = declareQuery(
   bookings,
   (now: Timestamp): Find<BookingDocument> => ({
