@@ -22,8 +22,8 @@ export async function openSqliteDocumentStore({
 }): Promise<DocumentStore> {
   await mkdir(folder, { recursive: true });
   const files: Record<Collection<object>['kind'], SqliteFile> = {
-    readModel: openSqliteFile(join(folder, 'read-models.sqlite'), false),
-    record: openSqliteFile(join(folder, 'records.sqlite'), true),
+    readModel: await openSqliteFile(join(folder, 'read-models.sqlite'), 'lazy'),
+    record: await openSqliteFile(join(folder, 'records.sqlite'), 'durable'),
   };
   const both = [files.readModel, files.record];
   const opened = new Map<string, unknown>();

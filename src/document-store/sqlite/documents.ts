@@ -1,7 +1,8 @@
 import type { SQLOutputValue, StatementSync } from 'node:sqlite';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { Collection, Documents, Find, Projected, Stored } from '../document-store.ts';
-import { nextTurn, type SqliteFile } from './file.ts';
+import type { SqliteFile } from './file.ts';
 import { type KeysetRange, orderOf, rangesAfter, type Sql, selectCount, selectRange, toValue } from './query.ts';
 import { prepareStatements } from './statements.ts';
 import { openTable, readTable } from './table.ts';

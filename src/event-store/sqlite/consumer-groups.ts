@@ -3,9 +3,9 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import type { Wakeup } from '../../runtime/wakeup.ts';
+import { transaction } from '../../sqlite/database.ts';
 import type { Consume, Consumer, ParkedEvent, StoredEvent } from '../event-store.ts';
 import type { LogChanges } from './log-changes.ts';
-import { inTransaction } from './log-file.ts';
 import { type Row, storedEvent } from './stored-event.ts';
 
 /** Positions looked at for new events in one transaction. */
@@ -62,7 +62,7 @@ export class ConsumerGroups {
   }
 
   async consume(group: string, options: Consume, handler: Handler): Promise<Consumer> {
-    await inTransaction(this.#options.database, 'lazy', () => this.#create.run(group));
+    await transaction(this.#options.database, 'lazy', () => this.#create.run(group));
     const consumer = new GroupConsumer(group, options, handler, this.#options);
     this.#consumers.add(consumer);
     return {
@@ -89,7 +89,7 @@ export class ConsumerGroups {
   }
 
   async replayParked(group: string, id?: string): Promise<number> {
-    const { changes } = await inTransaction(this.#options.database, 'lazy', () =>
+    const { changes } = await transaction(this.#options.database, 'lazy', () =>
       this.#replay.run({ group, id: id ?? null }),
     );
     this.#options.changes.announce();
@@ -168,7 +168,7 @@ class GroupConsumer {
   async #run(): Promise<void> {
     while (!this.#stopped || this.#running.size > 0) {
       try {
-        const { written, claimed } = await inTransaction(this.#groups.database, 'lazy', () => this.#step());
+        const { written, claimed } = await transaction(this.#groups.database, 'lazy', () => this.#step());
         this.#settled.splice(0, written);
         this.#held.push(...claimed);
         this.#startHandlers();
@@ -183,7 +183,7 @@ class GroupConsumer {
       // Handlers that finish at the same moment share a transaction.
       await nextTurn();
     }
-    await inTransaction(this.#groups.database, 'lazy', () => this.#leave()).catch(this.#groups.onTrouble);
+    await transaction(this.#groups.database, 'lazy', () => this.#leave()).catch(this.#groups.onTrouble);
     this.#groups.changes.leave(this.#wakeup);
     this.#groups.changes.announce();
   }

@@ -2,6 +2,8 @@ import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
+import { transaction } from '../../sqlite/database.ts';
+import { GroupCommit } from '../../sqlite/group-commit.ts';
 import { type CheckedEvent, checkEvents, checkStreamName } from '../check-event.ts';
 import {
   type Appended,
@@ -21,7 +23,7 @@ import {
 } from '../event-store.ts';
 import { ConsumerGroups } from './consumer-groups.ts';
 import { LogChanges } from './log-changes.ts';
-import { inTransaction, isBusy, openLogFile } from './log-file.ts';
+import { openLogFile } from './log-file.ts';
 import { numberOf, positionOf, type Row, storedEvent } from './stored-event.ts';
 
 /** Events read in one go; in between, other work of the process has its turn. */
@@ -48,27 +50,25 @@ export async function openSqliteEventStore(options: SqliteEventStoreOptions): Pr
   return new SqliteEventStore(await openLogFile(options.path), options);
 }
 
-type PendingAppend = {
-  readonly stream: string;
-  readonly events: readonly CheckedEvent[];
-  readonly expectedRevision: ExpectedRevision;
-  readonly resolve: (appended: Appended) => void;
-  readonly reject: (error: unknown) => void;
-};
-
 class SqliteEventStore implements EventStore {
   readonly #database: DatabaseSync;
   readonly #changes: LogChanges;
+  readonly #commits: GroupCommit;
   readonly #closing = new AbortController();
   readonly #groups: ConsumerGroups;
   readonly #onTrouble: (error: unknown) => void;
   readonly #statements;
-  #pending: PendingAppend[] = [];
-  #writing: Promise<void> | undefined;
 
   constructor(database: DatabaseSync, options: SqliteEventStoreOptions) {
     this.#database = database;
     this.#changes = new LogChanges(database);
+    this.#commits = new GroupCommit({
+      durability: 'durable',
+      transaction: async (work) => {
+        await transaction(database, 'durable', work);
+        this.#changes.announce();
+      },
+    });
     this.#onTrouble = (error) => options.logger?.warn({ err: error }, 'The event log could not be used; trying again');
     this.#groups = new ConsumerGroups({
       database,
@@ -101,45 +101,16 @@ class SqliteEventStore implements EventStore {
     this.#checkOpen();
     checkStreamName(stream);
     const checked = checkEvents(events);
-    return new Promise((resolve, reject) => {
-      this.#pending.push({ stream, events: checked, expectedRevision: options.expectedRevision, resolve, reject });
-      this.#writing ??= this.#writePending();
-    });
+    const outcome = await this.#commits.write(() => this.#insert(stream, checked, options.expectedRevision));
+    if (outcome instanceof WrongExpectedRevision) throw outcome;
+    return outcome;
   }
 
-  /** Group commit: whatever waits when the disk is free shares one transaction, so one fsync. */
-  async #writePending(): Promise<void> {
-    await nextTurn();
-    while (this.#pending.length > 0) {
-      const group = this.#pending;
-      this.#pending = [];
-      await this.#write(group);
-      await nextTurn();
-    }
-    this.#writing = undefined;
-  }
-
-  async #write(group: readonly PendingAppend[]): Promise<void> {
-    try {
-      const outcomes = await inTransaction(this.#database, 'durable', () =>
-        group.map((append) => this.#insert(append)),
-      );
-      this.#changes.announce();
-      for (const [index, append] of group.entries()) {
-        const outcome = outcomes[index];
-        if (outcome === undefined || outcome instanceof WrongExpectedRevision) append.reject(outcome);
-        else append.resolve(outcome);
-      }
-    } catch (error) {
-      const [first] = group;
-      if (group.length === 1) first?.reject(error);
-      else if (isBusy(error)) for (const append of group) append.reject(error);
-      // One append that cannot be stored must not take the others with it.
-      else for (const append of group) await this.#write([append]);
-    }
-  }
-
-  #insert({ stream, events, expectedRevision }: PendingAppend): Appended | WrongExpectedRevision {
+  #insert(
+    stream: string,
+    events: readonly CheckedEvent[],
+    expectedRevision: ExpectedRevision,
+  ): Appended | WrongExpectedRevision {
     const last = this.#statements.revision.get(stream)?.revision ?? null;
     const actual = last === null ? 'none' : Number(last);
     if (expectedRevision !== actual) {
@@ -283,7 +254,7 @@ class SqliteEventStore implements EventStore {
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();
-    await Promise.all([this.#writing, this.#groups.close()]);
+    await Promise.all([this.#commits.settled(), this.#groups.close()]);
     this.#database.close();
   }
 

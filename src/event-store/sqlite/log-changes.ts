@@ -1,18 +1,18 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { Wakeup } from '../../runtime/wakeup.ts';
+import { DataVersion } from '../../sqlite/data-version.ts';
 
 /** How often commits of other processes are looked for (a look takes about 2 µs). */
 const POLL_MS = 20;
 
 /** Wakes all who follow the log: at once for what this process writes, by polling for what others write. */
 export class LogChanges {
-  readonly #version: StatementSync;
+  readonly #version: DataVersion;
   readonly #followers = new Set<Wakeup>();
-  #lastVersion: unknown;
   #poll: NodeJS.Timeout | undefined;
 
   constructor(database: DatabaseSync) {
-    this.#version = database.prepare('PRAGMA data_version');
+    this.#version = new DataVersion(database);
   }
 
   follow(): Wakeup {
@@ -35,9 +35,7 @@ export class LogChanges {
 
   #look(): void {
     try {
-      const version = this.#version.get()?.data_version;
-      if (version === this.#lastVersion) return;
-      this.#lastVersion = version;
+      if (!this.#version.hasChanged()) return;
     } catch {
       // Whether the file can be read is found out, and handled, by those who read it.
     }

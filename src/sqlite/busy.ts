@@ -1,0 +1,28 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** How long a write waits for other processes before it gives up. */
+const BUSY_LIMIT_MS = 10_000;
+
+/**
+ * Repeats `attempt` while another connection holds the write lock. Waits outside of SQLite, whose own wait (`busy_timeout`)
+ * would block the whole process.
+ */
+export async function whenFree<Result>(attempt: () => Result): Promise<Result> {
+  const deadline = performance.now() + BUSY_LIMIT_MS;
+  for (;;) {
+    try {
+      return attempt();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > deadline) throw error;
+      await sleep(Math.random() * 3);
+    }
+  }
+}
+
+/** Another connection holds the file, and has done so for longer than is waited. */
+export function isBusy(error: unknown): boolean {
+  // The low byte is the primary result code: 5 is SQLITE_BUSY (sqlite.org/rescode.html).
+  return (
+    error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' && (error.errcode & 0xff) === 5
+  );
+}

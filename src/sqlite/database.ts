@@ -1,0 +1,82 @@
+import { DatabaseSync } from 'node:sqlite';
+import { keepPrivate } from '../runtime/private-file.ts';
+import { whenFree } from './busy.ts';
+
+/** How long a read waits while another process repairs the file after a crash. */
+const READ_TIMEOUT_MS = 5_000;
+
+/**
+ * Opens a database in WAL mode, which any number of processes of the machine may have open; makes it when it is absent.
+ * @param what names it in the error when it cannot be opened
+ * @param check throws when the file must not be used; nothing has been written to it by then
+ */
+export async function openDatabase({
+  path,
+  what,
+  check = () => {},
+}: {
+  readonly path: string;
+  readonly what: string;
+  readonly check?: (database: DatabaseSync) => void;
+}): Promise<DatabaseSync> {
+  const database = connect(path, what);
+  try {
+    await whenFree(() => check(database));
+    keepPrivate(path);
+    await whenFree(() => database.exec('PRAGMA journal_mode = WAL'));
+    database.exec(`PRAGMA journal_size_limit = 67108864; PRAGMA busy_timeout = ${READ_TIMEOUT_MS}`);
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+function connect(path: string, what: string): DatabaseSync {
+  try {
+    return new DatabaseSync(path, { timeout: 0 });
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`The ${what} ${path} cannot be opened: ${reason}`, { cause });
+  }
+}
+
+/** `durable`: on the disk when the commit returns. `lazy`: a power cut, not a crash, may take the last commits with it. */
+export type Durability = 'durable' | 'lazy';
+
+const SYNCHRONOUS: Readonly<Record<Durability, string>> = {
+  durable: 'PRAGMA synchronous = FULL',
+  lazy: 'PRAGMA synchronous = NORMAL',
+};
+/** What each connection is set to: setting it again would cost a tenth of a lazy commit. */
+const current = new WeakMap<DatabaseSync, Durability>();
+
+/**
+ * Runs `work` in a write transaction, in one go: nothing else of this process runs between its start and its end.
+ * Waits for other connections without blocking this process; rolls back when `work` throws.
+ * @throws what `work` throws, and SQLite's own errors (disk full, …); nothing is stored then
+ */
+export function transaction<Result>(
+  database: DatabaseSync,
+  durability: Durability,
+  work: () => Result,
+): Promise<Result> {
+  return whenFree(() => {
+    try {
+      if (current.get(database) !== durability) {
+        database.exec(SYNCHRONOUS[durability]);
+        current.set(database, durability);
+      }
+      database.exec('PRAGMA busy_timeout = 0; BEGIN IMMEDIATE');
+      const result = work();
+      database.exec('COMMIT');
+      return result;
+    } catch (error) {
+      // After some errors (disk full) SQLite has rolled back by itself.
+      if (database.isTransaction) database.exec('ROLLBACK');
+      throw error;
+    } finally {
+      database.exec(`PRAGMA busy_timeout = ${READ_TIMEOUT_MS}`);
+    }
+  });
+}

@@ -1,0 +1,135 @@
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { isBusy } from '../../src/sqlite/busy.ts';
+import { DataVersion } from '../../src/sqlite/data-version.ts';
+import { openDatabase, transaction } from '../../src/sqlite/database.ts';
+
+let folder: string;
+let path: string;
+const opened: DatabaseSync[] = [];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'venue-sqlite-'));
+  path = join(folder, 'some.sqlite');
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  for (const database of opened.splice(0)) if (database.isOpen) database.close();
+  await rm(folder, { recursive: true });
+});
+
+async function open(): Promise<DatabaseSync> {
+  const database = await openDatabase({ path, what: 'test file' });
+  opened.push(database);
+  return database;
+}
+/** Two connections, as of two processes, to a file with one table. */
+async function openTwo(): Promise<readonly [DatabaseSync, DatabaseSync]> {
+  const [one, other] = [await open(), await open()];
+  one.exec('CREATE TABLE notes (text TEXT UNIQUE) STRICT');
+  return [one, other];
+}
+const add = (database: DatabaseSync, text: string) => database.prepare('INSERT INTO notes VALUES (?)').run(text);
+const notes = (database: DatabaseSync) => database.prepare('SELECT text FROM notes ORDER BY text').all();
+const pragma = (database: DatabaseSync, name: string) =>
+  Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0];
+
+describe('openDatabase', () => {
+  test('makes a private file in WAL mode', async () => {
+    const database = await open();
+    expect(pragma(database, 'journal_mode')).toBe('wal');
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+  });
+
+  test('says what it cannot open', async () => {
+    await expect(openDatabase({ path: folder, what: 'test file' })).rejects.toThrow(
+      `The test file ${folder} cannot be opened: unable to open database file`,
+    );
+  });
+
+  test('leaves a file that the check refuses as it is', async () => {
+    await writeFile(path, '', { mode: 0o644 });
+    const check = () => {
+      throw new Error('not ours');
+    };
+    await expect(openDatabase({ path, what: 'test file', check })).rejects.toThrow('not ours');
+    const { size, mode } = await stat(path);
+    expect([size, mode & 0o777]).toEqual([0, 0o644]);
+  });
+});
+
+describe('transaction', () => {
+  test('stores all or nothing, and says what went wrong', async () => {
+    const [one, other] = await openTwo();
+    const broken = () => {
+      add(one, 'a');
+      throw new Error('cannot');
+    };
+    await expect(transaction(one, 'durable', broken)).rejects.toThrow('cannot');
+    expect(notes(other)).toEqual([]);
+    expect(await transaction(one, 'durable', () => add(one, 'b').changes)).toBe(1);
+    expect(notes(other)).toEqual([{ text: 'b' }]);
+  });
+
+  test('waits for the disk when it is durable, and only then, on the same connection', async () => {
+    const [one] = await openTwo();
+    const FULL = 2;
+    const NORMAL = 1;
+    expect(await transaction(one, 'lazy', () => pragma(one, 'synchronous'))).toBe(NORMAL);
+    expect(await transaction(one, 'durable', () => pragma(one, 'synchronous'))).toBe(FULL);
+    expect(await transaction(one, 'lazy', () => pragma(one, 'synchronous'))).toBe(NORMAL);
+  });
+
+  test('waits for another connection while the process goes on with other work', async () => {
+    const [one, other] = await openTwo();
+    other.exec('BEGIN IMMEDIATE');
+    let written = false;
+    const writing = transaction(one, 'lazy', () => add(one, 'a')).then(() => {
+      written = true;
+    });
+    for (let turns = 0; turns < 200; turns++) await nextTurn();
+    expect(written).toBe(false);
+    add(other, 'b');
+    other.exec('COMMIT');
+    await writing;
+    expect(notes(other)).toEqual([{ text: 'a' }, { text: 'b' }]);
+  });
+
+  test('gives up when another connection does not let go', async () => {
+    const [one, other] = await openTwo();
+    other.exec('BEGIN IMMEDIATE');
+    let now = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => {
+      now += 4_000;
+      return now;
+    });
+    const error = await transaction(one, 'lazy', () => add(one, 'a')).catch((reason: unknown) => reason);
+    expect(isBusy(error)).toBe(true);
+    other.exec('ROLLBACK');
+    await transaction(one, 'lazy', () => add(one, 'a'));
+    expect(notes(other)).toEqual([{ text: 'a' }]);
+  });
+
+  test('one that asks for what is taken is not mistaken for one that waits', async () => {
+    const [one] = await openTwo();
+    add(one, 'a');
+    const error = await transaction(one, 'lazy', () => add(one, 'a')).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ message: expect.stringContaining('UNIQUE') });
+    expect([isBusy(error), isBusy(new Error('busy')), isBusy('busy')]).toEqual([false, false, false]);
+  });
+});
+
+test('the data version changes with what other connections commit, and with nothing else', async () => {
+  const [one, other] = await openTwo();
+  const version = new DataVersion(other);
+  expect(version.hasChanged()).toBe(false);
+  await transaction(other, 'lazy', () => add(other, 'a'));
+  expect(version.hasChanged()).toBe(false);
+  await transaction(one, 'lazy', () => add(one, 'b'));
+  expect(version.hasChanged()).toBe(true);
+  expect(version.hasChanged()).toBe(false);
+});
