@@ -5,23 +5,23 @@ import { type Lease, SINGLETON_KEY } from '../read-models/projector-state.ts';
 import { isProcessAlive, PID_NAMESPACE } from '../runtime/process-liveness.ts';
 
 export type HeldLease = {
-  /** @returns false when somebody else has taken over */
+  /** @returns false if another projector has taken over */
   renew(): Promise<boolean>;
   release(): Promise<void>;
 };
 
 export type LeaseTimes = {
-  /** How long a lease that is not renewed stands, in milliseconds. */
+  /** How long a lease lasts without renewal, in milliseconds. */
   readonly leaseMs: number;
-  /** Between two renewals, and between two looks of those who wait. */
+  /** Between two renewals, and between two checks while waiting, in milliseconds. */
   readonly tickMs: number;
 };
 
 /**
- * Waits until this process may project. No clock is compared with another machine's: a lease has run out when it was seen
- * not to change for `leaseMs`, or when its process is known to be dead. It only keeps two projectors from doing the same
- * work; what keeps a stale one from doing harm is the checkpoint (compare-and-set).
- * @returns undefined when `signal` was aborted first
+ * Waits until this process may project. Clocks of different machines are never compared: a lease has expired if it was
+ * observed unchanged for `leaseMs`, or if its process is known to be dead. It only avoids duplicate work; a stale projector
+ * is kept from doing harm by the checkpoint's compare-and-set (docs/decisions/leases.md).
+ * @returns undefined if `signal` is aborted first
  */
 export async function acquireLease(
   leases: Documents<Lease>,
@@ -67,9 +67,9 @@ function held(leases: Documents<Lease>, mine: Lease, acquired: number): HeldLeas
   };
 }
 
-/** Whether the process that holds the lease is known to run no more. */
+/** Whether the process that holds the lease is known to have ended. */
 const isDead = ({ holder, pidNamespace, pid }: Lease): boolean =>
   pidNamespace === PID_NAMESPACE && (pid === process.pid ? !holders.has(holder) : !isProcessAlive(pid));
 
-/** Leases of this process: one that names it and is not among them is from an earlier process of the same number. */
+/** Holders in this process. A lease with our PID but another holder belongs to an earlier process with the same PID. */
 const holders = new Set<string>();

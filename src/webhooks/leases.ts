@@ -25,7 +25,7 @@ export const leaseCollection: Collection<LeaseDocument> = {
 
 const FREE = toTimestamp(0);
 /** What is left of a registration that nobody has delivered to for so long is forgotten, in milliseconds. */
-const FORGET_AFTER = 60 * 24 * 3_600_000;
+const FORGET_AFTER_MS = 60 * 24 * 3_600_000;
 
 /** The right to deliver to one registration, prolonged until it is given back. Changes are made one after the other. */
 export type Lease = {
@@ -44,7 +44,7 @@ export type Leases = {
 };
 
 /** Three times what one delivery may take, so that a process that is alive keeps its leases. In milliseconds. */
-const LEASE_DURATION = 15_000;
+const LEASE_DURATION_MS = 15_000;
 
 /**
  * A registration is delivered to by one process at a time: few writes (one lease for many deliveries), and the number in flight
@@ -56,7 +56,7 @@ export async function openLeases(deps: {
   /** Milliseconds. */
   readonly leaseDuration?: number;
 }): Promise<Leases> {
-  const { documents, clock, leaseDuration = LEASE_DURATION } = deps;
+  const { documents, clock, leaseDuration = LEASE_DURATION_MS } = deps;
   const collection = await documents.open(leaseCollection);
   const owner = randomUUID();
 
@@ -66,7 +66,7 @@ export async function openLeases(deps: {
       owner,
       until: toTimestamp(now + leaseDuration),
       ...(failingSince === undefined ? {} : { failingSince }),
-      expiresAt: toTimestamp(now + FORGET_AFTER),
+      expiresAt: toTimestamp(now + FORGET_AFTER_MS),
     };
   };
 
