@@ -10,6 +10,7 @@ import {
   CreateBooking,
   detailsOfRequest,
   IdempotencyHeaders,
+  publicBooking,
   toBookingDto,
 } from '../contract/booking.ts';
 import { errors } from '../contract/errors.ts';
@@ -42,7 +43,7 @@ export const bookingRoutes =
       },
       async (request, reply) => {
         const found = queries.bookings.list(request.caller.account, request.query);
-        return sendJsonArray(reply, found, (booking) => stringifyBooking(toBookingDto(booking)));
+        return sendJsonArray(reply, found, (booking) => stringifyBooking(publicBooking(booking)));
       },
     );
 

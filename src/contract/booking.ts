@@ -135,7 +135,8 @@ export const publicFacts = (facts: BookingFacts & BookingDetails) => ({
 const dto = shaped(BookingDto);
 const operatorBooking = shaped(OperatorBooking);
 
-const publicBooking = (booking: BookingDocument) => ({
+/** Everything of a booking that some shape shows. For {@link BookingDto}'s serialiser, which takes what its schema lists. */
+export const publicBooking = (booking: BookingDocument) => ({
   ...publicFacts(booking),
   id: booking.bookingId,
   status: booking.status,
