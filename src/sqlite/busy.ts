@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** How long a write waits for other processes before it gives up. */
+/** How long a write waits for other connections before it gives up. */
 const BUSY_LIMIT_MS = 10_000;
 
 /**
- * Repeats `attempt` while another connection holds the write lock. Waits outside of SQLite, whose own wait (`busy_timeout`)
- * would block the whole process.
+ * Repeats `attempt` while another connection holds the write lock. Waits outside SQLite, whose own wait (`busy_timeout`)
+ * would block the whole process (docs/decisions/embedded-log.md).
  */
 export async function whenFree<Result>(attempt: () => Result): Promise<Result> {
   const deadline = performance.now() + BUSY_LIMIT_MS;
@@ -19,7 +19,7 @@ export async function whenFree<Result>(attempt: () => Result): Promise<Result> {
   }
 }
 
-/** Another connection holds the file, and has done so for longer than is waited. */
+/** Whether SQLite failed because another connection holds the lock. */
 export function isBusy(error: unknown): boolean {
   // The low byte is the primary result code: 5 is SQLITE_BUSY (sqlite.org/rescode.html).
   return (

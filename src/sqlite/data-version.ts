@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
-/** Notices what other connections commit, whichever process they belong to. A look takes about 2 µs. */
+/** Detects commits by other connections, in any process. A check takes about 2 µs. */
 export class DataVersion {
   readonly #read: StatementSync;
   #seen: unknown;
@@ -10,7 +10,7 @@ export class DataVersion {
     this.hasChanged();
   }
 
-  /** Whether another connection has committed since this was asked last. */
+  /** Whether another connection has committed since the last call. */
   hasChanged(): boolean {
     const version = this.#read.get()?.data_version;
     const changed = version !== this.#seen;

@@ -2,13 +2,13 @@ import { DatabaseSync } from 'node:sqlite';
 import { keepPrivate } from '../runtime/private-file.ts';
 import { whenFree } from './busy.ts';
 
-/** How long a read waits while another process repairs the file after a crash. */
+/** How long a read waits while another process recovers the file after a crash. */
 const READ_TIMEOUT_MS = 5_000;
 
 /**
- * Opens a database in WAL mode, which any number of processes of the machine may have open; makes it when it is absent.
- * @param what names it in the error when it cannot be opened
- * @param check throws when the file must not be used; nothing has been written to it by then
+ * Opens a database in WAL mode, creating it if absent. Any number of processes on the machine may have it open.
+ * @param what names the database in errors
+ * @param check throws if the file must not be used; nothing has been written to it by then
  */
 export async function openDatabase({
   path,
@@ -41,20 +41,20 @@ function connect(path: string, what: string): DatabaseSync {
   }
 }
 
-/** `durable`: on the disk when the commit returns. `lazy`: a power cut, not a crash, may take the last commits with it. */
+/** `durable`: on disk when the commit returns. `lazy`: a power failure, though not a crash, may lose the last commits. */
 export type Durability = 'durable' | 'lazy';
 
 const SYNCHRONOUS: Readonly<Record<Durability, string>> = {
   durable: 'PRAGMA synchronous = FULL',
   lazy: 'PRAGMA synchronous = NORMAL',
 };
-/** What each connection is set to: setting it again would cost a tenth of a lazy commit. */
+/** The current setting of each connection. Setting it again would cost a tenth of a lazy commit. */
 const current = new WeakMap<DatabaseSync, Durability>();
 
 /**
- * Runs `work` in a write transaction, in one go: nothing else of this process runs between its start and its end.
- * Waits for other connections without blocking this process; rolls back when `work` throws.
- * @throws what `work` throws, and SQLite's own errors (disk full, …); nothing is stored then
+ * Runs `work` synchronously in a write transaction. Waits for other connections without blocking this process, and rolls back
+ * if `work` throws.
+ * @throws whatever `work` throws, and SQLite's own errors such as a full disk; nothing is stored then
  */
 export function transaction<Result>(
   database: DatabaseSync,
@@ -72,7 +72,7 @@ export function transaction<Result>(
       database.exec('COMMIT');
       return result;
     } catch (error) {
-      // After some errors (disk full) SQLite has rolled back by itself.
+      // After some errors, such as a full disk, SQLite has already rolled back.
       if (database.isTransaction) database.exec('ROLLBACK');
       throw error;
     } finally {

@@ -2,14 +2,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isBusy } from './busy.ts';
 import type { Durability } from './database.ts';
 
-/** Writers that never pause let other work of the process run at least so often. */
+/** How long consecutive commits may take before other work of the process gets a turn. */
 const LONGEST_TURN_MS = 2;
 
 type Job = { readonly run: () => void; readonly resolve: () => void; readonly reject: (error: unknown) => void };
 
 /**
- * Group commit: whatever waits when the disk is free shares one transaction, so one fsync. A write that cannot be stored does
- * not take the others of its group with it.
+ * Group commit: all writes waiting when the disk becomes free share one transaction and one fsync
+ * (docs/decisions/embedded-log.md). A write that cannot be stored does not take its group with it.
  */
 export class GroupCommit {
   readonly #durability: Durability;
@@ -17,15 +17,15 @@ export class GroupCommit {
   #waiting: Job[] = [];
   #committing: Promise<void> | undefined;
 
-  /** @param deps.transaction runs `work` in a transaction of that durability */
+  /** @param deps.transaction runs `work` in a transaction with that durability */
   constructor(deps: { readonly durability: Durability; readonly transaction: (work: () => void) => Promise<void> }) {
     this.#durability = deps.durability;
     this.#transaction = deps.transaction;
   }
 
   /**
-   * Runs `work` in a transaction; resolves to its result once that is committed. `work` must be repeatable: when a group fails,
-   * each of its writes is run again on its own.
+   * Runs `work` in a transaction. Resolves to its result once committed. `work` must be repeatable: if a group fails, each of
+   * its writes runs again on its own.
    */
   write<Result>(work: () => Result): Promise<Result> {
     return new Promise((resolve, reject) => {
@@ -41,7 +41,7 @@ export class GroupCommit {
     });
   }
 
-  /** Resolves when nothing waits any more. */
+  /** Resolves when no write is waiting. */
   async settled(): Promise<void> {
     await this.#committing;
   }
@@ -49,7 +49,8 @@ export class GroupCommit {
   async #commitWaiting(): Promise<void> {
     let turnBegan = performance.now();
     do {
-      // A commit that waits for the disk gathers the writes of a whole turn; a cheap one only those made in one go.
+      // A commit that waits for the disk collects the writes of a whole turn of the event loop, a cheap one only synchronous
+      // ones.
       if (this.#durability === 'durable' || performance.now() - turnBegan > LONGEST_TURN_MS) {
         await nextTurn();
         turnBegan = performance.now();
@@ -69,14 +70,14 @@ export class GroupCommit {
     let jobs: readonly Job[] | undefined;
     try {
       await this.#transaction(() => {
-        // Not before the lock is there: what came while it was waited for is committed, too.
+        // Taken only once the lock is held, so that writes that arrived in the meantime are included.
         jobs ??= take();
         for (const job of jobs) job.run();
       });
       for (const job of jobs ?? []) job.resolve();
     } catch (error) {
       jobs ??= take();
-      // Whoever holds the file would let each of them wait as long as all of them.
+      // If the file is locked, trying each on its own would wait just as long for each of them.
       if (jobs.length === 1 || isBusy(error)) for (const job of jobs) job.reject(error);
       else await this.#commitEach(jobs);
     }
