@@ -39,7 +39,8 @@ export function createLiveFeed(deps: {
   readonly logger: Pick<FastifyBaseLogger, 'error'>;
 }) {
   const { events, readModels, webhooks, logger } = deps;
-  const processId = randomBytes(6).toString('base64url');
+  // Hexadecimal: a mark is taken apart at its hyphen.
+  const processId = randomBytes(6).toString('hex');
   const subscribers = new Set<Subscriber>();
   const recent: Change[] = [];
   const stopping = new AbortController();
