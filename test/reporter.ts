@@ -1,6 +1,9 @@
 import type { Reporter, TestModule } from 'vitest/node';
 import { enginesSeen } from './engines.ts';
 
+const LEFT_OUT =
+  'none, only the pure tests ran: SQLite, MongoDB, EventStoreDB, Chromium and processes are left to npm test';
+
 /** Closes a run with a line per engine (tested or not, and why) and one line of totals. */
 export default class EngineReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
@@ -10,7 +13,8 @@ export default class EngineReporter implements Reporter {
       if (module.errors().length > 0) totals.failed += 1;
     }
     console.log('\nEngines');
-    for (const line of enginesSeen()) console.log(`  ${line}`);
+    const pure = modules.every(({ project }) => project.name === 'unit');
+    for (const line of pure ? [LEFT_OUT] : enginesSeen()) console.log(`  ${line}`);
     const skipped = totals.skipped + totals.pending;
     console.log(`\n${totals.passed} passed, ${totals.failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
   }

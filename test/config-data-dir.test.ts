@@ -1,0 +1,45 @@
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { ConfigError, readConfig } from '../src/config.ts';
+
+function dataDir(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'venue-booking-'));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  return dir;
+}
+
+test('unset, every setting has its default', () => {
+  const folder = dataDir();
+  expect(readConfig({ DATA_DIR: folder, PORT: ' ' })).toEqual({
+    port: 3000,
+    host: '127.0.0.1',
+    publicUrl: 'http://localhost:3000',
+    trustProxy: [],
+    dataDir: folder,
+    eventStoreUrl: undefined,
+    mongoUrl: undefined,
+    roles: new Set(['api', 'projector', 'webhooks', 'scheduler']),
+    serviceFeePercent: 15,
+    currency: 'USD',
+    secretKey: Buffer.from(readFileSync(join(folder, 'secret.key'), 'utf8'), 'base64'),
+    webhooksAllowPrivate: false,
+    demo: true,
+    logLevel: 'info',
+    clockShift: 0,
+  });
+});
+
+test('the secret key is made once and readable by its owner only', () => {
+  const folder = dataDir();
+  const { secretKey } = readConfig({ DATA_DIR: folder });
+  expect(secretKey).toHaveLength(32);
+  expect(readConfig({ DATA_DIR: folder }).secretKey).toEqual(secretKey);
+  expect(statSync(join(folder, 'secret.key')).mode & 0o777).toBe(0o600);
+});
+
+test('a DATA_DIR that cannot be used is wrong, and the message says so in one line', () => {
+  expect(() => readConfig({ DATA_DIR: '/dev/null/nowhere' })).toThrow(ConfigError);
+  expect(() => readConfig({ DATA_DIR: '/dev/null/nowhere' })).toThrow(/^DATA_DIR: .+$/);
+});
