@@ -22,9 +22,7 @@ test('deliveries of the running service: listed, resent, tested, recovered, stop
   await book(9);
   await receiver.until(1);
   const sent = receiver.received[0]?.headers['webhook-id'];
-  await expect
-    .poll(() => webhook('deliveries', id), { timeout: 10_000 })
-    .toMatchObject([{ deliveryId: sent, state: 'Delivered' }]);
+  await expect.poll(() => webhook('deliveries', id)).toMatchObject([{ deliveryId: sent, state: 'Delivered' }]);
 
   await webhook('resend', `${sent}`);
   expect((await receiver.until(2))[1]?.headers['webhook-id']).toBe(sent);
@@ -36,7 +34,7 @@ test('deliveries of the running service: listed, resent, tested, recovered, stop
   const moment = new Date().toISOString();
   await book(14);
   await receiver.until(4);
-  await expect.poll(() => webhook('list'), { timeout: 10_000 }).toMatchObject([{ id, status: 'disabled' }]);
+  await expect.poll(() => webhook('list')).toMatchObject([{ id, status: 'disabled' }]);
 
   receiver.answer = answering(200);
   await webhook('enable', id);

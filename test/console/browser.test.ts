@@ -3,7 +3,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isRefusal } from '../../src/domain/decision.ts';
 import { brandId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
-import { hasChromium, launchChromium, openWindow, type Screen, signIn } from './chromium.ts';
+import { hasChromium, keepSignedIn, launchChromium, openWindow, type Screen, signIn } from './chromium.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 
 const SCREENS: readonly Screen[] = [
@@ -23,15 +23,16 @@ type Violation = { readonly id: string; readonly impact: string; readonly html: 
 const nameOf = ({ width, colorScheme, script }: Screen) =>
   `${width} px, ${colorScheme}, ${script ? 'with' : 'without'} JavaScript`;
 
-/** A loaded machine takes its time. */
-const SOON = { timeout: 20_000 };
 const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
 
 describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
   let running: Running;
   let browser: Browser;
+  /** What is kept of those who have signed in: only the tests of a whole day's work sign in themselves. */
+  let signedIn: ReturnType<typeof keepSignedIn>;
   beforeAll(async () => {
     [running, browser] = await Promise.all([startDemo(), launchChromium()]);
+    signedIn = keepSignedIn(browser, running.url);
   });
   afterAll(async () => {
     await browser.close();
@@ -59,7 +60,7 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
 
   /** Nothing reaches beyond the sides of the screen. */
   const fits = async (page: Page, width: number) =>
-    expect(await page.locator('html').evaluate((html) => html.scrollWidth), page.url()).toBeLessThanOrEqual(width);
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth'), page.url()).toBeLessThanOrEqual(width);
 
   async function go(page: Page, { width }: Screen, name: string): Promise<void> {
     if (width === 390) await page.getByRole('button', { name: 'Menu' }).click();
@@ -76,12 +77,12 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
 
       const card = (text: string) => page.getByRole('article').filter({ hasText: text });
       await card('To approve.').getByRole('button', { name: 'Approve' }).click();
-      await expect.poll(() => page.getByRole('status').first().textContent(), SOON).toContain('Approved.');
+      await expect.poll(() => page.getByRole('status').first().textContent()).toContain('Approved.');
       await page.goto('/console/inbox');
       await card('To decline.').getByRole('link', { name: 'Decline' }).click();
       await page.getByLabel('Reason').fill('We are <b>closed</b>.');
       await page.getByRole('button', { name: 'Decline the request' }).click();
-      await expect.poll(() => page.locator('.flash').textContent(), SOON).toContain('Declined.');
+      await expect.poll(() => page.locator('.flash').textContent()).toContain('Declined.');
       await fits(page, screen.width);
 
       await page.goto(`/console/calendar?month=${approved.date.slice(0, 7)}`);
@@ -91,35 +92,35 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
       await page.getByRole('table').getByRole('link', { name: 'Northwind Coffee' }).click();
       await page.getByLabel('State at a past moment').fill('2020-01-01T10:00:00');
       await page.getByRole('button', { name: 'Show' }).click();
-      await expect.poll(() => page.locator('#state-then').textContent(), SOON).toContain('Not yet requested');
+      await expect.poll(() => page.locator('#state-then').textContent()).toContain('Not yet requested');
 
       await go(page, screen, 'Spaces');
       await page.getByRole('link', { name: 'Rooftop Terrace' }).click();
       await page.getByLabel('Closes at').fill('9');
       await page.getByRole('button', { name: 'Save' }).click();
-      await expect.poll(() => page.locator('#windowStart-error').textContent(), SOON).toContain('must be before');
+      await expect.poll(() => page.locator('#windowStart-error').textContent()).toContain('must be before');
       await page.getByLabel('Closes at').fill('22');
       await page.getByRole('button', { name: 'Save' }).click();
-      await expect.poll(() => page.locator('.flash').textContent(), SOON).toContain('Saved.');
+      await expect.poll(() => page.locator('.flash').textContent()).toContain('Saved.');
 
       await go(page, screen, 'API keys');
       await page.getByLabel('Name').fill('Door display');
       await page.getByLabel('See bookings').check();
       await page.getByRole('button', { name: 'Make the key' }).click();
-      await expect.poll(() => page.locator('.secret code').textContent(), SOON).toMatch(/^vbs_live_/);
+      await expect.poll(() => page.locator('.secret code').textContent()).toMatch(/^vbs_live_/);
       await fits(page, screen.width);
       await page.getByRole('link', { name: 'I have copied it' }).click();
       const row = page.getByRole('row').filter({ hasText: 'Door display' }).first();
       await row.getByText('Revoke …').click();
       await row.getByRole('button', { name: 'Revoke the key' }).click();
-      await expect.poll(() => page.locator('.flash').textContent(), SOON).toContain('Revoked.');
+      await expect.poll(() => page.locator('.flash').textContent()).toContain('Revoked.');
 
       await go(page, screen, 'Webhooks');
       await page.getByLabel('Address').fill('http://127.0.0.1:9/hook');
       await page.getByRole('button', { name: 'Register' }).click();
       await page.getByRole('link', { name: 'I have copied it' }).click();
       await page.getByRole('button', { name: 'Send a test delivery' }).click();
-      await expect.poll(() => page.locator('h1').textContent(), SOON).toBe('Test');
+      await expect.poll(() => page.locator('h1').textContent()).toBe('Test');
       await fits(page, screen.width);
       expect(complaints).toEqual([]);
       expect(declined.id).toBeGreaterThan(approved.id);
@@ -138,19 +139,19 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
     await page.getByLabel('15:00 to').check();
     await page.getByLabel('Message to the community').fill('A tasting.');
     await page.getByRole('button', { name: 'Request this space' }).click();
-    await expect.poll(() => page.locator('.flash').textContent(), SOON).toContain('Requested.');
+    await expect.poll(() => page.locator('.flash').textContent()).toContain('Requested.');
     expect(await page.locator('dl.price').first().textContent()).toContain('$483.00');
     await fits(page, screen.width);
     await page.getByRole('link', { name: 'Withdraw the request' }).click();
     await page.getByRole('button', { name: 'Withdraw the request' }).click();
-    await expect.poll(() => page.locator('.flash').textContent(), SOON).toContain('Cancelled.');
+    await expect.poll(() => page.locator('.flash').textContent()).toContain('Cancelled.');
     await go(page, screen, 'My bookings');
     await fits(page, screen.width);
     await go(page, screen, 'Charges');
     await fits(page, screen.width);
     if (screen.width === 390) await page.getByRole('button', { name: 'Menu' }).click();
     await page.getByRole('button', { name: 'Sign out' }).click();
-    await expect.poll(() => page.locator('h1').textContent(), SOON).toBe('You are signed out');
+    await expect.poll(() => page.locator('h1').textContent()).toBe('You are signed out');
     expect(complaints).toEqual([]);
     await context.close();
   });
@@ -158,6 +159,8 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
   test('a review, by keyboard alone', async () => {
     const { context, page, complaints } = await openWindow(browser, running.url, SCREENS[0] as Screen);
     await page.goto('/console/bookings/3');
+    // The page puts the cursor there.
+    await page.locator('#email:focus').waitFor();
     await page.keyboard.type(user('brands').email);
     await page.keyboard.press('Tab');
     await page.keyboard.type(user('brands').password);
@@ -174,7 +177,7 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
     await page.keyboard.type('We come again.');
     await tabTo(page, '#review button');
     await page.keyboard.press('Enter');
-    await expect.poll(() => page.locator('.flash').textContent(), SOON).toContain('Your review is published.');
+    await expect.poll(() => page.locator('.flash').textContent()).toContain('Your review is published.');
     expect(complaints).toEqual([]);
     await context.close();
   });
@@ -189,13 +192,12 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
 
   test('a request, a decision and a delivery show up without reloading', async () => {
     const screen = SCREENS[0] as Screen;
-    const one = await openWindow(browser, running.url, screen);
-    const two = await openWindow(browser, running.url, screen);
-    await signIn(one.page, user('communities'));
-    await signIn(two.page, user('brands'));
+    const one = await openWindow(browser, running.url, screen, await signedIn(user('communities')));
+    const two = await openWindow(browser, running.url, screen, await signedIn(user('brands')));
+    await one.page.goto('/console/inbox');
     const { id } = await requested('Shown at once.');
     await one.page.getByText('Shown at once.').waitFor();
-    await expect.poll(() => one.page.locator('.toast').textContent(), SOON).toContain('New request');
+    await expect.poll(() => one.page.locator('.toast').textContent()).toContain('New request');
 
     await two.page.goto(`/console/bookings/${id}`);
     await two.page.locator('#booking-head .is-pending').waitFor();
@@ -220,8 +222,8 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
   });
 
   test('nothing is taken away from under the hands of somebody who writes', async () => {
-    const { context, page, complaints } = await openWindow(browser, running.url, SCREENS[0] as Screen);
-    await signIn(page, user('brands', 1));
+    const stored = await signedIn(user('brands', 1));
+    const { context, page, complaints } = await openWindow(browser, running.url, SCREENS[0] as Screen, stored);
     const date = freshDate();
     await page.goto(`/console/find/1?date=${date}`);
     await page.getByLabel('11:00 to').check();
@@ -230,16 +232,16 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
       CONTEXT,
     );
     expect(isRefusal(outcome)).toBe(false);
-    await expect.poll(() => page.locator('.toast').textContent(), SOON).toContain('This page has changed');
+    await expect.poll(() => page.locator('.toast').textContent()).toContain('This page has changed');
     expect(await page.getByLabel('11:00 to').isChecked()).toBe(true);
     expect(complaints).toEqual([]);
     await context.close();
   });
 
   test('the slider walks through the states of a booking; a secret can be copied', async () => {
-    const { context, page, complaints } = await openWindow(browser, running.url, SCREENS[0] as Screen);
+    const stored = await signedIn(user('communities'));
+    const { context, page, complaints } = await openWindow(browser, running.url, SCREENS[0] as Screen, stored);
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);
-    await signIn(page, user('communities'));
     await page.goto('/console/bookings/1');
     const slider = page.getByRole('slider');
     await slider.focus();
@@ -297,7 +299,7 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
     };
     await page.goto('/console');
     await look();
-    await signIn(page, user(kind, kind === 'communities' ? 0 : 0));
+    await context.setStorageState(await signedIn(user(kind)));
     for (const path of PAGES[kind]) {
       await page.goto(`/console/${path}`);
       await look();

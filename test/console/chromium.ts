@@ -35,14 +35,19 @@ export type Screen = {
   readonly script: boolean;
 };
 
+/** What a browser has kept of a signed-in user. */
+type StorageState = Awaited<ReturnType<BrowserContext['storageState']>>;
+
 /** A fresh browser window, and everything that went wrong in it. */
 export async function openWindow(
   browser: Browser,
   url: string,
   { width, colorScheme, script }: Screen,
+  storageState?: StorageState,
 ): Promise<{ context: BrowserContext; page: Page; complaints: string[] }> {
   const context = await browser.newContext({
     baseURL: url,
+    ...(storageState && { storageState }),
     viewport: { width, height: width === 390 ? 844 : 900 },
     isMobile: width === 390,
     hasTouch: width === 390,
@@ -68,10 +73,29 @@ export async function openWindow(
   return { context, page, complaints };
 }
 
-export async function signIn(page: Page, user: { email: string; password: string }): Promise<void> {
+type Credentials = { readonly email: string; readonly password: string };
+
+export async function signIn(page: Page, user: Credentials): Promise<void> {
   await page.goto('/console');
   await page.getByLabel('E-mail').fill(user.email);
   await page.getByLabel('Password').fill(user.password);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.waitForURL('**/console/**');
+}
+
+/** Signs each user in once, when first asked for; the state is good for any number of windows. */
+export function keepSignedIn(browser: Browser, url: string): (user: Credentials) => Promise<StorageState> {
+  const states = new Map<string, Promise<StorageState>>();
+  const state = async (user: Credentials): Promise<StorageState> => {
+    const context = await browser.newContext({ baseURL: url });
+    await signIn(await context.newPage(), user);
+    const kept = await context.storageState();
+    await context.close();
+    return kept;
+  };
+  return (user) => {
+    const kept = states.get(user.email) ?? state(user);
+    states.set(user.email, kept);
+    return kept;
+  };
 }

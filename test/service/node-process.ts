@@ -54,7 +54,7 @@ export async function startNode(file: string, path: string, env: Environment): P
       child.kill('SIGKILL');
       throw new Error(`${file} did not start:\n${output.stdout}\n${output.stderr}`);
     }
-    await delay(2);
+    await delay(10);
   }
   const startedIn = performance.now() - began;
   if (child.pid === undefined) throw new Error(`${file} has no process id`);
