@@ -14,7 +14,7 @@ import { evolveReview, type Review } from '../domain/review.ts';
 import { evolveSpace, type Space } from '../domain/space.ts';
 import { EMPTY_SPACE_DAY, evolveSpaceDay, type SpaceDay } from '../domain/space-day.ts';
 import { evolveWebhook, type Webhook } from '../domain/webhook.ts';
-import type { Aggregate } from './command-handler.ts';
+import type { Aggregate } from './stream-states.ts';
 
 export const spaceDay: Aggregate<SpaceDay, BookingEvent> = { initial: EMPTY_SPACE_DAY, evolve: evolveSpaceDay };
 export const community: Aggregate<Community | undefined, CommunityAdded> = {

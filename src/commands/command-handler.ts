@@ -1,19 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { LRUCache } from 'lru-cache';
 import type { Actor } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { type Decision, isRefusal, type Refusal } from '../domain/decision.ts';
 import { type DomainEvent, type EventMetadata, type Recorded, SCHEMA } from '../domain/events.ts';
-import { upcast } from '../domain/upcast.ts';
 import {
   type EventStore,
   type ExpectedRevision,
-  LOG_START,
   type Position,
   WrongExpectedRevision,
 } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { SerialQueue } from '../runtime/serial-queue.ts';
+import { type Aggregate, createStreamStates } from './stream-states.ts';
 
 /** Who issues a command, and in which request. */
 export type CommandContext = {
@@ -22,12 +20,6 @@ export type CommandContext = {
   readonly correlationId: string;
   /** Id of the event that led to the command, if one did. */
   readonly causationId?: string;
-};
-
-/** How the events of one kind of stream fold into the state that its decider needs. */
-export type Aggregate<S, E extends DomainEvent> = {
-  readonly initial: S;
-  evolve(state: S, event: E): S;
 };
 
 /** The result of an accepted command. No events means there was nothing left to do. */
@@ -57,48 +49,20 @@ export type CommandHandler = {
   read<S, E extends DomainEvent>(stream: string, aggregate: Aggregate<S, E>, from?: number): AsyncIterable<Recorded<E>>;
 };
 
-type Folded<S> = { readonly state: S; readonly revision: number; readonly position: Position };
-
 /** Attempts at a command when other processes keep appending first. */
 const MAX_DECISIONS = 60;
-const CACHED_STREAMS = 10_000;
 
 /**
- * The path of every command: load, decide, append (docs/decisions/streams.md). Folded streams are cached. A cached state may
- * be stale, so it never refuses on its own (a refusal is decided again on what the log holds), and the expected revision
- * guards the append.
+ * The path of every command: load, decide, append (docs/decisions/streams.md). A cached state may be stale, so it never refuses
+ * on its own (a refusal is decided again on what the log holds), and the expected revision guards the append.
  */
 export function createCommandHandler(deps: {
   readonly events: EventStore;
   readonly clock: Clock;
   readonly waitFor: (position: Position) => Promise<unknown>;
 }): CommandHandler {
-  const { events: store, clock, waitFor } = deps;
-  const cached = new LRUCache<string, Folded<unknown>>({ max: CACHED_STREAMS });
-
-  const cachedState = <S>(stream: string) => cached.get(stream) as Folded<S> | undefined;
-
-  async function* read<S, E extends DomainEvent>(stream: string, _: Aggregate<S, E>, from = 0) {
-    for await (const event of store.readStream(stream, { from })) {
-      // A stream holds only the events of its aggregate, because only this module appends.
-      yield upcast(event) as unknown as Recorded<E>;
-    }
-  }
-
-  /** Folds the events that are not in the cached state yet. */
-  async function catchUp<S, E extends DomainEvent>(stream: string, aggregate: Aggregate<S, E>): Promise<Folded<S>> {
-    let { state, revision, position } = cachedState<S>(stream) ?? {
-      state: aggregate.initial,
-      revision: -1,
-      position: LOG_START,
-    };
-    for await (const event of read(stream, aggregate, revision + 1)) {
-      state = aggregate.evolve(state, event);
-      ({ revision, position } = event);
-    }
-    if (revision >= 0) cached.set(stream, { state, revision, position });
-    return { state, revision, position };
-  }
+  const { events: log, clock, waitFor } = deps;
+  const states = createStreamStates(log);
 
   /** Decides on the current state and appends. Decides again whenever another process appended first. */
   async function append<S, E extends DomainEvent, D extends E>(
@@ -108,11 +72,11 @@ export function createCommandHandler(deps: {
     decide: (state: S) => Decision<D>,
   ): Promise<Accepted<S, D> | Refusal> {
     for (let attempt = 1; ; attempt += 1) {
-      const known = cachedState<S>(stream);
-      let current = known ?? (await catchUp(stream, aggregate));
+      const known = states.cached(stream, aggregate);
+      let current = known ?? (await states.catchUp(stream, aggregate));
       let decision = decide(current.state);
       if (known !== undefined && (isRefusal(decision) || decision.length === 0)) {
-        current = await catchUp(stream, aggregate);
+        current = await states.catchUp(stream, aggregate);
         if (current.revision !== known.revision) decision = decide(current.state);
       }
       if (isRefusal(decision)) return decision;
@@ -124,13 +88,13 @@ export function createCommandHandler(deps: {
       const expectedRevision: ExpectedRevision = current.revision < 0 ? 'none' : current.revision;
       try {
         const records = decision.map(({ type, data }) => ({ type, data, metadata }));
-        const { revision, position } = await store.append(stream, records, { expectedRevision });
+        const { revision, position } = await log.append(stream, records, { expectedRevision });
         const state = decision.reduce<S>(aggregate.evolve, current.state);
-        cached.set(stream, { state, revision, position });
+        states.set(stream, { state, revision, position });
         return { state, events: decision, at, position };
       } catch (error) {
         if (!(error instanceof WrongExpectedRevision) || attempt === MAX_DECISIONS) throw error;
-        await catchUp(stream, aggregate);
+        await states.catchUp(stream, aggregate);
         // The first retry comes at once, because most conflicts end in a refusal. Later ones back off at random.
         if (attempt > 1) await pause(Math.random() * Math.min(2 ** attempt, 64));
       }
@@ -141,10 +105,10 @@ export function createCommandHandler(deps: {
   const streams = new SerialQueue();
 
   return {
-    read,
+    read: states.read,
 
     async load(stream, aggregate) {
-      return (await catchUp(stream, aggregate)).state;
+      return (await states.catchUp(stream, aggregate)).state;
     },
 
     async execute(stream, aggregate, context, decide) {

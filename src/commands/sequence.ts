@@ -2,7 +2,8 @@ import { SYSTEM } from '../domain/account.ts';
 import { isRefusal } from '../domain/decision.ts';
 import type { IdsReserved } from '../domain/events.ts';
 import { streamOf } from '../domain/streams.ts';
-import type { Aggregate, CommandContext, CommandHandler } from './command-handler.ts';
+import type { CommandContext, CommandHandler } from './command-handler.ts';
+import type { Aggregate } from './stream-states.ts';
 
 export type Sequence = {
   /** The next id: unique across processes, increasing within one. */

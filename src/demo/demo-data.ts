@@ -1,52 +1,21 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Users } from '../auth/users.ts';
 import type { CommandContext } from '../commands/command-handler.ts';
 import type { Commands } from '../commands/commands.ts';
-import type { Collection, DocumentStore } from '../document-store/document-store.ts';
 import type { Account } from '../domain/account.ts';
 import { localDate } from '../domain/calendar.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 import type { SpaceTerms } from '../domain/events.ts';
 import { type BrandId, type CommunityId, cents, type PlainDate, type SpaceId } from '../domain/ids.ts';
 import { ALL_PERMISSIONS } from '../domain/permissions.ts';
-import type { EventStore } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { writePrivate } from '../runtime/private-file.ts';
-import { isProcessAlive, PID_NAMESPACE } from '../runtime/process-liveness.ts';
+import type { Demo, DemoUser } from './demo-file.ts';
 
-type DemoUser = { readonly email: string; readonly password: string };
-/** What `DATA_DIR/demo.json` holds: everything needed to try the service out. */
-export type Demo = {
-  readonly baseUrl: string;
-  readonly authUrl: string;
-  readonly communities: readonly {
-    readonly id: number;
-    readonly name: string;
-    readonly timeZone: string;
-    readonly apiKey: string;
-    readonly user: DemoUser;
-    readonly spaces: readonly { readonly id: number; readonly name: string; readonly active: boolean }[];
-  }[];
-  readonly brands: readonly {
-    readonly id: number;
-    readonly name: string;
-    readonly apiKey: string;
-    readonly user: DemoUser;
-  }[];
-};
-
-export type DemoDeps = {
-  readonly events: EventStore;
-  readonly documents: DocumentStore;
+export type SeedDeps = {
   /** Commands that run at the time a clock shows, because past bookings must have been made in the past. */
   readonly at: (clock: Clock) => Promise<Commands>;
   readonly users: Users;
   readonly clock: Clock;
-  readonly dataDir: string;
-  readonly publicUrl: string;
 };
 
 const CONTEXT: CommandContext = { actor: { kind: 'operator', id: 'demo' }, correlationId: 'demo' };
@@ -84,77 +53,10 @@ function terms(
   return { name, windowStart, windowEnd, durationHours, eventFee: cents(eventFee), answerHours: 72 };
 }
 
-const demoFile = (dataDir: string): string => join(dataDir, 'demo.json');
-
-/** The demo data of an earlier start, with the current URLs. */
-function readDemo(dataDir: string, publicUrl: string): Demo | undefined {
-  const file = demoFile(dataDir);
-  if (!existsSync(file)) return undefined;
-  const demo = { ...(JSON.parse(readFileSync(file, 'utf8')) as Demo), ...addresses(publicUrl) };
-  writeDemo(dataDir, demo);
-  return demo;
-}
-
-const writeDemo = (dataDir: string, demo: Demo) =>
-  writePrivate(demoFile(dataDir), `${JSON.stringify(demo, null, 2)}\n`, 'replace');
-
-const addresses = (publicUrl: string) => ({ baseUrl: `${publicUrl}/api/v1`, authUrl: publicUrl });
-
-/** Who makes the demo data, or made it. */
-type Making = { readonly pidNamespace: string; readonly pid: number; readonly done: boolean };
-const MAKING: Collection<Making> = { name: 'demo', kind: 'record', indexes: [] };
-const KEY = 'demo';
-
 /**
- * How often those who wait for the demo data look, and how long they wait at most: a process may be out of sight, or its number
- * another's by now.
+ * Creates two communities in different time zones, four spaces (one inactive), two brands, bookings in every state and reviews.
  */
-const LOOK_EVERY_MS = 50;
-const GIVE_UP_AFTER_MS = 60_000;
-
-/**
- * The demo data: made on an empty store, by one process of those that start on it at the same moment, and made anew when a
- * first start was cut off. @returns undefined when the store holds something else
- */
-export async function ensureDemoData(deps: DemoDeps): Promise<Demo | undefined> {
-  const makings = await deps.documents.open(MAKING);
-  const mine: Making = { pidNamespace: PID_NAMESPACE, pid: process.pid, done: false };
-  const giveUpAt = performance.now() + GIVE_UP_AFTER_MS;
-
-  async function make(version: number): Promise<Demo> {
-    const demo = await seedDemo(deps);
-    await makings.replace(KEY, { ...mine, done: true }, version);
-    return demo;
-  }
-
-  for (;;) {
-    const there = await makings.get(KEY);
-    if (there === undefined) {
-      if (await isEmptyLog(deps.events)) {
-        if (await makings.insert(KEY, mine)) return make(1);
-      } else if ((await makings.get(KEY)) === undefined) return readDemo(deps.dataDir, deps.publicUrl);
-      continue;
-    }
-    const { pidNamespace, pid, done: made } = there.document;
-    if (made) return readDemo(deps.dataDir, deps.publicUrl);
-    const isGone = pidNamespace === PID_NAMESPACE && (pid === process.pid || !isProcessAlive(pid));
-    if ((isGone || performance.now() > giveUpAt) && (await makings.replace(KEY, mine, there.version)))
-      return make(there.version + 1);
-    await delay(LOOK_EVERY_MS);
-  }
-}
-
-/** Whether nothing was ever appended. */
-async function isEmptyLog(events: EventStore): Promise<boolean> {
-  for await (const _ of events.readAll({ limit: 1 })) return false;
-  return true;
-}
-
-/**
- * Creates two communities in different time zones, four spaces (one inactive), two brands, bookings in every state and reviews,
- * and writes `demo.json`.
- */
-async function seedDemo(deps: DemoDeps): Promise<Demo> {
+export async function seedDemoData(deps: SeedDeps): Promise<Pick<Demo, 'communities' | 'brands'>> {
   let now = deps.clock();
   const today = now;
   const commands = await deps.at(() => now);
@@ -252,13 +154,10 @@ async function seedDemo(deps: DemoDeps): Promise<Demo> {
     ...account,
     user: await account.user,
   });
-  const demo: Demo = {
-    ...addresses(deps.publicUrl),
+  return {
     communities: await Promise.all(communities.map(withUser)),
     brands: await Promise.all(brands.map(withUser)),
   };
-  writeDemo(deps.dataDir, demo);
-  return demo;
 }
 
 /** Demo data is never refused, unless this file is wrong. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { type Service, startService } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
-import type { Demo } from '../../src/demo/demo-data.ts';
+import type { Demo } from '../../src/demo/demo-file.ts';
 
 /** A whole service with its demo data, as people meet it. */
 export type Running = {

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { Demo } from '../../src/demo/demo-data.ts';
+import type { Demo } from '../../src/demo/demo-file.ts';
 import { type Ended, type Environment, type NodeProcess, runNode, startNode } from './node-process.ts';
 
 /** A `DATA_DIR` of its own, removed when the test has ended. */

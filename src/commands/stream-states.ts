@@ -1,0 +1,55 @@
+import { LRUCache } from 'lru-cache';
+import type { DomainEvent, Recorded } from '../domain/events.ts';
+import { upcast } from '../domain/upcast.ts';
+import { type EventStore, LOG_START, type Position } from '../event-store/event-store.ts';
+
+/** How the events of one kind of stream fold into the state that its decider needs. */
+export type Aggregate<S, E extends DomainEvent> = {
+  readonly initial: S;
+  evolve(state: S, event: E): S;
+};
+
+/** The state of a stream at a revision; -1 when there is no such stream yet. */
+type Folded<S> = { readonly state: S; readonly revision: number; readonly position: Position };
+
+const CACHED_STREAMS = 10_000;
+
+/** The states that streams fold into. They are cached, so that the next command on a stream need not read it again. */
+export function createStreamStates(log: EventStore) {
+  const states = new LRUCache<string, Folded<unknown>>({ max: CACHED_STREAMS });
+
+  /** The events of a stream, starting at a revision. */
+  async function* read<S, E extends DomainEvent>(stream: string, _: Aggregate<S, E>, from = 0) {
+    for await (const event of log.readStream(stream, { from })) {
+      // A stream holds only the events of its aggregate, because only this folder appends.
+      yield upcast(event) as unknown as Recorded<E>;
+    }
+  }
+
+  /** What is known of a stream. Another process may have appended to it since. */
+  const cached = <S, E extends DomainEvent>(stream: string, _: Aggregate<S, E>) =>
+    states.get(stream) as Folded<S> | undefined;
+
+  return {
+    read,
+    cached,
+
+    /** The state of a stream with the events that are not in the cached one yet. */
+    async catchUp<S, E extends DomainEvent>(stream: string, aggregate: Aggregate<S, E>): Promise<Folded<S>> {
+      let { state, revision, position } = cached(stream, aggregate) ?? {
+        state: aggregate.initial,
+        revision: -1,
+        position: LOG_START,
+      };
+      for await (const event of read(stream, aggregate, revision + 1)) {
+        state = aggregate.evolve(state, event);
+        ({ revision, position } = event);
+      }
+      if (revision >= 0) states.set(stream, { state, revision, position });
+      return { state, revision, position };
+    },
+
+    /** Notes the state after an append. */
+    set: (stream: string, folded: Folded<unknown>): void => void states.set(stream, folded),
+  };
+}

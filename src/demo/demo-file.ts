@@ -1,0 +1,44 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { writePrivate } from '../runtime/private-file.ts';
+
+export type DemoUser = { readonly email: string; readonly password: string };
+/** What `DATA_DIR/demo.json` holds: everything needed to try the service out. */
+export type Demo = {
+  readonly baseUrl: string;
+  readonly authUrl: string;
+  readonly communities: readonly {
+    readonly id: number;
+    readonly name: string;
+    readonly timeZone: string;
+    readonly apiKey: string;
+    readonly user: DemoUser;
+    readonly spaces: readonly { readonly id: number; readonly name: string; readonly active: boolean }[];
+  }[];
+  readonly brands: readonly {
+    readonly id: number;
+    readonly name: string;
+    readonly apiKey: string;
+    readonly user: DemoUser;
+  }[];
+};
+
+type DemoLocation = { readonly dataDir: string; readonly publicUrl: string };
+
+/** The demo data of an earlier start, with the current URLs. */
+export function readDemoFile({ dataDir, publicUrl }: DemoLocation): Demo | undefined {
+  const file = demoFile(dataDir);
+  if (!existsSync(file)) return undefined;
+  const demo: Demo = JSON.parse(readFileSync(file, 'utf8'));
+  return writeDemoFile({ dataDir, publicUrl }, demo);
+}
+
+/** Writes `DATA_DIR/demo.json`. @returns what it holds */
+export function writeDemoFile({ dataDir, publicUrl }: DemoLocation, data: Omit<Demo, 'baseUrl' | 'authUrl'>): Demo {
+  const { communities, brands } = data;
+  const demo: Demo = { baseUrl: `${publicUrl}/api/v1`, authUrl: publicUrl, communities, brands };
+  writePrivate(demoFile(dataDir), `${JSON.stringify(demo, null, 2)}\n`, 'replace');
+  return demo;
+}
+
+const demoFile = (dataDir: string): string => join(dataDir, 'demo.json');
