@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { readConfig } from '../src/config.ts';
 import { newSigningSecret, serviceSignature } from '../src/webhooks/signature.ts';
-import { freePort } from './service/node-process.ts';
+import { freePort } from './free-port.ts';
 import { startServiceProcess, temporaryDataDir } from './service/service-process.ts';
 
 const ROOT = new URL('..', import.meta.url).pathname;

@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { TestApp } from '../authorization-server/test-app.ts';
-import { Browser, startDemo } from '../console/console.fixture.ts';
+import { Browser } from '../browser.ts';
+import { startDemo } from '../console/console.fixture.ts';
 
 /** CLOCK_SHIFT moves the service's clock but not the one that oidc-provider reads: both sides of a token must agree. */
 test.each(['P3D', '-P3D'])(

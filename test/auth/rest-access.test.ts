@@ -1,7 +1,7 @@
 import * as oidc from 'openid-client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { freePort } from '../authorization-server/running-server.ts';
 import { API_SCOPE, TestApp } from '../authorization-server/test-app.ts';
+import { freePort } from '../free-port.ts';
 import { accepted, type RunningService, runService } from '../running-service.fixture.ts';
 
 /** Access tokens at the REST API of the whole service. */

@@ -2,8 +2,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import * as oidc from 'openid-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { pageHeaders } from '../../src/html/layout.ts';
+import { Browser, Page } from '../browser.ts';
 import { type DocumentPlace, sqlitePlace } from '../document-store/engines.ts';
-import { Browser, type Page } from './browser.ts';
 import { BRAND, PASSWORD, type RunningServer, runServer } from './running-server.ts';
 import { API_SCOPE, REDIRECT, TestApp } from './test-app.ts';
 
@@ -269,7 +269,7 @@ describe('sign-in and consent', () => {
       { email: 'nobody@example.com', password: PASSWORD },
     ]) {
       const { browser, page } = await signInPage();
-      const { status, text } = await browser.submit(page, '/sign-in', fields);
+      const { status, text } = await browser.send(page, '/sign-in', fields);
       const same = text
         .replaceAll(fields.email, 'EMAIL')
         .replaceAll(/interaction\/[\w-]+/g, '')
@@ -284,42 +284,41 @@ describe('sign-in and consent', () => {
     const { browser, page } = await signInPage();
     const { page: otherPage } = await signInPage();
     const token = /name="form_token" value="([^"]+)"/.exec(otherPage.text)?.[1] ?? '';
-    expect((await browser.submit(page, '/sign-in', { ...credentials, form_token: '' })).status).toBe(403);
-    expect((await browser.submit(page, '/sign-in', { ...credentials, form_token: token })).status).toBe(403);
+    expect((await browser.send(page, '/sign-in', { ...credentials, form_token: '' })).status).toBe(403);
+    expect((await browser.send(page, '/sign-in', { ...credentials, form_token: token })).status).toBe(403);
     const foreign = { origin: 'https://evil.example' };
-    expect((await browser.submit(page, '/sign-in', credentials, foreign)).status).toBe(403);
-    expect((await new Browser(running.url).submit(page, '/sign-in', credentials)).status).toBe(400);
+    expect((await browser.send(page, '/sign-in', credentials, foreign)).status).toBe(403);
+    expect((await new Browser(running.url).send(page, '/sign-in', credentials)).status).toBe(400);
     expect((await new Browser(running.url).open(page.url)).status).toBe(400);
   });
 
   test('the consent page cannot be passed by, nor answered before signing in', async () => {
     const { browser, page } = await signInPage();
     const jumped = page.url.pathname;
-    const early = await browser.submit({ ...page, text: page.text.replace('/sign-in', '/consent') }, '/consent', {
-      account: 'Brand:7',
-    });
+    const forged = new Page({ ...page, text: page.text.replace('/sign-in', '/consent') });
+    const early = await browser.send(forged, '/consent', { account: 'Brand:7' });
     expect(early.status).toBe(400);
     expect((await browser.open(jumped)).text).toContain('name="password"');
   });
 
   test("somebody else's account cannot be chosen", async () => {
     const { browser, page } = await signInPage();
-    const consentPage = await browser.submit(page, '/sign-in', credentials);
+    const consentPage = await browser.send(page, '/sign-in', credentials);
     for (const account of ['Brand:8', 'Community:7', '', 'Admin:1'])
-      expect((await browser.submit(consentPage, '/consent', { account })).status).toBe(422);
+      expect((await browser.send(consentPage, '/consent', { account })).status).toBe(422);
   });
 
   test('saying no goes back to the app as access_denied', async () => {
     const { browser, page } = await signInPage();
-    const consentPage = await browser.submit(page, '/sign-in', credentials);
-    const { url } = await browser.submit(consentPage, '/cancel');
+    const consentPage = await browser.send(page, '/sign-in', credentials);
+    const { url } = await browser.send(consentPage, '/cancel');
     expect(url.searchParams.get('error')).toBe('access_denied');
   });
 
   test('what an app calls itself is shown as text, with where it redirects and what it asks for', async () => {
     const evil = await TestApp.register(running.url, { client_name: '<script>alert(1)</script>' });
     const page = await evil.browser.open((await evil.authorizationUrl({ scope: API_SCOPE })).url);
-    const { text } = await evil.browser.submit(page, '/sign-in', credentials);
+    const { text } = await evil.browser.send(page, '/sign-in', credentials);
     expect(text).not.toContain('<script>alert');
     expect(text).toContain('&lt;script&gt;');
     expect(text).toContain('127.0.0.1:9');
@@ -352,8 +351,8 @@ describe('pages that go on by themselves', () => {
   test('response_mode=form_post posts the answer to the app', async () => {
     const { url } = await app.authorizationUrl({ response_mode: 'form_post' });
     const browser = new Browser(running.url);
-    const asked = await browser.submit(await browser.open(url), '/sign-in', consent);
-    const page = await browser.submit(asked, '/consent', { account: 'Brand:7' });
+    const asked = await browser.send(await browser.open(url), '/sign-in', consent);
+    const page = await browser.send(asked, '/consent', { account: 'Brand:7' });
     expectToWork(page, ["'self'", new URL(REDIRECT).origin]);
     expect(page.text).toContain(`<form method="post" action="${REDIRECT}">`);
     expect(page.text).toMatch(/name="code" value="[\w-]{40,}"/);
@@ -364,7 +363,7 @@ describe('pages that go on by themselves', () => {
     const query = new URLSearchParams({ client_id: leaving.id, post_logout_redirect_uri: REDIRECT });
     const page = await leaving.browser.open(`/connect/logout?${query}`);
     expectToWork(page, ["'self'", new URL(REDIRECT).origin, running.url]);
-    expect((await leaving.browser.submit(page, '/logout/confirm')).url.href).toBe(REDIRECT);
+    expect((await leaving.browser.send(page, '/logout/confirm')).url.href).toBe(REDIRECT);
   });
 
   test('somebody else signs in: the first is signed out, the second is asked', async () => {
@@ -372,12 +371,12 @@ describe('pages that go on by themselves', () => {
     expect(bea).toMatchObject({ email: 'bea@example.com' });
     const browser = new Browser(running.url);
     const { url } = await app.authorizationUrl();
-    const asked = await browser.submit(await browser.open(url), '/sign-in', consent);
+    const asked = await browser.send(await browser.open(url), '/sign-in', consent);
     const link = /<a href="([^"]+)">Sign in as somebody else/.exec(asked.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
     const signedIn = { ...consent, email: 'bea@example.com' };
-    const page = await browser.submit(await browser.open(link), '/sign-in', signedIn);
+    const page = await browser.send(await browser.open(link), '/sign-in', signedIn);
     expectToWork(page, ["'self'"]);
-    expect((await browser.submit(page, '/logout/confirm')).text).toContain('You are signed in as bea@example.com');
+    expect((await browser.send(page, '/logout/confirm')).text).toContain('You are signed in as bea@example.com');
   });
 });
 
@@ -389,7 +388,7 @@ describe('limits', () => {
       const attempt = async (email: string, password: string) => {
         const browser = new Browser(limited.url);
         const page = await browser.open((await limitedApp.authorizationUrl()).url);
-        return (await browser.submit(page, '/sign-in', { email, password })).status;
+        return (await browser.send(page, '/sign-in', { email, password })).status;
       };
       const statuses = [];
       for (let count = 0; count < 3; count += 1) statuses.push(await attempt('ADA@example.com', 'wrong password'));

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import * as oidc from 'openid-client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Browser } from '../browser.ts';
 import { type DocumentPlace, sqlitePlace } from '../document-store/engines.ts';
 import { certificate, type Receiver, startReceiver } from '../webhooks/receiver.ts';
-import { Browser } from './browser.ts';
 import { PASSWORD, type RunningServer, runServer } from './running-server.ts';
 
 /** Clients whose id is the URL of a document about themselves (OAuth Client ID Metadata Document). */
@@ -69,10 +69,10 @@ test('the metadata says that such clients are welcome', async () => {
 test('a client nobody registered gets tokens, on whatever port of the user’s machine it listens', async () => {
   const id = publish({ redirect_uris: ['http://127.0.0.1/callback'] });
   const { client, verifier, browser, page } = await open(id, 'http://127.0.0.1:4711/callback');
-  const consent = await browser.submit(page, '/sign-in', { email: running.user.email, password: PASSWORD });
+  const consent = await browser.send(page, '/sign-in', { email: running.user.email, password: PASSWORD });
   expect(consent.text).toContain('Published app');
   expect(consent.text).toContain(`localhost:${publisher.port}`);
-  const { url: callback } = await browser.submit(consent, '/consent', { account: 'Brand:7' });
+  const { url: callback } = await browser.send(consent, '/consent', { account: 'Brand:7' });
   const resource = `${running.url}/mcp`;
   const tokens = await oidc.authorizationCodeGrant(client, callback, { pkceCodeVerifier: verifier }, { resource });
   expect(await running.server.accessTokens.verify(tokens.access_token)).toMatchObject({

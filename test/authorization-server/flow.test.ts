@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import * as oidc from 'openid-client';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { isRefusal } from '../../src/domain/decision.ts';
+import { Browser } from '../browser.ts';
 import { ask } from '../document-store/ask.ts';
 import { type DocumentPlace, documentEngines } from '../document-store/engines.ts';
-import { Browser } from './browser.ts';
 import { BRAND, PASSWORD, type RunningServer, runServer } from './running-server.ts';
 import { REDIRECT, TestApp } from './test-app.ts';
 
@@ -222,7 +222,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, makePla
           ? await app.browser.open(`/connect/logout?${query}`)
           : await app.browser.post('/connect/logout', query);
       expect(page.text).toContain('Sign out?');
-      const { url } = await app.browser.submit(page, '/logout/confirm', { logout: 'yes' });
+      const { url } = await app.browser.send(page, '/logout/confirm', { logout: 'yes' });
       expect(url.href).toBe('http://127.0.0.1:9/bye?state=s1');
       expect((await app.browser.open((await app.authorizationUrl()).url)).text).toContain('name="password"');
       expect(await app.refresh(tokens.refresh_token)).toBeDefined();
@@ -240,7 +240,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, makePla
       code_challenge_method: 'S256',
     });
     const browser = new Browser(running.url);
-    const callback = await browser.submit(await browser.open(url), '/sign-in', consent);
+    const callback = await browser.send(await browser.open(url), '/sign-in', consent);
     expect(callback.url.pathname).toBe('/console/callback');
     const tokens = await oidc.authorizationCodeGrant(
       discovered,

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { createServer } from 'node:net';
 import Fastify from 'fastify';
 import { createUsers, type User, type Users } from '../../src/auth/users.ts';
 import {
@@ -13,6 +12,7 @@ import type { Account } from '../../src/domain/account.ts';
 import { isRefusal } from '../../src/domain/decision.ts';
 import { brandId, communityId } from '../../src/domain/ids.ts';
 import type { GuardOptions } from '../../src/outbound/address-guard.ts';
+import { freePort } from '../free-port.ts';
 
 export const BRAND: Account = { kind: 'Brand', id: brandId(7) };
 const COMMUNITY: Account = { kind: 'Community', id: communityId(3) };
@@ -74,14 +74,4 @@ async function ada(users: Users): Promise<User> {
     (await users.byEmail(email)) ?? (await users.add({ email, password: PASSWORD, accounts: [BRAND, COMMUNITY] }));
   if (isRefusal(user)) throw new Error(user.details);
   return user;
-}
-
-/** A port that was free a moment ago: the issuer has to be known before anything listens. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise<void>((resolve) => server.close(() => resolve()));
-  if (address === null || typeof address === 'string') throw new Error('No port');
-  return address.port;
 }

@@ -1,5 +1,5 @@
 import * as oidc from 'openid-client';
-import { Browser, type Page } from './browser.ts';
+import { Browser, type Page } from '../browser.ts';
 
 export const REDIRECT = 'http://127.0.0.1:9/callback';
 export const API_SCOPE = 'openid profile email offline_access service.api.read service.api.write';
@@ -62,8 +62,8 @@ export class TestApp {
   async allow({ email, password, account, resource = 'api', scope = API_SCOPE }: Consent) {
     const { url, verifier } = await this.authorizationUrl({ resource, scope });
     let page: Page = await this.browser.open(url);
-    if (page.text.includes('name="password"')) page = await this.browser.submit(page, '/sign-in', { email, password });
-    const { url: callback } = await this.browser.submit(page, '/consent', { account });
+    if (page.text.includes('name="password"')) page = await this.browser.send(page, '/sign-in', { email, password });
+    const { url: callback } = await this.browser.send(page, '/consent', { account });
     return { callback, verifier };
   }
 

@@ -1,18 +1,16 @@
 import { createHash } from 'node:crypto';
-import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isRefusal } from '../../src/domain/decision.ts';
 import { communityId } from '../../src/domain/ids.ts';
-import { Browser, type Page, type Running, startDemo } from './console.fixture.ts';
+import { Browser, type Page } from '../browser.ts';
+import { eventually } from '../eventually.ts';
+import { answering, type Receiver, startReceiver } from '../webhooks/receiver.ts';
+import { type Running, startDemo } from './console.fixture.ts';
 
 let running: Running;
 let community: Browser;
 let other: Browser;
-let receiver: Server;
-let receiverUrl: string;
-/** What the receiver answers. */
-let answer = 200;
-const received: string[] = [];
+let receiver: Receiver;
 
 beforeAll(async () => {
   running = await startDemo();
@@ -22,23 +20,11 @@ beforeAll(async () => {
   await community.signIn(harbour.user);
   other = new Browser(running.url);
   await other.signIn(union.user);
-  receiver = createServer((request, response) => {
-    let body = '';
-    request.on('data', (chunk) => {
-      body += chunk;
-    });
-    request.on('end', () => {
-      received.push(body);
-      response.writeHead(answer).end('<b>thank you</b>');
-    });
-  });
-  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
-  const address = receiver.address();
-  receiverUrl = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}/hook`;
+  receiver = await startReceiver(answering(200, {}, '<b>thank you</b>'));
 });
 afterAll(async () => {
   await running.stop();
-  await new Promise((resolve) => receiver.close(resolve));
+  await receiver.close();
 });
 
 const secretIn = (page: Page): string =>
@@ -47,13 +33,12 @@ const api = (key: string) =>
   fetch(`${running.url}/api/v1/bookings`, { headers: { authorization: `Bearer ${key}` } }).then(({ status }) => status);
 
 /** Opens a page until it shows something. */
-async function until(path: string, shown: RegExp): Promise<Page> {
-  for (let tries = 0; ; tries += 1) {
-    const page = await community.open(path);
-    if (shown.test(page.text) || tries === 100) return page;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
+const shown = (url: string | URL, what: RegExp): Promise<Page> =>
+  eventually(async () => {
+    const page = await community.open(url);
+    expect(page.text).toMatch(what);
+    return page;
+  });
 
 test('a key does what was ticked, is shown once, and stops when it is revoked', async () => {
   const form = await community.open('/console/keys');
@@ -63,8 +48,7 @@ test('a key does what was ticked, is shown once, and stops when it is revoked', 
   expect(made.text).toContain('&lt;b&gt;Door&lt;/b&gt;');
   expect(await api(key)).toBe(200);
 
-  const list = await until('/console/keys', /Door.*(?:just now|minute)/s);
-  expect(list.text).toMatch(/Door.*(?:just now|minute)/s);
+  const list = await shown('/console/keys', /Door.*(?:just now|minute)/s);
   expect(list.text).not.toContain(key);
   const id = /\/console\/keys\/(key_[\w-]+)\/revoke/.exec(list.text)?.[1];
   const revoked = await community.send(list, `/console/keys/${id}/revoke`);
@@ -107,7 +91,7 @@ test('a community is offered no key that requests bookings', async () => {
 test("another account's key cannot be revoked", async () => {
   const list = await community.open('/console/keys');
   const id = /\/console\/keys\/(key_[\w-]+)\/revoke/.exec(list.text)?.[1];
-  const csrf = (await other.open('/console/keys')).form('/console/keys', {}).body.get('csrf') ?? '';
+  const csrf = (await other.open('/console/keys')).form('/console/keys').body.get('csrf') ?? '';
   const body = new URLSearchParams({ csrf });
   expect((await other.request(`/console/keys/${id}/revoke`, { method: 'POST', body })).status).toBe(404);
 });
@@ -120,7 +104,7 @@ test('a webhook: registered, tested, its deliveries with payload and answer, res
   expect(wrong.text).toContain('value="not a url"');
 
   const made = await community.send(form, '/console/webhooks', {
-    url: receiverUrl,
+    url: receiver.url,
     event: ['BookingRequested', 'ReviewPosted'],
   });
   expect(secretIn(made)).toMatch(/^whsec_/);
@@ -128,14 +112,14 @@ test('a webhook: registered, tested, its deliveries with payload and answer, res
 
   const sent = await community.send(await community.open(path), `${path}/test`);
   expect(sent.flash).toContain('A test delivery is on its way.');
-  const delivered = await until(sent.path, /Answered 200/);
+  const delivered = await shown(sent.url, /Answered 200/);
   expect(delivered.text).toContain('&lt;b&gt;thank you&lt;/b&gt;');
   expect(delivered.text).toContain('&quot;event&quot;: &quot;Test&quot;');
-  const before = received.length;
+  const before = receiver.received.length;
   await community.send(delivered, /\/resend$/);
-  await until(sent.path, /2 attempts/);
-  expect(received.length).toBe(before + 1);
-  expect(received.at(-1)).toBe(received.at(-2));
+  await shown(sent.url, /2 attempts/);
+  expect(receiver.received.length).toBe(before + 1);
+  expect(receiver.received.at(-1)?.body).toBe(receiver.received.at(-2)?.body);
   expect((await community.open(`${path}?state=Delivered`)).text).toContain('>Test</a>');
   expect((await community.open(`${path}?state=Failed`)).text).toContain('No failed deliveries');
 
@@ -151,7 +135,7 @@ test('a webhook: registered, tested, its deliveries with payload and answer, res
   expect(recovered.flash).toBe('Nothing was missed since then.');
   expect((await community.send(await community.open(path), `${path}/recover`, { since: 'soon' })).status).toBe(422);
 
-  const sentPath = sent.path.replace(running.url, '');
+  const sentPath = sent.url.pathname;
   for (const foreign of [path, sentPath]) expect((await other.open(foreign)).status).toBe(404);
   expect((await community.open(`${path}/deliveries/nothing:here`)).status).toBe(404);
 
@@ -160,13 +144,13 @@ test('a webhook: registered, tested, its deliveries with payload and answer, res
 });
 
 test('what could not be delivered says why', async () => {
-  answer = 500;
+  receiver.answer = answering(500);
   const form = await community.open('/console/webhooks');
-  const made = await community.send(form, '/console/webhooks', { url: receiverUrl, event: ['BookingRequested'] });
+  const made = await community.send(form, '/console/webhooks', { url: receiver.url, event: ['BookingRequested'] });
   const path = /href="(\/console\/webhooks\/wh_[\w-]+)"/.exec(made.text)?.[1] ?? '';
   const sent = await community.send(await community.open(path), `${path}/test`);
-  expect((await until(sent.path, /Answered 500/)).text).toContain('Answered 500');
-  answer = 200;
+  await shown(sent.url, /Answered 500/);
+  receiver.answer = answering(200);
 });
 
 test('a confidential client gets tokens until it is removed', async () => {
@@ -197,7 +181,7 @@ test('with nothing connected the page says how an app connects', async () => {
   const page = await community.open('/console/apps');
   expect(page.text).toContain('No app is connected');
   expect(page.text).toContain(`${running.url}/mcp`);
-  const csrf = page.form('/console/sign-out', {}).body.get('csrf') ?? '';
+  const csrf = page.form('/console/sign-out').body.get('csrf') ?? '';
   const body = new URLSearchParams({ csrf });
   expect((await community.request('/console/apps/nothing/disconnect', { method: 'POST', body })).status).toBe(404);
 });
@@ -208,7 +192,7 @@ test('an app that was let in is listed with what it may do, and is out at once w
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({
       client_name: 'Planner <b>',
-      redirect_uris: [receiverUrl],
+      redirect_uris: [receiver.url],
       token_endpoint_auth_method: 'none',
     }),
   });
@@ -216,7 +200,7 @@ test('an app that was let in is listed with what it may do, and is out at once w
   const verifier = 'v'.repeat(64);
   const asked = new URLSearchParams({
     client_id: client,
-    redirect_uri: receiverUrl,
+    redirect_uri: receiver.url,
     response_type: 'code',
     scope: 'openid service.api.read',
     resource: 'api',
@@ -226,14 +210,14 @@ test('an app that was let in is listed with what it may do, and is out at once w
   });
   const consent = await community.open(`/connect/authorize?${asked}`);
   const answered = await community.send(consent, /consent$/);
-  const code = new URL(answered.path).searchParams.get('code') ?? '';
+  const code = answered.url.searchParams.get('code') ?? '';
   const exchanged = await fetch(`${running.url}/connect/token`, {
     method: 'POST',
     body: new URLSearchParams({
       grant_type: 'authorization_code',
       code,
       client_id: client,
-      redirect_uri: receiverUrl,
+      redirect_uri: receiver.url,
       code_verifier: verifier,
       resource: 'api',
     }),

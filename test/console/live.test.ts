@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { brandId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
+import { Browser } from '../browser.ts';
 import { eventually } from '../eventually.ts';
 import { accepted } from '../running-service.fixture.ts';
-import { Browser, type Running, startDemo } from './console.fixture.ts';
+import { type Running, startDemo } from './console.fixture.ts';
 
 let running: Running;
 beforeAll(async () => {

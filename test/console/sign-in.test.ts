@@ -5,8 +5,9 @@ import type { Session } from '../../src/console/sessions.ts';
 import { ownPath } from '../../src/console/sign-in.ts';
 import { communityId } from '../../src/domain/ids.ts';
 import { TestApp } from '../authorization-server/test-app.ts';
+import { Browser } from '../browser.ts';
 import { ask } from '../document-store/ask.ts';
-import { Browser, type Running, startDemo } from './console.fixture.ts';
+import { type Running, startDemo } from './console.fixture.ts';
 
 let running: Running;
 beforeAll(async () => {

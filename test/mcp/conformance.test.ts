@@ -4,9 +4,9 @@ import { createServer, request } from 'node:http';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Browser } from '../authorization-server/browser.ts';
-import { freePort } from '../authorization-server/running-server.ts';
 import { TestApp } from '../authorization-server/test-app.ts';
+import { Browser } from '../browser.ts';
+import { freePort } from '../free-port.ts';
 import { accepted, type RunningService, runService } from '../running-service.fixture.ts';
 
 /** The conformance suite of the Model Context Protocol against the running service, over HTTP. */
@@ -105,7 +105,7 @@ test('the authorization server: metadata and the authorization code grant', asyn
 
 async function signIn(link: string) {
   const browser = new Browser(url);
-  const consent = await browser.submit(await browser.open(link), '/sign-in', user);
-  const { url: callback } = await browser.submit(consent, '/consent', { account });
+  const consent = await browser.send(await browser.open(link), '/sign-in', user);
+  const { url: callback } = await browser.send(consent, '/consent', { account });
   await fetch(callback);
 }

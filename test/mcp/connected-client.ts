@@ -4,7 +4,7 @@ import {
   StreamableHTTPClientTransport,
   UnauthorizedError,
 } from '@modelcontextprotocol/client';
-import { Browser } from '../authorization-server/browser.ts';
+import { Browser } from '../browser.ts';
 
 const REDIRECT = 'http://127.0.0.1:9/callback';
 
@@ -76,7 +76,7 @@ export async function connect(url: string, signIn: SignIn, memory = new ClientMe
 
 async function codeFor(sentTo: URL, url: string, { email, password, account }: SignIn): Promise<URLSearchParams> {
   const browser = new Browser(url);
-  const consent = await browser.submit(await browser.open(sentTo), '/sign-in', { email, password });
-  const { url: back } = await browser.submit(consent, '/consent', { account });
+  const consent = await browser.send(await browser.open(sentTo), '/sign-in', { email, password });
+  const { url: back } = await browser.send(consent, '/consent', { account });
   return back.searchParams;
 }

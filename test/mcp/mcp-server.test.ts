@@ -2,8 +2,8 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { Client as EarlierClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as EarlierTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { freePort } from '../authorization-server/running-server.ts';
 import { API_SCOPE, TestApp } from '../authorization-server/test-app.ts';
+import { freePort } from '../free-port.ts';
 import { accepted, type RunningService, runService } from '../running-service.fixture.ts';
 import { ClientMemory, connect } from './connected-client.ts';
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from '../free-port.ts';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
 const STARTS_WITHIN_MS = 30_000;
@@ -19,17 +19,6 @@ export type NodeProcess = {
   /** Sends a signal and waits for the end. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 };
-
-/** A port that nobody listened on a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('The server has no port');
-  return address.port;
-}
 
 /** Runs `node <file> <args>` to its end; `input` is what it reads from stdin. */
 export async function runNode(file: string, args: readonly string[], env: Environment, input?: string): Promise<Ended> {

@@ -1,0 +1,164 @@
+type Fields = Readonly<Record<string, string | readonly string[]>>;
+type Request = {
+  readonly method?: 'GET' | 'POST';
+  readonly body?: URLSearchParams;
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+/**
+ * Just enough of a browser to test pages without a screen: keeps cookies (with their paths), follows redirects until they
+ * leave the service, and sends forms as they stand in the page.
+ */
+export class Browser {
+  readonly #origin: string;
+  readonly #cookies = new Map<string, { readonly value: string; readonly path: string }>();
+
+  constructor(origin: string) {
+    this.#origin = origin;
+  }
+
+  cookie(name: string): string | undefined {
+    return this.#cookies.get(name)?.value;
+  }
+
+  setCookie(name: string, value: string): void {
+    this.#cookies.set(name, { value, path: '/' });
+  }
+
+  /** Goes to a page, through redirects. */
+  async open(url: string | URL): Promise<Page> {
+    return this.#follow(await this.request(url));
+  }
+
+  /** Fills in and sends the form of a page that goes to `action`: the end of its address, or what that matches. */
+  async send(page: Page, action: string | RegExp, fields: Fields = {}, headers?: Request['headers']): Promise<Page> {
+    const { target, body } = page.form(action, fields);
+    return this.#follow(await this.request(target, { method: 'POST', body, ...(headers && { headers }) }));
+  }
+
+  /** A form that some other page sends here. */
+  async post(url: string, body: URLSearchParams): Promise<Page> {
+    return this.#follow(await this.#fetch(new URL(url, this.#origin), { method: 'POST', body }));
+  }
+
+  /** Signs in to the console. */
+  async signIn({ email, password }: { readonly email: string; readonly password: string }): Promise<Page> {
+    return this.send(await this.open('/console'), '/sign-in', { email, password });
+  }
+
+  /** One request, as a page of the service makes it; no redirect is followed. */
+  async request(url: string | URL, { headers, ...request }: Request = {}): Promise<Page> {
+    const origin = request.method === 'POST' ? { origin: this.#origin } : {};
+    return this.#fetch(new URL(url, this.#origin), { ...request, headers: { ...origin, ...headers } });
+  }
+
+  async #fetch(url: URL, request: Request): Promise<Page> {
+    const cookie = [...this.#cookies]
+      .filter(([, { path }]) => url.pathname.startsWith(path))
+      .map(([name, { value }]) => `${name}=${value}`)
+      .join('; ');
+    const answer = await fetch(url, {
+      ...request,
+      redirect: 'manual',
+      headers: { accept: 'text/html', cookie, ...request.headers },
+    });
+    for (const line of answer.headers.getSetCookie()) this.#keep(line);
+    const { status, headers } = answer;
+    return new Page({ url, status, headers, text: await answer.text() });
+  }
+
+  async #follow(first: Page): Promise<Page> {
+    let page = first;
+    for (let hops = 0; page.location !== undefined; hops += 1) {
+      if (hops > 10) throw new Error(`Too many redirects at ${page.url}`);
+      if (page.location.origin !== this.#origin) return new Page({ ...page, url: page.location, text: '' });
+      page = await this.request(page.location);
+    }
+    return page;
+  }
+
+  #keep(line: string): void {
+    const [pair = '', ...attributes] = line.split('; ');
+    const at = pair.indexOf('=');
+    const [name, value] = [pair.slice(0, at), pair.slice(at + 1)];
+    const path = attributes.find((one) => one.toLowerCase().startsWith('path='))?.slice(5) ?? '/';
+    if (value === '' || /max-age=0|expires=thu, 01 jan 1970/i.test(line)) this.#cookies.delete(name);
+    else this.#cookies.set(name, { value, path });
+  }
+}
+
+type Answer = Pick<Page, 'url' | 'status' | 'headers' | 'text'>;
+
+/** What a browser got, and where from; of a redirect that left the service, only where it went. */
+export class Page {
+  readonly url: URL;
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+
+  constructor({ url, status, headers, text }: Answer) {
+    this.url = url;
+    this.status = status;
+    this.headers = headers;
+    this.text = text;
+  }
+
+  /** Where a redirect goes. */
+  get location(): URL | undefined {
+    const location = this.headers.get('location');
+    return location === null ? undefined : new URL(location, this.url);
+  }
+
+  /** Its Content-Security-Policy. */
+  get policy(): string {
+    return this.headers.get('content-security-policy') ?? '';
+  }
+
+  get title(): string {
+    return /<title>(.*?)<\/title>/.exec(this.text)?.[1] ?? '';
+  }
+
+  /** What is said at the top. */
+  get flash(): string {
+    return [...this.text.matchAll(/<div class="flash [^"]*"[^>]*>.*?<p>(.*?)<\/p>/gs)]
+      .map(([, said]) => said)
+      .join('\n');
+  }
+
+  /** What sending a form would send, and where. */
+  form(action: string | RegExp, fields: Fields = {}): { readonly target: URL; readonly body: URLSearchParams } {
+    const form = [...this.text.matchAll(/<form\b[^>]*method="post"[^>]*>.*?<\/form>/gs)]
+      .map(([found]) => found)
+      .find((found) => {
+        const to = attribute(found, 'action') ?? '';
+        return typeof action === 'string' ? to.endsWith(action) : action.test(to);
+      });
+    if (form === undefined) throw new Error(`No form "${action}" on ${this.url} (${this.status}): ${this.text}`);
+    const body = new URLSearchParams();
+    for (const [tag] of form.matchAll(/<input\b[^>]*>/g)) {
+      const name = attribute(tag, 'name');
+      const type = attribute(tag, 'type');
+      const picks = type === 'checkbox' || type === 'radio';
+      if (name === undefined || name in fields || (picks && !/\schecked\b/.test(tag))) continue;
+      body.append(name, attribute(tag, 'value') ?? (picks ? 'on' : ''));
+    }
+    for (const [tag, text = ''] of form.matchAll(/<textarea\b[^>]*>\n?(.*?)<\/textarea>/gs)) {
+      const name = attribute(tag, 'name');
+      if (name !== undefined && !(name in fields)) body.append(name, textOf(text));
+    }
+    for (const [name, value] of Object.entries(fields))
+      for (const one of typeof value === 'string' ? [value] : value) body.append(name, one);
+    return { target: new URL(attribute(form, 'action') ?? '', this.url), body };
+  }
+}
+
+/** An attribute of the first tag in `html`. */
+function attribute(html: string, name: string): string | undefined {
+  const value = new RegExp(`^[^>]*\\s${name}="([^"]*)"`).exec(html)?.[1];
+  return value === undefined ? undefined : textOf(value);
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" };
+
+const textOf = (html: string): string =>
+  html.replace(/&(\w+|#39);/g, (written, entity: string) => ENTITIES[entity] ?? written);
