@@ -27,17 +27,28 @@ const MAY_IMPORT = {
   'document-store/mongodb': ['document-store', 'runtime'],
 
   'read-models': ['projections', 'domain', 'event-store', 'document-store', 'runtime'],
+  // Whether a key or a registration holds, from the log itself.
+  credentials: ['domain', 'event-store', 'document-store', 'runtime'],
   projector: ['read-models', 'projections', 'domain', 'event-store', 'document-store', 'runtime'],
-  commands: ['read-models', 'projections', 'domain', 'event-store', 'document-store', 'secrets', 'runtime'],
+  commands: [
+    'credentials',
+    'read-models',
+    'projections',
+    'domain',
+    'event-store',
+    'document-store',
+    'secrets',
+    'runtime',
+  ],
   queries: ['read-models', 'projections', 'domain', 'event-store', 'document-store', 'secrets', 'runtime'],
   // Callers by API key are a read model; users and signing keys are records.
-  auth: ['read-models', 'projections', 'domain', 'document-store', 'secrets', 'runtime'],
+  auth: ['credentials', 'read-models', 'projections', 'domain', 'document-store', 'secrets', 'runtime'],
   // Its pages, and the documents that clients publish about themselves.
   'authorization-server': ['auth', 'html', 'outbound', 'domain', 'document-store', 'secrets', 'runtime'],
   webhooks: [
     ...['commands', 'queries', 'contract', 'outbound', 'secrets'],
     // It consumes the log, keeps deliveries as records and looks registrations up.
-    ...['read-models', 'projections', 'domain', 'event-store', 'document-store', 'runtime'],
+    ...['credentials', 'read-models', 'projections', 'domain', 'event-store', 'document-store', 'runtime'],
   ],
   // `document-store`: to declare what it asks of the read models.
   scheduler: ['commands', 'read-models', 'projections', 'domain', 'document-store', 'runtime'],

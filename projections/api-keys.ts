@@ -19,7 +19,7 @@ export type ApiKeyDocument = {
 export const apiKeys = projection<ApiKeyDocument, ApiKeyEvent>({
   name: 'apiKeys',
   version: 1,
-  indexes: [{ fields: ['account', 'issuedAt'] }, { fields: ['apiKeyId'] }],
+  indexes: [{ fields: ['account', 'issuedAt'] }],
   key: (event) => event.data.hash,
   on: {
     ApiKeyIssued: (_, { data, metadata }) => ({

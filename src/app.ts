@@ -16,6 +16,7 @@ import { createRevocation } from './authorization-server/revocation.ts';
 import { type Commands, createCommands } from './commands/commands.ts';
 import type { Config } from './config.ts';
 import { registerConsole } from './console/console.ts';
+import { type Credentials, openCredentials } from './credentials/credentials.ts';
 import type { Demo } from './demo/demo-file.ts';
 import { ensureDemoData } from './demo/ensure-demo-data.ts';
 import type { DocumentStore } from './document-store/document-store.ts';
@@ -38,6 +39,7 @@ export type Core = {
   readonly events: EventStore;
   readonly documents: DocumentStore;
   readonly projector: Projector;
+  readonly credentials: Credentials;
   readonly commands: Commands;
   readonly queries: Queries;
   readonly webhooks: Webhooks;
@@ -61,12 +63,14 @@ export async function openCore(
   const documents = await openDocuments(config, logger, clock);
   const projector = await openProjector({ events, documents, projections, clock, logger });
   const { readModels } = projector;
+  const credentials = await openCredentials({ events, documents, graceMs: config.credentialsGraceMs });
 
   const commandsAt = (at: Clock) =>
     createCommands({
       events,
       documents,
       readModels,
+      credentials,
       clock: at,
       settings: config,
       makeSigningSecret: newSigningSecret,
@@ -95,12 +99,14 @@ export async function openCore(
     events,
     documents,
     projector,
+    credentials,
     commands,
     queries,
     webhooks: await createWebhooks({
       events,
       documents,
       readModels,
+      credentials,
       config,
       clock,
       logger,
@@ -176,7 +182,7 @@ export async function createApp(core: Core): Promise<FastifyInstance> {
   app.setNotFoundHandler(sendNotFound);
 
   const authenticate = authenticateEither(
-    core.apiKeyUsage.trackUsage(createApiKeyAuthentication(projector.readModels)),
+    core.apiKeyUsage.trackUsage(createApiKeyAuthentication(core.credentials)),
     authorizationServer.accessTokens.authenticate,
   );
   await app.register(

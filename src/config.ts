@@ -31,6 +31,8 @@ export type Config = {
   readonly logLevel: string;
   /** Milliseconds added to the clock. */
   readonly clockShift: number;
+  /** How long API keys that were valid keep working while the event log cannot be read. */
+  readonly credentialsGraceMs: number;
 };
 
 /** A setting is missing or invalid. The message is one line and starts with the variable's name. */
@@ -76,6 +78,7 @@ export function readConfig(env: Environment): Config {
     demo: demo(value, embedded),
     logLevel: oneOf(value, 'LOG_LEVEL', 'info', LOG_LEVELS),
     clockShift: clockShift(value('CLOCK_SHIFT')),
+    credentialsGraceMs: credentialsGrace(value('CREDENTIALS_GRACE')),
   };
 }
 
@@ -187,4 +190,16 @@ function clockShift(text: string | undefined): number {
   } catch {
     throw new ConfigError('CLOCK_SHIFT', `must be an ISO 8601 duration such as PT36H or -P2D, got "${text}"`);
   }
+}
+
+const MAX_GRACE_MS = 3_600_000;
+
+function credentialsGrace(text = 'PT60S'): number {
+  try {
+    const milliseconds = Temporal.Duration.from(text).total('milliseconds');
+    if (milliseconds >= 0 && milliseconds <= MAX_GRACE_MS) return milliseconds;
+  } catch {
+    // Not a duration: refused below, like one out of range.
+  }
+  throw new ConfigError('CREDENTIALS_GRACE', `must be an ISO 8601 duration, PT0S to PT1H, got "${text}"`);
 }

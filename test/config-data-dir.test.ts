@@ -28,6 +28,7 @@ test('unset, every setting has its default', () => {
     demo: true,
     logLevel: 'info',
     clockShift: 0,
+    credentialsGraceMs: 60_000,
   });
 });
 

@@ -28,6 +28,9 @@ test.each([
   ['LOG_LEVEL', 'loud'],
   ['CLOCK_SHIFT', 'tomorrow'],
   ['CLOCK_SHIFT', 'P1M'],
+  ['CREDENTIALS_GRACE', 'a while'],
+  ['CREDENTIALS_GRACE', 'PT2H'],
+  ['CREDENTIALS_GRACE', '-PT1S'],
 ])('%s=%s is wrong, and the message says so in one line', (variable, value) => {
   const read = () => readConfig({ SECRET_KEY, [variable]: value });
   expect(read).toThrow(ConfigError);

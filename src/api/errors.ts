@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { ERROR_STATUS, type ErrorBody, type ErrorCode } from '../contract/errors.ts';
 import type { Refusal } from '../domain/decision.ts';
+import { Unavailable } from '../runtime/unavailable.ts';
 
 export function sendError(reply: FastifyReply, error: ErrorCode, details: string): FastifyReply {
   const body: ErrorBody = { error, details };
@@ -27,6 +28,8 @@ const REQUEST_PROBLEMS: Readonly<Record<string, string>> = {
 export const sendNotFound = (request: FastifyRequest, reply: FastifyReply): FastifyReply =>
   sendError(reply, 'ResourceNotFound', `There is no ${request.method} ${request.url.split('?', 1)[0]}.`);
 
+const RETRY_AFTER_SECONDS = 2;
+
 /** Turns whatever was thrown into the one error shape; a bug shows nothing of its insides. */
 export function handleError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   if (error.validation) return sendError(reply, 'ValidationError', validationDetails(error));
@@ -35,6 +38,11 @@ export function handleError(error: FastifyError, request: FastifyRequest, reply:
   if (error.statusCode === 403 || error.statusCode === 404) return sendNotFound(request, reply);
   if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500)
     return sendError(reply, 'ValidationError', error.message);
+  if (error instanceof Unavailable) {
+    request.log.warn({ err: error, reqId: request.id }, 'unavailable');
+    const details = `The service cannot answer this at the moment (request ${request.id}). Retrying is safe.`;
+    return sendError(reply.header('retry-after', RETRY_AFTER_SECONDS), 'InternalError', details);
+  }
   request.log.error({ err: error, reqId: request.id }, 'unexpected error');
   return sendError(
     reply,

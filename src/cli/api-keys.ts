@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from '@commander-js/extra-typings';
 import type { ApiKeyDocument } from '../../projections/api-keys.ts';
 import { isRefusal } from '../domain/decision.ts';
@@ -6,6 +7,9 @@ import { namedAccount, nameOf, requiredAccount } from './accounts.ts';
 import { wholeNumber } from './arguments.ts';
 import { operate } from './operation.ts';
 import { fields, table } from './print.ts';
+
+/** After this no process takes a revoked key any more (src/credentials/live-states.ts). */
+const ENDED_EVERYWHERE_MS = 1_500;
 
 export function apiKeyCommands(venue: Command): void {
   const description = 'manage API keys of communities and brands';
@@ -81,10 +85,16 @@ Examples:
     .argument('<id>', 'id of the key, from `api-key list`')
     .addHelpText('after', '\nExample:\n  venue api-key revoke key_4fG2kQ0aLw1x')
     .action((id, _, command) =>
-      operate(command, async ({ commands }, context) => {
-        const refusal = await commands.apiKeys.revoke({ apiKeyId: id }, context);
-        return refusal ?? { json: { id, revoked: true }, text: `Revoked API key ${id}.` };
-      }),
+      operate(
+        command,
+        async ({ commands }, context) => {
+          const refusal = await commands.apiKeys.revoke({ apiKeyId: id }, context);
+          if (refusal !== undefined) return refusal;
+          await delay(ENDED_EVERYWHERE_MS);
+          return { json: { id, revoked: true }, text: `Revoked API key ${id}.` };
+        },
+        { readsModels: false },
+      ),
     );
 }
 

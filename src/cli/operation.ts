@@ -42,17 +42,19 @@ const CATCH_UP_MS = 30_000;
 /**
  * Runs `work` against the assembled service and prints the answer. Projects if no other process does, so that reads are
  * current and writes show immediately.
+ * @param readsModels false for a command that reads no read model: it does not wait for them, so it works whatever they do
  */
 export async function operate(
   command: Invoked,
   work: (core: OperatorCore, context: CommandContext) => Promise<Answer | Refusal>,
+  { readsModels = true }: { readonly readsModels?: boolean } = {},
 ): Promise<void> {
   const { LOG_LEVEL = '', ...environment } = process.env;
   const config = readConfig({ ...environment, LOG_LEVEL: LOG_LEVEL.trim() || 'silent' });
   const core = await openCore(config, pino({ level: config.logLevel }, pino.destination(2)));
   core.projector.start();
   try {
-    if (!(await core.maintenance.catchUp(CATCH_UP_MS)))
+    if (readsModels && !(await core.maintenance.catchUp(CATCH_UP_MS)))
       throw new Error(`The read models did not catch up with the log within ${CATCH_UP_MS / 1_000} s; try again.`);
     const answer = await work(core, { actor: OPERATOR, correlationId: `cli-${randomUUID()}` });
     if (isRefusal(answer)) throw new RefusedError(answer);

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Credentials } from '../credentials/credentials.ts';
 import type { Account } from '../domain/account.ts';
 import { issueApiKey, revokeApiKey } from '../domain/api-key.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
@@ -21,12 +22,18 @@ export type ApiKeyCommands = {
   ): Promise<Refusal | undefined>;
 };
 
-export function createApiKeyCommands({ handler }: { readonly handler: CommandHandler }): ApiKeyCommands {
+export function createApiKeyCommands(deps: {
+  readonly handler: CommandHandler;
+  readonly keyIndex: Credentials['keyIndex'];
+}): ApiKeyCommands {
+  const { handler, keyIndex } = deps;
   return {
     async issue(command, context) {
       const key = makeApiKey();
       const id = apiKeyId(`key_${randomBytes(9).toString('base64url')}`);
       const issued = { ...command, apiKeyId: id, hash: hashApiKey(key), preview: previewApiKey(key) };
+      // Before the key exists: one that works is always found. One that was never issued leaves a note that leads nowhere.
+      await keyIndex.add(issued.hash, id);
       const outcome = await handler.execute(streamOf.apiKey(id), apiKey, context, (state) =>
         issueApiKey(state, issued),
       );

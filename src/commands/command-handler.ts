@@ -60,8 +60,10 @@ export function createCommandHandler(deps: {
   readonly events: EventStore;
   readonly clock: Clock;
   readonly waitFor: (position: Position) => Promise<unknown>;
+  /** Is told of each stream that was appended to, before the command is answered. */
+  readonly appended?: (stream: string) => void;
 }): CommandHandler {
-  const { events: log, clock, waitFor } = deps;
+  const { events: log, clock, waitFor, appended } = deps;
   const states = createStreamStates(log);
 
   /** Decides on the current state and appends. Decides again whenever another process appended first. */
@@ -91,6 +93,7 @@ export function createCommandHandler(deps: {
         const { revision, position } = await log.append(stream, records, { expectedRevision });
         const state = decision.reduce<S>(aggregate.evolve, current.state);
         states.set(stream, { state, revision, position });
+        appended?.(stream);
         return { state, events: decision, at, position };
       } catch (error) {
         if (!(error instanceof WrongExpectedRevision) || attempt === MAX_DECISIONS) throw error;

@@ -1,3 +1,4 @@
+import type { Credentials } from '../credentials/credentials.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
@@ -27,6 +28,7 @@ export async function createCommands(deps: {
   readonly events: EventStore;
   readonly documents: DocumentStore;
   readonly readModels: ReadModels;
+  readonly credentials: Pick<Credentials, 'keyIndex' | 'appended'>;
   readonly clock: Clock;
   readonly settings: {
     readonly serviceFeePercent: number;
@@ -36,8 +38,13 @@ export async function createCommands(deps: {
   readonly makeSigningSecret: () => string;
   readonly urlProblem: (url: string) => string | undefined;
 }): Promise<Commands> {
-  const { events, documents, readModels, clock, settings } = deps;
-  const handler = createCommandHandler({ events, clock, waitFor: (position) => readModels.waitFor(position) });
+  const { events, documents, readModels, credentials, clock, settings } = deps;
+  const handler = createCommandHandler({
+    events,
+    clock,
+    waitFor: (position) => readModels.waitFor(position),
+    appended: credentials.appended,
+  });
   // No read model shows reserved ids, so there is nothing to wait for.
   const idHandler = createCommandHandler({ events, clock, waitFor: async () => {} });
   const sequence = (name: string, blockSize = 1) => createSequence(idHandler, name, blockSize);
@@ -57,7 +64,7 @@ export async function createCommands(deps: {
       ids: { communities: sequence('communities'), spaces: sequence('spaces'), brands: sequence('brands') },
     }),
     reviews: createReviewCommands({ handler, readModels, ids: sequence('reviews') }),
-    apiKeys: createApiKeyCommands({ handler }),
+    apiKeys: createApiKeyCommands({ handler, keyIndex: credentials.keyIndex }),
     webhooks: createWebhookCommands({
       handler,
       readModels,

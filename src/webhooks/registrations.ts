@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import { type ApiKeyDocument, apiKeys } from '../../projections/api-keys.ts';
 import { type WebhookDocument, webhooks } from '../../projections/webhooks.ts';
 import type { DeliverableEvent } from '../contract/webhook-payload.ts';
+import type { Credentials } from '../credentials/credentials.ts';
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
@@ -10,6 +10,7 @@ import type { Recorded } from '../domain/events.ts';
 import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { Unavailable } from '../runtime/unavailable.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { unseal } from '../secrets/seal.ts';
 import type { Secrets } from './signature.ts';
@@ -25,10 +26,6 @@ export type IsConnected = (clientId: string, account: Account) => Promise<boolea
 
 export type Registrations = ReturnType<typeof createRegistrations>;
 
-const withId = declareQuery(apiKeys, (apiKeyId: string): Find<ApiKeyDocument> => ({ where: { apiKeyId }, limit: 1 }), [
-  'key_1',
-]);
-
 const ofAccounts = declareQuery(
   webhooks,
   (accounts: readonly AccountKey[]): Find<WebhookDocument> => ({ where: { account: { in: accounts } } }),
@@ -38,37 +35,28 @@ const ofAccounts = declareQuery(
 /** Who may be sent what, as the read models show it now. */
 export function createRegistrations(deps: {
   readonly readModels: ReadModels;
+  readonly credentials: Pick<Credentials, 'key' | 'webhook'>;
   readonly secretKey: Buffer;
   readonly clock: Clock;
   readonly isConnected: IsConnected;
 }) {
-  const { readModels, secretKey, clock, isConnected } = deps;
-  /** Under which hash a key is found; that never changes. */
-  const keyHashes = new LRUCache<string, string>({ max: 10_000 });
+  const { readModels, credentials, secretKey, clock, isConnected } = deps;
   const unsealed = new LRUCache<string, string>({ max: 10_000 });
-
-  async function hashOf(apiKeyId: string): Promise<string | undefined> {
-    const known = keyHashes.get(apiKeyId);
-    if (known !== undefined) return known;
-    for await (const { key } of readModels.collection(apiKeys).find(withId(apiKeyId))) {
-      keyHashes.set(apiKeyId, key);
-      return key;
-    }
-    return undefined;
-  }
 
   /**
    * A credential that has ended takes its registrations along (docs/decisions/webhook-registrations.md): a revoked key, a
    * disconnected app.
    */
-  async function whyInactive({ status, credential, owner }: WebhookDocument): Promise<string | undefined> {
-    if (status === 'disabled') return 'The registration is disabled';
+  async function whyInactive(webhookId: string): Promise<string | undefined> {
+    const webhook = await credentials.webhook(webhookId);
+    if (webhook === undefined || webhook.status === 'removed') return 'The registration was removed';
+    if (webhook.status === 'disabled') return 'The registration is disabled';
+    const { credential, account } = webhook.owner;
     const [kind, id] = splitOnce(credential);
-    if (kind === 'client') return (await isConnected(id, owner)) ? undefined : 'The app was disconnected';
+    if (kind === 'client') return (await isConnected(id, account)) ? undefined : 'The app was disconnected';
     if (kind !== 'apiKey') return undefined;
-    const hash = await hashOf(id);
-    const key = hash === undefined ? undefined : await readModels.collection(apiKeys).get(hash);
-    return key === undefined || key.document.revokedAt !== undefined ? 'The API key was revoked' : undefined;
+    const key = await credentials.key(id);
+    return key === undefined || key.revoked ? 'The API key was revoked' : undefined;
   }
 
   function secretOf({ webhookId }: WebhookDocument, sealed: string): string {
@@ -82,10 +70,11 @@ export function createRegistrations(deps: {
   return {
     /** The registration, if deliveries may go to it at this moment. */
     async recipient(webhookId: string): Promise<Recipient | Inactive> {
-      const webhook = (await readModels.collection(webhooks).get(webhookId))?.document;
-      if (webhook === undefined) return { inactive: 'The registration was removed' };
-      const inactive = await whyInactive(webhook);
+      const inactive = await whyInactive(webhookId);
       if (inactive !== undefined) return { inactive };
+      const webhook = (await readModels.collection(webhooks).get(webhookId))?.document;
+      // A read model that lags behind the registration: its deliveries wait.
+      if (webhook === undefined) throw new Unavailable(`The read model does not show webhook ${webhookId} yet`);
       const { account, url, sealedSecret, previousSealedSecret, previousUntil } = webhook;
       const secret = secretOf(webhook, sealedSecret);
       const overlaps =
@@ -104,7 +93,7 @@ export function createRegistrations(deps: {
       const accounts = [accountKey({ kind: 'Community', id: communityId }), accountKey({ kind: 'Brand', id: brandId })];
       const found: WebhookDocument[] = [];
       for await (const { document } of readModels.collection(webhooks).find(ofAccounts(accounts))) {
-        if (subscribes(document, event) && (await whyInactive(document)) === undefined) found.push(document);
+        if (subscribes(document, event) && (await whyInactive(document.webhookId)) === undefined) found.push(document);
       }
       return found;
     },

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { BaseLogger } from 'pino';
 import type { WebhookCommands } from '../commands/webhooks.ts';
 import { testPayload } from '../contract/webhook-payload.ts';
+import type { Credentials } from '../credentials/credentials.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import { DELIVERER } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
@@ -53,6 +54,7 @@ export type WebhooksDeps = {
   readonly clock: Clock;
   readonly logger: Pick<BaseLogger, 'info' | 'error'>;
   readonly commands: Pick<WebhookCommands, 'disable'>;
+  readonly credentials: Pick<Credentials, 'key' | 'webhook'>;
   readonly isConnected: IsConnected;
   readonly sending?: Pick<SenderOptions, 'deadline' | 'resolve' | 'tls'>;
   readonly tuning?: Tuning;
@@ -70,10 +72,17 @@ type Tuning = {
  * endpoint.
  */
 export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
-  const { events, documents, readModels, config, clock, logger, commands, isConnected, sending, tuning } = deps;
+  const { events, documents, readModels, credentials, config, clock, logger, commands, isConnected, sending, tuning } =
+    deps;
   const deliveries = await openDeliveries({ documents, clock });
   const leases = await openLeases({ documents, clock, ...tuning });
-  const registrations = createRegistrations({ readModels, secretKey: config.secretKey, clock, isConnected });
+  const registrations = createRegistrations({
+    readModels,
+    credentials,
+    secretKey: config.secretKey,
+    clock,
+    isConnected,
+  });
   const sender = createLazySender({ allowPrivate: config.webhooksAllowPrivate, ...sending });
   const { wake, ...deliverer } = createDeliverer({
     deliveries,

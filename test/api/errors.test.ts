@@ -1,5 +1,9 @@
 import { connect } from 'node:net';
+import Fastify from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createAccessHook } from '../../src/api/access.ts';
+import { handleError } from '../../src/api/errors.ts';
+import { Unavailable } from '../../src/runtime/unavailable.ts';
 import { CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
 
 let service: RunningService;
@@ -201,4 +205,18 @@ test('alive and ready', async () => {
     200,
     { status: 'ready', eventStore: 'ok', documentStore: 'ok', eventsBehind: 0 },
   ]);
+});
+
+test('what cannot be answered for now is InternalError with Retry-After, never an invalid key', async () => {
+  const app = Fastify();
+  app.setErrorHandler(handleError);
+  const authenticate = () => Promise.reject(new Unavailable('The event log cannot be read'));
+  const onRequest = createAccessHook({ authenticate, challenge: 'Bearer' })({ permission: 'ReadBookings' });
+  app.get('/', { onRequest }, async () => ({}));
+  const answer = await app.inject({ url: '/', headers: { authorization: 'Bearer vbs_live_x' } });
+  expect(answer.statusCode).toBe(500);
+  expect(answer.json()).toEqual(shape('InternalError'));
+  expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+  expect(answer.body).not.toContain('event log');
+  await app.close();
 });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { projections } from '../../projections/index.ts';
 import { type Commands, createCommands } from '../../src/commands/commands.ts';
+import { openCredentials } from '../../src/credentials/credentials.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import { type Account, OPERATOR } from '../../src/domain/account.ts';
 import { isRefusal, type Refusal } from '../../src/domain/decision.ts';
@@ -62,9 +63,11 @@ export async function openVenue({ folder: shared }: { readonly folder?: string }
     tickMs: 50,
   });
   projector.start();
+  const credentials = await openCredentials({ events, documents, graceMs: 60_000 });
   const commands: Commands = await createCommands({
     events,
     documents,
+    credentials,
     readModels: projector.readModels,
     clock,
     settings: { serviceFeePercent: 15, currency: 'USD', secretKey: SECRET_KEY },
@@ -132,6 +135,7 @@ export async function openVenue({ folder: shared }: { readonly folder?: string }
         events,
         documents,
         readModels: projector.readModels,
+        credentials,
         config: { secretKey: SECRET_KEY, webhooksAllowPrivate: true },
         clock,
         logger,

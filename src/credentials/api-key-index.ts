@@ -1,0 +1,83 @@
+import { LRUCache } from 'lru-cache';
+import type { Collection, DocumentStore } from '../document-store/document-store.ts';
+import type { ApiKeyId } from '../domain/ids.ts';
+import { upcast } from '../domain/upcast.ts';
+import { type EventStore, LOG_START, type Position } from '../event-store/event-store.ts';
+
+type IndexedKey = { readonly apiKeyId: ApiKeyId };
+const KEYS: Collection<IndexedKey> = { name: 'apiKeyIndex', kind: 'record', indexes: [] };
+
+/** How far the log has been searched for keys that no record was written of. */
+type Progress = { readonly position: Position };
+const PROGRESS: Collection<Progress> = { name: 'apiKeyIndexProgress', kind: 'record', indexes: [] };
+const PROGRESS_KEY = 'log';
+
+/** Unknown keys make this process search the log again no more often. */
+const SEARCH_EVERY_MS = 1_000;
+const CACHED_KEYS = 10_000;
+
+/** Finds the id of an API key, and so its stream, by the key's hash. A record, so that no projection stands in between. */
+export type ApiKeyIndex = {
+  /** Notes a key that is about to be issued. */
+  add(hash: string, id: ApiKeyId): Promise<void>;
+  /** @returns undefined for a hash under which no key was issued */
+  idOf(hash: string): Promise<ApiKeyId | undefined>;
+};
+
+/** Keys that were issued before there was an index, or by an older version of the service, are found in the log. */
+export async function openApiKeyIndex(deps: {
+  readonly documents: DocumentStore;
+  readonly events: Pick<EventStore, 'readAll'>;
+}): Promise<ApiKeyIndex> {
+  const { events } = deps;
+  const keys = await deps.documents.open(KEYS);
+  const progress = await deps.documents.open(PROGRESS);
+  const cached = new LRUCache<string, ApiKeyId>({ max: CACHED_KEYS });
+  let searching: Promise<void> | undefined;
+  let searchedAt = Number.NEGATIVE_INFINITY;
+
+  async function search(): Promise<void> {
+    const began = performance.now();
+    const end = await logEnd(events);
+    const done = await progress.get(PROGRESS_KEY);
+    const after = done?.document.position ?? LOG_START;
+    if (end !== undefined && end > after) {
+      for await (const stored of events.readAll({ after, types: ['ApiKeyIssued'] })) {
+        const event = upcast(stored);
+        if (event.type === 'ApiKeyIssued') await keys.insert(event.data.hash, { apiKeyId: event.data.apiKeyId });
+      }
+      // Another process that got further meanwhile keeps its place.
+      if (done === undefined) await progress.insert(PROGRESS_KEY, { position: end });
+      else await progress.replace(PROGRESS_KEY, { position: end }, done.version);
+    }
+    searchedAt = began;
+  }
+
+  async function lookUp(hash: string): Promise<ApiKeyId | undefined> {
+    const id = (await keys.get(hash))?.document.apiKeyId;
+    if (id !== undefined) cached.set(hash, id);
+    return id;
+  }
+
+  return {
+    async add(hash, id) {
+      await keys.insert(hash, { apiKeyId: id });
+    },
+
+    async idOf(hash) {
+      const id = cached.get(hash) ?? (await lookUp(hash));
+      if (id !== undefined) return id;
+      if (performance.now() - searchedAt < SEARCH_EVERY_MS) return undefined;
+      searching ??= search().finally(() => {
+        searching = undefined;
+      });
+      await searching;
+      return lookUp(hash);
+    },
+  };
+}
+
+async function logEnd(events: Pick<EventStore, 'readAll'>): Promise<Position | undefined> {
+  for await (const { position } of events.readAll({ direction: 'backward', limit: 1 })) return position;
+  return undefined;
+}

@@ -1,0 +1,97 @@
+import { LRUCache } from 'lru-cache';
+import type { DomainEvent } from '../domain/events.ts';
+import { upcast } from '../domain/upcast.ts';
+import type { EventStore } from '../event-store/event-store.ts';
+import { Unavailable } from '../runtime/unavailable.ts';
+
+/** How old a cached state may be when it is used. */
+const FRESH_MS = 1_000;
+/** How long a read of the log may take. With {@link FRESH_MS}, whatever was ended stops within 2 s. */
+const READ_WITHIN_MS = 1_500;
+const CACHED_STREAMS = 10_000;
+
+type Known<S> = {
+  readonly state: S | undefined;
+  readonly revision: number;
+  /** When the read began that found this state (monotonic). */
+  readonly at: number;
+};
+
+/** The state of streams as the log has it, whatever the read models do (docs/decisions/credentials.md). */
+export type LiveStates<S> = {
+  /**
+   * The state of a stream, not older than 1.5 s; undefined if the stream does not exist. While the log cannot be read, a state
+   * that still holds stands in for a while.
+   * @throws {Unavailable} if the log cannot be read and the last known state does not stand in
+   */
+  get(stream: string): Promise<S | undefined>;
+  /** Forgets a stream that this process has just appended to. */
+  forget(stream: string): void;
+};
+
+export function createLiveStates<S, E extends DomainEvent>(deps: {
+  readonly events: Pick<EventStore, 'readStream'>;
+  readonly evolve: (state: S | undefined, event: E) => S | undefined;
+  /**
+   * What a state is worth while the log cannot be read: `final` for good, because nothing can change it any more; `grace` for
+   * {@link graceMs}; `none` not at all.
+   */
+  readonly standsIn: (state: S) => 'final' | 'grace' | 'none';
+  readonly graceMs: number;
+}): LiveStates<S> {
+  const { events, evolve, standsIn, graceMs } = deps;
+  const cached = new LRUCache<string, Known<S>>({ max: CACHED_STREAMS });
+  const reads = new Map<string, Promise<Known<S>>>();
+
+  /** Folds what is not known of the stream yet. */
+  async function read(stream: string): Promise<Known<S>> {
+    const at = performance.now();
+    let { state, revision } = cached.get(stream) ?? { state: undefined, revision: -1 };
+    for await (const stored of events.readStream(stream, { from: revision + 1 })) {
+      // A stream holds the events of one aggregate only.
+      state = evolve(state, upcast(stored) as unknown as E);
+      ({ revision } = stored);
+    }
+    const known = { state, revision, at };
+    if (revision >= 0) cached.set(stream, known);
+    return known;
+  }
+
+  /** One read of a stream at a time; whoever asks meanwhile shares it. */
+  function shared(stream: string): Promise<Known<S>> {
+    const running = reads.get(stream);
+    if (running !== undefined) return running;
+    const reading = read(stream).finally(() => {
+      if (reads.get(stream) === reading) reads.delete(stream);
+    });
+    reads.set(stream, reading);
+    return reading;
+  }
+
+  return {
+    async get(stream) {
+      const known = cached.get(stream);
+      if (known !== undefined && performance.now() - known.at < FRESH_MS) return known.state;
+      let timer: NodeJS.Timeout | undefined;
+      const tooLate = new Promise<never>((_, reject) => {
+        timer = setTimeout(() => reject(new Error(`No answer within ${READ_WITHIN_MS} ms`)), READ_WITHIN_MS);
+      });
+      try {
+        return (await Promise.race([shared(stream), tooLate])).state;
+      } catch (error) {
+        const last = cached.get(stream);
+        const worth = last?.state === undefined ? 'none' : standsIn(last.state);
+        if (last !== undefined && (worth === 'final' || (worth === 'grace' && performance.now() - last.at < graceMs)))
+          return last.state;
+        throw new Unavailable(`The event log cannot be read: ${stream}`, error);
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+
+    forget(stream) {
+      cached.delete(stream);
+      reads.delete(stream);
+    },
+  };
+}

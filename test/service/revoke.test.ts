@@ -1,0 +1,24 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { call } from './client.ts';
+import { startServiceProcess, temporaryDataDir, venue } from './service-process.ts';
+
+test('once the command line says that a key is revoked, no process takes it, though the projector is frozen', async () => {
+  const dataDir = temporaryDataDir();
+  const projecting = await startServiceProcess(dataDir);
+  const serving = await startServiceProcess(dataDir, { ROLES: 'api', DEMO: 'false' });
+  const [brand] = projecting.demo().brands;
+  if (brand === undefined) throw new Error('No demo brand');
+  const listed = await venue(dataDir, 'api-key', 'list', '--brand', String(brand.id), '--json');
+  const [{ id }] = JSON.parse(listed.stdout);
+  expect((await call(serving, brand.apiKey, '/bookings')).status).toBe(200);
+
+  process.kill(projecting.pid, 'SIGSTOP');
+  onTestFinished(() => void process.kill(projecting.pid, 'SIGCONT'));
+  const revoked = await venue(dataDir, 'api-key', 'revoke', id);
+  expect(revoked).toMatchObject({ code: 0, stderr: '' });
+  expect((await call(serving, brand.apiKey, '/bookings')).status).toBe(401);
+
+  // A process that slept through it does not take the key either.
+  process.kill(projecting.pid, 'SIGCONT');
+  expect((await call(projecting, brand.apiKey, '/bookings')).status).toBe(401);
+});
