@@ -6,8 +6,8 @@ type Request = {
 };
 
 /**
- * Just enough of a browser to test pages without a screen: keeps cookies (with their paths), follows redirects until they
- * leave the service, and sends forms as they stand in the page.
+ * A minimal browser: keeps cookies (with their paths), follows redirects until they leave the service, and submits forms as
+ * they are on the page.
  */
 export class Browser {
   readonly #origin: string;
@@ -25,18 +25,18 @@ export class Browser {
     this.#cookies.set(name, { value, path: '/' });
   }
 
-  /** Goes to a page, through redirects. */
+  /** Opens a page, following redirects. */
   async open(url: string | URL): Promise<Page> {
     return this.#follow(await this.request(url));
   }
 
-  /** Fills in and sends the form of a page that goes to `action`: the end of its address, or what that matches. */
+  /** Fills in and submits the form of a page whose action ends with or matches `action`. */
   async send(page: Page, action: string | RegExp, fields: Fields = {}, headers?: Request['headers']): Promise<Page> {
     const { target, body } = page.form(action, fields);
     return this.#follow(await this.request(target, { method: 'POST', body, ...(headers && { headers }) }));
   }
 
-  /** A form that some other page sends here. */
+  /** Submits a form from a page of another site. */
   async post(url: string, body: URLSearchParams): Promise<Page> {
     return this.#follow(await this.#fetch(new URL(url, this.#origin), { method: 'POST', body }));
   }
@@ -46,7 +46,7 @@ export class Browser {
     return this.send(await this.open('/console'), '/sign-in', { email, password });
   }
 
-  /** One request, as a page of the service makes it; no redirect is followed. */
+  /** Sends one request as a page of the service would, without following redirects. */
   async request(url: string | URL, { headers, ...request }: Request = {}): Promise<Page> {
     const origin = request.method === 'POST' ? { origin: this.#origin } : {};
     return this.#fetch(new URL(url, this.#origin), { ...request, headers: { ...origin, ...headers } });
@@ -89,7 +89,7 @@ export class Browser {
 
 type Answer = Pick<Page, 'url' | 'status' | 'headers' | 'text'>;
 
-/** What a browser got, and where from; of a redirect that left the service, only where it went. */
+/** A page as the browser received it. After a redirect that left the service, only its URL. */
 export class Page {
   readonly url: URL;
   readonly status: number;
@@ -103,13 +103,13 @@ export class Page {
     this.text = text;
   }
 
-  /** Where a redirect goes. */
+  /** The target of a redirect. */
   get location(): URL | undefined {
     const location = this.headers.get('location');
     return location === null ? undefined : new URL(location, this.url);
   }
 
-  /** Its Content-Security-Policy. */
+  /** The Content-Security-Policy. */
   get policy(): string {
     return this.headers.get('content-security-policy') ?? '';
   }
@@ -118,14 +118,14 @@ export class Page {
     return /<title>(.*?)<\/title>/.exec(this.text)?.[1] ?? '';
   }
 
-  /** What is said at the top. */
+  /** The flash messages. */
   get flash(): string {
     return [...this.text.matchAll(/<div class="flash [^"]*"[^>]*>.*?<p>(.*?)<\/p>/gs)]
-      .map(([, said]) => said)
+      .map(([, text]) => text)
       .join('\n');
   }
 
-  /** What sending a form would send, and where. */
+  /** What submitting a form would send, and where. */
   form(action: string | RegExp, fields: Fields = {}): { readonly target: URL; readonly body: URLSearchParams } {
     const form = [...this.text.matchAll(/<form\b[^>]*method="post"[^>]*>.*?<\/form>/gs)]
       .map(([found]) => found)

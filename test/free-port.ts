@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * A port that nobody listens on, for a server whose address has to be known before it listens. It lies below those that
- * systems give out by themselves (from 32,768 on Linux, 49,152 elsewhere), so that no connection takes it in the meantime.
+ * Finds a free port, for a server whose URL has to be known before it listens. It is below the ephemeral range (from 32,768 on
+ * Linux, 49,152 elsewhere), so that no outgoing connection takes it in the meantime.
  */
 export async function freePort(): Promise<number> {
   const port = randomInt(11_000, 32_000);

@@ -7,7 +7,7 @@ export const MCP_SCOPE = 'service.mcp';
 /** Who the user is; not bound to a resource. */
 export const IDENTITY_SCOPES = ['openid', 'profile', 'email'] as const;
 export const API_SCOPES = ['service.api.read', 'service.api.write', 'service.api.webhooks'] as const;
-/** Every scope there is (docs/specification.md#scopes). */
+/** All scopes (docs/specification.md#scopes). */
 export const SCOPES = [...IDENTITY_SCOPES, 'offline_access', ...API_SCOPES, MCP_SCOPE] as const;
 
 /** Scopes that a token for the audience may carry. */
@@ -26,14 +26,14 @@ export const permissionsOf = (scope: string): number =>
     .split(' ')
     .reduce((mask, name) => mask | (name === MCP_SCOPE ? MCP_PERMISSIONS : (SCOPE_PERMISSIONS[name] ?? 0)), 0);
 
-/** What a scope lets an app do, in the words of the consent page. */
-export const SCOPE_WORDS: Readonly<Record<string, string>> = {
+/** What a scope lets an app do, for the consent page and the list of connected apps. */
+export const SCOPE_DESCRIPTIONS: Readonly<Record<string, string>> = {
   openid: 'Know who you are',
   profile: 'See your e-mail address',
   email: 'See your e-mail address',
-  offline_access: 'Stay connected while you are away, until you disconnect it',
+  offline_access: 'Keep its access while you are away, until you disconnect it',
   'service.api.read': 'Read availability, bookings and reviews',
-  'service.api.write': 'Request bookings in your name',
-  'service.api.webhooks': 'Register webhooks that are told about bookings and reviews',
-  [MCP_SCOPE]: 'Let an AI assistant find spaces, read bookings and reviews, and request bookings in your name',
+  'service.api.write': 'Request bookings on your behalf',
+  'service.api.webhooks': 'Manage webhooks that receive booking and review events',
+  [MCP_SCOPE]: 'Let an AI assistant find spaces, read bookings and reviews, and request bookings on your behalf',
 };

@@ -1,4 +1,4 @@
-import { SCOPE_WORDS } from '../auth/scopes.ts';
+import { SCOPE_DESCRIPTIONS } from '../auth/scopes.ts';
 import { type Account, accountKey } from '../domain/account.ts';
 import { flag, type Html, html, raw } from '../html/html.ts';
 import { page, problemPage } from '../html/layout.ts';
@@ -74,7 +74,7 @@ export const consentPage = (consent: ConsentPage): string =>
   });
 
 /** Two scopes may let an app do the same. */
-const inWords = (scopes: readonly string[]) => [...new Set(scopes.map((scope) => SCOPE_WORDS[scope] ?? scope))];
+const inWords = (scopes: readonly string[]) => [...new Set(scopes.map((scope) => SCOPE_DESCRIPTIONS[scope] ?? scope))];
 
 const publishedBy = ({ publishedBy: host }: ConsentPage) =>
   host === undefined ? undefined : html`, is published by <strong>${host}</strong>,`;

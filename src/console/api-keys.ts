@@ -17,28 +17,28 @@ import {
   type Problems,
   problemOf,
 } from './fields.ts';
-import { fromNow, momentIn } from './formats.ts';
+import { counted, fromNow, momentIn } from './formats.ts';
 import type { PageDeps } from './page-deps.ts';
 import { secretBox } from './secret.ts';
 import { type Answer, missing, type Routes, type Visit } from './visit.ts';
 
-/** Permission flags in plain words. */
-const PERMISSION_WORDS: Readonly<Record<PermissionName, { readonly label: string; readonly hint: string }>> = {
-  ReadAvailability: { label: 'See open hours', hint: 'Ask which hours of a space are open on a day.' },
-  ReadBookings: { label: 'See bookings', hint: 'List the bookings this account can see, with their history.' },
-  WriteBookings: { label: 'Request bookings', hint: 'Send booking requests in the name of this brand.' },
-  ReadReviews: { label: 'Read reviews', hint: 'Read the reviews of communities.' },
+/** Names and descriptions of the permissions. */
+const PERMISSION_LABELS: Readonly<Record<PermissionName, { readonly label: string; readonly hint: string }>> = {
+  ReadAvailability: { label: 'View availability', hint: 'See which start times of a space are available on a day.' },
+  ReadBookings: { label: 'View bookings', hint: 'List the bookings that this account can see, with their history.' },
+  WriteBookings: { label: 'Request bookings', hint: 'Send booking requests on behalf of this brand.' },
+  ReadReviews: { label: 'View reviews', hint: 'Read reviews of communities.' },
   Webhooks: {
     label: 'Manage webhooks',
-    hint: 'Register addresses that are told about bookings and reviews, and remove them.',
+    hint: 'Register and remove endpoints that receive booking and review events.',
   },
 };
 
-/** What a key of an account can be given. Only brands request bookings: a community's key would be refused all the same. */
+/** The permissions offered to a kind of account. Only brands may request bookings, whatever a community's key allows. */
 const offered = (kind: AccountKind): PermissionName[] =>
   permissionNames(ALL_PERMISSIONS).filter((name) => kind === 'Brand' || name !== 'WriteBookings');
 
-/** Keys for programs: what each may do, shown once, revoked at once. */
+/** API keys: creating one with chosen permissions, which shows it once, listing and revoking them. */
 export function apiKeyPages(routes: Routes, { commands, queries, apiKeyUsage, settings }: PageDeps): void {
   routes.get('/console/keys', (visit) => listPage(visit));
 
@@ -56,8 +56,8 @@ export function apiKeyPages(routes: Routes, { commands, queries, apiKeyUsage, se
       return {
         title: 'New API key',
         section: 'keys',
-        main: html`${backLink}<h1>The key “${label}” is ready</h1>
-${secretBox('key', outcome.key, 'Copy the key now and keep it where passwords are kept. It is shown this once; whoever has it can do what you chose.')}
+        main: html`${backLink}<h1>API key “${label}” created</h1>
+${secretBox('key', outcome.key, 'Copy the key now and store it like a password. It will not be shown again, and anyone who has it can do what you allowed.')}
 <div class="card"><h2>Try it</h2><pre>curl -H 'Authorization: Bearer ${outcome.key}' \\
   '${settings.publicUrl}/api/v1/bookings'</pre></div><p><a class="button" href="/console/keys">I have copied it</a></p>`,
       };
@@ -68,8 +68,8 @@ ${secretBox('key', outcome.key, 'Copy the key now and keep it where passwords ar
     const { account, params, context } = visit;
     const outcome = await commands.apiKeys.revoke({ apiKeyId: params.id ?? '', by: account }, context);
     return isRefusal(outcome)
-      ? missing('key')
-      : { go: '/console/keys', flash: { kind: 'done', text: 'Revoked. Calls with this key are refused from now on.' } };
+      ? missing('API key')
+      : { go: '/console/keys', flash: { kind: 'done', text: 'API key revoked. Requests with it are now rejected.' } };
   });
 
   async function listPage(visit: Visit, problems: Problems = NO_PROBLEMS): Promise<Answer> {
@@ -83,47 +83,47 @@ ${secretBox('key', outcome.key, 'Copy the key now and keep it where passwords ar
       title: 'API keys',
       section: 'keys',
       ...(problems === NO_PROBLEMS ? {} : { status: 422 }),
-      main: html`<div class="head"><div><h1>API keys</h1><p class="lead">For programs that act for ${visit.accountName}. A key works until it is revoked. <a href="/docs">How to use the API</a></p></div></div>
+      main: html`<div class="head"><div><h1>API keys</h1><p class="lead">API keys let programs act for ${visit.accountName}. A key works until you revoke it. <a href="/docs">API documentation</a></p></div></div>
 <div class="split"><div>${
         valid.length === 0
-          ? html`<div class="empty">${icon('key')}<h2>No keys</h2><p>Make one for each program, so that you can revoke one without stopping the others.</p></div>`
+          ? html`<div class="empty">${icon('key')}<h2>No API keys yet</h2><p>Create one for each program, so that you can revoke it without affecting the others.</p></div>`
           : keyTable(visit, valid, used)
       }${
         revoked.length > 0 &&
-        html`<details><summary>${revoked.length} revoked</summary><ul class="plain">${revoked.map((key) => html`<li class="muted">${key.label} <code>${key.preview}</code>, revoked ${momentIn('UTC', key.revokedAt ?? key.issuedAt)} UTC</li>`)}</ul></details>`
+        html`<details><summary>${counted(revoked.length, 'revoked key')}</summary><ul class="plain">${revoked.map((key) => html`<li class="muted">${key.label} <code>${key.preview}</code>, revoked ${momentIn('UTC', key.revokedAt ?? key.issuedAt)} UTC</li>`)}</ul></details>`
       }</div>
-<div><form class="card fields" method="post" action="/console/keys">${csrfField(visit)}${onceField()}<h2>New key</h2>${formProblem(problems)}
+<div><form class="card fields" method="post" action="/console/keys">${csrfField(visit)}${onceField()}<h2>New API key</h2>${formProblem(problems)}
 ${field({ name: 'label', label: 'Name', hint: 'What is it for?', value: form.text('label'), required: true, problems, attributes: { maxlength: LABEL.max, autocomplete: 'off' } })}
 ${choices(
-  { name: 'permission', label: 'What may it do?', problems },
+  { name: 'permission', label: 'Permissions', problems },
   'checkbox',
   offered(account.kind).map((name) => ({
     value: name,
-    ...PERMISSION_WORDS[name],
+    ...PERMISSION_LABELS[name],
     checked: chosen.includes(name),
   })),
 )}
-<div><button class="button">Make the key</button></div></form></div></div>`,
+<div><button class="button">Create key</button></div></form></div></div>`,
     };
   }
 }
 
 const keyTable = (visit: Visit, keys: readonly ApiKeyDocument[], used: ReadonlyMap<string, Timestamp>): Html =>
-  html`<table class="table"><caption class="visually-hidden">Keys that work</caption><thead><tr><th scope="col">Name</th><th scope="col">May</th><th scope="col">Last used</th><th scope="col"><span class="visually-hidden">Revoke</span></th></tr></thead><tbody>${keys.map(
+  html`<table class="table"><caption class="visually-hidden">Active API keys</caption><thead><tr><th scope="col">Name</th><th scope="col">Permissions</th><th scope="col">Last used</th><th scope="col"><span class="visually-hidden">Revoke</span></th></tr></thead><tbody>${keys.map(
     (key) =>
-      html`<tr><th scope="row" data-label="Name" class="long"><span>${key.label}<br><code class="muted small nowrap">${key.preview}</code></span></th><td data-label="May" class="small"><span>${permissionNames(
+      html`<tr><th scope="row" data-label="Name" class="long"><span>${key.label}<br><code class="muted small nowrap">${key.preview}</code></span></th><td data-label="Permissions" class="small"><span>${permissionNames(
         key.permissions,
       )
-        .map((name) => PERMISSION_WORDS[name].label)
+        .map((name) => PERMISSION_LABELS[name].label)
         .join(
           ', ',
-        )}</span></td><td data-label="Last used" class="small"><span>${lastUse(used.get(key.apiKeyId), visit.now)}<br><span class="muted">made ${momentIn('UTC', key.issuedAt)} UTC</span></span></td><td class="actions">${confirm(
+        )}</span></td><td data-label="Last used" class="small"><span>${lastUse(used.get(key.apiKeyId), visit.now)}<br><span class="muted">created ${momentIn('UTC', key.issuedAt)} UTC</span></span></td><td class="actions">${confirm(
         visit,
         {
           action: `/console/keys/${key.apiKeyId}/revoke`,
-          open: 'Revoke …',
-          question: `Revoke “${key.label}”? Programs that use it are refused at once, and its webhooks get nothing more. This cannot be undone.`,
-          doIt: 'Revoke the key',
+          open: 'Revoke…',
+          question: `Revoke “${key.label}”? Programs that use it lose access immediately, and webhooks registered with it receive nothing more. This cannot be undone.`,
+          submit: 'Revoke key',
         },
       )}</td></tr>`,
   )}</tbody></table>`;

@@ -24,7 +24,7 @@ const PER_PAGE = 30;
 const WHEN = { upcoming: 'Upcoming', past: 'Past' } as const;
 type When = keyof typeof WHEN;
 
-/** Lists of bookings, one booking with everything about it, and what the parties may do to it. */
+/** Lists of bookings, the page of a single booking, and the actions that each party may take on it. */
 export function bookingPages(routes: Routes, deps: PageDeps): void {
   const { commands, queries } = deps;
 
@@ -32,7 +32,7 @@ export function bookingPages(routes: Routes, deps: PageDeps): void {
     const { account, query } = visit;
     const when: When = query.text('when') === 'past' ? 'past' : 'upcoming';
     const status = BOOKING_STATUSES.find((known) => known === query.text('status'));
-    // West of everywhere it is still yesterday: a booking of today is upcoming in every zone.
+    // UTC-12 is the last zone to reach a new day: a booking dated today in any zone counts as upcoming.
     const today = localDate(visit.now, 'Etc/GMT+12');
     const { bookings, next } = await queries.bookings.page(account, {
       ...(when === 'upcoming' ? { startDate: today } : { endDate: today }),
@@ -47,15 +47,15 @@ export function bookingPages(routes: Routes, deps: PageDeps): void {
       title,
       section: 'bookings',
       main: html`<div class="head"><h1>${title}</h1></div>
-<div class="row apart"><nav aria-label="When">${tabs(keysOf(WHEN).map((one) => ({ label: WHEN[one], href: address(one, status), current: one === when })))}</nav>
-<nav aria-label="State">${tabs([
+<div class="row apart"><nav aria-label="Period">${tabs(keysOf(WHEN).map((one) => ({ label: WHEN[one], href: address(one, status), current: one === when })))}</nav>
+<nav aria-label="Status">${tabs([
         { label: 'All', href: address(when, undefined), current: status === undefined },
         ...BOOKING_STATUSES.map((one) => ({ label: one, href: address(when, one), current: one === status })),
       ])}</nav></div>
 <div class="stack full" id="bookings" data-live-region>${
         bookings.length === 0
           ? empty(account, when, status)
-          : html`${bookingTable(bookings, account, `${WHEN[when]} bookings, times in the zone of each space`)}${nextPage(query, href, next)}`
+          : html`${bookingTable(bookings, account, `${WHEN[when]} bookings, in each space’s local time`)}${nextPage(query, href, next)}`
       }</div>`,
     };
   });
@@ -72,9 +72,12 @@ export function bookingPages(routes: Routes, deps: PageDeps): void {
         const outcome = await commands.bookings.approve(command, visit.context);
         if (!isRefusal(outcome)) {
           const charged = amount(booking.totalPrice, booking.currency);
-          return { go, flash: { kind: 'done', text: `Approved. ${booking.brandName} is charged ${charged}.` } };
+          return {
+            go,
+            flash: { kind: 'done', text: `Request approved. ${booking.brandName} was charged ${charged}.` },
+          };
         }
-        return { go, flash: await whatHappened(visit.account, booking.bookingId, 'Approved', outcome.details) };
+        return { go, flash: await conflictFlash(visit.account, booking.bookingId, 'Approved', outcome.details) };
       }),
     'Community',
   );
@@ -92,21 +95,20 @@ export function bookingPages(routes: Routes, deps: PageDeps): void {
         const { account, form } = visit;
         const reason = form.text('reason').replaceAll('\r\n', '\n');
         if (account.kind === 'Community' && reason === '')
-          return endPage(visit, booking, { reason: 'Say why: the brand reads it.' });
+          return endPage(visit, booking, { reason: 'Give a reason. The brand will see it.' });
         const go = `/console/bookings/${booking.bookingId}`;
         const command = { bookingId: booking.bookingId, by: account, ...(reason === '' ? {} : { reason }) };
         const outcome = await commands.bookings.cancel(command, visit.context);
         if (!isRefusal(outcome)) {
-          const refund =
+          const text =
             booking.status === 'Approved'
-              ? ` ${amount(booking.totalPrice, booking.currency)} go back to the brand.`
-              : '';
-          const done = account.kind === 'Community' && booking.status === 'Pending' ? 'Declined.' : 'Cancelled.';
-          return { go, flash: { kind: 'done', text: `${done}${refund}` } };
+              ? `Booking cancelled. ${refunded(booking, account, 'was')}`
+              : `Request ${account.kind === 'Community' ? 'declined' : 'withdrawn'}.`;
+          return { go, flash: { kind: 'done', text } };
         }
         if (outcome.refused === 'ValidationError')
           return endPage(visit, booking, problemOf(outcome, { reason: 'Reason' }));
-        return { go, flash: await whatHappened(account, booking.bookingId, 'Cancelled', outcome.details) };
+        return { go, flash: await conflictFlash(account, booking.bookingId, 'Cancelled', outcome.details) };
       }),
     );
   }
@@ -128,7 +130,7 @@ export function bookingPages(routes: Routes, deps: PageDeps): void {
         if (!isRefusal(outcome))
           return {
             go: `/console/bookings/${booking.bookingId}`,
-            flash: { kind: 'done', text: 'Thank you. Your review is published.' },
+            flash: { kind: 'done', text: 'Thank you. Your review has been published.' },
           };
         if (outcome.refused === 'ValidationError')
           return bookingPage(
@@ -147,16 +149,16 @@ export function bookingPages(routes: Routes, deps: PageDeps): void {
     return booking === undefined ? missing('booking') : then(booking);
   }
 
-  /** A decision came too late, or a second time: the page that follows shows the booking as it is now, and this says why. */
-  async function whatHappened(account: Account, bookingId: number, wanted: BookingStatus, details: string) {
-    const now = await queries.bookings.get(account, bookingId);
-    if (now?.status === wanted)
+  /** Explains why a decision had no effect: it was repeated, or came too late. The page that follows shows the current status. */
+  async function conflictFlash(account: Account, bookingId: number, wanted: BookingStatus, details: string) {
+    const current = await queries.bookings.get(account, bookingId);
+    if (current?.status === wanted)
       return {
         kind: 'notice',
-        text: `This booking is ${wanted.toLowerCase()} already. Nothing was done twice.`,
+        text: `This booking was already ${wanted.toLowerCase()}. Nothing has changed.`,
       } as const;
-    const meanwhile = now?.status === 'Cancelled' ? ` It was cancelled by ${byWhom(now, account)} meanwhile.` : '';
-    return { kind: 'problem', text: `${details}${meanwhile}` } as const;
+    const cause = current?.status === 'Cancelled' ? ` It was cancelled by ${cancelledBy(current, account)}.` : '';
+    return { kind: 'problem', text: `${details}${cause}` } as const;
   }
 
   async function bookingPage(
@@ -175,14 +177,14 @@ export function bookingPages(routes: Routes, deps: PageDeps): void {
     ]);
     const others = sameDay.filter(({ bookingId }) => bookingId !== booking.bookingId);
     return {
-      title: `Booking ${booking.bookingId}`,
+      title: `Booking #${booking.bookingId}`,
       section: 'bookings',
       ...(problems === NO_PROBLEMS ? {} : { status: 422 }),
       main: html`<p class="back"><a href="/console/bookings">${icon('back')} ${community ? 'Bookings' : 'My bookings'}</a></p>
-<div class="head" id="booking-head" data-live-region><div><h1>${community ? booking.brandName : booking.spaceName}</h1><p class="lead">Booking no. ${booking.bookingId}${!community && place && `, ${place.name}`}</p></div>${statusBadge(booking.status)}</div>
+<div class="head" id="booking-head" data-live-region><div><h1>${community ? booking.brandName : booking.spaceName}</h1><p class="lead">Booking #${booking.bookingId}${!community && place && `, ${place.name}`}</p></div>${statusBadge(booking.status)}</div>
 <div class="split"><div>
-<section class="card" id="booking-facts" data-live-region><h2 class="visually-hidden">Facts</h2>${facts(visit, booking, community ? undefined : place?.name)}
-${booking.message && html`<div><p class="muted small">${community ? 'Message of the brand' : 'Your message'}</p><p class="quote">${booking.message}</p></div>`}
+<section class="card" id="booking-facts" data-live-region><h2 class="visually-hidden">Details</h2>${facts(visit, booking, community ? undefined : place?.name)}
+${booking.message && html`<div><p class="muted small">${community ? 'Message from the brand' : 'Your message'}</p><p class="quote">${booking.message}</p></div>`}
 ${record && booking.status === 'Pending' && html`<div class="stack tight">${decisionFacts(booking, { record, sameDay: others })}</div>`}
 ${actions(visit, booking)}</section>
 ${review && html`<section class="card"><h2>${community ? 'Review' : 'Your review'}</h2>${reviewText(review)}</section>`}
@@ -195,13 +197,13 @@ ${canReview(account, booking, review) && html`<section class="card" id="review">
   }
 }
 
-/** Details beside where, when and the message, which the page shows in words of its own. */
+/** The details other than space, time and message, which the page lays out itself. */
 const otherDetails = (booking: BookingDocument): readonly (Html | false)[] =>
   furtherDetails(booking).map(
     ({ field, label, value }) => field !== 'message' && html`<dt>${label}</dt><dd>${value}</dd>`,
   );
 
-/** @param place name of the community, for those who look at it from the other side */
+/** @param place the community's name, on a brand's page */
 function facts(visit: Visit, booking: BookingDocument, place: string | undefined): Html {
   const zone = booking.timeZone;
   return html`<dl class="facts">
@@ -210,15 +212,15 @@ function facts(visit: Visit, booking: BookingDocument, place: string | undefined
 <dt>${place === undefined ? 'Brand' : 'Community'}</dt><dd>${place ?? booking.brandName}</dd>
 ${otherDetails(booking)}<dt>Requested</dt><dd>${momentIn(zone, booking.createdAt)} <span class="muted nowrap">${zoneName(zone)}</span></dd>${
     booking.status === 'Pending' &&
-    html`<dt>Answer due</dt><dd>${momentIn(zone, booking.expiresAt)} <span class="muted nowrap">${zoneName(zone)}, ${fromNow(booking.expiresAt, visit.now)}</span></dd>`
+    html`<dt>Answer by</dt><dd>${momentIn(zone, booking.expiresAt)} <span class="muted nowrap">${zoneName(zone)}, ${fromNow(booking.expiresAt, visit.now)}</span></dd>`
   }${
     booking.status === 'Cancelled' &&
-    html`<dt>Cancelled by</dt><dd>${byWhom(booking, visit.account)}</dd>${booking.reason && html`<dt>Reason</dt><dd class="pre">${booking.reason}</dd>`}`
+    html`<dt>Cancelled by</dt><dd>${cancelledBy(booking, visit.account)}</dd>${booking.reason && html`<dt>Reason</dt><dd class="pre">${booking.reason}</dd>`}`
   }</dl>`;
 }
 
-const byWhom = (booking: BookingDocument, account: Account): string => {
-  if (booking.cancelledBy === 'System') return 'nobody: it lapsed';
+const cancelledBy = (booking: BookingDocument, account: Account): string => {
+  if (booking.cancelledBy === 'System') return 'the service, because the request expired';
   if (booking.cancelledBy === account.kind) return 'you';
   return booking.cancelledBy === 'Brand' ? booking.brandName : 'the community';
 };
@@ -228,22 +230,25 @@ function actions(visit: Visit, booking: BookingDocument): Html | undefined {
   if (visit.account.kind === 'Community' && booking.status === 'Pending')
     return html`<div class="row">${decisionForms(visit, booking)}</div>`;
   return html`<div class="row"><a class="button danger" href="/console/bookings/${booking.bookingId}/cancel">${
-    booking.status === 'Pending' ? 'Withdraw the request …' : 'Cancel the booking …'
+    booking.status === 'Pending' ? 'Withdraw request…' : 'Cancel booking…'
   }</a></div>`;
 }
 
-/** Whether a cancellation has a chance; the decider has the last word. */
+/** Whether to offer cancellation; the decider has the last word. */
 const canEnd = ({ status, startsAt }: BookingDocument, now: number): boolean =>
   (status === 'Pending' || status === 'Approved') && Date.parse(startsAt) > now;
 
 const charged = ({ charge, refund, currency }: BookingDocument): Html | undefined => {
-  if (charge === undefined) return html`<p class="muted small">Nothing is charged before the community approves.</p>`;
+  if (charge === undefined) return html`<p class="muted small">Nothing is charged until the community approves.</p>`;
   return html`<dl class="price"><dt>Charged</dt><dd>${amount(charge, currency)}</dd>${
     refund !== undefined && refund > 0 && html`<dt>Refunded</dt><dd>${amount(refund, currency)}</dd>`
   }</dl>`;
 };
 
-/** Declines a request, withdraws one, or cancels a booking: asks once, with what it costs. */
+const refunded = (booking: BookingDocument, account: Account, verb: 'was' | 'will be'): string =>
+  `${amount(booking.totalPrice, booking.currency)} ${verb} refunded to ${account.kind === 'Brand' ? 'you' : 'the brand'}.`;
+
+/** Asks for confirmation before declining or withdrawing a request or cancelling a booking, and says what is refunded. */
 async function endPage(visit: Visit, booking: BookingDocument, problems: Problems = NO_PROBLEMS): Promise<Answer> {
   const { account, form } = visit;
   const community = account.kind === 'Community';
@@ -256,22 +261,22 @@ async function endPage(visit: Visit, booking: BookingDocument, problems: Problem
     title: `${word} this ${what}`,
     section: 'bookings',
     ...(problems === NO_PROBLEMS ? {} : { status: 422 }),
-    main: html`<p class="back"><a href="${back}">${icon('back')} Booking no. ${booking.bookingId}</a></p>
+    main: html`<p class="back"><a href="${back}">${icon('back')} Booking #${booking.bookingId}</a></p>
 <form class="card fields narrow" method="post" action="${back}/${step}">${csrfField(visit)}
 <h1>${word} this ${what}?</h1>
 ${formProblem(problems)}
 <p>${community ? booking.brandName : booking.spaceName}, ${longDate(booking.date)}, ${hours(booking.startHour, booking.freeFrom)} <span class="muted nowrap">${zoneName(booking.timeZone)}</span>.</p>
-<p>${booking.status === 'Approved' ? `${amount(booking.totalPrice, booking.currency)} go back to the brand. ` : ''}The hours are open to everybody again. This cannot be undone.</p>
+<p>${booking.status === 'Approved' ? `${refunded(booking, account, 'will be')} ` : ''}The time becomes available to others again. This cannot be undone.</p>
 ${textArea({
   name: 'reason',
   label: community ? 'Reason' : 'Reason (optional)',
-  hint: community ? 'The brand reads it.' : 'The community reads it.',
+  hint: community ? 'The brand will see it.' : 'The community will see it.',
   value: form.text('reason'),
   required: community,
   problems,
   attributes: { maxlength: REASON.max, rows: 3 },
 })}
-<div class="row"><button class="button danger">${word} the ${what}</button><a class="button quiet" href="${back}">Keep it</a></div>
+<div class="row"><button class="button danger">${word} ${what}</button><a class="button quiet" href="${back}">Keep ${what}</a></div>
 </form>`,
   };
 }
@@ -282,6 +287,6 @@ const address = (when: When, status: BookingStatus | undefined): string =>
 function empty(account: Account, when: When, status: BookingStatus | undefined): Html {
   const kind = `${when} ${status === undefined ? '' : `${status.toLowerCase()} `}bookings`;
   return account.kind === 'Community'
-    ? html`<div class="empty">${icon('list')}<h2>No ${kind}</h2><p>Bookings appear here as soon as a brand requests one of your spaces.</p><a class="button" href="/console/spaces">Look at your spaces</a></div>`
-    : html`<div class="empty">${icon('list')}<h2>No ${kind}</h2><p>Find a space, choose a date and an open hour, and send a request.</p><a class="button" href="/console/find">Find a space</a></div>`;
+    ? html`<div class="empty">${icon('list')}<h2>No ${kind}</h2><p>Bookings appear here as soon as a brand requests one of your spaces.</p><a class="button" href="/console/spaces">View your spaces</a></div>`
+    : html`<div class="empty">${icon('list')}<h2>No ${kind}</h2><p>Find a space, choose a date and a start time, and send a request.</p><a class="button" href="/console/find">Find a space</a></div>`;
 }

@@ -11,11 +11,11 @@ import type { PageDeps } from './page-deps.ts';
 import { tabs } from './tabs.ts';
 import { missing, type Routes, type Visit } from './visit.ts';
 
-/** Bookings a day of the month shows before it counts the rest. */
+/** Bookings shown per day of the month view; the rest are counted. */
 const PER_DAY = 3;
 const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
 
-/** A community's month and day, of all its spaces or of one. */
+/** A community's month and day views, of all its spaces or of one. */
 export function calendarPages(routes: Routes, { queries }: PageDeps): void {
   routes.get(
     '/console/calendar',
@@ -39,8 +39,8 @@ export function calendarPages(routes: Routes, { queries }: PageDeps): void {
       return {
         title: `Calendar, ${monthName(month)}`,
         section: 'calendar',
-        main: html`<div class="head"><div><h1>${monthName(month)}</h1><p class="lead">${zoneName(zone)}. Cancelled bookings are left out.</p></div>
-<nav class="row" aria-label="Month"><a class="button quiet" href="${href(shift(month, -1))}">${icon('back')}<span class="visually-hidden">The month before, </span>${monthName(shift(month, -1)).split(' ')[0]}</a><a class="button quiet" href="${href(today.slice(0, 7))}">Today</a><a class="button quiet" href="${href(shift(month, 1))}"><span class="visually-hidden">The month after, </span>${monthName(shift(month, 1)).split(' ')[0]}${icon('next')}</a></nav></div>
+        main: html`<div class="head"><div><h1>${monthName(month)}</h1><p class="lead">${zoneName(zone)}. Cancelled bookings are not shown.</p></div>
+<nav class="row" aria-label="Month"><a class="button quiet" href="${href(shift(month, -1))}">${icon('back')}<span class="visually-hidden">Previous month, </span>${monthName(shift(month, -1)).split(' ')[0]}</a><a class="button quiet" href="${href(today.slice(0, 7))}">Today</a><a class="button quiet" href="${href(shift(month, 1))}"><span class="visually-hidden">Next month, </span>${monthName(shift(month, 1)).split(' ')[0]}${icon('next')}</a></nav></div>
 ${spaceTabs(spaces, space, (id) => `/console/calendar?month=${month}${id}`)}
 ${legend()}
 <div id="month" data-live-region><table class="month"><caption class="visually-hidden">Bookings in ${monthName(month)}</caption>
@@ -72,7 +72,7 @@ ${legend()}
         section: 'calendar',
         main: html`<p class="back"><a href="/console/calendar?month=${date.slice(0, 7)}">${icon('back')} ${monthName(date.slice(0, 7))}</a></p>
 <div class="head"><div><h1>${longDate(date)}</h1><p class="lead">${counted(ofShown(held).length, 'booking')}, ${zoneName(zone)}</p></div>
-<nav class="row" aria-label="Day"><a class="button quiet" href="/console/calendar/${addDays(date, -1)}${suffix}">${icon('back')}<span class="visually-hidden">The day before, </span>${dayAndMonth(addDays(date, -1))}</a><a class="button quiet" href="/console/calendar/${addDays(date, 1)}${suffix}"><span class="visually-hidden">The day after, </span>${dayAndMonth(addDays(date, 1))}${icon('next')}</a></nav></div>
+<nav class="row" aria-label="Day"><a class="button quiet" href="/console/calendar/${addDays(date, -1)}${suffix}">${icon('back')}<span class="visually-hidden">Previous day, </span>${dayAndMonth(addDays(date, -1))}</a><a class="button quiet" href="/console/calendar/${addDays(date, 1)}${suffix}"><span class="visually-hidden">Next day, </span>${dayAndMonth(addDays(date, 1))}${icon('next')}</a></nav></div>
 ${spaceTabs(spaces, chosen, (id) => `/console/calendar/${date}${id.replace('&', '?')}`)}
 ${legend()}
 <div id="day" data-live-region class="stack full">${shown.length === 0 ? noSpaces() : dayTable(shown, held, date)}
@@ -91,7 +91,7 @@ ${
 }
 
 const noSpaces = () =>
-  html`<div class="empty">${icon('space')}<h2>No spaces yet</h2><p>Add the first one; brands find it at once.</p><a class="button" href="/console/spaces/new">Add a space</a></div>`;
+  html`<div class="empty">${icon('space')}<h2>No spaces yet</h2><p>Add your first space, and brands can find it right away.</p><a class="button" href="/console/spaces/new">Add a space</a></div>`;
 
 const spaceTabs = (spaces: readonly Space[], chosen: Space | undefined, href: (suffix: string) => string) =>
   spaces.length > 1 &&
@@ -105,7 +105,7 @@ const spaceTabs = (spaces: readonly Space[], chosen: Space | undefined, href: (s
   ])}</nav>`;
 
 const legend = (): Html =>
-  html`<ul class="legend" aria-label="States">${BOOKING_STATUSES.filter((status) => status !== 'Cancelled').map((status) => html`<li>${statusBadge(status)}</li>`)}</ul>`;
+  html`<ul class="legend" aria-label="Statuses">${BOOKING_STATUSES.filter((status) => status !== 'Cancelled').map((status) => html`<li>${statusBadge(status)}</li>`)}</ul>`;
 
 function dayCell(
   day: PlainDate,
@@ -131,7 +131,7 @@ function dayCell(
 const chip = (booking: BookingDocument, withSpace: boolean): Html =>
   html`<a class="chip ${statusClass(booking.status)}" href="/console/bookings/${booking.bookingId}" title="${booking.brandName}, ${booking.spaceName}">${statusIcon(booking.status)}<span class="chip-text"><span class="visually-hidden">${booking.status}, ${hours(booking.startHour, booking.freeFrom)}, </span><span aria-hidden="true">${clock(booking.startHour)} </span>${booking.brandName}${withSpace && html`<span class="chip-space"><span class="chip-comma">, </span>${booking.spaceName}</span>`}</span></a>`;
 
-/** One column per space, one row per hour; a booking reaches over the hours it holds. */
+/** One column per space, one row per hour; a booking spans the hours it occupies. */
 function dayTable(spaces: readonly Space[], bookings: readonly BookingDocument[], date: string): Html {
   const first = Math.min(
     ...spaces.map(({ windowStart }) => windowStart),
@@ -142,7 +142,7 @@ function dayTable(spaces: readonly Space[], bookings: readonly BookingDocument[]
     ...bookings.map(({ freeFrom }) => Math.ceil(freeFrom)),
   );
   const rows = Array.from({ length: end - first }, (_, index) => first + index);
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="Hours of ${longDate(date)}"><table class="day-table"><caption class="visually-hidden">Hours of ${longDate(date)}</caption>
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Schedule for ${longDate(date)}"><table class="day-table"><caption class="visually-hidden">Schedule for ${longDate(date)}</caption>
 <thead><tr><th scope="col"><span class="visually-hidden">Hour</span></th>${spaces.map(
     (space) =>
       html`<th scope="col">${space.name}${!space.active && html` <span class="muted small">(closed)</span>`}</th>`,
@@ -170,7 +170,7 @@ const monthOf = (text: string): string | undefined => (/^\d{4}-(?:0[1-9]|1[0-2])
 
 const shift = (month: string, by: number): string => Temporal.PlainYearMonth.from(month).add({ months: by }).toString();
 
-/** Every day of the weeks (Monday first) that a month touches. */
+/** Every day of the weeks (starting on Monday) that a month touches. */
 function daysOf(month: string): PlainDate[] {
   const first = Temporal.PlainDate.from(`${month}-01`);
   const start = first.subtract({ days: first.dayOfWeek - 1 });

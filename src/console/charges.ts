@@ -8,7 +8,7 @@ import { amount, monthName, shortDate } from './formats.ts';
 import type { PageDeps } from './page-deps.ts';
 import type { Routes } from './visit.ts';
 
-/** What was charged and refunded for the events of a month. */
+/** Charges and refunds for the events of a month. */
 export function chargePages(routes: Routes, { queries, settings }: PageDeps): void {
   routes.get('/console/charges', async (visit) => {
     const { account, query } = visit;
@@ -33,15 +33,15 @@ export function chargePages(routes: Routes, { queries, settings }: PageDeps): vo
 <nav class="row" aria-label="Month"><a class="button quiet" href="/console/charges?month=${before}">${icon('back')} ${monthName(before)}</a><a class="button quiet" href="/console/charges?month=${after}">${monthName(after)} ${icon('next')}</a></nav></div>
 <div class="stack full" id="charges" data-live-region>${
         charged.length === 0
-          ? html`<div class="empty">${icon('charge')}<h2>Nothing was charged for ${monthName(month)}</h2><p>${community ? 'Charges appear here as soon as you approve a request.' : 'Charges appear here as soon as a community approves your request.'}</p>${
+          ? html`<div class="empty">${icon('charge')}<h2>No charges for ${monthName(month)}</h2><p>${community ? 'Charges appear here as soon as you approve a request.' : 'Charges appear here as soon as a community approves your request.'}</p>${
               community
-                ? html`<a class="button" href="/console/inbox">Look at the requests</a>`
+                ? html`<a class="button" href="/console/inbox">View requests</a>`
                 : html`<a class="button" href="/console/find">Find a space</a>`
             }</div>`
-          : html`<dl class="figures"><div><dt>Charged</dt><dd>${show(sum(({ charge = 0 }) => charge))}</dd></div><div><dt>Refunded</dt><dd>${show(sum(({ refund = 0 }) => refund))}</dd></div><div><dt>${community ? 'Your fees' : 'You paid'}</dt><dd>${show(kept.reduce((all, one) => all + (community ? one.eventFee : one.totalPrice), 0))}</dd></div></dl>
-<table class="table"><caption class="visually-hidden">Charges of ${monthName(month)}</caption><thead><tr><th scope="col">Event</th><th scope="col">Space</th>${community && html`<th scope="col">Brand</th>`}<th scope="col">State</th><th scope="col" class="number">Charged</th><th scope="col" class="number">Refunded</th><th scope="col" class="number">${community ? 'Your fee' : 'Service fee'}</th></tr></thead><tbody>${charged.map(
+          : html`<dl class="figures"><div><dt>Charged</dt><dd>${show(sum(({ charge = 0 }) => charge))}</dd></div><div><dt>Refunded</dt><dd>${show(sum(({ refund = 0 }) => refund))}</dd></div><div><dt>${community ? 'Your earnings' : 'You paid'}</dt><dd>${show(kept.reduce((all, one) => all + (community ? one.eventFee : one.totalPrice), 0))}</dd></div></dl>
+<table class="table"><caption class="visually-hidden">Charges for ${monthName(month)}</caption><thead><tr><th scope="col">Event</th><th scope="col">Space</th>${community && html`<th scope="col">Brand</th>`}<th scope="col">Status</th><th scope="col" class="number">Charged</th><th scope="col" class="number">Refunded</th><th scope="col" class="number">${community ? 'Your earnings' : 'Service fee'}</th></tr></thead><tbody>${charged.map(
               (booking) =>
-                html`<tr><td data-label="Event" class="nowrap"><a href="/console/bookings/${booking.bookingId}">${shortDate(booking.date)}</a></td><td data-label="Space" class="long">${booking.spaceName}</td>${community && html`<td data-label="Brand" class="long">${booking.brandName}</td>`}<td data-label="State">${statusBadge(booking.status)}</td><td data-label="Charged" class="number">${show(booking.charge ?? 0)}</td><td data-label="Refunded" class="number">${(booking.refund ?? 0) > 0 ? show(booking.refund ?? 0) : '–'}</td><td data-label="${community ? 'Your fee' : 'Service fee'}" class="number">${(booking.refund ?? 0) > 0 ? '–' : show(community ? booking.eventFee : booking.serviceFee)}</td></tr>`,
+                html`<tr><td data-label="Event" class="nowrap"><a href="/console/bookings/${booking.bookingId}">${shortDate(booking.date)}</a></td><td data-label="Space" class="long">${booking.spaceName}</td>${community && html`<td data-label="Brand" class="long">${booking.brandName}</td>`}<td data-label="Status">${statusBadge(booking.status)}</td><td data-label="Charged" class="number">${show(booking.charge ?? 0)}</td><td data-label="Refunded" class="number">${(booking.refund ?? 0) > 0 ? show(booking.refund ?? 0) : '–'}</td><td data-label="${community ? 'Your earnings' : 'Service fee'}" class="number">${(booking.refund ?? 0) > 0 ? '–' : show(community ? booking.eventFee : booking.serviceFee)}</td></tr>`,
             )}</tbody></table>`
       }</div>`,
     };

@@ -1,4 +1,4 @@
-import { SCOPE_WORDS } from '../auth/scopes.ts';
+import { SCOPE_DESCRIPTIONS } from '../auth/scopes.ts';
 import { isRefusal } from '../domain/decision.ts';
 import { LABEL } from '../domain/limits.ts';
 import { html } from '../html/html.ts';
@@ -9,23 +9,23 @@ import type { PageDeps } from './page-deps.ts';
 import { secretBox } from './secret.ts';
 import { type Answer, missing, type Routes, type Visit } from './visit.ts';
 
-/** Apps that people of the account let in, and clients of its own that act without a person. */
+/** Apps that users connected to the account, and its own OAuth clients, which act without a user. */
 export function connectionPages(routes: Routes, { connectedApps, clients, users, settings }: PageDeps): void {
   routes.get('/console/apps', async (visit) => {
     const { account } = visit;
     const apps = await connectedApps.grantsOf({ account });
     const emails = new Map<string, string>();
-    for (const { userId } of apps) emails.set(userId, (await users.get(userId))?.email ?? 'somebody who is gone');
+    for (const { userId } of apps) emails.set(userId, (await users.get(userId))?.email ?? 'a former user');
     return {
       title: 'Connected apps',
       section: 'apps',
-      main: html`<div class="head"><div><h1>Connected apps</h1><p class="lead">Apps and assistants that somebody let act for ${visit.accountName}.</p></div></div>
+      main: html`<div class="head"><div><h1>Connected apps</h1><p class="lead">Apps and AI assistants that may act for ${visit.accountName}.</p></div></div>
 ${
   apps.length === 0
-    ? html`<div class="empty">${icon('apps')}<h2>No app is connected</h2><p>An app that wants to act for you sends you here to sign in and asks what it may do. AI assistants connect to <code>${settings.publicUrl}/mcp</code>.</p></div>`
+    ? html`<div class="empty">${icon('apps')}<h2>No connected apps</h2><p>An app that needs access sends you here to sign in and approve it. AI assistants connect to <code>${settings.publicUrl}/mcp</code>.</p></div>`
     : html`<ul class="grid">${apps.map(
         (app) =>
-          html`<li class="card"><h2>${app.clientName}</h2><ul class="plain">${app.scopes.map((scope) => html`<li>${SCOPE_WORDS[scope] ?? scope}</li>`)}</ul><p class="muted small">Connected by ${emails.get(app.userId)}, ${momentIn('UTC', app.connectedAt)} UTC</p>${confirm(visit, { action: `/console/apps/${encodeURIComponent(app.grantId)}/disconnect`, open: 'Disconnect …', question: `Disconnect ${app.clientName}? It can do nothing for this account any more, at once.`, doIt: 'Disconnect it' })}</li>`,
+          html`<li class="card"><h2>${app.clientName}</h2><ul class="plain">${app.scopes.map((scope) => html`<li>${SCOPE_DESCRIPTIONS[scope] ?? scope}</li>`)}</ul><p class="muted small">Connected by ${emails.get(app.userId)} on ${momentIn('UTC', app.connectedAt)} UTC</p>${confirm(visit, { action: `/console/apps/${encodeURIComponent(app.grantId)}/disconnect`, open: 'Disconnect…', question: `Disconnect ${app.clientName}? It loses access to this account immediately.`, submit: 'Disconnect app' })}</li>`,
       )}</ul>`
 }`,
     };
@@ -33,7 +33,7 @@ ${
 
   routes.post('/console/apps/:id/disconnect', async ({ params, account }) =>
     (await connectedApps.revokeGrant(params.id ?? '', { account }))
-      ? { go: '/console/apps', flash: { kind: 'done', text: 'Disconnected. Its access ended at once.' } }
+      ? { go: '/console/apps', flash: { kind: 'done', text: 'App disconnected. It no longer has access.' } }
       : missing('connected app'),
   );
 
@@ -43,13 +43,13 @@ ${
     visit.once(async () => {
       const { account, form } = visit;
       const name = form.text('name');
-      const made = await clients.addClient({ account, grant: 'client_credentials', name });
-      if (isRefusal(made)) return clientsPage(visit, problemOf(made, { name: 'Name' }));
+      const added = await clients.addClient({ account, grant: 'client_credentials', name });
+      if (isRefusal(added)) return clientsPage(visit, problemOf(added, { name: 'Name' }));
       return {
-        title: 'New client',
+        title: 'New OAuth client',
         section: 'clients',
-        main: html`<h1>The client “${name}” is ready</h1>${secretBox('secret', made.clientSecret, 'Copy the client secret now. It is shown this once; whoever has it acts for this account.')}
-<div class="card"><h2>Get a token</h2><p>The client id is <code>${made.clientId}</code>.</p><pre>curl -u '${made.clientId}:${made.clientSecret}' \\
+        main: html`<h1>OAuth client “${name}” created</h1>${secretBox('secret', added.clientSecret, 'Copy the client secret now and store it like a password. It will not be shown again, and anyone who has it can act for this account.')}
+<div class="card"><h2>Get a token</h2><p>The client ID is <code>${added.clientId}</code>.</p><pre>curl -u '${added.clientId}:${added.clientSecret}' \\
   -d grant_type=client_credentials -d resource=api -d scope=service.api.read \\
   ${settings.publicUrl}/connect/token</pre></div><p><a class="button" href="/console/clients">I have copied it</a></p>`,
       };
@@ -58,25 +58,25 @@ ${
 
   routes.post('/console/clients/:id/remove', async ({ params, account }) =>
     (await clients.removeClient(params.id ?? '', account))
-      ? { go: '/console/clients', flash: { kind: 'done', text: 'Removed. Its tokens ended at once.' } }
-      : missing('client'),
+      ? { go: '/console/clients', flash: { kind: 'done', text: 'OAuth client removed. Its tokens no longer work.' } }
+      : missing('OAuth client'),
   );
 
   async function clientsPage(visit: Visit, problems: Problems = NO_PROBLEMS): Promise<Answer> {
     const list = await clients.listClients(visit.account);
     return {
-      title: 'Own clients',
+      title: 'OAuth clients',
       section: 'clients',
       ...(problems === NO_PROBLEMS ? {} : { status: 422 }),
-      main: html`<div class="head"><div><h1>Own clients</h1><p class="lead">Services of yours that get tokens by themselves (OAuth client credentials) and act for ${visit.accountName}.</p></div></div>
+      main: html`<div class="head"><div><h1>OAuth clients</h1><p class="lead">Your own services that act for ${visit.accountName} and get tokens without a user (client credentials grant).</p></div></div>
 <div class="split"><div>${
         list.length === 0
-          ? html`<div class="empty">${icon('client')}<h2>No clients</h2><p>For a simple script an <a href="/console/keys">API key</a> will do. A client is for services that speak OAuth.</p></div>`
-          : html`<table class="table"><caption class="visually-hidden">Own clients</caption><thead><tr><th scope="col">Name</th><th scope="col">Client id</th><th scope="col">Made (UTC)</th><th scope="col"><span class="visually-hidden">Remove</span></th></tr></thead><tbody>${list.map(
+          ? html`<div class="empty">${icon('client')}<h2>No OAuth clients yet</h2><p>For a simple script, an <a href="/console/keys">API key</a> is enough. Create a client for a service that uses OAuth.</p></div>`
+          : html`<table class="table"><caption class="visually-hidden">OAuth clients</caption><thead><tr><th scope="col">Name</th><th scope="col">Client ID</th><th scope="col">Created (UTC)</th><th scope="col"><span class="visually-hidden">Remove</span></th></tr></thead><tbody>${list.map(
               (client) =>
-                html`<tr><th scope="row" data-label="Name" class="long">${client.name}</th><td data-label="Client id" class="long"><code>${client.clientId}</code></td><td data-label="Made (UTC)"><span>${momentIn('UTC', client.createdAt)}</span></td><td class="actions">${confirm(visit, { action: `/console/clients/${client.clientId}/remove`, open: 'Remove …', question: `Remove “${client.name}”? Its tokens end at once.`, doIt: 'Remove it' })}</td></tr>`,
+                html`<tr><th scope="row" data-label="Name" class="long">${client.name}</th><td data-label="Client ID" class="long"><code>${client.clientId}</code></td><td data-label="Created (UTC)"><span>${momentIn('UTC', client.createdAt)}</span></td><td class="actions">${confirm(visit, { action: `/console/clients/${client.clientId}/remove`, open: 'Remove…', question: `Remove “${client.name}”? Its tokens stop working immediately.`, submit: 'Remove client' })}</td></tr>`,
             )}</tbody></table>`
-      }</div><div><form class="card fields" method="post" action="/console/clients">${csrfField(visit)}${onceField()}<h2>New client</h2>${formProblem(problems)}${field({ name: 'name', label: 'Name', hint: 'Which service is it?', value: visit.form.text('name'), required: true, problems, attributes: { maxlength: LABEL.max, autocomplete: 'off' } })}<div><button class="button">Make the client</button></div></form></div></div>`,
+      }</div><div><form class="card fields" method="post" action="/console/clients">${csrfField(visit)}${onceField()}<h2>New OAuth client</h2>${formProblem(problems)}${field({ name: 'name', label: 'Name', hint: 'Which service is it for?', value: visit.form.text('name'), required: true, problems, attributes: { maxlength: LABEL.max, autocomplete: 'off' } })}<div><button class="button">Create client</button></div></form></div></div>`,
     };
   }
 }

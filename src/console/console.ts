@@ -17,9 +17,9 @@ import { homeOf, rail } from './frame.ts';
 import { createLiveFeed } from './live.ts';
 import type { PageDeps } from './page-deps.ts';
 import { registerPages } from './pages.ts';
-import { openSentForms } from './sent-forms.ts';
-import { type Current, createSessions, type Sessions } from './sessions.ts';
+import { type CurrentSession, createSessions, type Sessions } from './sessions.ts';
 import { SESSION_COOKIE, SIGNED_OUT_PATH, signInRoutes } from './sign-in.ts';
+import { openSubmittedForms } from './submitted-forms.ts';
 import { type Answer, Form, type Handler, missing, type Routes, type Visit } from './visit.ts';
 
 export type ConsoleDeps = PageDeps & {
@@ -34,12 +34,12 @@ export type ConsoleDeps = PageDeps & {
 const FLASH_COOKIE = 'console_flash';
 const FLASH_SECONDS = 60;
 
-/** The web console under /console, and the assets that every page of the service uses. */
+/** The web console under /console, and the assets used by every page of the service. */
 export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): Promise<Sessions> {
   const { users, queries, clock } = deps;
   const { publicUrl } = deps.settings;
   const sessions = await createSessions({ ...deps, secretKey: deps.settings.secretKey });
-  const once = await openSentForms(deps);
+  const submitOnce = await openSubmittedForms(deps);
   const cookies = createCookies(deps.settings);
   const feed = createLiveFeed({ ...deps, logger: app.log });
   const streams = createEventStreams({ feed, sessions });
@@ -53,7 +53,7 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
   app.get('/', async (_request, reply) => reply.redirect('/console', 303));
 
   await app.register(async (scope) => {
-    // Pages of the authorization server are not packed: the tokens on them are the same each time.
+    // Not for the authorization server, whose form tokens are the same on every response (BREACH).
     await registerCompression(scope);
     await scope.register(fastifyCookie);
     if (!scope.hasContentTypeParser('application/x-www-form-urlencoded')) await scope.register(formbody);
@@ -61,16 +61,16 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     signInRoutes(scope, { publicUrl, cookies, sessions, users });
 
     const routes: Routes = {
-      get: (path, handler, only) => void scope.get(path, (request, reply) => answer(request, reply, handler, only)),
-      post: (path, handler, only) => void scope.post(path, (request, reply) => answer(request, reply, handler, only)),
+      get: (path, handler, only) => void scope.get(path, (request, reply) => handle(request, reply, handler, only)),
+      post: (path, handler, only) => void scope.post(path, (request, reply) => handle(request, reply, handler, only)),
     };
-    routes.get('/console', async ({ account }) => ({ go: homeOf(account) }));
+    routes.get('/console', async ({ account }) => ({ go: homeOf(account).href }));
     registerPages(routes, deps);
     routes.get('/console/*', async () => missing('page'));
 
     scope.get('/console/live', async (request, reply) => {
       const current = await sessions.current(cookies.get(request, SESSION_COOKIE));
-      // 204 tells the browser not to come back.
+      // 204 tells EventSource not to reconnect.
       if (current === undefined) return reply.code(204).send();
       const since = request.headers['last-event-id'] ?? new Form(request.query).text('after');
       streams.connect(request, reply, current, String(since));
@@ -83,7 +83,7 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
       const wanted = new Form(request.body).text('account');
       const account = current.user.accounts.find((own) => accountKey(own) === wanted);
       if (account === undefined || !(await sessions.switchAccount(current, account))) return forbidden(reply);
-      return reply.redirect(homeOf(account), 303);
+      return reply.redirect(homeOf(account).href, 303);
     });
 
     scope.post('/console/sign-out', async (request, reply) => {
@@ -97,8 +97,8 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
   });
   return sessions;
 
-  /** Whose session it is. Without one the reply is on its way to the sign-in; a forged form gets its 403. */
-  async function signedIn(request: FastifyRequest, reply: FastifyReply): Promise<Current | undefined> {
+  /** The session of a request. Undefined once it has replied: with a redirect to sign-in, or with 403 to a forged form. */
+  async function signedIn(request: FastifyRequest, reply: FastifyReply): Promise<CurrentSession | undefined> {
     const current = await sessions.current(cookies.get(request, SESSION_COOKIE));
     const isForm = request.method === 'POST';
     if (current === undefined) {
@@ -113,14 +113,14 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     return current;
   }
 
-  /** Browsers say where a form comes from; the token in it says that it was made for this session and account. */
-  function isOwnForm(request: FastifyRequest, current: Current): boolean {
+  /** Whether a form came from this site and was made for this session and account (docs/decisions/console-forms.md). */
+  function isOwnForm(request: FastifyRequest, current: CurrentSession): boolean {
     const { origin } = request.headers;
-    const fromHere = origin === undefined || origin === publicUrl;
-    return fromHere && sessions.isCsrfToken(current, new Form(request.body).text('csrf'));
+    const sameOrigin = origin === undefined || origin === publicUrl;
+    return sameOrigin && sessions.isCsrfToken(current, new Form(request.body).text('csrf'));
   }
 
-  async function answer(
+  async function handle(
     request: FastifyRequest,
     reply: FastifyReply,
     handler: Handler,
@@ -129,11 +129,11 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     const current = await signedIn(request, reply);
     if (current === undefined) return reply;
     const visit = await visitOf(request, current);
-    const shown = only === undefined || only === visit.account.kind ? await handler(visit) : missing('page');
-    return send(request, reply, visit, shown);
+    const answer = only === undefined || only === visit.account.kind ? await handler(visit) : missing('page');
+    return send(request, reply, visit, answer);
   }
 
-  async function visitOf(request: FastifyRequest, current: Current): Promise<Visit> {
+  async function visitOf(request: FastifyRequest, current: CurrentSession): Promise<Visit> {
     const { user, session, hash } = current;
     const { account } = session;
     const form = new Form(request.body);
@@ -149,16 +149,16 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
       now: clock(),
       async once(action) {
         const token = form.text('once');
-        const given = token === '' ? await action() : await once(hash, token, action);
-        return given ?? SENT_BEFORE;
+        const answer = token === '' ? await action() : await submitOnce(hash, token, action);
+        return answer ?? ALREADY_SUBMITTED;
       },
     };
   }
 
-  async function send(request: FastifyRequest, reply: FastifyReply, visit: Visit, shown: Answer) {
-    if ('go' in shown) {
-      if (shown.flash !== undefined) cookies.setSealed(reply, FLASH_COOKIE, shown.flash, FLASH_SECONDS);
-      return reply.redirect(shown.go, 303);
+  async function send(request: FastifyRequest, reply: FastifyReply, visit: Visit, answer: Answer) {
+    if ('go' in answer) {
+      if (answer.flash !== undefined) cookies.setSealed(reply, FLASH_COOKIE, answer.flash, FLASH_SECONDS);
+      return reply.redirect(answer.go, 303);
     }
     const { account, csrf, user } = visit;
     const others = user.accounts.filter((other) => accountKey(other) !== accountKey(account));
@@ -167,28 +167,34 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
       accountName: visit.accountName,
       email: user.email,
       others: await Promise.all(others.map(async (other) => ({ account: other, name: await nameOf(other) }))),
-      waiting: account.kind === 'Community' ? await queries.bookings.count(account, 'Pending') : 0,
-      section: 'section' in shown ? shown.section : undefined,
+      pending: account.kind === 'Community' ? await queries.bookings.count(account, 'Pending') : 0,
+      section: 'section' in answer ? answer.section : undefined,
       csrf,
     });
-    const said = flashOf(cookies.getSealed(request, FLASH_COOKIE));
-    if (said.length > 0) cookies.clear(reply, FLASH_COOKIE);
-    // What a form answers is not looked at again: its address may show something else.
+    const flashFromCookie = flashOf(cookies.getSealed(request, FLASH_COOKIE));
+    if (flashFromCookie.length > 0) cookies.clear(reply, FLASH_COOKIE);
+    // The page that a form returns is not kept live: a GET of its URL may show something else.
     const live = request.method === 'POST' ? undefined : feed.mark();
-    if ('missing' in shown) {
-      const { title, main } = notThere(shown.missing, account);
+    if ('missing' in answer) {
+      const { title, main } = notFound(answer.missing, account);
       return sendPage(
         reply,
         404,
-        page({ title, main, rail: frame, flash: said, ...(live === undefined ? {} : { live }) }),
+        page({ title, main, rail: frame, flash: flashFromCookie, ...(live === undefined ? {} : { live }) }),
       );
     }
-    const { main, status = 200, flash = [] } = shown;
-    const title = status === 422 ? `Not done: ${shown.title}` : shown.title;
+    const { main, status = 200, flash = [] } = answer;
+    const title = status === 422 ? `Error: ${answer.title}` : answer.title;
     return sendPage(
       reply,
       status,
-      page({ title, main, rail: frame, flash: [...said, ...flash], ...(live === undefined ? {} : { live }) }),
+      page({
+        title,
+        main,
+        rail: frame,
+        flash: [...flashFromCookie, ...flash],
+        ...(live === undefined ? {} : { live }),
+      }),
     );
   }
 
@@ -197,20 +203,25 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
   }
 }
 
-const notThere = (what: string, account: Account) => ({
-  title: 'Not found',
-  main: html`<div class="empty"><h1>There is no such ${what}</h1>
-<p>It may never have existed, or it belongs to another account.</p>
-<a class="button" href="${homeOf(account)}">Go on</a></div>`,
-});
+function notFound(what: string, account: Account) {
+  const home = homeOf(account);
+  return {
+    title: 'Not found',
+    main: html`<div class="empty"><h1>${what.charAt(0).toUpperCase()}${what.slice(1)} not found</h1>
+<p>It does not exist, or it belongs to another account.</p>
+<a class="button" href="${home.href}">${home.label}</a></div>`,
+  };
+}
 
-/** A form that was sent again long after it did its work. */
-const SENT_BEFORE: Answer = {
-  title: 'Sent before',
+const TO_CONSOLE = { href: '/console', label: 'Go to the console' };
+
+/** For a form submitted again long after it took effect (docs/decisions/console-forms.md). */
+const ALREADY_SUBMITTED: Answer = {
+  title: 'Already submitted',
   status: 409,
-  main: html`<div class="empty"><h1>This form was sent before</h1>
-<p>What it asked for was done then, and was not done again. A secret is shown only once: if you missed it, make a new one.</p>
-<a class="button" href="/console">Go on</a></div>`,
+  main: html`<div class="empty"><h1>This form was already submitted</h1>
+<p>It took effect the first time, and nothing was done this time. Secrets are shown only once: if you missed one, create a new one.</p>
+<a class="button" href="${TO_CONSOLE.href}">${TO_CONSOLE.label}</a></div>`,
 };
 
 const forbidden = (reply: FastifyReply) =>
@@ -219,26 +230,23 @@ const forbidden = (reply: FastifyReply) =>
     403,
     problemPage(
       'Nothing was changed',
-      'This form was not made for the account you are signed in with now: it is old, or came from elsewhere. Open the page again and repeat what you wanted to do.',
-      { href: '/console', label: 'Go on' },
+      'This form is out of date, belongs to another account, or did not come from this site. Open the page again and retry.',
+      TO_CONSOLE,
     ),
   );
 
-/** A page for what nobody expected; a bug shows nothing of its insides. */
+/** Error pages. Unexpected errors reveal no internals. */
 function showError(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
   const { statusCode = 500 } = error;
   if (statusCode >= 400 && statusCode < 500)
     return sendPage(
       reply,
       statusCode,
-      problemPage('This request makes no sense', 'The browser sent something that the console does not understand.', {
-        href: '/console',
-        label: 'Go on',
-      }),
+      problemPage('Bad request', 'Your browser sent a request that the console does not understand.', TO_CONSOLE),
     );
   request.log.error({ err: error, reqId: request.id }, 'unexpected error');
-  const text = `An unexpected error happened (request ${request.id}). Try again; if it comes back, tell the operator this number.`;
-  return sendPage(reply, 500, problemPage('Something went wrong', text, { href: '/console', label: 'Go on' }));
+  const text = `An unexpected error occurred (request ${request.id}). Try again. If it keeps happening, give the operator this request ID.`;
+  return sendPage(reply, 500, problemPage('Something went wrong', text, TO_CONSOLE));
 }
 
 function flashOf(value: unknown): readonly Flash[] {

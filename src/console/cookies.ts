@@ -3,14 +3,14 @@ import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
 
 /**
- * The console's cookies: never readable by scripts, never sent along by other sites' forms. For routes below the plugin
+ * The console's cookies: HttpOnly, and SameSite=Lax, so forms on other sites do not send them. Requires the plugin
  * `@fastify/cookie`.
  */
 export type Cookies = ReturnType<typeof createCookies>;
 
 export function createCookies({ publicUrl, secretKey }: { readonly publicUrl: string; readonly secretKey: Buffer }) {
   const secure = publicUrl.startsWith('https:');
-  // The prefix has browsers refuse the cookie when anybody but this very host, over https, sets it.
+  // With this prefix, browsers accept the cookie only from this very host, over https.
   const nameOf = (name: string) => (secure ? `__Host-${name}` : name);
 
   const set = (reply: FastifyReply, name: string, value: string, maxAge?: number) =>
@@ -29,11 +29,11 @@ export function createCookies({ publicUrl, secretKey }: { readonly publicUrl: st
     get,
     clear: (reply: FastifyReply, name: string) => set(reply, name, '', 0),
 
-    /** Only this service reads or makes what stands in it. `maxAge` in seconds. */
+    /** Sets an encrypted cookie that only this service can create or read. `maxAge` in seconds. */
     setSealed: (reply: FastifyReply, name: string, value: unknown, maxAge: number) =>
       set(reply, name, seal(secretKey, purposes.consoleCookie(name), JSON.stringify(value)), maxAge),
 
-    /** What was sealed; undefined when it is absent, or was not made by this service. */
+    /** The value of a sealed cookie; undefined if it is absent or was not set by this service. */
     getSealed(request: FastifyRequest, name: string): unknown {
       const sealed = get(request, name);
       if (sealed === undefined || sealed === '') return undefined;

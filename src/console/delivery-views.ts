@@ -6,37 +6,39 @@ import { csrfField, onceField } from './fields.ts';
 import { counted, fromNow, momentIn } from './formats.ts';
 import type { Shown, Visit } from './visit.ts';
 
-/** How deliveries look. */
+/** How deliveries are displayed. */
 
 export const deliveryHref = ({ webhookId, deliveryId }: Pick<DeliveryDocument, 'webhookId' | 'deliveryId'>): string =>
   `/console/webhooks/${webhookId}/deliveries/${encodeURIComponent(deliveryId)}`;
 
-const LOOK: Readonly<Record<DeliveryState, { readonly icon: IconName; readonly class: string }>> = {
+const STYLE: Readonly<Record<DeliveryState, { readonly icon: IconName; readonly class: string }>> = {
   Pending: { icon: 'pending', class: 'is-pending' },
   Delivered: { icon: 'approved', class: 'is-approved' },
   Failed: { icon: 'warning', class: 'is-cancelled' },
   Cancelled: { icon: 'cancelled', class: 'is-cancelled' },
 };
 
-export const deliveryBadge = (state: DeliveryState, word: string = state): Html =>
-  html`<span class="status ${LOOK[state].class}">${icon(LOOK[state].icon)}${word}</span>`;
+export const deliveryBadge = (state: DeliveryState, label: string = state): Html =>
+  html`<span class="status ${STYLE[state].class}">${icon(STYLE[state].icon)}${label}</span>`;
 
 export const deliveryTable = (list: readonly DeliveryDocument[], now: number): Html =>
-  html`<table class="table"><caption class="visually-hidden">Deliveries, newest first</caption><thead><tr><th scope="col">Event</th><th scope="col">Made (UTC)</th><th scope="col">State</th><th scope="col">Attempts</th><th scope="col">Last answer</th></tr></thead><tbody>${list.map(
+  html`<table class="table"><caption class="visually-hidden">Deliveries, newest first</caption><thead><tr><th scope="col">Event</th><th scope="col">Created (UTC)</th><th scope="col">Status</th><th scope="col">Attempts</th><th scope="col">Last response</th></tr></thead><tbody>${list.map(
     (delivery) =>
-      html`<tr><th scope="row" data-label="Event"><a href="${deliveryHref(delivery)}">${delivery.event}</a></th><td data-label="Made (UTC)"><span>${momentIn('UTC', delivery.createdAt)}</span></td><td data-label="State"><span>${deliveryBadge(delivery.state)}${nextTry(delivery, now)}</span></td><td data-label="Attempts">${delivery.attempts.length}</td><td data-label="Last answer">${answered(delivery.attempts.at(-1))}</td></tr>`,
+      html`<tr><th scope="row" data-label="Event"><a href="${deliveryHref(delivery)}">${delivery.event}</a></th><td data-label="Created (UTC)"><span>${momentIn('UTC', delivery.createdAt)}</span></td><td data-label="Status"><span>${deliveryBadge(delivery.state)}${nextAttempt(delivery, now)}</span></td><td data-label="Attempts">${delivery.attempts.length}</td><td data-label="Last response">${responseTo(delivery.attempts.at(-1))}</td></tr>`,
   )}</tbody></table>`;
 
-const nextTry = ({ state, due, tries }: DeliveryDocument, now: number): Html | undefined =>
-  state === 'Pending' && tries > 0 ? html` <span class="small muted">again ${fromNow(due, now)}</span>` : undefined;
+const nextAttempt = ({ state, due, tries }: DeliveryDocument, now: number): Html | undefined =>
+  state === 'Pending' && tries > 0
+    ? html` <span class="small muted">next attempt ${fromNow(due, now)}</span>`
+    : undefined;
 
-const answered = (attempt: Attempt | undefined): string => {
-  if (attempt === undefined) return 'not tried yet';
+const responseTo = (attempt: Attempt | undefined): string => {
+  if (attempt === undefined) return 'not attempted yet';
   if (attempt.error !== undefined) return attempt.error.type;
-  return attempt.status === undefined ? 'no answer' : String(attempt.status);
+  return attempt.status === undefined ? 'no response' : String(attempt.status);
 };
 
-/** One delivery: what was sent, every attempt, what came back. */
+/** A delivery: its payload, and every attempt with the response. */
 export function deliveryPage(visit: Visit, delivery: DeliveryDocument, webhook: WebhookDocument): Shown {
   const base = `/console/webhooks/${webhook.webhookId}`;
   const action = `${deliveryHref(delivery)}/resend`;
@@ -44,21 +46,21 @@ export function deliveryPage(visit: Visit, delivery: DeliveryDocument, webhook: 
     title: `Delivery of ${delivery.event}`,
     section: 'webhooks',
     main: html`<p class="back"><a href="${base}">${icon('back')} ${webhook.url}</a></p>
-<div class="stack full" id="delivery" data-live-region><div class="head"><div><h1>${delivery.event}</h1><p class="lead">Happened ${momentIn('UTC', delivery.eventAt)} UTC</p></div>${deliveryBadge(delivery.state)}</div>
+<div class="stack full" id="delivery" data-live-region><div class="head"><div><h1>${delivery.event}</h1><p class="lead">Occurred ${momentIn('UTC', delivery.eventAt)} UTC</p></div>${deliveryBadge(delivery.state)}</div>
 ${delivery.reason && html`<div class="flash problem">${icon('warning')}<p>${delivery.reason}</p></div>`}
-<form method="post" action="${action}">${csrfField(visit)}${onceField()}<button class="button quiet">${icon('resend')} Send it again</button></form>
+<form method="post" action="${action}">${csrfField(visit)}${onceField()}<button class="button quiet">${icon('resend')} Resend</button></form>
 <section class="stack full"><h2>${counted(delivery.attempts.length, 'attempt')}</h2>${
       delivery.attempts.length === 0
-        ? html`<p class="muted">None yet. The first goes out at once.</p>`
+        ? html`<p class="muted">None yet. The first one will be made right away.</p>`
         : html`<ol class="attempts">${delivery.attempts.map(attemptItem).reverse()}</ol>`
     }</section>
-<section class="stack full"><h2>Payload</h2><p class="muted small">The body as it is sent and signed; line breaks are added here. <code>webhook-id</code> is <code>${delivery.deliveryId}</code>.</p><pre tabindex="0">${pretty(delivery.body)}</pre></section></div>`,
+<section class="stack full"><h2>Payload</h2><p class="muted small">The body that is sent and signed, here with added line breaks. <code>webhook-id</code> is <code>${delivery.deliveryId}</code>.</p><pre tabindex="0">${pretty(delivery.body)}</pre></section></div>`,
   };
 }
 
 const attemptItem = (
   attempt: Attempt,
-): Html => html`<li class="card"><div class="row apart"><strong>${attempt.error === undefined ? `Answered ${attempt.status ?? ''}` : attempt.error.type}</strong><span class="muted small"><time datetime="${attempt.at}">${momentIn('UTC', attempt.at)} UTC</time>, ${Math.round(attempt.duration)} ms${attempt.address && `, ${attempt.address}`}</span></div>
+): Html => html`<li class="card"><div class="row apart"><strong>${attempt.error === undefined ? `Response ${attempt.status ?? ''}` : attempt.error.type}</strong><span class="muted small"><time datetime="${attempt.at}">${momentIn('UTC', attempt.at)} UTC</time>, ${Math.round(attempt.duration)} ms${attempt.address && `, ${attempt.address}`}</span></div>
 ${attempt.error && html`<p>${attempt.error.message}</p>`}${attempt.answer !== '' && html`<pre tabindex="0">${attempt.answer}</pre>`}</li>`;
 
 function pretty(body: string): string {

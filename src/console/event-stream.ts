@@ -1,39 +1,44 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Change, LiveFeed } from './live.ts';
-import type { Current, Sessions } from './sessions.ts';
+import type { CurrentSession, Sessions } from './sessions.ts';
 
-/** How often an open connection is checked: is the session still on, is anybody there? In milliseconds. */
+/** How often an open connection is probed and its session checked. */
 const HEARTBEAT_MS = 20_000;
 
 /**
- * Server-sent events to open pages; each page looks again at what it shows when it is told.
+ * Server-sent events to open pages, which refresh themselves when one arrives (docs/decisions/live-pages.md).
  *
- * Neither @fastify/sse nor fastify-sse-v2 asks now and then whether a connection may stay open, or ends connections when the
- * service stops. With @fastify/sse each message to a page that does not read leaves listeners and a promise behind that
- * nothing ever settles.
+ * Neither @fastify/sse nor fastify-sse-v2 can recheck periodically whether a connection may stay open, or end connections when
+ * the service stops. With @fastify/sse, every message to a page that does not read leaks listeners and a promise that never
+ * settles.
  */
 export function createEventStreams(deps: {
   readonly feed: Pick<LiveFeed, 'mark' | 'markAt' | 'subscribe'>;
-  readonly sessions: Pick<Sessions, 'goesOn'>;
+  readonly sessions: Pick<Sessions, 'isActive'>;
 }) {
   const { feed, sessions } = deps;
   const open = new Set<() => void>();
 
   return {
-    /** Answers with a stream of what concerns the session's account, until the page or the session goes. */
-    connect(request: FastifyRequest, reply: FastifyReply, { hash, session, user }: Current, since: string): void {
+    /** Streams changes that concern the session's account until the page disconnects or the session ends. */
+    connect(
+      request: FastifyRequest,
+      reply: FastifyReply,
+      { hash, session, user }: CurrentSession,
+      since: string,
+    ): void {
       reply.hijack();
       const { raw } = reply;
       raw.writeHead(200, {
         'content-type': 'text/event-stream; charset=utf-8',
         'cache-control': 'no-store',
         'x-content-type-options': 'nosniff',
-        // Proxies that collect answers would hold back what happens now.
+        // Keeps reverse proxies from buffering the stream.
         'x-accel-buffering': 'no',
       });
       const onChange = (change: Change) => {
-        const told = { topic: change.topic, ...(change.by === user.id ? {} : { say: change.say }) };
-        raw.write(`id: ${feed.markAt(change)}\ndata: ${JSON.stringify(told)}\n\n`);
+        const message = { topic: change.topic, ...(change.by === user.id ? {} : { say: change.say }) };
+        raw.write(`id: ${feed.markAt(change)}\ndata: ${JSON.stringify(message)}\n\n`);
       };
       raw.write(`retry: 2000\nid: ${feed.mark()}\n\n`);
       const { caughtUp, stop } = feed.subscribe({ account: session.account, onChange }, since);
@@ -47,8 +52,8 @@ export function createEventStreams(deps: {
       };
       const heartbeat = setInterval(() => {
         raw.write(': still here\n\n');
-        sessions.goesOn(hash, session.account).then(
-          (on) => !on && end(),
+        sessions.isActive(hash, session.account).then(
+          (active) => !active && end(),
           () => end(),
         );
       }, HEARTBEAT_MS);
@@ -56,7 +61,7 @@ export function createEventStreams(deps: {
       request.raw.on('close', end);
     },
 
-    /** Ends every stream: the process is about to stop, pages connect to the next one. */
+    /** Ends every stream, as the process is about to stop; pages reconnect to another one. */
     endAll(): void {
       for (const end of [...open]) end();
     },

@@ -4,14 +4,15 @@ import { escapeText, flag, type Html, html, type Interpolated, raw } from '../ht
 import { icon } from '../html/layout.ts';
 import type { Visit } from './visit.ts';
 
-/** What is wrong with a form: by field, and what concerns no single one (`''`). */
+/** The errors of a form by field; `''` holds the one that concerns the form as a whole. */
 export type Problems = Readonly<Record<string, string>>;
 
 export const NO_PROBLEMS: Problems = {};
 
 /**
- * A refusal, next to the field it is about. Rules name a field first ("windowEnd must be …"); people read its label.
- * @param labels label by field name
+ * Assigns a refusal to the field it is about. Its text starts with the field's name ("windowEnd must be …"), which is replaced
+ * with the label that people see.
+ * @param labels labels by field name
  */
 export function problemOf({ details }: Refusal, labels: Readonly<Record<string, string>> = {}): Problems {
   const [word = ''] = details.split(' ', 1);
@@ -42,11 +43,11 @@ export type Field = {
   readonly problems?: Problems;
   readonly type?: 'text' | 'number' | 'date' | 'url' | 'email' | 'datetime-local' | 'month';
   readonly required?: boolean;
-  /** Of the control: min, max, step, maxlength, inputmode, autocomplete … */
+  /** Attributes of the control: min, max, step, maxlength, inputmode, autocomplete and so on. */
   readonly attributes?: Attributes;
 };
 
-/** Label, hint, control and what is wrong with it, tied together for those who listen. */
+/** An input with its label, hint and error, which are associated with it for screen readers. */
 export function field({ type = 'text', value = '', required = false, ...rest }: Field): Html {
   return framed(
     rest,
@@ -83,7 +84,7 @@ function framed(
 ): Html {
   const problem = problems[name];
   const describedBy = [hint && `${name}-hint`, problem && `${name}-error`].filter(Boolean).join(' ');
-  // The first field with something wrong is where the page begins.
+  // The first invalid field gets the focus.
   const tied = attributes({
     'aria-describedby': describedBy === '' ? undefined : describedBy,
     'aria-invalid': problem === undefined ? undefined : 'true',
@@ -92,13 +93,13 @@ function framed(
   return html`<div class="field"><label for="${name}">${label}</label>${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}${control(tied)}${errorText(name, problem)}</div>`;
 }
 
-/** What is wrong with a field, below it. */
+/** The error below a field. */
 export const errorText = (name: string, problem: string | undefined): Html | undefined =>
   problem === undefined
     ? undefined
     : html`<p class="error" id="${name}-error">${icon('warning')}<span>${problem}</span></p>`;
 
-/** What is wrong with a form as a whole. */
+/** The error of a form as a whole. */
 export const formProblem = (problems: Problems): Html | undefined => {
   const problem = problems[''];
   return problem === undefined
@@ -113,7 +114,7 @@ export type Choice = {
   readonly checked: boolean;
 };
 
-/** Check boxes or radio buttons of one name. */
+/** Checkboxes or radio buttons that share a name. */
 export const choices = (
   { name, label, hint, problems = NO_PROBLEMS }: Pick<Field, 'name' | 'label' | 'hint' | 'problems'>,
   type: 'checkbox' | 'radio',
@@ -124,15 +125,15 @@ export const choices = (
       html`<li><label class="choice"><input type="${type}" name="${name}" value="${choice.value}"${flag('checked', choice.checked)}><span class="what">${choice.label}${choice.hint && html`<span class="hint">${choice.hint}</span>`}</span></label></li>`,
   )}</ul>${errorText(name, problems[name])}</fieldset>`;
 
-/** Says that a form came from us; every form that changes something carries it. */
+/** The CSRF token, which every form that changes something must carry. */
 export const csrfField = ({ csrf }: Pick<Visit, 'csrf'>): Html =>
   html`<input type="hidden" name="csrf" value="${csrf}">`;
 
-/** For forms whose sending twice would do something twice: see `Visit.once`. */
+/** The token that makes a form take effect only once: see `Visit.once`. */
 export const onceField = (): Html =>
   html`<input type="hidden" name="once" value="${randomBytes(15).toString('base64url')}">`;
 
-/** A button that does one thing to one thing. */
+/** A form that consists of a single button. */
 export const actionButton = (
   visit: Pick<Visit, 'csrf'>,
   action: string,
@@ -141,25 +142,25 @@ export const actionButton = (
 ): Html =>
   html`<form method="post" action="${action}">${csrfField(visit)}<button class="button ${look}">${label}</button></form>`;
 
-/** Asks once before something is gone. Opens without a script. */
+/** A button that asks for confirmation before a destructive action. Works without JavaScript. */
 export const confirm = (
   visit: Pick<Visit, 'csrf'>,
   {
     action,
     open,
     question,
-    doIt,
+    submit,
     fields,
     small = true,
   }: {
     readonly action: string;
-    /** On the button that asks. */
+    /** Label of the button that opens the confirmation. */
     readonly open: string;
     readonly question: Interpolated;
-    /** On the button that does it. */
-    readonly doIt: string;
+    /** Label of the button that confirms. */
+    readonly submit: string;
     readonly fields?: Interpolated;
     readonly small?: boolean;
   },
 ): Html =>
-  html`<details class="confirm"><summary class="button danger${small && ' small'}">${open}</summary><form class="ask" method="post" action="${action}">${csrfField(visit)}<p>${question}</p>${fields}<div class="row"><button class="button danger">${doIt}</button></div></form></details>`;
+  html`<details class="confirm"><summary class="button danger${small && ' small'}">${open}</summary><form class="ask" method="post" action="${action}">${csrfField(visit)}<p>${question}</p>${fields}<div class="row"><button class="button danger">${submit}</button></div></form></details>`;

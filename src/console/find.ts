@@ -31,10 +31,10 @@ import type { PageDeps } from './page-deps.ts';
 import { type Answer, type Form, idOf, missing, type Routes, type Visit } from './visit.ts';
 
 const PER_PAGE = 24;
-/** Days ahead whose open hours are counted below a space. */
+/** Days in the strip on a space's page, each with its number of available start times. */
 const DAYS_AHEAD = 7;
 
-/** A brand finds a space and a date, sees the open hours and the price with its parts, and requests. */
+/** Where a brand finds a space and a date, sees available start times and the price breakdown, and sends a request. */
 export function findPages(routes: Routes, { commands, queries, settings }: PageDeps): void {
   const price = (space: Space) => ({
     ...priceOf(space.eventFee, settings.serviceFeePercent),
@@ -48,7 +48,7 @@ export function findPages(routes: Routes, { commands, queries, settings }: PageD
       const [all, communities] = await Promise.all([queries.spaces.list(account), queries.spaces.communities()]);
       const places = new Map(communities.map((community) => [String(community.communityId), community]));
       const place = places.get(query.text('community'));
-      // West of everywhere: the earliest date that is still today somewhere.
+      // UTC-12 is the last zone to leave a day: the earliest date that is still today somewhere.
       const earliest = localDate(now, 'Etc/GMT+12');
       const asked = query.text('date');
       const date = isPlainDate(asked) && asked >= earliest ? asked : addDays(localDate(now, 'UTC'), 1);
@@ -59,12 +59,12 @@ export function findPages(routes: Routes, { commands, queries, settings }: PageD
       const shown = found.slice((page - 1) * PER_PAGE, page * PER_PAGE);
       const cards = await Promise.all(
         shown.map(async (space) => {
-          const open = await openHours(visit, space, date);
+          const available = await availableSlots(visit, space, date);
           return spaceCard(
             space,
             places.get(String(space.communityId)),
             date,
-            open,
+            available,
             price(space).totalPrice,
             settings.currency,
           );
@@ -75,7 +75,7 @@ export function findPages(routes: Routes, { commands, queries, settings }: PageD
       return {
         title: 'Find a space',
         section: 'find',
-        main: html`<div class="head"><div><h1>Find a space</h1><p class="lead">Open hours on ${longDate(date)}, on the clock of each space.</p></div></div>
+        main: html`<div class="head"><div><h1>Find a space</h1><p class="lead">Available start times on ${longDate(date)}, in each space’s local time.</p></div></div>
 <form class="card fields-row end" method="get" action="/console/find">
 ${field({ name: 'date', label: 'Date', type: 'date', value: problems === NO_PROBLEMS ? date : asked, required: true, problems, attributes: { min: earliest } })}
 ${select({
@@ -87,10 +87,10 @@ ${select({
     ...communities.map(({ communityId, name }) => ({ value: String(communityId), label: name })),
   ],
 })}
-<div><button class="button">Show open hours</button></div></form>
+<div><button class="button">Show available times</button></div></form>
 ${
   found.length === 0
-    ? html`<div class="empty">${icon('space')}<h2>No spaces yet</h2><p>As soon as a community adds one it is listed here.</p></div>`
+    ? html`<div class="empty">${icon('space')}<h2>No spaces yet</h2><p>Spaces appear here as soon as a community adds one.</p></div>`
     : html`<p class="muted">${counted(found.length, 'space')}</p><ul class="grid">${cards}</ul>`
 }
 ${
@@ -115,20 +115,20 @@ ${
         const { account, form, context } = visit;
         if (account.kind !== 'Brand') return missing('space');
         const date = form.text('date');
-        if (!isPlainDate(date)) return spacePage(visit, space, '', { '': 'Choose a date of the calendar.' });
+        if (!isPlainDate(date)) return spacePage(visit, space, '', { '': 'Choose a valid date.' });
         const startHour = form.integer('startHour');
-        if (Number.isNaN(startHour)) return spacePage(visit, space, date, { startHour: 'Choose an hour to start at.' });
+        if (Number.isNaN(startHour)) return spacePage(visit, space, date, { startHour: 'Choose a start time.' });
         const shown = form.text('price');
         if (shown !== '' && shown !== String(price(space).totalPrice))
           return spacePage(visit, space, date, {
-            '': 'The community has changed the price meanwhile. Look at it and request again if it suits you.',
+            '': 'The community has changed the price in the meantime. Check the new price, then send your request again.',
           });
         const once = form.text('once');
         const outcome = await commands.bookings.request(
           {
             brandId: account.id,
             details: { spaceId: space.spaceId, date, startHour, ...furtherIn(form) },
-            // Sent twice, the form still makes one booking; put right after a refusal, it is another request.
+            // Submitted twice, the form makes one booking; corrected after a refusal, it is a new request.
             ...defined({ idempotencyKey: once === '' ? undefined : `console:${once}` }),
           },
           context,
@@ -138,12 +138,12 @@ ${
             go: `/console/bookings/${outcome.bookingId}`,
             flash: {
               kind: 'done',
-              text: `Requested. The community answers within ${space.answerHours} hours; nothing is charged before.`,
+              text: `Request sent. The community has up to ${space.answerHours} hours to answer. Nothing is charged until it approves.`,
             },
           };
         const problems =
           outcome.refused === 'SlotUnavailable'
-            ? { startHour: 'This hour was taken or has passed meanwhile. Choose another.' }
+            ? { startHour: 'This time is no longer available. Choose another one.' }
             : problemOf(outcome, DETAIL_LABELS);
         return spacePage(visit, space, date, problems);
       }),
@@ -156,7 +156,7 @@ ${
     return space === undefined ? missing('space') : then(space);
   }
 
-  async function openHours(visit: Visit, space: Space, date: PlainDate): Promise<readonly TimeSlot[]> {
+  async function availableSlots(visit: Visit, space: Space, date: PlainDate): Promise<readonly TimeSlot[]> {
     const found = await queries.availability(visit.account, space.spaceId, date);
     return isRefusal(found) ? [] : found.timeSlots.filter(({ isAvailable }) => isAvailable);
   }
@@ -176,7 +176,7 @@ ${
     const [found, community, counts] = await Promise.all([
       queries.availability(account, space.spaceId, date),
       queries.spaces.community(space.communityId),
-      Promise.all(ahead.map(async (day) => (await openHours(visit, space, day)).length)),
+      Promise.all(ahead.map(async (day) => (await availableSlots(visit, space, day)).length)),
     ]);
     const slots = isRefusal(found) ? [] : found.timeSlots;
     const chosen = form.text('startHour');
@@ -185,27 +185,27 @@ ${
       section: 'find',
       ...(problems === NO_PROBLEMS ? {} : { status: 422 }),
       main: html`<p class="back"><a href="/console/find?date=${date}">${icon('back')} Find a space</a></p>
-<div class="head"><div><h1>${space.name}</h1><p class="lead">${community?.name}. Events last ${duration(space.durationHours)}, between ${clock(space.windowStart)} and ${clock(space.windowEnd)} ${zoneName(space.timeZone)}.</p></div></div>
+<div class="head"><div><h1>${space.name}</h1><p class="lead">${community?.name}. Open from ${clock(space.windowStart)} to ${clock(space.windowEnd)} ${zoneName(space.timeZone)}. Events last ${duration(space.durationHours)}.</p></div></div>
 ${formProblem(problems)}
 <div class="split"><div>
 <form class="card fields-row end" method="get" action="/console/find/${space.spaceId}">${field({ name: 'date', label: 'Date', type: 'date', value: asked === '' ? date : asked, required: true, problems: wrongDate, attributes: { min: today } })}<div><button class="button quiet">Show this day</button></div></form>
 <nav aria-label="Days"><ul class="days">${ahead.map((day, index) => dayLink(space, day, counts[index] ?? 0, day === date))}</ul></nav>
 <form class="card fields" method="post" action="/console/find/${space.spaceId}">${csrfField(visit)}${onceField()}<input type="hidden" name="date" value="${date}"><input type="hidden" name="price" value="${price(space).totalPrice}">
 <h2>${longDate(date)}</h2>
-<div id="hours" data-live-region="${hoursTopic(space.spaceId, date)}">${space.active ? slotFields(space, slots, chosen, problems) : html`<p>This space takes no bookings at present.</p>`}</div>
+<div id="hours" data-live-region="${hoursTopic(space.spaceId, date)}">${space.active ? slotFields(space, slots, chosen, problems) : html`<p>This space is not taking bookings at the moment.</p>`}</div>
 ${space.active && furtherControls(form, problems)}
-${space.active && html`<div><button class="button">Request this space</button></div>`}
+${space.active && html`<div><button class="button">Request booking</button></div>`}
 </form></div><div>
-<section class="card"><h2>Price</h2>${priceView(price(space))}<p class="muted small">The price is the same whatever hour you choose. It is charged when the community approves; a request is free.</p></section>
+<section class="card"><h2>Price</h2>${priceView(price(space))}<p class="muted small">The price is the same at any time of day. You are charged when the community approves; sending a request is free.</p></section>
 </div></div>`,
     };
   }
 }
 
-/** The details that a brand may add to where and when. */
+/** The details that a brand may add besides space, date and start time. */
 type Further = Exclude<keyof BookingDetails, 'spaceId' | 'date' | 'startHour'>;
 
-/** How each of them is asked for, and read. Exhaustive: a new one does not compile without its control. */
+/** The form control of each, and how it is read. Exhaustive: a new detail does not compile without one. */
 const FURTHER: {
   readonly [F in Further]-?: {
     control(form: Form, problems: Problems): Html;
@@ -217,7 +217,7 @@ const FURTHER: {
       textArea({
         name: 'message',
         label: 'Message to the community (optional)',
-        hint: `What you plan, how many guests, what you need. At most ${MESSAGE.max} characters.`,
+        hint: `Your plans, the number of guests, what you need. Up to ${MESSAGE.max} characters.`,
         value: form.text('message'),
         problems,
         attributes: { maxlength: MESSAGE.max, rows: 3 },
@@ -238,22 +238,22 @@ const spaceCard = (
   space: Space,
   community: Community | undefined,
   date: string,
-  open: readonly TimeSlot[],
+  available: readonly TimeSlot[],
   total: number,
   currency: string,
 ): Html => html`<li class="card space-card"><div><h2><a href="/console/find/${space.spaceId}?date=${date}">${space.name}</a></h2><p class="muted">${community?.name}, ${zoneName(space.timeZone)}</p></div>
-<p><strong>${amount(total, currency)}</strong> <span class="muted">for ${duration(space.durationHours)}, all in</span></p>
+<p><strong>${amount(total, currency)}</strong> <span class="muted">for ${duration(space.durationHours)}, fees included</span></p>
 ${
   !space.active
-    ? html`<p class="muted">Takes no bookings at present.</p>`
-    : open.length === 0
-      ? html`<p class="muted">No open hour on this day.</p>`
-      : html`<p class="open-hours"><span class="visually-hidden">Starts at </span>${open.slice(0, 6).map(({ hour }) => html`<a class="hour" href="/console/find/${space.spaceId}?date=${date}">${clock(hour)}</a>`)}${open.length > 6 && html`<span class="muted small">and ${open.length - 6} more</span>`}</p>`
+    ? html`<p class="muted">Not taking bookings at the moment.</p>`
+    : available.length === 0
+      ? html`<p class="muted">No times available on this day.</p>`
+      : html`<p class="open-hours"><span class="visually-hidden">Starts at </span>${available.slice(0, 6).map(({ hour }) => html`<a class="hour" href="/console/find/${space.spaceId}?date=${date}">${clock(hour)}</a>`)}${available.length > 6 && html`<span class="muted small">and ${available.length - 6} more</span>`}</p>`
 }</li>`;
 
-const dayLink = (space: Space, day: string, open: number, current: boolean): Html => {
+const dayLink = (space: Space, day: string, available: number, current: boolean): Html => {
   const [weekday, date] = dayAndMonth(day).split(' ');
-  const text = html`<span aria-hidden="true">${weekday} ${date}</span><span class="visually-hidden">${longDate(day)}, </span><span class="small">${open === 0 ? 'none open' : `${open} open`}</span>`;
+  const text = html`<span aria-hidden="true">${weekday} ${date}</span><span class="visually-hidden">${longDate(day)}, </span><span class="small">${available === 0 ? 'none free' : `${available} free`}</span>`;
   const href = `/console/find/${space.spaceId}?date=${day}`;
   return current
     ? html`<li><a href="${href}" aria-current="date">${text}</a></li>`
@@ -262,9 +262,9 @@ const dayLink = (space: Space, day: string, open: number, current: boolean): Htm
 
 function slotFields(space: Space, slots: readonly TimeSlot[], chosen: string, problems: Problems): Html {
   if (!slots.some(({ isAvailable }) => isAvailable))
-    return html`<p>No hour is open on this day. Choose another day above.</p>${errorText('startHour', problems.startHour)}`;
-  return html`<fieldset class="field"><legend>Start</legend><p class="hint">${zoneName(space.timeZone)}. Crossed out hours are taken or past.</p><ul class="slots">${slots.map(
+    return html`<p>No times are available on this day. Choose another day above.</p>${errorText('startHour', problems.startHour)}`;
+  return html`<fieldset class="field"><legend>Start time</legend><p class="hint">${zoneName(space.timeZone)}. Times that are crossed out are taken or in the past.</p><ul class="slots">${slots.map(
     ({ hour, isAvailable, usageHours }) =>
-      html`<li><label class="slot"><input type="radio" name="startHour" value="${hour}" required${flag('disabled', !isAvailable)}${flag('checked', isAvailable && chosen === String(hour))}><span>${isAvailable ? clock(hour) : html`<s>${clock(hour)}</s>`}</span> <span class="small">${isAvailable ? html`to ${clock(usageEnd(space, hour))}${usageHours !== undefined && html`, only ${duration(usageHours)}`}` : html`not open`}</span></label></li>`,
+      html`<li><label class="slot"><input type="radio" name="startHour" value="${hour}" required${flag('disabled', !isAvailable)}${flag('checked', isAvailable && chosen === String(hour))}><span>${isAvailable ? clock(hour) : html`<s>${clock(hour)}</s>`}</span> <span class="small">${isAvailable ? html`to ${clock(usageEnd(space, hour))}${usageHours !== undefined && html`, ${duration(usageHours)} only`}` : html`unavailable`}</span></label></li>`,
   )}</ul>${errorText('startHour', problems.startHour)}</fieldset>`;
 }

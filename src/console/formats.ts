@@ -1,11 +1,11 @@
 import { toPlainDate } from '../domain/calendar.ts';
 import type { PlainDate } from '../domain/ids.ts';
 
-/** How pages write money, dates and hours. Dates and hours belong to a space and are on the clock of its zone. */
+/** How pages format money, dates and times. Dates and hours are in the time zone of their space. */
 
 const money = new Map<string, Intl.NumberFormat>();
 
-/** `cents` in a currency (ISO 4217), such as `$1,150.00`. */
+/** An amount in cents of a currency (ISO 4217): `$1,150.00` */
 export function amount(cents: number, currency: string): string {
   let format = money.get(currency);
   if (format === undefined) {
@@ -29,7 +29,7 @@ export const longDate = (date: string): string => LONG.format(noon(date)).replac
 export const shortDate = (date: string): string => SHORT.format(noon(date)).replace(',', '');
 /** `Fri 20 Nov` */
 export const dayAndMonth = (date: string): string => WEEKDAY.format(noon(date)).replace(',', '');
-/** `November 2026`, of a month written YYYY-MM */
+/** `November 2026`, given YYYY-MM */
 export const monthName = (month: string): string => MONTH.format(noon(`${month}-15`));
 
 /** An hour of the day, which may be fractional, on the 24-hour clock: `09:30`. */
@@ -41,12 +41,12 @@ export function clock(hour: number): string {
 /** `09:00–13:30` */
 export const hours = (from: number, until: number): string => `${clock(from)}–${clock(until)}`;
 
-/** `4 h`, `1.5 h` */
-export const duration = (length: number): string => `${Number(length.toFixed(2))} h`;
+/** `4 hours`, `1.5 hours` */
+export const duration = (length: number): string => counted(Number(length.toFixed(2)), 'hour');
 
 const moments = new Map<string, Intl.DateTimeFormat>();
 
-/** A moment (ISO 8601) on the clock of a zone: `20 Nov 2026, 09:30`. */
+/** A moment (ISO 8601) in a time zone: `20 Nov 2026, 09:30` */
 export function momentIn(zone: string, moment: string): string {
   let format = moments.get(zone);
   if (format === undefined) {
@@ -56,7 +56,7 @@ export function momentIn(zone: string, moment: string): string {
   return format.format(new Date(moment));
 }
 
-/** How long until, or since, a moment, in the largest fitting unit: `in 3 hours`, `2 days ago`. */
+/** The time until or since a moment, in the largest unit that fits: `in 3 hours`, `2 days ago` */
 export function fromNow(moment: string, now: number): string {
   const seconds = (Date.parse(moment) - now) / 1000;
   for (const [unit, length] of UNITS) {
@@ -72,7 +72,7 @@ const UNITS = [
   ['minute', 60],
 ] as const;
 
-/** The zone as people read it: `Europe/Berlin` → `Berlin time`. */
+/** A time zone in words: `Europe/Berlin` → `Berlin time` */
 export const zoneName = (zone: string): string => `${zone.split('/').at(-1)?.replaceAll('_', ' ')} time`;
 
 export const addDays = (date: PlainDate, days: number): PlainDate =>

@@ -26,25 +26,28 @@ const CONNECTIONS: readonly Entry[] = [
   { section: 'keys', href: '/console/keys', label: 'API keys', icon: 'key' },
   { section: 'webhooks', href: '/console/webhooks', label: 'Webhooks', icon: 'webhook' },
   { section: 'apps', href: '/console/apps', label: 'Connected apps', icon: 'apps' },
-  { section: 'clients', href: '/console/clients', label: 'Own clients', icon: 'client' },
+  { section: 'clients', href: '/console/clients', label: 'OAuth clients', icon: 'client' },
 ];
 
-/** The first page of an account. */
-export const homeOf = (account: Account): string => (account.kind === 'Community' ? '/console/inbox' : '/console/find');
+/** An account's start page, with the label of a link to it. */
+export const homeOf = ({ kind }: Account): { readonly href: string; readonly label: string } =>
+  kind === 'Community'
+    ? { href: '/console/inbox', label: 'Back to requests' }
+    : { href: '/console/find', label: 'Find a space' };
 
 export type Frame = {
   readonly account: Account;
   readonly accountName: string;
   readonly email: string;
-  /** Further accounts of the user. */
+  /** The user's other accounts. */
   readonly others: readonly { readonly account: Account; readonly name: string }[];
-  /** Requests that wait for an answer. */
-  readonly waiting: number;
+  /** How many requests are pending. */
+  readonly pending: number;
   readonly section: Section | undefined;
   readonly csrf: string;
 };
 
-/** The rail beside every console page: for which account, where to go, who is signed in. */
+/** The navigation rail of every console page: the account, the navigation, the user who is signed in. */
 export function rail(frame: Frame): Html {
   const { account, accountName, email, others, csrf } = frame;
   return html`<header class="rail">
@@ -65,11 +68,11 @@ ${mark()}
 </header>`;
 }
 
-const list = (entries: readonly Entry[], { section, waiting }: Frame): Html =>
+const list = (entries: readonly Entry[], { section, pending }: Frame): Html =>
   html`<ul class="nav">${entries.map((entry) => {
     const count =
       entry.section === 'inbox' &&
-      html`<span id="waiting" data-live-region>${waiting > 0 && html`<span class="count">${waiting}<span class="visually-hidden"> waiting</span></span>`}</span>`;
+      html`<span id="waiting" data-live-region>${pending > 0 && html`<span class="count">${pending}<span class="visually-hidden"> pending</span></span>`}</span>`;
     const link = html`${icon(entry.icon)}<span>${entry.label}</span>${count}`;
     return entry.section === section
       ? html`<li><a href="${entry.href}" aria-current="page">${link}</a></li>`

@@ -9,10 +9,10 @@ import { amount, counted, duration, fromNow, hours, longDate, momentIn, zoneName
 import type { PageDeps } from './page-deps.ts';
 import type { Routes, Visit } from './visit.ts';
 
-/** Requests a page shows; the rest wait on the next one. */
+/** Requests per page. */
 const PER_PAGE = 12;
 
-/** Requests that wait for an answer, each with the facts needed to decide. */
+/** A community's pending requests, each with what it needs to know to decide. */
 export function inboxPages(routes: Routes, { queries }: PageDeps): void {
   routes.get(
     '/console/inbox',
@@ -24,7 +24,7 @@ export function inboxPages(routes: Routes, { queries }: PageDeps): void {
         limit: PER_PAGE,
         ...cursorOf(visit.query),
       });
-      const waiting = await queries.bookings.count(account, 'Pending');
+      const pending = await queries.bookings.count(account, 'Pending');
       const cards = await Promise.all(
         bookings.map(async (request) => card(visit, request, await factsOf(account, request))),
       );
@@ -32,11 +32,11 @@ export function inboxPages(routes: Routes, { queries }: PageDeps): void {
       return {
         title: 'Requests',
         section: 'inbox',
-        main: html`<div class="head"><div><h1>Requests</h1><p class="lead">Brands wait for your answer. A request nobody answers in time lapses.</p></div></div>
+        main: html`<div class="head"><div><h1>Requests</h1><p class="lead">Approve or decline requests from brands. Requests that you do not answer in time expire.</p></div></div>
 <div class="stack full" id="requests" data-live-region>${
-          waiting === 0
-            ? html`<div class="empty">${icon('inbox')}<h2>No requests are waiting</h2><p>New requests appear here by themselves. Meanwhile you can look at what is booked, or see that your spaces say what brands need to know.</p><div class="row"><a class="button" href="/console/calendar">Open the calendar</a><a class="button quiet" href="/console/spaces">Look at your spaces</a></div></div>`
-            : html`<p class="muted">${counted(waiting, 'request')} waiting, soonest event first.</p>${cards}${more}`
+          pending === 0
+            ? html`<div class="empty">${icon('inbox')}<h2>No pending requests</h2><p>New requests appear here automatically. In the meantime, check your calendar or make sure that your spaces are up to date.</p><div class="row"><a class="button" href="/console/calendar">Open calendar</a><a class="button quiet" href="/console/spaces">View your spaces</a></div></div>`
+            : html`<p class="muted">${counted(pending, 'pending request')}, earliest event first.</p>${cards}${more}`
         }</div>`,
       };
     },
@@ -52,7 +52,7 @@ export function inboxPages(routes: Routes, { queries }: PageDeps): void {
   }
 }
 
-/** What a community looks at before it decides. */
+/** What helps a community to decide: the brand's record with it, and its other bookings on that day. */
 export type Facts = { readonly record: BrandRecord; readonly sameDay: readonly BookingDocument[] };
 
 function card(visit: Visit, request: BookingDocument, facts: Facts): Html {
@@ -63,7 +63,7 @@ function card(visit: Visit, request: BookingDocument, facts: Facts): Html {
 <div class="request-body"><dl class="facts">
 <dt>Space</dt><dd>${request.spaceName}</dd>
 <dt>When</dt><dd>${longDate(request.date)}, <span class="nowrap">${hours(request.startHour, request.freeFrom)}</span> <span class="muted nowrap">${zoneName(timeZone)}</span>${usageNote(request)}</dd>
-<dt>You earn</dt><dd>${amount(request.eventFee, request.currency)} <span class="muted">of ${amount(request.totalPrice, request.currency)} the brand pays</span></dd>
+<dt>You earn</dt><dd>${amount(request.eventFee, request.currency)} <span class="muted">of the ${amount(request.totalPrice, request.currency)} that the brand pays</span></dd>
 <dt>Answer by</dt><dd>${momentIn(timeZone, request.expiresAt)} <span class="muted nowrap">${zoneName(timeZone)}, ${fromNow(request.expiresAt, visit.now)}</span></dd>
 </dl>
 <div class="stack tight">${request.message && html`<p class="quote">${request.message}</p>`}${decisionFacts(request, facts)}</div></div>
@@ -71,32 +71,32 @@ function card(visit: Visit, request: BookingDocument, facts: Facts): Html {
 </article>`;
 }
 
-/** What else is on that day, and what the brand did here before. */
+/** What else is booked that day, and the brand's history with the community. */
 export function decisionFacts(
   request: Pick<BookingDocument, 'spaceName' | 'brandName'>,
   { record, sameDay }: Facts,
 ): Html {
   const before = record.Completed + record.Approved + record.Cancelled;
   return html`<p class="small"><strong>That day in ${request.spaceName}:</strong> ${
-    sameDay.length === 0 ? 'nothing else.' : ''
+    sameDay.length === 0 ? 'no other bookings.' : ''
   }</p>${
     sameDay.length > 0 &&
     html`<ul class="chips">${sameDay.map(
       (other) =>
         html`<li><a class="chip ${statusClass(other.status)}" href="/console/bookings/${other.bookingId}">${statusIcon(other.status)}<span class="visually-hidden">${other.status}: </span>${hours(other.startHour, other.freeFrom)} ${other.brandName}</a></li>`,
     )}</ul>`
-  }<p class="small"><strong>${request.brandName} here:</strong> ${
+  }<p class="small"><strong>History with ${request.brandName}:</strong> ${
     before === 0
-      ? 'their first request that is decided.'
-      : `${counted(record.Completed, 'event')} held, ${record.Approved} approved, ${record.Cancelled} cancelled.`
+      ? 'no earlier bookings.'
+      : `${record.Completed} completed, ${record.Approved} approved, ${record.Cancelled} cancelled.`
   }</p>`;
 }
 
-/** Hours that are cut off by the end of the window. */
+/** A note if the event runs past the end of the booking window. */
 export const usageNote = (booking: Pick<BookingDocument, 'usageHours' | 'durationHours'>): Html | undefined =>
   booking.usageHours === undefined
     ? undefined
-    : html`<br><span class="small">Only ${duration(booking.usageHours)} of ${duration(booking.durationHours)}: the space closes.</span>`;
+    : html`<br><span class="small">Usable for only ${duration(booking.usageHours)} of ${duration(booking.durationHours)}, as the space closes.</span>`;
 
 /** Approve, or decline with a reason. */
 export const decisionForms = (visit: Visit, { bookingId }: Pick<BookingDocument, 'bookingId'>): Html =>
@@ -104,4 +104,4 @@ export const decisionForms = (visit: Visit, { bookingId }: Pick<BookingDocument,
     visit,
     `/console/bookings/${bookingId}/approve`,
     'Approve',
-  )}<a class="button quiet" href="/console/bookings/${bookingId}/decline">Decline …</a>`;
+  )}<a class="button quiet" href="/console/bookings/${bookingId}/decline">Decline…</a>`;

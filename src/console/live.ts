@@ -7,30 +7,30 @@ import { type EventStore, LOG_START, type Position } from '../event-store/event-
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 
-/** Something changed that open pages may show. */
+/** A change that open pages may show. */
 export type Change = {
-  /** Grows by one with each change that this process saw. */
+  /** Counts the changes that this process has seen. */
   readonly sequence: number;
-  /** Whose pages it concerns; absent: everybody's that show the topic. */
+  /** The accounts whose pages it concerns; absent: every page that shows the topic. */
   readonly accounts?: readonly AccountKey[];
-  /** Empty: anything of the account. Otherwise the topic that a part of a page names (`hours:3:2026-11-20`). */
+  /** Empty: anything of the account. Otherwise the topic of a live region (`hours:3:2026-11-20`). */
   readonly topic: string;
-  /** Said to those who look at a page. */
+  /** Announced on open pages. */
   readonly say?: string;
-  /** The user who did it needs no telling. */
+  /** The actor's id; the announcement is not made to that user. */
   readonly by?: string;
 };
 
 export type Subscriber = { readonly account: Account; readonly onChange: (change: Change) => void };
 
-/** Changes that are remembered for pages that connect a moment after they were made. */
-const REMEMBERED = 500;
+/** How many changes are kept for pages that connect shortly after they were rendered (docs/decisions/live-pages.md). */
+const MAX_RECENT = 500;
 
 export type LiveFeed = ReturnType<typeof createLiveFeed>;
 
 /**
- * What happens, for open pages: one subscription to the log per process, fanned out to those who may see it. A page is told
- * once the read models show what happened, so that looking again shows it.
+ * The changes that open pages need: one subscription to the log per process, fanned out to the pages that a change concerns. A
+ * page is notified once the read models reflect the change, so that refreshing shows it.
  */
 export function createLiveFeed(deps: {
   readonly events: EventStore;
@@ -45,14 +45,14 @@ export function createLiveFeed(deps: {
   const recent: Change[] = [];
   const stopping = new AbortController();
   let sequence = 0;
-  let forgetDeliveries = () => {};
+  let unsubscribeFromDeliveries = () => {};
   let running: Promise<void> | undefined;
 
   function announce(change: Omit<Change, 'sequence'>): void {
     sequence += 1;
     const numbered = { ...change, sequence };
     recent.push(numbered);
-    if (recent.length > REMEMBERED) recent.shift();
+    if (recent.length > MAX_RECENT) recent.shift();
     for (const subscriber of subscribers) if (concerns(numbered, subscriber.account)) subscriber.onChange(numbered);
   }
 
@@ -69,24 +69,24 @@ export function createLiveFeed(deps: {
       let after = LOG_START;
       for await (const last of events.readAll({ direction: 'backward', limit: 1 })) after = last.position;
       running = run(after).catch((error: unknown) =>
-        logger.error({ err: error }, 'pages are no longer kept up to date'),
+        logger.error({ err: error }, 'live updates of open pages have stopped'),
       );
-      forgetDeliveries = webhooks.onDelivery(({ account }) => announce({ accounts: [account], topic: '' }));
+      unsubscribeFromDeliveries = webhooks.onDelivery(({ account }) => announce({ accounts: [account], topic: '' }));
     },
 
     async stop(): Promise<void> {
       stopping.abort();
-      forgetDeliveries();
+      unsubscribeFromDeliveries();
       await running;
     },
 
-    /** Where a page that is made now stands; it says so when it connects. */
+    /** The mark of a page rendered now, which it presents when it connects. */
     mark: (): string => `${processId}-${sequence}`,
     markAt: (change: Change): string => `${processId}-${change.sequence}`,
 
     /**
-     * Tells a page what changes, beginning with what changed since it was made.
-     * @returns how to stop that, and whether what it missed is still known; otherwise it looks again at everything
+     * Notifies a page of changes, starting with those since its mark.
+     * @returns how to stop, and whether every change since the mark was still known; if not, the page has to refresh everything
      */
     subscribe(subscriber: Subscriber, since: string): { readonly stop: () => void; readonly caughtUp: boolean } {
       const [of, number] = since.split('-');
@@ -104,7 +104,7 @@ export function createLiveFeed(deps: {
 const concerns = ({ accounts }: Change, account: Account): boolean =>
   accounts === undefined || accounts.includes(accountKey(account));
 
-/** What an event changes on pages, and on whose. */
+/** The changes that an event makes to pages, and to whose. */
 function* changesOf(event: Recorded<DomainEvent>): Generator<Omit<Change, 'sequence'>> {
   const by = event.metadata.actor.id;
   switch (event.type) {
@@ -115,7 +115,7 @@ function* changesOf(event: Recorded<DomainEvent>): Generator<Omit<Change, 'seque
     case 'ReviewPosted': {
       const { communityId, brandId } = event.data;
       const accounts = [`Community:${communityId}`, `Brand:${brandId}`] as const;
-      yield { accounts, topic: '', say: saidOf(event), by };
+      yield { accounts, topic: '', say: announcementOf(event), by };
       if (event.type === 'BookingRequested' || event.type === 'BookingCancelled')
         yield { topic: hoursTopic(event.data.spaceId, event.data.date) };
       return;
@@ -146,12 +146,12 @@ function* changesOf(event: Recorded<DomainEvent>): Generator<Omit<Change, 'seque
   }
 }
 
-/** The open hours of a space on a day. */
+/** The topic of a space's available times on a day. */
 export const hoursTopic = (spaceId: number, date: string): string => `hours:${spaceId}:${date}`;
 
-type Told = Extract<DomainEvent, { readonly type: `Booking${string}` | 'ReviewPosted' }>;
+type Announced = Extract<DomainEvent, { readonly type: `Booking${string}` | 'ReviewPosted' }>;
 
-function saidOf({ type, data }: Told): string {
+function announcementOf({ type, data }: Announced): string {
   const what = `${data.spaceName}, ${data.brandName}`;
   switch (type) {
     case 'BookingRequested':

@@ -5,7 +5,7 @@ import type { Commands } from '../commands/commands.ts';
 import type { Queries } from '../queries/queries.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 
-/** What pages are made from: everything that can be told to and asked of the service. */
+/** What pages depend on: every command and query of the service that the console offers. */
 export type PageDeps = {
   readonly commands: Commands;
   readonly queries: Queries;

@@ -7,9 +7,9 @@ import { choices, csrfField, field, formProblem, type Problems, textArea } from 
 import { momentIn } from './formats.ts';
 import type { Visit } from './visit.ts';
 
-/** Five stars, as many filled as were given; the number says the same. */
+/** A rating as stars, with a text alternative. */
 export const stars = (rating: number): Html =>
-  html`<span class="stars" role="img" aria-label="${rating} of 5 stars">${'★'.repeat(rating)}<span class="off">${'☆'.repeat(5 - rating)}</span></span>`;
+  html`<span class="stars" role="img" aria-label="${rating} out of 5 stars">${'★'.repeat(rating)}<span class="off">${'☆'.repeat(5 - rating)}</span></span>`;
 
 export const reviewText = (
   review: ReviewDocument,
@@ -17,23 +17,23 @@ export const reviewText = (
 <p class="quote">${review.content}</p>
 <p class="muted small">${review.brandName}, <time datetime="${review.createdAt}">${momentIn('UTC', review.createdAt)} UTC</time>${review.isVerifiedBooking && ', verified booking'}</p>`;
 
-/** Whether to offer the form; the decider has the last word. */
+/** Whether to offer the review form; the decider has the last word. */
 export const canReview = (account: Account, booking: BookingDocument, review: ReviewDocument | undefined): boolean =>
   account.kind === 'Brand' && booking.status === 'Completed' && review === undefined;
 
-const WORDS = ['Poor', 'Fair', 'Good', 'Very good', 'Excellent'];
+const RATING_LABELS = ['Poor', 'Fair', 'Good', 'Very good', 'Excellent'];
 
 export const reviewForm = (visit: Visit, { bookingId }: BookingDocument, problems: Problems): Html =>
   html`<form class="fields" method="post" action="/console/bookings/${bookingId}/review">${csrfField(visit)}${formProblem(problems)}
 ${choices(
   { name: 'rating', label: 'Rating', problems },
   'radio',
-  WORDS.map((word, index) => ({
+  RATING_LABELS.map((label, index) => ({
     value: String(index + 1),
-    label: `${index + 1} – ${word}`,
+    label: `${index + 1} – ${label}`,
     checked: visit.form.text('rating') === String(index + 1),
   })).reverse(),
 )}
 ${field({ name: 'title', label: 'Headline', value: visit.form.text('title'), required: true, problems, attributes: { maxlength: REVIEW_TITLE.max } })}
-${textArea({ name: 'content', label: 'Review', hint: 'The community and other brands can read it.', value: visit.form.text('content'), required: true, problems, attributes: { maxlength: REVIEW_CONTENT.max, rows: 5 } })}
-<div><button class="button">Publish the review</button></div></form>`;
+${textArea({ name: 'content', label: 'Review', hint: 'Visible to the community and to other brands.', value: visit.form.text('content'), required: true, problems, attributes: { maxlength: REVIEW_CONTENT.max, rows: 5 } })}
+<div><button class="button">Publish review</button></div></form>`;

@@ -9,10 +9,10 @@ import { reviewText, stars } from './review-form.ts';
 import { idOf, type Routes } from './visit.ts';
 
 const PER_PAGE = 20;
-/** Completed bookings that are looked at for a review still to write. */
-const LOOKED_AT = 50;
+/** How many completed bookings are checked for a missing review. */
+const CHECKED = 50;
 
-/** Reviews of a community's spaces; for a brand those it wrote, and the events it may still review. */
+/** A community's reviews; for a brand, the reviews it wrote and the bookings it has yet to review. */
 export function reviewPages(routes: Routes, { queries }: PageDeps): void {
   routes.get('/console/reviews', async (visit) => {
     const { account, query } = visit;
@@ -22,8 +22,8 @@ export function reviewPages(routes: Routes, { queries }: PageDeps): void {
     return {
       title: 'Reviews',
       section: 'reviews',
-      main: html`<div class="head"><div><h1>Reviews</h1><p class="lead">${account.kind === 'Community' ? 'What brands say about your spaces.' : 'What you said about spaces you used.'}</p></div></div>
-${account.kind === 'Brand' && (await stillToWrite(account, reviews))}
+      main: html`<div class="head"><div><h1>Reviews</h1><p class="lead">${account.kind === 'Community' ? 'What brands say about your spaces.' : 'Your reviews of spaces you have used.'}</p></div></div>
+${account.kind === 'Brand' && (await awaitingReview(account, reviews))}
 <div class="stack full" id="reviews" data-live-region>${
         reviews.length === 0
           ? empty(account)
@@ -38,14 +38,14 @@ ${account.kind === 'Brand' && (await stillToWrite(account, reviews))}
     };
   });
 
-  async function stillToWrite(account: Account, reviews: readonly ReviewDocument[]): Promise<Html | undefined> {
+  async function awaitingReview(account: Account, reviews: readonly ReviewDocument[]): Promise<Html | undefined> {
     const { bookings } = await queries.bookings.page(account, {
       status: 'Completed',
       direction: 'descending',
-      limit: LOOKED_AT,
+      limit: CHECKED,
     });
-    const written = new Set(reviews.map(({ bookingId }) => bookingId));
-    const open = bookings.filter(({ bookingId }) => !written.has(bookingId));
+    const reviewed = new Set(reviews.map(({ bookingId }) => bookingId));
+    const open = bookings.filter(({ bookingId }) => !reviewed.has(bookingId));
     return open.length === 0
       ? undefined
       : html`<section class="stack full"><h2>Waiting for your review</h2>${bookingTable(open, account, 'Completed bookings without a review')}</section>`;
@@ -60,5 +60,5 @@ function summary(reviews: readonly ReviewDocument[]): Html {
 
 const empty = (account: Account): Html =>
   account.kind === 'Community'
-    ? html`<div class="empty">${icon('star')}<h2>No reviews yet</h2><p>A brand can write one after its event. You see it here at once.</p><a class="button quiet" href="/console/bookings?when=past">Look at past bookings</a></div>`
-    : html`<div class="empty">${icon('star')}<h2>You have not written a review</h2><p>After an event, open its booking and say how it was.</p><a class="button quiet" href="/console/bookings?when=past">Look at past bookings</a></div>`;
+    ? html`<div class="empty">${icon('star')}<h2>No reviews yet</h2><p>Brands can review your spaces after their events. New reviews appear here right away.</p><a class="button quiet" href="/console/bookings?when=past">View past bookings</a></div>`
+    : html`<div class="empty">${icon('star')}<h2>You have not written a review yet</h2><p>After an event, open the booking to write one.</p><a class="button quiet" href="/console/bookings?when=past">View past bookings</a></div>`;

@@ -8,17 +8,17 @@ import type { Timestamp } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { purposes } from '../secrets/purposes.ts';
 
-/** Somebody's stay in the console, in one browser. */
+/** A user's session in one browser. */
 export type Session = {
   readonly userId: string;
-  /** The account acted for at present; one of the user's. */
+  /** The account that the user currently acts for. */
   readonly account: Account;
   readonly startedAt: Timestamp;
   readonly expiresAt: Timestamp;
 };
 
-/** A session that may go on, and whose it is. `hash` names it wherever its id must not stand. */
-export type Current = { readonly hash: string; readonly session: Session; readonly user: User };
+/** A valid session and its user. `hash` identifies it wherever its id, which is a credential, must not appear. */
+export type CurrentSession = { readonly hash: string; readonly session: Session; readonly user: User };
 
 const collection: Collection<Session> = {
   name: 'consoleSessions',
@@ -28,13 +28,13 @@ const collection: Collection<Session> = {
 };
 
 const HOUR_MS = 3_600_000;
-/** A session ends when nobody used it for so long, and in any case after a week. In milliseconds. */
+/** A session ends after 12 hours without use, and after a week in any case (docs/decisions/console-sign-in.md). */
 const IDLE_MS = 12 * HOUR_MS;
-const LONGEST_MS = 7 * 24 * HOUR_MS;
+const MAX_AGE_MS = 7 * 24 * HOUR_MS;
 
 export type Sessions = Awaited<ReturnType<typeof createSessions>>;
 
-/** Sessions are kept under the digest of their id: who reads the store cannot use them. */
+/** Sessions are stored under the digest of their id, so that a copy of the store cannot be used to sign in. */
 export async function createSessions(deps: {
   readonly documents: DocumentStore;
   readonly users: Pick<Users, 'get'>;
@@ -46,42 +46,42 @@ export async function createSessions(deps: {
   const hmacKey = createHmac('sha256', deps.secretKey).update(purposes.consoleForms).digest();
   const formTokens = new Tokens({ hmacKey, userInfo: true });
 
-  const until = (startedAt: string): Timestamp =>
-    toTimestamp(Math.min(clock() + IDLE_MS, Date.parse(startedAt) + LONGEST_MS));
+  const expiryOf = (startedAt: string): Timestamp =>
+    toTimestamp(Math.min(clock() + IDLE_MS, Date.parse(startedAt) + MAX_AGE_MS));
 
   return {
-    /** Starts a session under an id nobody has seen before. @returns the id, for the cookie */
+    /** Starts a session with a new random id. @returns the id, for the cookie */
     async start(userId: string, account: Account): Promise<string> {
       const id = randomBytes(32).toString('base64url');
       const startedAt = toTimestamp(clock());
-      await sessions.insert(digest(id), { userId, account, startedAt, expiresAt: until(startedAt) });
+      await sessions.insert(digest(id), { userId, account, startedAt, expiresAt: expiryOf(startedAt) });
       return id;
     },
 
     /**
-     * The session behind a cookie. None when it has ended, the user is gone, changed the password since, or no longer belongs
-     * to the account.
+     * The session behind a cookie. Undefined if it has expired, or if the user was removed, has changed the password since, or
+     * no longer belongs to the account.
      */
-    async current(id: string | undefined): Promise<Current | undefined> {
+    async current(id: string | undefined): Promise<CurrentSession | undefined> {
       if (id === undefined) return undefined;
       const hash = digest(id);
       const stored = await sessions.get(hash);
       if (stored === undefined || Date.parse(stored.document.expiresAt) <= clock()) return undefined;
       const session = stored.document;
       const user = await users.get(session.userId);
-      if (user === undefined || !mayGoOn(user, session)) {
+      if (user === undefined || !isStillValid(user, session)) {
         await sessions.delete(hash);
         return undefined;
       }
       if (Date.parse(session.expiresAt) - clock() < IDLE_MS / 2) {
-        const expiresAt = until(session.startedAt);
+        const expiresAt = expiryOf(session.startedAt);
         if (expiresAt > session.expiresAt) await sessions.replace(hash, { ...session, expiresAt }, stored.version);
       }
       return { hash, session, user };
     },
 
-    /** Goes on for another of the user's accounts. @returns false when the user does not belong to it */
-    async switchAccount({ hash, user }: Current, account: Account): Promise<boolean> {
+    /** Switches to another of the user's accounts. @returns false if the user does not belong to it */
+    async switchAccount({ hash, user }: CurrentSession, account: Account): Promise<boolean> {
       if (!belongsTo(user, account)) return false;
       const stored = await sessions.get(hash);
       return stored !== undefined && sessions.replace(hash, { ...stored.document, account }, stored.version);
@@ -91,29 +91,29 @@ export async function createSessions(deps: {
       await sessions.delete(digest(id));
     },
 
-    /** Whether the session goes on for the account, by its digest: long-lived connections ask now and then. */
-    async goesOn(hash: string, account: Account): Promise<boolean> {
+    /** Whether a session, given its digest, is still valid for the account. Long-lived connections ask periodically. */
+    async isActive(hash: string, account: Account): Promise<boolean> {
       const stored = await sessions.get(hash);
       if (stored === undefined || Date.parse(stored.document.expiresAt) <= clock()) return false;
       const user = await users.get(stored.document.userId);
       const same = accountKey(stored.document.account) === accountKey(account);
-      return same && user !== undefined && mayGoOn(user, stored.document);
+      return same && user !== undefined && isStillValid(user, stored.document);
     },
 
     /**
-     * What a session's forms carry. Bound to the account too: a form filled in for one account does nothing for another that
-     * was switched to meanwhile in the next tab. It looks different on every page, so that how well a page packs says nothing
-     * about it (BREACH). These are the tokens of @fastify/csrf-protection; the plugin itself would keep a secret of its own in
-     * one more cookie, where ours needs none: it is the session's.
+     * The CSRF token for a session's forms. It is bound to the account as well, so that a form filled in for one account does
+     * nothing after a switch to another in a second tab. It differs on every page, so that the compressed size reveals nothing
+     * (BREACH; docs/decisions/console-forms.md). These are the tokens of @fastify/csrf-protection; the plugin itself would need
+     * another cookie for a secret of its own, where the session already provides one.
      */
-    csrfToken: ({ hash, session }: Current): string => formTokens.create(hash, accountKey(session.account)),
+    csrfToken: ({ hash, session }: CurrentSession): string => formTokens.create(hash, accountKey(session.account)),
 
-    isCsrfToken: ({ hash, session }: Current, text: string): boolean =>
+    isCsrfToken: ({ hash, session }: CurrentSession, text: string): boolean =>
       formTokens.verify(hash, text, accountKey(session.account)),
   };
 }
 
-const mayGoOn = (user: User, { account, startedAt }: Session): boolean =>
+const isStillValid = (user: User, { account, startedAt }: Session): boolean =>
   belongsTo(user, account) && user.passwordChangedAt <= startedAt;
 
 const digest = (id: string) => createHash('sha256').update(id).digest('base64url');

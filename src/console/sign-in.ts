@@ -16,14 +16,15 @@ export type SignIn = {
   readonly users: Pick<Users, 'get'>;
 };
 
-/** Where browsers go that have signed out. */
+/** The page shown after signing out. */
 export const SIGNED_OUT_PATH = '/console/signed-out';
 
 export const SESSION_COOKIE = 'console';
 const STATE_COOKIE = 'console_sign_in';
 const STATE_SECONDS = 600;
 
-type Begun = { readonly state: string; readonly nonce: string; readonly verifier: string; readonly to: string };
+/** A sign-in in progress, kept in a sealed cookie between the redirect and the callback. */
+type PendingSignIn = { readonly state: string; readonly nonce: string; readonly verifier: string; readonly to: string };
 
 export function signInRoutes(app: FastifyInstance, deps: SignIn): void {
   const { publicUrl, cookies, sessions, users } = deps;
@@ -32,20 +33,20 @@ export function signInRoutes(app: FastifyInstance, deps: SignIn): void {
 
   app.get<{ Querystring: { to?: string } }>('/console/sign-in', async (request, reply) => {
     const { client, configuration } = await openIdClient();
-    const begun: Begun = {
+    const pending: PendingSignIn = {
       state: client.randomState(),
       nonce: client.randomNonce(),
       verifier: client.randomPKCECodeVerifier(),
       to: ownPath(request.query.to),
     };
-    cookies.setSealed(reply, STATE_COOKIE, begun, STATE_SECONDS);
+    cookies.setSealed(reply, STATE_COOKIE, pending, STATE_SECONDS);
     const url = client.buildAuthorizationUrl(configuration, {
       redirect_uri: callbackUrl,
       scope: 'openid',
       resource: 'api',
-      state: begun.state,
-      nonce: begun.nonce,
-      code_challenge: await client.calculatePKCECodeChallenge(begun.verifier),
+      state: pending.state,
+      nonce: pending.nonce,
+      code_challenge: await client.calculatePKCECodeChallenge(pending.verifier),
       code_challenge_method: 'S256',
     });
     return reply.redirect(url.href, 303);
@@ -54,24 +55,24 @@ export function signInRoutes(app: FastifyInstance, deps: SignIn): void {
   app.get<{ Querystring: { code?: string; state?: string; error?: string } }>(
     CONSOLE_CALLBACK_PATH,
     async (request, reply) => {
-      const begun = begunOf(cookies.getSealed(request, STATE_COOKIE));
+      const pending = pendingSignIn(cookies.getSealed(request, STATE_COOKIE));
       cookies.clear(reply, STATE_COOKIE);
       const { code, state, error } = request.query;
-      // Without the state we sent, somebody else may want to sign this browser in as themselves.
-      if (begun === undefined || state !== begun.state)
-        return refuse(reply, 'This sign-in was not begun in this browser, or it took longer than ten minutes.');
+      // Without the state check, an attacker could sign this browser in to the attacker's own account (login CSRF).
+      if (pending === undefined || state !== pending.state)
+        return refuse(reply, 'This sign-in was not started in this browser, or it took longer than ten minutes.');
       if (error !== undefined || code === undefined)
-        return refuse(reply, 'The sign-in was not completed. Nothing has happened.');
+        return refuse(reply, 'You cancelled the sign-in, or it could not be completed.');
 
-      const userId = await verify(request.url, begun);
+      const userId = await verify(request.url, pending);
       const user = userId === undefined ? undefined : await users.get(userId);
       const account = user?.accounts[0];
       if (user === undefined || account === undefined) return refuse(reply, 'The sign-in could not be verified.');
 
-      const before = cookies.get(request, SESSION_COOKIE);
-      if (before !== undefined) await sessions.end(before);
+      const previous = cookies.get(request, SESSION_COOKIE);
+      if (previous !== undefined) await sessions.end(previous);
       cookies.set(reply, SESSION_COOKIE, await sessions.start(user.id, account));
-      return reply.redirect(begun.to, 303);
+      return reply.redirect(pending.to, 303);
     },
   );
 
@@ -79,21 +80,21 @@ export function signInRoutes(app: FastifyInstance, deps: SignIn): void {
     sendPage(
       reply,
       200,
-      problemPage('You are signed out', 'Nobody can use the console in this browser until you sign in again.', {
+      problemPage('You are signed out', 'To use the console in this browser, sign in again.', {
         href: '/console',
         label: 'Sign in',
       }),
     ),
   );
 
-  /** Trades the code in an answer of the authorization server for who signed in; undefined when anything is not in order. */
-  async function verify(url: string, { state, nonce, verifier }: Begun): Promise<string | undefined> {
+  /** Exchanges the authorization code for the id of the user; undefined if any check fails. */
+  async function verify(url: string, { state, nonce, verifier }: PendingSignIn): Promise<string | undefined> {
     const { client, configuration } = await openIdClient();
-    const answer = new URL(callbackUrl);
-    answer.search = new URL(url, publicUrl).search;
+    const callback = new URL(callbackUrl);
+    callback.search = new URL(url, publicUrl).search;
     const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier };
     try {
-      const tokens = await client.authorizationCodeGrant(configuration, answer, checks, { resource: 'api' });
+      const tokens = await client.authorizationCodeGrant(configuration, callback, checks, { resource: 'api' });
       return tokens.claims()?.sub;
     } catch (error) {
       app.log.warn({ err: error }, 'a sign-in could not be verified');
@@ -103,9 +104,9 @@ export function signInRoutes(app: FastifyInstance, deps: SignIn): void {
 }
 
 /**
- * What comes with openid-client, which is loaded when somebody first signs in. It reaches the authorization server in process:
- * behind a proxy this very process may not reach its own public address. ID tokens are dated by the machine's clock, whatever
- * CLOCK_SHIFT says, and openid-client goes by the same.
+ * Loads openid-client, at the first sign-in. It calls the authorization server in process, because behind a proxy a process may
+ * be unable to reach its own public address. ID tokens are dated by the machine's clock regardless of CLOCK_SHIFT, and
+ * openid-client uses the same clock.
  */
 async function loadOpenIdClient(app: FastifyInstance, publicUrl: string) {
   const client = await import('openid-client');
@@ -121,28 +122,28 @@ async function loadOpenIdClient(app: FastifyInstance, publicUrl: string) {
   return { client, configuration };
 }
 
-/** The token endpoint is all that is asked this way. */
+/** Used only for the token endpoint. */
 const inProcess =
   (app: FastifyInstance): CustomFetch =>
   async (url, { headers, body }) => {
-    const answer = await app.inject({ method: 'POST', url, headers, payload: String(body) });
-    return new Response(answer.body, {
-      status: answer.statusCode,
-      headers: { 'content-type': String(answer.headers['content-type']) },
+    const response = await app.inject({ method: 'POST', url, headers, payload: String(body) });
+    return new Response(response.body, {
+      status: response.statusCode,
+      headers: { 'content-type': String(response.headers['content-type']) },
     });
   };
 
 const refuse = (reply: FastifyReply, text: string) =>
   sendPage(reply, 400, problemPage('Sign-in failed', text, { href: '/console', label: 'Sign in again' }));
 
-/** A page of the console to return to; never an address elsewhere. */
+/** The console page to return to after signing in; never a URL of another site (open redirect). */
 export const ownPath = (to: string | undefined): string =>
   to !== undefined && /^\/console(?:[/?][\w\-./~%?&=:+]*)?$/.test(to) && to.length < 1_000 ? to : '/console';
 
-function begunOf(value: unknown): Begun | undefined {
+function pendingSignIn(value: unknown): PendingSignIn | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
-  const { state, nonce, verifier, to } = value as Partial<Record<keyof Begun, unknown>>;
-  const isBegun =
+  const { state, nonce, verifier, to } = value as Partial<Record<keyof PendingSignIn, unknown>>;
+  const isPending =
     typeof state === 'string' && typeof nonce === 'string' && typeof verifier === 'string' && typeof to === 'string';
-  return isBegun ? { state, nonce, verifier, to } : undefined;
+  return isPending ? { state, nonce, verifier, to } : undefined;
 }

@@ -25,15 +25,15 @@ const LABELS = {
   name: 'Name',
   windowStart: 'Opens at',
   windowEnd: 'Closes at',
-  durationHours: 'Length of an event',
-  eventFee: 'Flat fee',
+  durationHours: 'Event length',
+  eventFee: 'Event fee',
   answerHours: 'Time to answer',
 } as const;
 
-/** What stands in the form, as it was typed. */
+/** The form's fields as they were typed. */
 type Typed = Readonly<Record<keyof typeof LABELS, string>>;
 
-/** A community's spaces: window, length, fee, answer time, open or closed. */
+/** A community's spaces: adding, editing, closing and reopening them. */
 export function spacePages(routes: Routes, { commands, queries, settings }: PageDeps): void {
   const { catalogue } = commands;
 
@@ -44,10 +44,10 @@ export function spacePages(routes: Routes, { commands, queries, settings }: Page
       return {
         title: 'Spaces',
         section: 'spaces',
-        main: html`<div class="head"><div><h1>Spaces</h1><p class="lead">What brands can book, and on which terms.</p></div><a class="button" href="/console/spaces/new">${icon('plus')} Add a space</a></div>
+        main: html`<div class="head"><div><h1>Spaces</h1><p class="lead">What brands can book, and on what terms.</p></div><a class="button" href="/console/spaces/new">${icon('plus')} Add a space</a></div>
 ${
   spaces.length === 0
-    ? html`<div class="empty">${icon('space')}<h2>No spaces yet</h2><p>Say when it is open, how long an event lasts and what it costs. Brands find it at once.</p><a class="button" href="/console/spaces/new">Add the first space</a></div>`
+    ? html`<div class="empty">${icon('space')}<h2>No spaces yet</h2><p>Set its opening hours, event length and fee, and brands can find it right away.</p><a class="button" href="/console/spaces/new">Add your first space</a></div>`
     : html`<ul class="grid">${spaces.map((space) => card(visit, space))}</ul>`
 }`,
       };
@@ -66,7 +66,7 @@ ${
         const outcome = await catalogue.addSpace({ ...terms, communityId: visit.account.id }, visit.context);
         return isRefusal(outcome)
           ? newPage(visit, typed, problemOf(outcome, LABELS))
-          : { go: '/console/spaces', flash: { kind: 'done', text: `${terms.name} can be booked from now on.` } };
+          : { go: '/console/spaces', flash: { kind: 'done', text: `Space added. Brands can now book ${terms.name}.` } };
       }),
     'Community',
   );
@@ -88,15 +88,15 @@ ${
           ? editPage(visit, space, typed, problemOf(outcome, LABELS))
           : {
               go: '/console/spaces',
-              flash: { kind: 'done', text: 'Saved. Bookings that were requested before keep their terms.' },
+              flash: { kind: 'done', text: 'Saved. Existing requests and bookings keep their terms.' },
             };
       }),
     'Community',
   );
 
   for (const [step, text] of [
-    ['close', 'Closed. It takes no new bookings; those it has stay.'],
-    ['open', 'Open. It takes bookings again.'],
+    ['close', 'Space closed. It takes no new bookings, and existing ones are kept.'],
+    ['open', 'Space reopened. It takes bookings again.'],
   ] as const) {
     routes.post(
       `/console/spaces/:id/${step}`,
@@ -124,15 +124,15 @@ ${
 <dl class="facts"><dt>Open</dt><dd>${clock(space.windowStart)} to ${clock(space.windowEnd)} <span class="muted nowrap">${zoneName(space.timeZone)}</span></dd>
 <dt>Event</dt><dd>${duration(space.durationHours)}</dd>
 <dt>Fee</dt><dd>${amount(space.eventFee, settings.currency)} <span class="muted">(brands pay ${amount(priceOf(space.eventFee, settings.serviceFeePercent).totalPrice, settings.currency)})</span></dd>
-<dt>Answer</dt><dd>within ${space.answerHours} h</dd></dl>
-<div class="row"><a class="button quiet small" href="/console/spaces/${space.spaceId}">Change</a>${openOrClose(visit, space)}</div></li>`;
+<dt>Answer</dt><dd>within ${duration(space.answerHours)}</dd></dl>
+<div class="row"><a class="button quiet small" href="/console/spaces/${space.spaceId}">Edit</a>${openOrClose(visit, space)}</div></li>`;
 
   function newPage(visit: Visit, typed: Typed, problems: Problems = NO_PROBLEMS): Answer {
     return {
       title: 'Add a space',
       section: 'spaces',
       ...(problems === NO_PROBLEMS ? {} : { status: 422 }),
-      main: html`${backLink}<h1>Add a space</h1><form class="card fields narrow" method="post" action="/console/spaces/new">${csrfField(visit)}${onceField()}${fields(typed, problems)}<div><button class="button">Add the space</button></div></form>`,
+      main: html`${backLink}<h1>Add a space</h1><form class="card fields narrow" method="post" action="/console/spaces/new">${csrfField(visit)}${onceField()}${fields(typed, problems)}<div><button class="button">Add space</button></div></form>`,
     };
   }
 
@@ -142,8 +142,8 @@ ${
       section: 'spaces',
       ...(problems === NO_PROBLEMS ? {} : { status: 422 }),
       main: html`${backLink}<div class="head"><h1>${space.name}</h1>${openBadge(space)}</div>
-<form class="card fields narrow" method="post" action="/console/spaces/${space.spaceId}">${csrfField(visit)}${fields(typed, problems)}<p class="muted small">Bookings that were requested before keep the terms they were requested on.</p><div><button class="button">Save</button></div></form>
-<section class="card narrow"><h2>${space.active ? 'Close the space' : 'Open the space'}</h2><p>${space.active ? 'A closed space takes no new bookings; those it has stay.' : 'It takes bookings again at once.'}</p>${openOrClose(visit, space)}</section>`,
+<form class="card fields narrow" method="post" action="/console/spaces/${space.spaceId}">${csrfField(visit)}${fields(typed, problems)}<p class="muted small">Existing requests and bookings keep the terms on which they were made.</p><div><button class="button">Save</button></div></form>
+<section class="card narrow"><h2>${space.active ? 'Close space' : 'Reopen space'}</h2><p>${space.active ? 'A closed space takes no new bookings. Existing ones are kept.' : 'It takes bookings again immediately.'}</p>${openOrClose(visit, space)}</section>`,
     };
   }
 
@@ -151,12 +151,12 @@ ${
 ${field({ name: 'name', label: LABELS.name, value: typed.name, required: true, problems, attributes: { maxlength: NAME.max, autocomplete: 'off' } })}
 <div class="fields-row">${field({ name: 'windowStart', label: LABELS.windowStart, hint: 'Hour, 0 to 23', type: 'number', value: typed.windowStart, required: true, problems, attributes: HOUR })}
 ${field({ name: 'windowEnd', label: LABELS.windowEnd, hint: 'Hour, 0 to 23', type: 'number', value: typed.windowEnd, required: true, problems, attributes: HOUR })}
-${field({ name: 'durationHours', label: LABELS.durationHours, hint: 'Hours, in quarters', type: 'number', value: typed.durationHours, required: true, problems, attributes: DURATION_HOURS })}</div>
-<div class="fields-row">${field({ name: 'eventFee', label: LABELS.eventFee, hint: `${settings.currency} per event; brands pay ${settings.serviceFeePercent} % more`, value: typed.eventFee, required: true, problems, attributes: { inputmode: 'decimal', autocomplete: 'off' } })}
-${field({ name: 'answerHours', label: LABELS.answerHours, hint: 'Hours until a request lapses', type: 'number', value: typed.answerHours, required: true, problems, attributes: ANSWER_HOURS })}</div>`;
+${field({ name: 'durationHours', label: LABELS.durationHours, hint: 'Hours, in steps of 0.25', type: 'number', value: typed.durationHours, required: true, problems, attributes: DURATION_HOURS })}</div>
+<div class="fields-row">${field({ name: 'eventFee', label: LABELS.eventFee, hint: `In ${settings.currency}. Brands pay ${settings.serviceFeePercent}% on top.`, value: typed.eventFee, required: true, problems, attributes: { inputmode: 'decimal', autocomplete: 'off' } })}
+${field({ name: 'answerHours', label: LABELS.answerHours, hint: 'Hours until an unanswered request expires', type: 'number', value: typed.answerHours, required: true, problems, attributes: ANSWER_HOURS })}</div>`;
 }
 
-/** A term that an older version of the rules allowed: it is pointed out before somebody tries to save the form. */
+/** Points out a term that earlier rules allowed and today's do not, before the user tries to save it. */
 function outdated(space: Space): Problems {
   const wrong = wrongTerms(space);
   return wrong === undefined ? NO_PROBLEMS : problemOf(wrong, LABELS);
@@ -173,11 +173,11 @@ const openOrClose = (visit: Visit, { spaceId, active, name }: Space): Html =>
   active
     ? confirm(visit, {
         action: `/console/spaces/${spaceId}/close`,
-        open: 'Close …',
-        question: `Close ${name}? It takes no new bookings until you open it again. The bookings it has stay.`,
-        doIt: 'Close the space',
+        open: 'Close…',
+        question: `Close ${name}? It takes no new bookings until you reopen it. Existing ones are kept.`,
+        submit: 'Close space',
       })
-    : actionButton(visit, `/console/spaces/${spaceId}/open`, 'Open again', 'small');
+    : actionButton(visit, `/console/spaces/${spaceId}/open`, 'Reopen', 'small');
 
 const typedIn = (form: Form): Typed => ({
   name: form.text('name'),
@@ -197,7 +197,7 @@ const typedOf = (space: Space | undefined): Typed => ({
   answerHours: String(space?.answerHours ?? 72),
 });
 
-/** What was typed, as the rules read it; what is no number is refused by them. */
+/** Parses what was typed. Anything that is not a number becomes NaN, which the domain's rules refuse. */
 function termsOf(typed: Typed): SpaceTerms {
   const number = (text: string) => (/^\d{1,12}(?:[.,]\d+)?$/.test(text) ? Number(text.replace(',', '.')) : Number.NaN);
   return {

@@ -1,6 +1,6 @@
 import { type Html, html } from '../html/html.ts';
 
-/** Views of one list; the current one is marked. */
+/** Tabs between views of one list, with the current one marked. */
 export const tabs = (
   list: readonly { readonly label: string; readonly href: string; readonly current: boolean }[],
 ): Html =>

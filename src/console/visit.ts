@@ -4,7 +4,7 @@ import type { Account, AccountKind } from '../domain/account.ts';
 import type { Html } from '../html/html.ts';
 import type { Flash } from '../html/layout.ts';
 
-/** The fields of a form or of a query, as they were sent. */
+/** The fields of a form or query string, as submitted. */
 export class Form {
   readonly #fields: Readonly<Record<string, unknown>>;
 
@@ -12,12 +12,12 @@ export class Form {
     this.#fields = typeof fields === 'object' && fields !== null ? { ...fields } : {};
   }
 
-  /** What stands in a field, without white space around it; empty when it is absent. Of several values the first. */
+  /** The value of a field, trimmed; empty if absent. The first one if there are several. */
   text(name: string): string {
     return (this.all(name)[0] ?? '').trim();
   }
 
-  /** Every value of a field, such as check boxes of one name. */
+  /** All values of a field, such as checkboxes that share a name. */
   all(name: string): readonly string[] {
     const value = this.#fields[name];
     const values = Array.isArray(value) ? value : [value];
@@ -30,30 +30,30 @@ export class Form {
   }
 }
 
-/** Somebody who is signed in asks for a page, or sends a form. */
+/** A request from a signed-in user, for a page or with a form. */
 export type Visit = {
   readonly user: User;
-  /** The account the visitor acts for at present. */
+  /** The account that the user currently acts for. */
   readonly account: Account;
   readonly accountName: string;
-  /** Who does it, as the log names it. */
+  /** The context of the commands that this request issues. */
   readonly context: CommandContext;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Form;
-  /** What was sent; empty for a page that is only looked at. */
+  /** The submitted form; empty for a GET. */
   readonly form: Form;
-  /** Goes into every form of the page, and says that the form came from us. */
+  /** The CSRF token, which every form of the page must carry. */
   readonly csrf: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
   /**
-   * Does once what a form asks for, however often the form is sent; a second time answers what the first did. The form carries
-   * the token that {@link onceField} made.
+   * Runs an action once per form, however often the form is submitted; a repeat gets the first answer. The form must carry the
+   * token of {@link onceField} (docs/decisions/console-forms.md).
    */
   once(action: () => Promise<Answer>): Promise<Answer>;
 };
 
-/** Which entry of the rail a page belongs to. */
+/** The navigation entry that a page belongs to. */
 export type Section =
   | 'inbox'
   | 'calendar'
@@ -67,7 +67,7 @@ export type Section =
   | 'apps'
   | 'clients';
 
-/** A page. 422 when it shows a form again with what is wrong. */
+/** A page. 422 if it redisplays a form with errors. */
 export type Shown = {
   readonly title: string;
   readonly main: Html;
@@ -76,16 +76,16 @@ export type Shown = {
   readonly flash?: readonly Flash[];
 };
 
-/** On to another page (303), where the message is shown once. */
+/** A redirect (303) to another page, which shows the message once. */
 type Redirect = { readonly go: string; readonly flash?: Flash };
 
-/** There is no such thing, or not for this visitor (404). */
+/** Does not exist, or not for this user (404). */
 export type Missing = { readonly missing: string };
 
 export type Answer = Shown | Redirect | Missing;
 export type Handler = (visit: Visit) => Promise<Answer>;
 
-/** The pages of one part of the console. A page for one kind of account does not exist for the other. */
+/** Registers pages. With `only`, a page does not exist for the other kind of account. */
 export type Routes = {
   get(path: string, handler: Handler, only?: AccountKind): void;
   post(path: string, handler: Handler, only?: AccountKind): void;
@@ -93,6 +93,6 @@ export type Routes = {
 
 export const missing = (what: string): Missing => ({ missing: what });
 
-/** An id out of an address, or undefined when it cannot be one. */
+/** An id from a URL; undefined if it cannot be one. */
 export const idOf = (text: string | undefined): number | undefined =>
   text !== undefined && /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;

@@ -30,15 +30,15 @@ import { type Answer, missing, type Routes, type Visit } from './visit.ts';
 
 const PER_PAGE = 25;
 
-/** Events in plain words. */
-const EVENT_WORDS: Readonly<Record<WebhookEventName, { readonly label: string; readonly hint: string }>> = {
+/** Names and descriptions of the events. */
+const EVENT_LABELS: Readonly<Record<WebhookEventName, { readonly label: string; readonly hint: string }>> = {
   BookingRequested: { label: 'A booking is requested', hint: 'BookingRequested' },
   BookingApproved: { label: 'A booking is approved', hint: 'BookingApproved' },
-  BookingCancelled: { label: 'A booking is cancelled', hint: 'BookingCancelled, by either party' },
+  BookingCancelled: { label: 'A booking is cancelled', hint: 'BookingCancelled: declined, cancelled or expired' },
   ReviewPosted: { label: 'A review is posted', hint: 'ReviewPosted' },
 };
 
-/** Addresses that are told about events, and the log of every delivery. */
+/** Webhooks, and the log of their deliveries. */
 export function webhookPages(routes: Routes, { commands, queries, webhooks }: PageDeps): void {
   routes.get('/console/webhooks', (visit) => listPage(visit));
 
@@ -52,12 +52,12 @@ export function webhookPages(routes: Routes, { commands, queries, webhooks }: Pa
       if (events === 0) return listPage(visit, { event: 'Choose at least one.' });
       const owner = { credential: `user:${user.id}`, account } as const;
       const outcome = await commands.webhooks.register({ owner, url: form.text('url'), events }, context);
-      if (isRefusal(outcome)) return listPage(visit, problemOf(outcome, { url: 'Address' }));
+      if (isRefusal(outcome)) return listPage(visit, problemOf(outcome, { url: 'Endpoint URL' }));
       return secretPage(
-        'The webhook is registered',
+        'Webhook registered',
         outcome.webhookId,
         outcome.signingSecret,
-        'Copy the signing secret now and keep it with the receiver. It is shown this once; with it the receiver knows that a delivery is ours.',
+        'Copy the signing secret now and configure it in your receiver, which needs it to verify deliveries. It will not be shown again.',
       );
     }),
   );
@@ -70,10 +70,10 @@ export function webhookPages(routes: Routes, { commands, queries, webhooks }: Pa
         const outcome = await commands.webhooks.rotate({ webhookId, by: { account: visit.account } }, visit.context);
         if (isRefusal(outcome)) return missing('webhook');
         return secretPage(
-          'The new signing secret',
+          'New signing secret',
           webhookId,
           outcome.signingSecret,
-          `Copy it now; it is shown this once. Until ${momentIn('UTC', outcome.previousUntil)} UTC deliveries carry the signature of the old secret too, so that you can change the receiver without losing one.`,
+          `Copy it now; it will not be shown again. Until ${momentIn('UTC', outcome.previousUntil)} UTC, deliveries are signed with the old secret as well, so that you can update your receiver without missing any.`,
         );
       }),
     ),
@@ -85,7 +85,7 @@ export function webhookPages(routes: Routes, { commands, queries, webhooks }: Pa
       const outcome = await commands.webhooks.disable(command, visit.context);
       return isRefusal(outcome)
         ? missing('webhook')
-        : said(webhookId, 'Disabled. Nothing is sent until you enable it again.');
+        : toWebhook(webhookId, 'Webhook disabled. Nothing is sent until you enable it again.');
     }),
   );
 
@@ -94,7 +94,7 @@ export function webhookPages(routes: Routes, { commands, queries, webhooks }: Pa
       const outcome = await commands.webhooks.enable({ webhookId, by: { account: visit.account } }, visit.context);
       return isRefusal(outcome)
         ? missing('webhook')
-        : said(webhookId, 'Enabled. What happened meanwhile can be sent with “Recover”.');
+        : toWebhook(webhookId, 'Webhook enabled. To send what it missed, use “Recover”.');
     }),
   );
 
@@ -105,7 +105,7 @@ export function webhookPages(routes: Routes, { commands, queries, webhooks }: Pa
         ? missing('webhook')
         : {
             go: '/console/webhooks',
-            flash: { kind: 'done', text: 'Removed. Nothing is sent to this address any more.' },
+            flash: { kind: 'done', text: 'Webhook removed. Nothing more will be sent to its endpoint.' },
           };
     }),
   );
@@ -124,14 +124,14 @@ export function webhookPages(routes: Routes, { commands, queries, webhooks }: Pa
   routes.post('/console/webhooks/:id/recover', (visit) =>
     withWebhook(visit, async (webhook) => {
       const since = sinceOf(visit.form.text('since'));
-      if (since === undefined) return webhookPage(visit, webhook, { since: 'Choose a day and a time.' });
+      if (since === undefined) return webhookPage(visit, webhook, { since: 'Choose a date and time.' });
       const outcome = await webhooks.recover(webhook.webhookId, since);
       if (isRefusal(outcome)) return webhookPage(visit, webhook, { since: outcome.details });
-      return said(
+      return toWebhook(
         webhook.webhookId,
         outcome.due === 0
-          ? 'Nothing was missed since then.'
-          : `${counted(outcome.due, 'delivery', 'deliveries')} on the way.`,
+          ? 'Nothing has been missed since then.'
+          : `${counted(outcome.due, 'delivery', 'deliveries')} queued.`,
       );
     }),
   );
@@ -148,7 +148,7 @@ export function webhookPages(routes: Routes, { commands, queries, webhooks }: Pa
           go: deliveryHref(delivery),
           flash: isRefusal(outcome)
             ? { kind: 'problem', text: outcome.details }
-            : { kind: 'done', text: 'It is sent again, now.' },
+            : { kind: 'done', text: 'The delivery is being resent.' },
         };
       }),
     ),
@@ -176,27 +176,27 @@ export function webhookPages(routes: Routes, { commands, queries, webhooks }: Pa
       title: 'Webhooks',
       section: 'webhooks',
       ...(problems === NO_PROBLEMS ? {} : { status: 422 }),
-      main: html`<div class="head"><div><h1>Webhooks</h1><p class="lead">We tell these addresses what happens to the bookings of ${visit.accountName}, signed, as it happens.</p></div></div>
+      main: html`<div class="head"><div><h1>Webhooks</h1><p class="lead">Endpoints that receive signed events about the bookings and reviews of ${visit.accountName} as they happen.</p></div></div>
 <div class="split"><div id="webhooks" data-live-region>${
         list.length === 0
-          ? html`<div class="empty">${icon('webhook')}<h2>No webhooks</h2><p>Register the address of a receiver, and send it a test delivery.</p></div>`
-          : html`<table class="table"><caption class="visually-hidden">Registered webhooks</caption><thead><tr><th scope="col">Address</th><th scope="col">Told about</th><th scope="col">State</th></tr></thead><tbody>${list.map(
+          ? html`<div class="empty">${icon('webhook')}<h2>No webhooks yet</h2><p>Register an endpoint and send it a test delivery.</p></div>`
+          : html`<table class="table"><caption class="visually-hidden">Registered webhooks</caption><thead><tr><th scope="col">Endpoint</th><th scope="col">Events</th><th scope="col">Status</th></tr></thead><tbody>${list.map(
               (webhook) =>
-                html`<tr><th scope="row" data-label="Address" class="long"><a href="/console/webhooks/${webhook.webhookId}">${webhook.url}</a></th><td data-label="Told about" class="small"><span>${eventWords(webhook.events)}</span></td><td data-label="State">${webhookBadge(webhook)}</td></tr>`,
+                html`<tr><th scope="row" data-label="Endpoint" class="long"><a href="/console/webhooks/${webhook.webhookId}">${webhook.url}</a></th><td data-label="Events" class="small"><span>${eventNames(webhook.events)}</span></td><td data-label="Status">${webhookBadge(webhook)}</td></tr>`,
             )}</tbody></table>`
       }</div>
 <div><form class="card fields" method="post" action="/console/webhooks">${csrfField(visit)}${onceField()}<h2>New webhook</h2>${formProblem(problems)}
-${field({ name: 'url', label: 'Address', hint: 'An https address that can be reached from the internet.', type: 'url', value: form.text('url'), required: true, problems, attributes: { maxlength: 2000, placeholder: 'https://' } })}
+${field({ name: 'url', label: 'Endpoint URL', hint: 'An HTTPS URL that is reachable from the internet.', type: 'url', value: form.text('url'), required: true, problems, attributes: { maxlength: 2000, placeholder: 'https://' } })}
 ${choices(
-  { name: 'event', label: 'Tell it when', problems },
+  { name: 'event', label: 'Send an event when', problems },
   'checkbox',
-  keysOf(EVENT_WORDS).map((name) => ({
+  keysOf(EVENT_LABELS).map((name) => ({
     value: name,
-    ...EVENT_WORDS[name],
+    ...EVENT_LABELS[name],
     checked: first || chosen.includes(name),
   })),
 )}
-<div><button class="button">Register</button></div></form></div></div>`,
+<div><button class="button">Register webhook</button></div></form></div></div>`,
     };
   }
 
@@ -225,24 +225,24 @@ ${choices(
       section: 'webhooks',
       ...(problems === NO_PROBLEMS ? {} : { status: 422 }),
       main: html`<p class="back"><a href="/console/webhooks">${icon('back')} Webhooks</a></p>
-<div class="head" id="webhook-head" data-live-region><div><h1 class="address">${webhook.url}</h1><p class="lead">${eventWords(webhook.events)}</p></div>${webhookBadge(webhook)}</div>
+<div class="head" id="webhook-head" data-live-region><div><h1 class="address">${webhook.url}</h1><p class="lead">${eventNames(webhook.events)}</p></div>${webhookBadge(webhook)}</div>
 ${
   webhook.status === 'disabled' &&
-  html`<div class="flash notice">${icon('warning')}<p>Disabled: ${webhook.disabledReason ?? 'no reason was given.'}</p></div>`
+  html`<div class="flash notice">${icon('warning')}<p>Disabled: ${webhook.disabledReason ?? 'no reason given.'}</p></div>`
 }
-<div class="row top">${webhook.status === 'enabled' && html`<form method="post" action="${base}/test">${csrfField(visit)}${onceField()}<button class="button">Send a test delivery</button></form>`}${
+<div class="row top">${webhook.status === 'enabled' && html`<form method="post" action="${base}/test">${csrfField(visit)}${onceField()}<button class="button">Send test delivery</button></form>`}${
         webhook.status === 'enabled'
           ? confirm(visit, {
               action: `${base}/disable`,
-              open: 'Disable …',
+              open: 'Disable…',
               question:
-                'Disable this webhook? Nothing is sent until you enable it again; what happens meanwhile can be recovered for 30 days.',
-              doIt: 'Disable it',
+                'Disable this webhook? Nothing is sent until you enable it again. Missed events can be recovered for 30 days.',
+              submit: 'Disable webhook',
               small: false,
             })
-          : actionButton(visit, `${base}/enable`, 'Enable again')
-      }${confirm(visit, { action: `${base}/rotate`, open: 'New secret …', question: 'Make a new signing secret? Both sign for 24 hours, then the old one ends.', doIt: 'Make a new secret', fields: onceField(), small: false })}${confirm(visit, { action: `${base}/remove`, open: 'Remove …', question: 'Remove this webhook for good? Nothing is sent to it any more, and its deliveries are no longer shown.', doIt: 'Remove it', small: false })}</div>
-<section class="stack full" id="deliveries" data-live-region><div class="row apart"><h2>Deliveries</h2><nav aria-label="State">${tabs(
+          : actionButton(visit, `${base}/enable`, 'Enable')
+      }${confirm(visit, { action: `${base}/rotate`, open: 'Rotate secret…', question: 'Create a new signing secret? Deliveries are signed with both for 24 hours, then the old one expires.', submit: 'Rotate secret', fields: onceField(), small: false })}${confirm(visit, { action: `${base}/remove`, open: 'Remove…', question: 'Remove this webhook permanently? Nothing more is sent to it, and its deliveries are no longer shown.', submit: 'Remove webhook', small: false })}</div>
+<section class="stack full" id="deliveries" data-live-region><div class="row apart"><h2>Deliveries</h2><nav aria-label="Status">${tabs(
         [
           { label: 'All', href: withState(undefined), current: state === undefined },
           ...DELIVERY_STATES.map((one) => ({ label: one, href: withState(one), current: one === state })),
@@ -250,21 +250,21 @@ ${
       )}</nav></div>
 ${
   shown.length === 0
-    ? html`<div class="empty"><h3>No ${state === undefined ? '' : `${state.toLowerCase()} `}deliveries</h3><p>They appear here as events happen. A test delivery shows whether the receiver answers.</p></div>`
+    ? html`<div class="empty"><h3>No ${state === undefined ? '' : `${state.toLowerCase()} `}deliveries</h3><p>Deliveries appear here as events happen. Send a test delivery to check your receiver.</p></div>`
     : deliveryTable(shown, now)
 }${
   deliveries.length > PER_PAGE &&
   last &&
   html`<nav class="pager" aria-label="Pages"><a href="${withState(state)}">${icon('back')} Newest</a><a class="button quiet" href="${base}?${state ? `state=${state}&` : ''}before=${encodeURIComponent(last.createdAt)}">Older ${icon('next')}</a></nav>`
 }</section>
-<form class="card fields narrow" method="post" action="${base}/recover">${csrfField(visit)}<h2>Recover</h2><p>Sends everything that did not arrive since a moment: failed deliveries, and events for which none was made while the webhook was disabled. 30 days back at most.</p>
+<form class="card fields narrow" method="post" action="${base}/recover">${csrfField(visit)}<h2>Recover</h2><p>Sends everything that has not arrived since a given time: failed deliveries, and events that occurred while the webhook was disabled. Goes back up to 30 days.</p>
 ${field({ name: 'since', label: 'Since', hint: 'UTC', type: 'datetime-local', value: visit.form.text('since') || yesterday, required: true, problems })}
 <div><button class="button quiet">Recover</button></div></form>`,
     };
   }
 }
 
-const said = (webhookId: string, text: string): Answer => ({
+const toWebhook = (webhookId: string, text: string): Answer => ({
   go: `/console/webhooks/${webhookId}`,
   flash: { kind: 'done', text },
 });
@@ -275,9 +275,9 @@ const secretPage = (title: string, webhookId: string, secret: string, advice: st
   main: html`<h1>${title}</h1>${secretBox('secret', secret, advice)}<p><a class="button" href="/console/webhooks/${webhookId}">I have copied it</a></p>`,
 });
 
-const eventWords = (mask: number): string =>
+const eventNames = (mask: number): string =>
   webhookEventNames(mask)
-    .map((name) => EVENT_WORDS[name].label)
+    .map((name) => EVENT_LABELS[name].label)
     .join(', ');
 
 const webhookBadge = ({ status }: WebhookDocument): Html =>
@@ -286,7 +286,7 @@ const webhookBadge = ({ status }: WebhookDocument): Html =>
 const isMoment = (text: string): boolean =>
   /^\d{4}-\d{2}-\d{2}T[\d:.]{5,12}Z$/.test(text) && !Number.isNaN(Date.parse(text));
 
-/** The moment a `datetime-local` field holds, read as UTC. */
+/** The value of a `datetime-local` field, read as UTC. */
 function sinceOf(text: string): Timestamp | undefined {
   const [date = '', time = ''] = text.split('T');
   if (!isPlainDate(date) || !/^(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d)?$/.test(time)) return undefined;

@@ -9,28 +9,28 @@ const YEAR_MS = 365 * 24 * 3_600_000;
 
 export type AssetName = 'console.css' | 'console.js' | 'icons.svg' | 'favicon.svg';
 
-const addresses = new Map<AssetName, string>();
+const urls = new Map<AssetName, string>();
 
-/** The address of a stylesheet, script or image of ours. It changes with the content, so browsers may keep it for good. */
+/** The URL of one of our stylesheets, scripts or images. It changes with the content, so browsers may cache it indefinitely. */
 export function assetUrl(name: AssetName): string {
-  let address = addresses.get(name);
-  if (address === undefined) {
+  let url = urls.get(name);
+  if (url === undefined) {
     const content = readFileSync(new URL(name, FOLDER));
     const version = createHash('sha256').update(content).digest('base64url').slice(0, 10);
-    address = `/assets/${name}?v=${version}`;
-    addresses.set(name, address);
+    url = `/assets/${name}?v=${version}`;
+    urls.set(name, url);
   }
-  return address;
+  return url;
 }
 
-/** Serves what pages link to. Everything comes from this service, nothing from elsewhere. */
+/** Serves what pages link to. Nothing is loaded from other hosts. */
 export async function registerAssets(app: FastifyInstance): Promise<void> {
   await app.register(async (scope) => {
     await registerCompression(scope);
     await scope.register(fastifyStatic, {
       root: FOLDER,
       prefix: '/assets/',
-      // A route for each file; every other address is one that there is not, as anywhere else in the service.
+      // One route per file; any other path gets the service's usual 404.
       wildcard: false,
       decorateReply: false,
       index: false,

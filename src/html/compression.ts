@@ -2,8 +2,8 @@ import compress from '@fastify/compress';
 import type { FastifyInstance } from 'fastify';
 
 /**
- * Packs the answers of routes that are registered after it in `app`; what comes in packed is not unpacked. Only where
- * everything secret on a page looks different each time: how well a page packs may say something about it (BREACH).
+ * Compresses the responses of routes registered after it in `app`; request bodies are left alone. Use it only where every secret
+ * on a page differs from response to response: the compressed size could otherwise leak it (BREACH).
  */
 export async function registerCompression(app: FastifyInstance): Promise<void> {
   await app.register(compress, { encodings: ['br', 'gzip'], globalDecompression: false });

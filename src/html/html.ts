@@ -1,10 +1,10 @@
 /**
- * Pages are written as tagged templates. What a page interpolates is text unless it is a fragment made here, so that HTML
- * in a name, a message or a review is shown, never run. Places where escaping would not be enough are refused the first
- * time the template is used: attributes without quotes, event handlers, styles, scripts and comments.
+ * Pages are tagged templates. Interpolated values are escaped unless they are fragments made here, so HTML in a name, a
+ * message or a review is displayed, never executed. Where escaping is not enough (unquoted attributes, event handlers,
+ * styles, scripts and comments) a template throws the first time it is used.
  */
 
-/** A piece of a page: markup that may stand as it is. */
+/** A fragment of a page: markup that needs no escaping. */
 export class Html {
   readonly markup: string;
 
@@ -17,12 +17,12 @@ export class Html {
   }
 }
 
-/** What a template may interpolate. `false`, `null` and `undefined` leave nothing; a list is written one after the other. */
+/** What a template may interpolate. `false`, `null` and `undefined` render nothing; lists are concatenated. */
 export type Interpolated = Html | string | number | false | null | undefined | readonly Interpolated[];
 
 export const EMPTY = new Html('');
 
-/** Markup that this service wrote itself. Never for anything that came from outside. */
+/** Trusted markup, written by this service. Never pass it unescaped input. */
 export const raw = (markup: string): Html => new Html(markup);
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -37,46 +37,46 @@ const ENTITIES: Readonly<Record<string, string>> = {
 export const escapeText = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 
 /**
- * A fragment of a page.
+ * Renders a fragment, escaping every value.
  * @example html`<a href="/bookings/${id}">${booking.spaceName}</a>`
- * @throws {Error} when an interpolation stands where escaping cannot make it safe: a mistake in the template
+ * @throws {Error} if a value is interpolated where escaping cannot make it safe, which is a bug in the template
  */
 export function html(strings: TemplateStringsArray, ...values: readonly Interpolated[]): Html {
   const sites = sitesOf(strings);
   let markup = strings[0] ?? '';
   for (let index = 0; index < values.length; index += 1) {
-    const written = write(values[index]);
-    markup += (sites[index] === 'url' ? safeUrl(written) : written) + (strings[index + 1] ?? '');
+    const rendered = render(values[index]);
+    markup += (sites[index] === 'url' ? safeUrl(rendered) : rendered) + (strings[index + 1] ?? '');
   }
   return new Html(markup);
 }
 
-/** An attribute without a value (`checked`, `disabled`), there or not. Only for names written in a template. */
+/** A boolean attribute (`checked`, `disabled`), present or absent. */
 export const flag = (
   name: 'checked' | 'disabled' | 'selected' | 'required' | 'hidden' | 'open' | 'autofocus',
   on: boolean,
 ) => (on ? new Html(` ${name}`) : EMPTY);
 
-function write(value: Interpolated): string {
+function render(value: Interpolated): string {
   if (value instanceof Html) return value.markup;
   if (typeof value === 'string') return escapeText(value);
   if (typeof value === 'number') return String(value);
   if (value === undefined || value === null || value === false) return '';
-  return value.map(write).join('');
+  return value.map(render).join('');
 }
 
-/** Only addresses that a page may lead to: a path of ours, a fragment, a query, or http(s). Others lead nowhere. */
+/** Lets only safe links through: paths of ours, fragments, queries and http(s) URLs. Anything else becomes `#`. */
 const safeUrl = (url: string): string => (/^(?:https?:\/\/|\/(?![/\\])|#|\?|$)/i.test(url) ? url : '#');
 
 type Site = 'text' | 'attribute' | 'url';
 
 const URL_ATTRIBUTES = /^(?:href|src|action|formaction|poster|cite)$/i;
-const checked = new WeakMap<TemplateStringsArray, readonly Site[]>();
+const sitesByTemplate = new WeakMap<TemplateStringsArray, readonly Site[]>();
 
-/** Where each interpolation of a template stands. Worked out once per template. */
+/** The context of each interpolation in a template, computed once per template. */
 function sitesOf(strings: TemplateStringsArray): readonly Site[] {
-  const known = checked.get(strings);
-  if (known !== undefined) return known;
+  const cached = sitesByTemplate.get(strings);
+  if (cached !== undefined) return cached;
   const sites: Site[] = [];
   let before = '';
   for (const part of strings.slice(0, -1)) {
@@ -84,7 +84,7 @@ function sitesOf(strings: TemplateStringsArray): readonly Site[] {
     sites.push(siteAfter(before));
     before += '\u0000';
   }
-  checked.set(strings, sites);
+  sitesByTemplate.set(strings, sites);
   return sites;
 }
 
@@ -106,7 +106,7 @@ function siteAfter(before: string): Site {
   return URL_ATTRIBUTES.test(name) && /=["']$/.test(tag) ? 'url' : 'attribute';
 }
 
-/** The tag that is still open at the end of `before`, or undefined between tags. */
+/** The tag left open at the end of `before`; undefined between tags. */
 function openTag(before: string): string | undefined {
   let start: number | undefined;
   let quote: string | undefined;
@@ -125,5 +125,5 @@ function openTag(before: string): string | undefined {
   return start === undefined ? undefined : before.slice(start);
 }
 
-/** Attribute values that are closed hold no open quote: without them the last one stands alone. */
+/** Drops complete attribute values, so that a quote that remains belongs to the value still open. */
 const withoutClosedValues = (tag: string): string => tag.replace(/=(?:"[^"]*"|'[^']*')/g, '=""').replace(/=""/g, '');

@@ -2,17 +2,17 @@ import type { FastifyReply } from 'fastify';
 import { assetUrl } from './assets.ts';
 import { EMPTY, type Html, html, raw } from './html.ts';
 
-/** What just happened, said at the top of the next page. */
+/** A message shown once, at the top of the next page. */
 export type Flash = { readonly kind: 'done' | 'problem' | 'notice'; readonly text: string };
 
 export type Page = {
-  /** What the page is; the browser's title adds the service's name. */
+  /** Without the service's name, which is appended in the browser's title bar. */
   readonly title: string;
   readonly main: Html;
   readonly flash?: readonly Flash[];
-  /** The rail beside a console page (`frame.ts`). Without it the page stands alone: sign-in, consent, an error. */
+  /** The navigation rail of a console page (`console/frame.ts`). Sign-in, consent and error pages have none. */
   readonly rail?: Html;
-  /** Where the page stands among the changes it is told of; pages without it do not keep themselves up to date. */
+  /** The page's mark in the live feed (docs/decisions/live-pages.md). Pages without one do not update themselves. */
   readonly live?: string;
 };
 
@@ -47,14 +47,14 @@ export type IconName = (typeof ICONS)[number];
 
 const icons = new Map<IconName, Html>();
 
-/** A picture beside a word that says the same: hidden from those who listen. */
+/** A decorative icon beside a word with the same meaning: hidden from screen readers. */
 export function icon(name: IconName): Html {
-  let drawn = icons.get(name);
-  if (drawn === undefined) {
-    drawn = html`<svg class="icon" aria-hidden="true"><use href="${assetUrl('icons.svg')}#${name}"></use></svg>`;
-    icons.set(name, drawn);
+  let rendered = icons.get(name);
+  if (rendered === undefined) {
+    rendered = html`<svg class="icon" aria-hidden="true"><use href="${assetUrl('icons.svg')}#${name}"></use></svg>`;
+    icons.set(name, rendered);
   }
-  return drawn;
+  return rendered;
 }
 
 const FLASH_ICON = { done: 'approved', problem: 'warning', notice: 'info' } as const;
@@ -65,10 +65,10 @@ const flashes = (list: readonly Flash[]): Html =>
       html`<div class="flash ${kind}" role="${kind === 'problem' ? 'alert' : 'status'}">${icon(FLASH_ICON[kind])}<p>${text}</p></div>`,
   )}`;
 
-/** The name of the service, drawn: a doorway. */
+/** The logo (a doorway) and the name of the service. */
 export const mark = (): Html => html`<a class="mark" href="/">${icon('mark')}<span>Venue Booking</span></a>`;
 
-/** A whole page. The same shell carries the console and the pages of the authorization server. */
+/** A complete page. The console and the authorization server share this shell. */
 export function page({ title, main, flash = [], rail, live }: Page): string {
   const content = html`<main id="main" tabindex="-1">${flashes(flash)}${main}</main>`;
   const body =
@@ -87,7 +87,7 @@ export function page({ title, main, flash = [], rail, live }: Page): string {
 <script src="${assetUrl('console.js')}" defer></script>
 </head>
 <body${live === undefined ? EMPTY : html` data-live="${live}"`}>
-<a class="skip" href="#main">Skip to the content</a>
+<a class="skip" href="#main">Skip to main content</a>
 ${body}
 ${live !== undefined && raw('<div class="toast" role="status" hidden></div>')}
 </body>
@@ -95,7 +95,7 @@ ${live !== undefined && raw('<div class="toast" role="status" hidden></div>')}
 `.markup;
 }
 
-/** A page that says what is wrong and where to go on. */
+/** A page that says what went wrong and offers a way on. */
 export const problemPage = (title: string, text: string, next?: { readonly href: string; readonly label: string }) =>
   page({
     title,
@@ -104,11 +104,11 @@ export const problemPage = (title: string, text: string, next?: { readonly href:
   });
 
 /**
- * Headers of every page. Nothing runs or loads that is not a file of ours. `formTargets`: origins beside our own that the
- * answer to a form may redirect to (consent goes on to the app); browsers count redirects after a form as its target.
+ * Headers of every page. Only our own files may run or load. `formTargets`: origins other than ours that the response to a
+ * form may redirect to (consent redirects to the app), because browsers apply `form-action` to redirects too.
  *
- * Not @fastify/helmet, which knows no Permissions-Policy. It also sets headers on replies of Fastify's only, and
- * oidc-provider writes its pages itself, with a policy of its own script that is added to this one.
+ * Not @fastify/helmet, which does not support Permissions-Policy. It also covers only replies sent by Fastify, whereas
+ * oidc-provider writes its pages itself and adds its own script's hash to this policy.
  */
 export function pageHeaders(formTargets: readonly string[] = []): Readonly<Record<string, string>> {
   return {
@@ -126,7 +126,7 @@ export function pageHeaders(formTargets: readonly string[] = []): Readonly<Recor
     ].join('; '),
     'x-content-type-options': 'nosniff',
     'x-frame-options': 'DENY',
-    // With no-referrer browsers would send "Origin: null" with every form, and the origin check would know nothing.
+    // With no-referrer, browsers would send "Origin: null" with every form, which would defeat the origin check.
     'referrer-policy': 'same-origin',
     'cross-origin-opener-policy': 'same-origin',
     'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=()',

@@ -9,7 +9,7 @@ import { type Running, startDemo } from './console.fixture.ts';
 let running: Running;
 let community: Browser;
 let brand: Browser;
-/** Harbour Hall, of the community that is signed in. */
+/** Harbour Hall, a space of the signed-in community. */
 let hall: number;
 
 beforeAll(async () => {
@@ -29,7 +29,7 @@ const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test'
 const HARBOUR = { kind: 'Community', id: communityId(1) } as const;
 
 let days = 20;
-/** A day nobody has asked for yet. */
+/** A date without bookings. */
 function freshDate(): PlainDate {
   days += 1;
   return new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10) as PlainDate;
@@ -52,7 +52,7 @@ test('a community approves a request from its inbox', async () => {
   const inbox = await community.open('/console/inbox');
   expect(inbox.text).toContain('Coffee for forty.');
   const page = await community.send(inbox, `/console/bookings/${id}/approve`);
-  expect(page.flash).toMatch(/Approved\. Northwind Coffee is charged \$483\.00\./);
+  expect(page.flash).toMatch(/Request approved\. Northwind Coffee was charged \$483\.00\./);
   expect(await statusOf(id)).toBe('Approved');
   expect((await community.open('/console/inbox')).text).not.toContain('Coffee for forty.');
 });
@@ -66,24 +66,24 @@ test('a double click on approve approves once', async () => {
   expect(answers.map(({ status }) => status)).toEqual([303, 303, 303]);
   expect(await eventsOf(id)).toEqual(['BookingRequested', 'BookingApproved']);
   const again = await community.send(inbox, `/console/bookings/${id}/approve`);
-  expect(again.flash).toContain('approved already. Nothing was done twice.');
+  expect(again.flash).toContain('was already approved. Nothing has changed.');
 });
 
-test('a decision on a request that the brand withdrew meanwhile is told so', async () => {
+test('a decision on a request that the brand has withdrawn says so', async () => {
   const id = await requested();
   const inbox = await community.open('/console/inbox');
   const withdraw = await brand.open(`/console/bookings/${id}/cancel`);
-  expect((await brand.send(withdraw, `/console/bookings/${id}/cancel`)).flash).toBe('Cancelled.');
+  expect((await brand.send(withdraw, `/console/bookings/${id}/cancel`)).flash).toBe('Request withdrawn.');
 
   const page = await community.send(inbox, `/console/bookings/${id}/approve`);
   expect(page.flash).toContain(
-    `Booking ${id} is Cancelled and cannot be approved. It was cancelled by Northwind Coffee meanwhile.`,
+    `Booking ${id} is Cancelled and cannot be approved. It was cancelled by Northwind Coffee.`,
   );
   expect(page.text).toContain('is-cancelled');
   expect(await eventsOf(id)).toEqual(['BookingRequested', 'BookingCancelled']);
 });
 
-test('declining needs a reason, which stays typed and reaches the brand', async () => {
+test('declining requires a reason, which is kept in the form and shown to the brand', async () => {
   const id = await requested();
   const form = await community.open(`/console/bookings/${id}/decline`);
   const empty = await community.send(form, `/console/bookings/${id}/decline`, { reason: '  ' });
@@ -105,52 +105,54 @@ test('cancelling an approved booking refunds it and frees the hours', async () =
   const id = await requested();
   await community.send(await community.open(`/console/bookings/${id}`), `/console/bookings/${id}/approve`);
   const ask = await brand.open(`/console/bookings/${id}/cancel`);
-  expect(ask.text).toContain('$483.00 go back to the brand.');
+  expect(ask.text).toContain('$483.00 will be refunded to you.');
+  const asCommunity = await community.open(`/console/bookings/${id}/cancel`);
+  expect(asCommunity.text).toContain('$483.00 will be refunded to the brand.');
   const page = await brand.send(ask, `/console/bookings/${id}/cancel`, { reason: 'Our date moved.' });
-  expect(page.flash).toContain('Cancelled.');
+  expect(page.flash).toBe('Booking cancelled. $483.00 was refunded to you.');
   expect(page.text).toContain('Refunded');
 });
 
-test('a brand requests an hour; sent twice, the form makes one booking', async () => {
+test('a brand requests a booking; submitted twice, the form makes one booking', async () => {
   const date = freshDate();
   const page = await brand.open(`/console/find/${hall}?date=${date}`);
   expect(page.text).toContain('$420.00');
   expect(page.text).toContain('$63.00');
   const fields = { startHour: '12', message: 'Two\r\nlines' };
   const done = await brand.send(page, `/console/find/${hall}`, fields);
-  expect(done.flash).toContain('Requested.');
+  expect(done.flash).toContain('Request sent.');
   const again = await brand.send(page, `/console/find/${hall}`, fields);
   expect(again.url.href).toBe(done.url.href);
   expect(done.text).toContain('Two\nlines');
 });
 
-test('an hour that was taken meanwhile is said next to the hours, and what was typed stays', async () => {
+test('a time taken in the meantime is reported beside the times, and the form keeps what was typed', async () => {
   const date = freshDate();
   const page = await brand.open(`/console/find/${hall}?date=${date}`);
   const command = { brandId: brandId(2), details: { spaceId: spaceId(hall), date, startHour: 12 } };
   await running.service.core.commands.bookings.request(command, CONTEXT);
   const refused = await brand.send(page, `/console/find/${hall}`, { startHour: '13', message: 'My words' });
   expect(refused.status).toBe(422);
-  expect(refused.text).toContain('This hour was taken or has passed meanwhile. Choose another.');
+  expect(refused.text).toContain('This time is no longer available. Choose another one.');
   expect(refused.text).toContain('My words');
   expect(refused.text).toMatch(/value="13" required disabled/);
 });
 
-test('a price that changed while somebody looked at it is not charged unseen', async () => {
+test('a price that changed while the page was open is not charged unseen', async () => {
   const page = await brand.open(`/console/find/${hall}?date=${freshDate()}`);
   const { catalogue } = running.service.core.commands;
   await catalogue.changeSpace({ spaceId: hall, terms: { eventFee: cents(500_00) } }, CONTEXT);
   const refused = await brand.send(page, `/console/find/${hall}`, { startHour: '10' });
   expect(refused.status).toBe(422);
-  expect(refused.flash).toContain('has changed the price meanwhile');
+  expect(refused.flash).toContain('has changed the price in the meantime');
   expect(refused.text).toContain('$575.00');
-  expect((await brand.send(refused, `/console/find/${hall}`, { startHour: '10' })).flash).toContain('Requested.');
+  expect((await brand.send(refused, `/console/find/${hall}`, { startHour: '10' })).flash).toContain('Request sent.');
   await catalogue.changeSpace({ spaceId: hall, terms: { eventFee: cents(420_00) } }, CONTEXT);
 });
 
-test('missing hour, wrong date and a message too long are refused by the page', async () => {
+test('a missing time, an invalid date and an overlong message are reported on the page', async () => {
   const page = await brand.open(`/console/find/${hall}?date=${freshDate()}`);
-  expect((await brand.send(page, `/console/find/${hall}`)).text).toContain('Choose an hour to start at.');
+  expect((await brand.send(page, `/console/find/${hall}`)).text).toContain('Choose a start time.');
   const long = await brand.send(page, `/console/find/${hall}`, { startHour: '10', message: 'm'.repeat(501) });
   expect(long.status).toBe(422);
   expect(long.text).toContain('id="message-error"');
@@ -170,7 +172,7 @@ test('a review is posted once, after completion, by the brand', async () => {
   expect(wrong.text).toContain('value="No rating"');
   const fields = { rating: '4', title: '<i>Fine</i>', content: '<script>alert(1)</script>' };
   const posted = await brand.send(page, `/console/bookings/${id}/review`, fields);
-  expect(posted.flash).toContain('Your review is published.');
+  expect(posted.flash).toContain('Your review has been published.');
   expect(posted.text).toContain('&lt;i&gt;Fine&lt;/i&gt;');
   expect(posted.text).not.toContain('<script>alert');
   expect((await brand.send(page, `/console/bookings/${id}/review`, fields)).flash).toContain(
@@ -179,7 +181,7 @@ test('a review is posted once, after completion, by the brand', async () => {
   expect((await community.open('/console/reviews')).text).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
 });
 
-test('the timeline says who did what, and the state at a past moment', async () => {
+test('the timeline says who did what, and the status at a past time', async () => {
   const id = await requested();
   const page = await community.open(`/console/bookings/${id}`);
   await community.send(page, `/console/bookings/${id}/approve`);
@@ -188,12 +190,12 @@ test('the timeline says who did what, and the state at a past moment', async () 
   expect(now.text).toMatch(/<strong>Approved<\/strong>.*by you, in the console/s);
   const stateAt = async (at: string) =>
     /id="state-then"[^>]*>(.*?)<\/p>/s.exec((await community.open(`/console/bookings/${id}?at=${at}`)).text)?.[1] ?? '';
-  expect(await stateAt('2020-01-01T10:00')).toBe('Not yet requested at that moment.');
+  expect(await stateAt('2020-01-01T10:00')).toBe('Not yet requested at that time.');
   expect(await stateAt('2999-01-01T10:00')).toContain('is-approved');
   expect(await stateAt('2026-13-45T99:00')).toBe('');
 });
 
-test('what belongs to others does not exist', async () => {
+test('what belongs to other accounts does not exist', async () => {
   const union = new Browser(running.url);
   await union.signIn(running.demo.communities[1]?.user ?? { email: '', password: '' });
   const id = await requested();
@@ -234,14 +236,14 @@ test('a forged form changes nothing', async () => {
   expect(await statusOf(id)).toBe('Approved');
 });
 
-test('lists go on page by page, without losing or repeating a booking', async () => {
+test('lists are paged without losing or repeating a booking', async () => {
   for (let made = 0; made < 40; made += 1) await requested();
   const seen: string[] = [];
   let next: string | undefined = '/console/bookings?when=upcoming';
   let pages = 0;
   while (next !== undefined && pages < 20) {
     const page = await community.open(next);
-    seen.push(...[...page.text.matchAll(/href="\/console\/bookings\/(\d+)">No\./g)].map(([, id]) => id ?? ''));
+    seen.push(...[...page.text.matchAll(/href="\/console\/bookings\/(\d+)">#/g)].map(([, id]) => id ?? ''));
     next = /href="([^"]*after=[^"]*)">Next page/.exec(page.text)?.[1]?.replaceAll('&amp;', '&');
     pages += 1;
   }
@@ -255,7 +257,7 @@ test('lists go on page by page, without losing or repeating a booking', async ()
   for (const { bookingId } of all) expect(seen).toContain(String(bookingId));
 });
 
-test('a first visit weighs less than 60 kB, however much there is to show', async () => {
+test('a first visit transfers less than 60 kB, however many bookings there are', async () => {
   const headers = { cookie: `console=${community.cookie('console')}`, 'accept-encoding': 'gzip' };
   const packed = async (url: string) => {
     const answer = await running.service.app.inject({ url, headers });

@@ -12,7 +12,7 @@ const SCREENS: readonly Screen[] = [
   { width: 1280, colorScheme: 'dark', script: false },
   { width: 390, colorScheme: 'light', script: false },
 ];
-/** Run in the page. Only what is wrong is worked out in full. */
+/** Runs in the page; reports only violations. */
 const AXE = `${axe.source};
 axe.run(document, {
   resultTypes: ['violations'],
@@ -28,7 +28,7 @@ const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test'
 describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
   let running: Running;
   let browser: Browser;
-  /** What is kept of those who have signed in: only the tests of a whole day's work sign in themselves. */
+  /** The stored sessions of users. Only the tests named "at work" sign in through the form. */
   let signedIn: ReturnType<typeof keepSignedIn>;
   beforeAll(async () => {
     [running, browser] = await Promise.all([startDemo(), launchChromium()]);
@@ -58,7 +58,7 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
     return { id: outcome.bookingId, date };
   }
 
-  /** Nothing reaches beyond the sides of the screen. */
+  /** Nothing overflows the width of the screen. */
   const fits = async (page: Page, width: number) =>
     expect(await page.evaluate<number>('document.documentElement.scrollWidth'), page.url()).toBeLessThanOrEqual(width);
 
@@ -77,12 +77,12 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
 
       const card = (text: string) => page.getByRole('article').filter({ hasText: text });
       await card('To approve.').getByRole('button', { name: 'Approve' }).click();
-      await expect.poll(() => page.getByRole('status').first().textContent()).toContain('Approved.');
+      await expect.poll(() => page.getByRole('status').first().textContent()).toContain('Request approved.');
       await page.goto('/console/inbox');
       await card('To decline.').getByRole('link', { name: 'Decline' }).click();
       await page.getByLabel('Reason').fill('We are <b>closed</b>.');
-      await page.getByRole('button', { name: 'Decline the request' }).click();
-      await expect.poll(() => page.locator('.flash').textContent()).toContain('Declined.');
+      await page.getByRole('button', { name: 'Decline request' }).click();
+      await expect.poll(() => page.locator('.flash').textContent()).toContain('Request declined.');
       await fits(page, screen.width);
 
       await page.goto(`/console/calendar?month=${approved.date.slice(0, 7)}`);
@@ -90,7 +90,7 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
       await page.goto(`/console/calendar/${approved.date}`);
       await fits(page, screen.width);
       await page.getByRole('table').getByRole('link', { name: 'Northwind Coffee' }).click();
-      await page.getByLabel('State at a past moment').fill('2020-01-01T10:00:00');
+      await page.getByLabel('Status at a past time').fill('2020-01-01T10:00:00');
       await page.getByRole('button', { name: 'Show' }).click();
       await expect.poll(() => page.locator('#state-then').textContent()).toContain('Not yet requested');
 
@@ -105,21 +105,21 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
 
       await go(page, screen, 'API keys');
       await page.getByLabel('Name').fill('Door display');
-      await page.getByLabel('See bookings').check();
-      await page.getByRole('button', { name: 'Make the key' }).click();
+      await page.getByLabel('View bookings').check();
+      await page.getByRole('button', { name: 'Create key' }).click();
       await expect.poll(() => page.locator('.secret code').textContent()).toMatch(/^vbs_live_/);
       await fits(page, screen.width);
       await page.getByRole('link', { name: 'I have copied it' }).click();
       const row = page.getByRole('row').filter({ hasText: 'Door display' }).first();
-      await row.getByText('Revoke …').click();
-      await row.getByRole('button', { name: 'Revoke the key' }).click();
-      await expect.poll(() => page.locator('.flash').textContent()).toContain('Revoked.');
+      await row.getByText('Revoke…').click();
+      await row.getByRole('button', { name: 'Revoke key' }).click();
+      await expect.poll(() => page.locator('.flash').textContent()).toContain('API key revoked.');
 
       await go(page, screen, 'Webhooks');
-      await page.getByLabel('Address').fill('http://127.0.0.1:9/hook');
+      await page.getByLabel('Endpoint URL').fill('http://127.0.0.1:9/hook');
       await page.getByRole('button', { name: 'Register' }).click();
       await page.getByRole('link', { name: 'I have copied it' }).click();
-      await page.getByRole('button', { name: 'Send a test delivery' }).click();
+      await page.getByRole('button', { name: 'Send test delivery' }).click();
       await expect.poll(() => page.locator('h1').textContent()).toBe('Test');
       await fits(page, screen.width);
       expect(complaints).toEqual([]);
@@ -133,18 +133,18 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
     const { context, page, complaints } = await openWindow(browser, running.url, screen);
     await signIn(page, user('brands'));
     await page.getByLabel('Date').fill(date);
-    await page.getByRole('button', { name: 'Show open hours' }).click();
+    await page.getByRole('button', { name: 'Show available times' }).click();
     await fits(page, screen.width);
     await page.getByRole('link', { name: 'Harbour Hall' }).click();
     await page.getByLabel('15:00 to').check();
     await page.getByLabel('Message to the community').fill('A tasting.');
-    await page.getByRole('button', { name: 'Request this space' }).click();
-    await expect.poll(() => page.locator('.flash').textContent()).toContain('Requested.');
+    await page.getByRole('button', { name: 'Request booking' }).click();
+    await expect.poll(() => page.locator('.flash').textContent()).toContain('Request sent.');
     expect(await page.locator('dl.price').first().textContent()).toContain('$483.00');
     await fits(page, screen.width);
-    await page.getByRole('link', { name: 'Withdraw the request' }).click();
-    await page.getByRole('button', { name: 'Withdraw the request' }).click();
-    await expect.poll(() => page.locator('.flash').textContent()).toContain('Cancelled.');
+    await page.getByRole('link', { name: 'Withdraw request' }).click();
+    await page.getByRole('button', { name: 'Withdraw request' }).click();
+    await expect.poll(() => page.locator('.flash').textContent()).toContain('Request withdrawn.');
     await go(page, screen, 'My bookings');
     await fits(page, screen.width);
     await go(page, screen, 'Charges');
@@ -156,10 +156,10 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
     await context.close();
   });
 
-  test('a review, by keyboard alone', async () => {
+  test('a review can be written with the keyboard alone', async () => {
     const { context, page, complaints } = await openWindow(browser, running.url, SCREENS[0] as Screen);
     await page.goto('/console/bookings/3');
-    // The page puts the cursor there.
+    // The page focuses this field.
     await page.locator('#email:focus').waitFor();
     await page.keyboard.type(user('brands').email);
     await page.keyboard.press('Tab');
@@ -167,17 +167,17 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
     await page.keyboard.press('Enter');
     await page.waitForURL('**/console/bookings/3');
     await page.keyboard.press('Tab');
-    expect(await page.locator(':focus').textContent()).toBe('Skip to the content');
+    expect(await page.locator(':focus').textContent()).toBe('Skip to main content');
     await page.keyboard.press('Enter');
     await tabTo(page, 'input[name=rating]');
     await page.keyboard.press('Space');
     await tabTo(page, '#title');
     await page.keyboard.type('Bright and quiet');
     await tabTo(page, '#content');
-    await page.keyboard.type('We come again.');
+    await page.keyboard.type('We will come again.');
     await tabTo(page, '#review button');
     await page.keyboard.press('Enter');
-    await expect.poll(() => page.locator('.flash').textContent()).toContain('Your review is published.');
+    await expect.poll(() => page.locator('.flash').textContent()).toContain('Your review has been published.');
     expect(complaints).toEqual([]);
     await context.close();
   });
@@ -190,7 +190,7 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
     throw new Error(`${selector} cannot be reached by keyboard`);
   }
 
-  test('a request, a decision and a delivery show up without reloading', async () => {
+  test('a request, a decision and a delivery appear without reloading', async () => {
     const screen = SCREENS[0] as Screen;
     const one = await openWindow(browser, running.url, screen, await signedIn(user('communities')));
     const two = await openWindow(browser, running.url, screen, await signedIn(user('brands')));
@@ -210,7 +210,7 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
     await two.page.getByText('Charged', { exact: true }).waitFor();
 
     await two.page.goto('/console/webhooks');
-    await two.page.getByLabel('Address').fill('http://127.0.0.1:9/hook');
+    await two.page.getByLabel('Endpoint URL').fill('http://127.0.0.1:9/hook');
     await two.page.getByRole('button', { name: 'Register' }).click();
     await two.page.getByRole('link', { name: 'I have copied it' }).click();
     await two.page.getByText('No deliveries').waitFor();
@@ -221,7 +221,7 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
     await two.context.close();
   });
 
-  test('nothing is taken away from under the hands of somebody who writes', async () => {
+  test('a form that is being filled in is not replaced by an update', async () => {
     const stored = await signedIn(user('brands', 1));
     const { context, page, complaints } = await openWindow(browser, running.url, SCREENS[0] as Screen, stored);
     const date = freshDate();
@@ -238,7 +238,7 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
     await context.close();
   });
 
-  test('the slider walks through the states of a booking; a secret can be copied', async () => {
+  test('the slider steps through the statuses of a booking; a secret can be copied', async () => {
     const stored = await signedIn(user('communities'));
     const { context, page, complaints } = await openWindow(browser, running.url, SCREENS[0] as Screen, stored);
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);
@@ -252,7 +252,7 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
 
     await page.goto('/console/clients');
     await page.getByLabel('Name').fill('Nightly export');
-    await page.getByRole('button', { name: 'Make the client' }).click();
+    await page.getByRole('button', { name: 'Create client' }).click();
     await page.getByRole('button', { name: 'Copy' }).click();
     await page.getByText('Copied.').waitFor();
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(
@@ -288,7 +288,7 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
     ['communities', 390, 'dark'],
     ['brands', 1280, 'dark'],
     ['brands', 390, 'light'],
-  ] as const)('axe finds nothing serious for %s at %i px, %s', async (kind, width, colorScheme) => {
+  ] as const)('axe finds no serious violation for %s at %i px, %s', async (kind, width, colorScheme) => {
     const { context, page, complaints } = await openWindow(browser, running.url, { width, colorScheme, script: true });
     const found: string[] = [];
     const look = async () => {

@@ -2,17 +2,17 @@ import { existsSync } from 'node:fs';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { reportEngine } from '../engines.ts';
 
-const PLACES = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const CANDIDATES = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
-const executablePath = PLACES.find((path) => path !== undefined && existsSync(path));
+const executablePath = CANDIDATES.find((path) => path !== undefined && existsSync(path));
 
-/** Whether there is a browser to test with. The run's report says so either way. */
+/** Whether Chromium is installed. The test report says so either way. */
 export const hasChromium = executablePath !== undefined;
 
 reportEngine(
   'browser',
   'Chromium',
-  executablePath ?? 'NOT TESTED: there is no Chromium here (apt-get install chromium, or set CHROMIUM)',
+  executablePath ?? 'NOT TESTED: Chromium not found (apt-get install chromium, or set CHROMIUM)',
 );
 
 export function launchChromium(): Promise<Browser> {
@@ -35,10 +35,10 @@ export type Screen = {
   readonly script: boolean;
 };
 
-/** What a browser has kept of a signed-in user. */
+/** The cookies of a signed-in user. */
 type StorageState = Awaited<ReturnType<BrowserContext['storageState']>>;
 
-/** A fresh browser window, and everything that went wrong in it. */
+/** Opens a new window, and collects its errors and warnings. */
 export async function openWindow(
   browser: Browser,
   url: string,
@@ -61,14 +61,14 @@ export async function openWindow(
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('console', (message) => {
-    // A form that comes back with what is wrong (422) and a page that is not there (404) are meant to be.
-    const meant = /status of (?:404|409|422)/.test(message.text());
-    if (!meant && ['error', 'warning'].includes(message.type())) complaints.push(message.text());
+    // Invalid forms (422), repeated ones (409) and missing pages (404) are expected.
+    const expected = /status of (?:404|409|422)/.test(message.text());
+    if (!expected && ['error', 'warning'].includes(message.type())) complaints.push(message.text());
   });
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('requestfailed', (request) => {
-    const gone = request.failure()?.errorText === 'net::ERR_ABORTED';
-    if (!gone) complaints.push(`${request.url()} ${request.failure()?.errorText}`);
+    const aborted = request.failure()?.errorText === 'net::ERR_ABORTED';
+    if (!aborted) complaints.push(`${request.url()} ${request.failure()?.errorText}`);
   });
   return { context, page, complaints };
 }
@@ -83,7 +83,7 @@ export async function signIn(page: Page, user: Credentials): Promise<void> {
   await page.waitForURL('**/console/**');
 }
 
-/** Signs each user in once, when first asked for; the state is good for any number of windows. */
+/** Signs each user in once, on first use; the state can be shared by any number of windows. */
 export function keepSignedIn(browser: Browser, url: string): (user: Credentials) => Promise<StorageState> {
   const states = new Map<string, Promise<StorageState>>();
   const state = async (user: Credentials): Promise<StorageState> => {

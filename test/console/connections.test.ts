@@ -32,7 +32,7 @@ const secretIn = (page: Page): string =>
 const api = (key: string) =>
   fetch(`${running.url}/api/v1/bookings`, { headers: { authorization: `Bearer ${key}` } }).then(({ status }) => status);
 
-/** Opens a page until it shows something. */
+/** Reloads a page until it shows something. */
 const shown = (url: string | URL, what: RegExp): Promise<Page> =>
   eventually(async () => {
     const page = await community.open(url);
@@ -40,7 +40,7 @@ const shown = (url: string | URL, what: RegExp): Promise<Page> =>
     return page;
   });
 
-test('a key does what was ticked, is shown once, and stops when it is revoked', async () => {
+test('a key has the chosen permissions, is shown once, and stops working when it is revoked', async () => {
   const form = await community.open('/console/keys');
   const made = await community.send(form, '/console/keys', { label: '<b>Door</b>', permission: ['ReadBookings'] });
   const key = secretIn(made);
@@ -52,11 +52,11 @@ test('a key does what was ticked, is shown once, and stops when it is revoked', 
   expect(list.text).not.toContain(key);
   const id = /\/console\/keys\/(key_[\w-]+)\/revoke/.exec(list.text)?.[1];
   const revoked = await community.send(list, `/console/keys/${id}/revoke`);
-  expect(revoked.flash).toContain('Revoked.');
+  expect(revoked.flash).toContain('API key revoked.');
   expect(await api(key)).toBe(401);
 });
 
-test('a double click makes one key and shows it both times; sent again later it makes none', async () => {
+test('a double click creates one key and shows it both times', async () => {
   const form = await community.open('/console/keys');
   const { target, body } = form.form('/console/keys', { label: 'Twice', permission: ['ReadBookings'] });
   const send = () => community.request(target, { method: 'POST', body });
@@ -67,7 +67,7 @@ test('a double click makes one key and shows it both times; sent again later it 
   expect(keys.filter(({ label }) => label === 'Twice')).toHaveLength(1);
 });
 
-test('a form with something wrong comes back as it was typed, and can be sent again', async () => {
+test('an invalid form comes back as it was filled in, and can be corrected and submitted again', async () => {
   const form = await community.open('/console/keys');
   const none = await community.send(form, '/console/keys', { label: 'Later' });
   expect(none.status).toBe(422);
@@ -81,7 +81,7 @@ test('a form with something wrong comes back as it was typed, and can be sent ag
   );
 });
 
-test('a community is offered no key that requests bookings', async () => {
+test('a community cannot choose the permission to request bookings', async () => {
   const form = await community.open('/console/keys');
   expect(form.text).not.toContain('value="WriteBookings"');
   const forged = await community.send(form, '/console/keys', { label: 'Forged', permission: ['WriteBookings'] });
@@ -96,7 +96,7 @@ test("another account's key cannot be revoked", async () => {
   expect((await other.request(`/console/keys/${id}/revoke`, { method: 'POST', body })).status).toBe(404);
 });
 
-test('a webhook: registered, tested, its deliveries with payload and answer, resent, rotated, disabled, removed', async () => {
+test('a webhook: registered, tested, its deliveries with payload and response, resent, rotated, disabled, removed', async () => {
   const form = await community.open('/console/webhooks');
   const wrong = await community.send(form, '/console/webhooks', { url: 'not a url', event: ['BookingRequested'] });
   expect(wrong.status).toBe(422);
@@ -112,7 +112,7 @@ test('a webhook: registered, tested, its deliveries with payload and answer, res
 
   const sent = await community.send(await community.open(path), `${path}/test`);
   expect(sent.flash).toContain('A test delivery is on its way.');
-  const delivered = await shown(sent.url, /Answered 200/);
+  const delivered = await shown(sent.url, /Response 200/);
   expect(delivered.text).toContain('&lt;b&gt;thank you&lt;/b&gt;');
   expect(delivered.text).toContain('&quot;event&quot;: &quot;Test&quot;');
   const before = receiver.received.length;
@@ -129,10 +129,10 @@ test('a webhook: registered, tested, its deliveries with payload and answer, res
 
   const disabled = await community.send(await community.open(path), `${path}/disable`);
   expect(disabled.text).toContain('Disabled in the console.');
-  expect(disabled.text).not.toContain('Send a test delivery');
+  expect(disabled.text).not.toContain('Send test delivery');
   await community.send(disabled, `${path}/enable`);
   const recovered = await community.send(await community.open(path), `${path}/recover`, { since: '2026-01-01T00:00' });
-  expect(recovered.flash).toBe('Nothing was missed since then.');
+  expect(recovered.flash).toBe('Nothing has been missed since then.');
   expect((await community.send(await community.open(path), `${path}/recover`, { since: 'soon' })).status).toBe(422);
 
   const sentPath = sent.url.pathname;
@@ -143,13 +143,13 @@ test('a webhook: registered, tested, its deliveries with payload and answer, res
   expect((await community.open(path)).status).toBe(404);
 });
 
-test('what could not be delivered says why', async () => {
+test('a failed delivery says why', async () => {
   receiver.answer = answering(500);
   const form = await community.open('/console/webhooks');
   const made = await community.send(form, '/console/webhooks', { url: receiver.url, event: ['BookingRequested'] });
   const path = /href="(\/console\/webhooks\/wh_[\w-]+)"/.exec(made.text)?.[1] ?? '';
   const sent = await community.send(await community.open(path), `${path}/test`);
-  await shown(sent.url, /Answered 500/);
+  await shown(sent.url, /Response 500/);
   receiver.answer = answering(200);
 });
 
@@ -157,7 +157,7 @@ test('a confidential client gets tokens until it is removed', async () => {
   const form = await community.open('/console/clients');
   expect((await community.send(form, '/console/clients', { name: '' })).status).toBe(422);
   const made = await community.send(form, '/console/clients', { name: 'Nightly <export>' });
-  const id = /The client id is <code>([^<]+)<\/code>/.exec(made.text)?.[1] ?? '';
+  const id = /The client ID is <code>([^<]+)<\/code>/.exec(made.text)?.[1] ?? '';
   expect(made.text).toContain('Nightly &lt;export&gt;');
   const token = () =>
     fetch(`${running.url}/connect/token`, {
@@ -177,16 +177,16 @@ test('a confidential client gets tokens until it is removed', async () => {
   expect((await token()).status).toBe(401);
 });
 
-test('with nothing connected the page says how an app connects', async () => {
+test('with no connected apps, the page explains how to connect one', async () => {
   const page = await community.open('/console/apps');
-  expect(page.text).toContain('No app is connected');
+  expect(page.text).toContain('No connected apps');
   expect(page.text).toContain(`${running.url}/mcp`);
   const csrf = page.form('/console/sign-out').body.get('csrf') ?? '';
   const body = new URLSearchParams({ csrf });
   expect((await community.request('/console/apps/nothing/disconnect', { method: 'POST', body })).status).toBe(404);
 });
 
-test('an app that was let in is listed with what it may do, and is out at once when it is disconnected', async () => {
+test('a connected app is listed with what it may do, and loses access immediately when it is disconnected', async () => {
   const registered = await fetch(`${running.url}/connect/register`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -229,13 +229,13 @@ test('an app that was let in is listed with what it may do, and is out at once w
   expect(page.text).toContain('Planner &lt;b&gt;');
   expect(page.text).toContain('Read availability, bookings and reviews');
   expect(page.text).toContain('Connected by harbour@demo.example');
-  expect((await other.open('/console/apps')).text).toContain('No app is connected');
+  expect((await other.open('/console/apps')).text).toContain('No connected apps');
   const disconnected = await community.send(page, /\/disconnect$/);
-  expect(disconnected.flash).toContain('Disconnected.');
+  expect(disconnected.flash).toContain('App disconnected.');
   expect(await api(access)).toBe(401);
 });
 
-test('a space: added, changed, refused next to the field, closed and opened', async () => {
+test('a space: added, changed, errors shown beside the field, closed and reopened', async () => {
   const form = await community.open('/console/spaces/new');
   const typed = {
     name: 'Attic <i>',
@@ -268,14 +268,14 @@ test('a space: added, changed, refused next to the field, closed and opened', as
   expect(fee.text).toContain('id="eventFee-error"');
   await community.send(await community.open(`/console/spaces/${id}`), `/console/spaces/${id}`, { eventFee: '120' });
   const closed = await community.send(await community.open('/console/spaces'), `/console/spaces/${id}/close`);
-  expect(closed.flash).toContain('Closed.');
+  expect(closed.flash).toContain('Space closed.');
   const space = await running.service.core.queries.spaces.get({ kind: 'Community', id: communityId(1) }, Number(id));
   expect(space).toMatchObject({ eventFee: 120_00, active: false, windowStart: 8 });
-  expect((await community.send(closed, `/console/spaces/${id}/open`)).flash).toContain('Open.');
+  expect((await community.send(closed, `/console/spaces/${id}/open`)).flash).toContain('Space reopened.');
   expect(isRefusal(space)).toBe(false);
 });
 
-test('month and day show what is held, in the zone of the community', async () => {
+test('the month and day views show bookings in the time zone of the community', async () => {
   const month = await community.open('/console/calendar');
   expect(month.text).toContain('Berlin time');
   const day = /href="(\/console\/calendar\/\d{4}-\d\d-\d\d)"><span class="visually-hidden">[^<]*, [12] booking/.exec(

@@ -7,7 +7,7 @@ import { readConfig } from '../../src/config.ts';
 import type { Demo } from '../../src/demo/demo-file.ts';
 import { freePort } from '../free-port.ts';
 
-/** A whole service with its demo data, as people meet it. */
+/** A running service with its demo data. */
 export type Running = {
   readonly url: string;
   readonly service: Service;

@@ -3,14 +3,14 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createEventStreams } from '../../src/console/event-stream.ts';
 import type { Change, LiveFeed } from '../../src/console/live.ts';
-import type { Current } from '../../src/console/sessions.ts';
+import type { CurrentSession } from '../../src/console/sessions.ts';
 import { toTimestamp } from '../../src/domain/calendar.ts';
 import { brandId } from '../../src/domain/ids.ts';
 import { eventually } from '../eventually.ts';
 
 const account = { kind: 'Brand', id: brandId(1) } as const;
 const startedAt = toTimestamp(Date.parse('2026-12-01T12:00:00Z'));
-const current: Current = {
+const current: CurrentSession = {
   hash: 'hash',
   session: { userId: 'ada', account, startedAt, expiresAt: toTimestamp(Date.parse('2026-12-02T12:00:00Z')) },
   user: {
@@ -24,7 +24,7 @@ const current: Current = {
 
 let app: FastifyInstance;
 let listeners: Set<(change: Change) => void>;
-let goesOn: boolean;
+let isActive: boolean;
 let sequence: number;
 const announce = (say: string) => {
   sequence += 1;
@@ -34,7 +34,7 @@ const announce = (say: string) => {
 beforeEach(async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   listeners = new Set();
-  goesOn = true;
+  isActive = true;
   sequence = 0;
   const feed: Pick<LiveFeed, 'mark' | 'markAt' | 'subscribe'> = {
     mark: () => `p-${sequence}`,
@@ -44,7 +44,7 @@ beforeEach(async () => {
       return { caughtUp: true, stop: () => listeners.delete(onChange) };
     },
   };
-  const streams = createEventStreams({ feed, sessions: { goesOn: async () => goesOn } });
+  const streams = createEventStreams({ feed, sessions: { isActive: async () => isActive } });
   app = Fastify({ forceCloseConnections: 'idle' });
   app.addHook('preClose', async () => streams.endAll());
   app.get('/live', async (request, reply) => {
@@ -58,7 +58,7 @@ afterEach(async () => {
   vi.useRealTimers();
 });
 
-/** A page that connects; it reads only when it is told to. */
+/** Connects as a page does; it starts reading only when asked to. */
 async function page(): Promise<{ socket: Socket; read(): () => string }> {
   const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
   socket.on('error', () => {});
@@ -77,7 +77,7 @@ async function page(): Promise<{ socket: Socket; read(): () => string }> {
   };
 }
 
-test('a page is told when it connected, what changes since, and that the connection is alive', async () => {
+test('a page receives the mark of its connection, the changes since, and heartbeats', async () => {
   const { read } = await page();
   const text = read();
   announce('New request');
@@ -90,17 +90,17 @@ test('a page is told when it connected, what changes since, and that the connect
   expect(text()).toContain('id: p-1\ndata: {"topic":"","say":"New request"}\n\n');
 });
 
-test('a page whose session has ended hears no more', async () => {
+test('a page whose session has ended is disconnected', async () => {
   const text = (await page()).read();
-  goesOn = false;
+  isActive = false;
   vi.advanceTimersByTime(20_000);
   await eventually(() => expect(listeners.size).toBe(0));
-  // The last chunk of an answer that is whole.
+  // The last chunk of a complete response.
   await eventually(() => expect(text()).toMatch(/\r\n0\r\n\r\n$/));
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a page that does not read holds up nobody, leaves nothing behind, and lets the service stop', async () => {
+test('a page that does not read delays no other, leaks nothing, and lets the service stop', async () => {
   const warnings: string[] = [];
   const onWarning = (warning: Error) => warnings.push(warning.name);
   process.on('warning', onWarning);

@@ -27,7 +27,7 @@ const request = (days: number, brand = 1) =>
     CONTEXT,
   );
 
-/** Listens as an open page does. */
+/** Connects as an open page does. */
 async function listen(browser: Browser, after: string) {
   const stopping = new AbortController();
   const answer = await fetch(`${running.url}/console/live?after=${after}`, {
@@ -47,7 +47,7 @@ async function listen(browser: Browser, after: string) {
   })();
   return {
     status: answer.status,
-    told: () =>
+    messages: () =>
       [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data ?? '') as { topic: string; say?: string }),
     ended: () => ended,
     async stop() {
@@ -60,7 +60,7 @@ async function listen(browser: Browser, after: string) {
 const markOf = async (browser: Browser, path: string) =>
   /data-live="([^"]+)"/.exec((await browser.open(path)).text)?.[1] ?? '';
 
-test('a new request is told to its community and brand, the hours to everybody, nothing to others', async () => {
+test('a new request is announced to its community and brand; the changed availability goes to everyone', async () => {
   const [harbour, union] = running.demo.communities;
   const [northwind, juniper] = running.demo.brands;
   const browsers = await Promise.all([harbour, union, northwind, juniper].map((one) => signedIn(one?.user)));
@@ -68,17 +68,17 @@ test('a new request is told to its community and brand, the hours to everybody, 
   const [own, foreign, asking, rival] = streams;
   await request(30);
   const hours = { topic: `hours:1:${inDays(30)}` };
-  const said = { topic: '', say: 'New request: Harbour Hall, Northwind Coffee' };
+  const announcement = { topic: '', say: 'New request: Harbour Hall, Northwind Coffee' };
   await eventually(() => {
-    expect(own?.told()).toEqual([said, hours]);
-    expect(asking?.told()).toEqual([said, hours]);
-    expect(foreign?.told()).toEqual([hours]);
-    expect(rival?.told()).toEqual([hours]);
+    expect(own?.messages()).toEqual([announcement, hours]);
+    expect(asking?.messages()).toEqual([announcement, hours]);
+    expect(foreign?.messages()).toEqual([hours]);
+    expect(rival?.messages()).toEqual([hours]);
   });
   await Promise.all(streams.map((stream) => stream.stop()));
 });
 
-test('what happened between the page and its connection is not lost', async () => {
+test('changes between rendering a page and its connection are not lost', async () => {
   const browser = await signedIn(running.demo.communities[0]?.user);
   const mark = await markOf(browser, '/console/inbox');
   expect(mark).toMatch(/^[0-9a-f]+-\d+$/);
@@ -87,35 +87,35 @@ test('what happened between the page and its connection is not lost', async () =
     expect((await browser.open('/console/inbox')).text).toContain(`/console/bookings/${bookingId}`),
   );
   const stream = await listen(browser, mark);
-  await eventually(() => expect(stream.told()).toContainEqual(expect.objectContaining({ topic: '' })));
+  await eventually(() => expect(stream.messages()).toContainEqual(expect.objectContaining({ topic: '' })));
   await stream.stop();
 
   const unknown = await listen(browser, 'another-process-7');
-  await eventually(() => expect(unknown.told()).toContainEqual(expect.objectContaining({ topic: '*' })));
+  await eventually(() => expect(unknown.messages()).toContainEqual(expect.objectContaining({ topic: '*' })));
   await unknown.stop();
 });
 
-test('when it is told, the page shows it', async () => {
+test('once a change is announced, the page shows it', async () => {
   const browser = await signedIn(running.demo.communities[0]?.user);
   const stream = await listen(browser, await markOf(browser, '/console/inbox'));
   const made = accepted(await request(32));
-  await eventually(() => expect(stream.told()).not.toEqual([]));
+  await eventually(() => expect(stream.messages()).not.toEqual([]));
   expect((await browser.open('/console/inbox')).text).toContain(`/console/bookings/${made.bookingId}`);
   await stream.stop();
 });
 
-test('who did it is not told in words, and nobody who is signed out hears anything', async () => {
+test('the user who made a change gets no announcement, and a signed-out browser no stream', async () => {
   const browser = await signedIn(running.demo.communities[0]?.user);
   const made = accepted(await request(33));
   const page = await browser.open('/console/inbox');
   const stream = await listen(browser, await markOf(browser, '/console/inbox'));
   await browser.send(page, `/console/bookings/${made.bookingId}/approve`);
-  await eventually(() => expect(stream.told()).toEqual([{ topic: '' }]));
+  await eventually(() => expect(stream.messages()).toEqual([{ topic: '' }]));
   await stream.stop();
   expect((await listen(new Browser(running.url), '')).status).toBe(204);
 });
 
-test('a page that answers a form does not look at its address again', async () => {
+test('a page returned by a form is not live', async () => {
   const browser = await signedIn(running.demo.communities[0]?.user);
   const form = await browser.open('/console/keys');
   expect(form.text).toContain('data-live="');

@@ -1,4 +1,4 @@
-// Makes the pictures that README shows, from the demo data: npm run screenshots
+// Takes the screenshots in README, with the demo data: npm run screenshots
 import { mkdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { hasChromium, launchChromium, openWindow, signIn } from './chromium.ts';
@@ -7,7 +7,7 @@ import { startDemo } from './console.fixture.ts';
 const FOLDER = fileURLToPath(new URL('../../src/console/screenshots/', import.meta.url));
 
 if (!hasChromium) {
-  console.error('There is no Chromium here: install one (apt-get install chromium) or set CHROMIUM to its path.');
+  console.error('Chromium not found: install it (apt-get install chromium) or set CHROMIUM to its path.');
   process.exit(1);
 }
 
@@ -18,14 +18,14 @@ const [northwind] = running.demo.brands;
 if (harbour === undefined || northwind === undefined) throw new Error('The demo lacks accounts');
 const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
 
-const PICTURES = [
+const SCREENSHOTS = [
   { name: 'requests', user: harbour.user, path: 'inbox', width: 1280, colorScheme: 'light' },
   { name: 'calendar', user: harbour.user, path: `calendar/${inDays(3)}`, width: 1280, colorScheme: 'dark' },
   { name: 'find', user: northwind.user, path: `find/1?date=${inDays(3)}`, width: 390, colorScheme: 'light' },
 ] as const;
 
 await mkdir(FOLDER, { recursive: true });
-for (const { name, user, path, width, colorScheme } of PICTURES) {
+for (const { name, user, path, width, colorScheme } of SCREENSHOTS) {
   const { context, page } = await openWindow(browser, running.url, { width, colorScheme, script: true });
   await signIn(page, user);
   await page.goto(`/console/${path}`);

@@ -12,7 +12,7 @@ import { brandId, communityId } from '../../src/domain/ids.ts';
 import { accepted } from '../running-service.fixture.ts';
 
 const brand: Account = { kind: 'Brand', id: brandId(1) };
-// The same number as the brand's.
+// The same id as the brand's.
 const community: Account = { kind: 'Community', id: communityId(1) };
 
 let folder: string;
@@ -39,33 +39,36 @@ afterEach(async () => {
 async function started() {
   const id = await sessions.start(user.id, brand);
   const current = await sessions.current(id);
-  if (current === undefined) throw new Error('The session has not begun');
-  const goesOn = async () => [(await sessions.current(id)) !== undefined, await sessions.goesOn(current.hash, brand)];
-  return { current, goesOn };
+  if (current === undefined) throw new Error('The session has not started');
+  const isActive = async () => [
+    (await sessions.current(id)) !== undefined,
+    await sessions.isActive(current.hash, brand),
+  ];
+  return { current, isActive };
 }
 
 test.each([
   ['the password was changed', () => users.changePassword(user.id, 'another good password')],
   ['the user left the account', () => users.removeAccount(user.id, brand)],
   ['the user was removed', () => users.remove(user.id)],
-])('once %s a session has ended, for pages that are open too', async (_, happens) => {
-  const { current, goesOn } = await started();
-  expect(await goesOn()).toEqual([true, true]);
+])('once %s the session has ended, for open pages too', async (_, happens) => {
+  const { current, isActive } = await started();
+  expect(await isActive()).toEqual([true, true]);
   now += 1_000;
   await happens();
-  // Open pages ask first: nothing else has noticed yet.
-  expect(await sessions.goesOn(current.hash, brand)).toBe(false);
-  expect(await goesOn()).toEqual([false, false]);
+  // An open page checks first: no request has deleted the session yet.
+  expect(await sessions.isActive(current.hash, brand)).toBe(false);
+  expect(await isActive()).toEqual([false, false]);
 });
 
-test('a form made for one account does nothing for another of the same number', async () => {
+test('a form made for one account does nothing for another kind of account with the same id', async () => {
   const { current } = await started();
   const token = sessions.csrfToken(current);
   expect(sessions.isCsrfToken(current, token)).toBe(true);
   expect(sessions.isCsrfToken({ ...current, session: { ...current.session, account: community } }, token)).toBe(false);
 });
 
-test('a form made in another session, or anywhere else, does nothing', async () => {
+test('a form made in another session, or elsewhere, does nothing', async () => {
   const { current } = await started();
   const { current: other } = await started();
   const token = sessions.csrfToken(current);
@@ -76,10 +79,10 @@ test('a form made in another session, or anywhere else, does nothing', async () 
     expect(sessions.isCsrfToken(current, made)).toBe(false);
 });
 
-test('the token looks different on every page: what packs well says nothing about it', async () => {
+test('the token differs on every page, so that compression reveals nothing about it', async () => {
   const { current } = await started();
   const tokens = Array.from({ length: 100 }, () => sessions.csrfToken(current));
-  // What all have in common names the account; without the rest it is no token.
+  // The common prefix is derived from the account; it is no token without the rest.
   const rests = tokens.map((token) => token.slice(token.indexOf('-') + 1));
   expect(new Set(rests).size).toBe(100);
   expect(new Set(rests.map((rest) => rest.slice(rest.indexOf('-') + 1))).size).toBe(100);

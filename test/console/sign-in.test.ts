@@ -29,7 +29,7 @@ const sessions = () =>
     indexes: [],
   });
 
-test('signs in through the authorization server and returns to the page that was asked for', async () => {
+test('signs in through the authorization server and returns to the requested page', async () => {
   const browser = new Browser(running.url);
   const form = await browser.open('/console/spaces');
   expect(form.title).toContain('Sign in');
@@ -38,26 +38,26 @@ test('signs in through the authorization server and returns to the page that was
   expect(page.title).toContain('Spaces');
 });
 
-test('a session is kept under the digest of its id, which is new at every sign-in', async () => {
+test('a session is stored under the digest of its id, which is new at every sign-in', async () => {
   const browser = new Browser(running.url);
-  browser.setCookie('console', 'chosen-by-somebody-else');
+  browser.setCookie('console', 'chosen-by-an-attacker');
   await browser.signIn(community().user);
   const id = browser.cookie('console') ?? '';
-  expect(id).not.toBe('chosen-by-somebody-else');
+  expect(id).not.toBe('chosen-by-an-attacker');
   expect(id.length).toBeGreaterThan(40);
   const stored = await sessions();
   expect(await stored.get(id)).toBeUndefined();
   expect(await stored.get(createHash('sha256').update(id).digest('base64url'))).toBeDefined();
 });
 
-test('the cookie cannot be read by scripts or sent along by other sites', async () => {
+test('the cookie cannot be read by scripts or sent by other sites', async () => {
   const answer = await new Browser(running.url).request('/console/sign-in');
   const cookie = answer.headers.getSetCookie().join('\n');
   expect(cookie).toMatch(/HttpOnly/);
   expect(cookie).toMatch(/SameSite=Lax/);
 });
 
-test('a callback with a state that this browser did not begin signs nobody in', async () => {
+test('a callback with a state that was not issued to this browser signs nobody in', async () => {
   const browser = new Browser(running.url);
   await browser.request('/console/sign-in');
   const answer = await browser.request('/console/callback?code=stolen&state=forged');
@@ -65,7 +65,7 @@ test('a callback with a state that this browser did not begin signs nobody in', 
   expect(browser.cookie('console')).toBeUndefined();
 });
 
-/** Signs in up to the answer of the authorization server, which is not opened. `ask` changes what the console asks for. */
+/** Signs in, but does not follow the redirect to the callback. `ask` overrides parameters of the authorization request. */
 async function answerFor(browser: Browser, ask: Readonly<Record<string, string>> = {}): Promise<URL> {
   const asked = new URL((await browser.request('/console/sign-in')).headers.get('location') ?? '');
   for (const [name, value] of Object.entries(ask)) asked.searchParams.set(name, value);
@@ -82,31 +82,34 @@ const changed = (url: URL, name: string, value: string): string => {
   return other.href;
 };
 
-test('an answer is good once: it signs nobody in again, in this browser or another', async () => {
+test('a callback works once: repeated in this browser or another, it signs nobody in', async () => {
   const browser = new Browser(running.url);
   const answer = await answerFor(browser);
-  const begun = browser.cookie('console_sign_in') ?? '';
+  const pending = browser.cookie('console_sign_in') ?? '';
   expect((await browser.request(answer.href)).status).toBe(303);
   expect(browser.cookie('console')).toBeDefined();
-  expect(await browser.request(answer.href)).toMatchObject({ status: 400, text: expect.stringContaining('not begun') });
+  expect(await browser.request(answer.href)).toMatchObject({
+    status: 400,
+    text: expect.stringContaining('not started'),
+  });
 
   const thief = new Browser(running.url);
-  thief.setCookie('console_sign_in', begun);
+  thief.setCookie('console_sign_in', pending);
   const replayed = await thief.request(answer.href);
   expect(replayed).toMatchObject({ status: 400, text: expect.stringContaining('could not be verified') });
   expect(thief.cookie('console')).toBeUndefined();
 });
 
-test('a code of another browser signs nobody in, whichever of the two states comes with it', async () => {
+test('a code issued to another browser signs nobody in, whichever of the two states comes with it', async () => {
   const [victim, thief] = [new Browser(running.url), new Browser(running.url)];
   const stolen = await answerFor(victim);
   const own = await answerFor(thief);
-  const begun = thief.cookie('console_sign_in') ?? '';
+  const pending = thief.cookie('console_sign_in') ?? '';
   for (const [href, why] of [
-    [stolen.href, 'not begun in this browser'],
+    [stolen.href, 'not started in this browser'],
     [changed(own, 'code', stolen.searchParams.get('code') ?? ''), 'could not be verified'],
   ] as const) {
-    thief.setCookie('console_sign_in', begun);
+    thief.setCookie('console_sign_in', pending);
     expect(await thief.request(href)).toMatchObject({ status: 400, text: expect.stringContaining(why) });
     expect(thief.cookie('console')).toBeUndefined();
   }
@@ -120,8 +123,8 @@ test.each([
   ],
   ['another issuer', { answered: { iss: 'https://evil.example' } }],
   ['no issuer', { answered: { iss: '' } }],
-  ['a code of nobody', { answered: { code: 'made-up' } }],
-])('an answer with %s signs nobody in', async (_, { ask = {}, answered = {} }: Tampering) => {
+  ['an unknown code', { answered: { code: 'made-up' } }],
+])('a callback with %s signs nobody in', async (_, { ask = {}, answered = {} }: Tampering) => {
   const browser = new Browser(running.url);
   let answer = await answerFor(browser, ask);
   for (const [name, value] of Object.entries(answered)) answer = new URL(changed(answer, name, value));
@@ -131,10 +134,10 @@ test.each([
 });
 type Tampering = { readonly ask?: Record<string, string>; readonly answered?: Record<string, string> };
 
-test('who cancels is told that nothing has happened', async () => {
+test('cancelling the sign-in says so and starts no session', async () => {
   const browser = new Browser(running.url);
   const page = await browser.send(await browser.open('/console'), /cancel$/);
-  expect(page).toMatchObject({ status: 400, text: expect.stringContaining('Nothing has happened') });
+  expect(page).toMatchObject({ status: 400, text: expect.stringContaining('You cancelled the sign-in') });
   expect(browser.cookie('console')).toBeUndefined();
 });
 
@@ -144,7 +147,7 @@ test('people sign in and out where the process itself cannot reach its public ad
   onTestFinished(() => behind.stop());
   const asked: string[] = [];
   const direct = fetch;
-  // The proxy in front: it alone knows where the service listens.
+  // Stands in for a reverse proxy: only it knows where the service listens.
   const proxy = vi.spyOn(globalThis, 'fetch').mockImplementation((input, init) => {
     asked.push(String(input));
     return direct(String(input).replace(publicUrl, behind.url), init);
@@ -160,7 +163,7 @@ test('people sign in and out where the process itself cannot reach its public ad
   expect(browser.cookie('venue_session')).toBeUndefined();
 });
 
-test('only pages of the console are returned to', () => {
+test('sign-in returns only to pages of the console', () => {
   expect(ownPath('/console/bookings/7?at=2026-11-20T10:00')).toBe('/console/bookings/7?at=2026-11-20T10:00');
   for (const to of [
     'https://evil.example',
@@ -199,14 +202,14 @@ test('signing out ends the session here and at the authorization server; apps st
   expect(page.text).toContain('You are signed out');
   expect(cookies.map((name) => browser.cookie(name))).toEqual([undefined, undefined, undefined]);
   expect((await kept()).filter((model) => model === 'Session')).toHaveLength(1);
-  // Whoever has kept the cookies has nothing: neither page nor a new sign-in without a password.
+  // The old cookies are worthless: they open no page, and signing in takes the password.
   for (const [name, value] of before) browser.setCookie(name, value);
   expect((await browser.open('/console/inbox')).text).toContain('name="password"');
   expect((await app.refresh(refreshToken)).access_token).toBeDefined();
   expect((await app.browser.open((await app.authorizationUrl()).url)).text).not.toContain('name="password"');
 });
 
-test('a changed password and a lost account end the session', async () => {
+test('changing the password and leaving the account end the session', async () => {
   const { users } = running.service.core;
   const account = { kind: 'Community', id: communityId(community().id) } as const;
   const other = { kind: 'Community', id: communityId(running.demo.communities[1]?.id ?? 0) } as const;
@@ -223,7 +226,7 @@ test('a changed password and a lost account end the session', async () => {
   expect((await browser.request('/console/inbox')).status).toBe(303);
 });
 
-test('a user with several accounts switches between them; a form of the other account then does nothing', async () => {
+test('a user with several accounts switches between them; a form made for the previous account then does nothing', async () => {
   const { users } = running.service.core;
   const [one, two] = running.demo.communities.map(({ id }) => ({ kind: 'Community', id: communityId(id) }) as const);
   if (one === undefined || two === undefined) throw new Error('The demo has too few communities');

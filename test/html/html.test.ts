@@ -3,14 +3,14 @@ import { EMPTY, flag, html, raw } from '../../src/html/html.ts';
 
 const ATTACK = `"><script>alert('x')</script>&amp;`;
 
-test('text is shown, never run, between tags and inside quoted attributes', () => {
+test('text is displayed, never executed, between tags and inside quoted attributes', () => {
   const shown = '&quot;&gt;&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;amp;';
   expect(html`<p>${ATTACK}</p>`.markup).toBe(`<p>${shown}</p>`);
   expect(html`<input value="${ATTACK}">`.markup).toBe(`<input value="${shown}">`);
   expect(html`<input value='${ATTACK}'>`.markup).toBe(`<input value='${shown}'>`);
 });
 
-test('fragments and lists stay what they are; what is absent leaves nothing', () => {
+test('fragments and lists are kept as they are; absent values render nothing', () => {
   const items = ['a', '<b>'].map((item) => html`<li>${item}</li>`);
   expect(html`<ul>${items}</ul>${false}${null}${undefined}${0}`.markup).toBe('<ul><li>a</li><li>&lt;b&gt;</li></ul>0');
   expect(html`${raw('<hr>')}${EMPTY}`.markup).toBe('<hr>');
@@ -19,7 +19,7 @@ test('fragments and lists stay what they are; what is absent leaves nothing', ()
   );
 });
 
-test('an address that is not http(s) or a path of ours leads nowhere', () => {
+test('a link that is neither http(s) nor a path of ours becomes #', () => {
   for (const url of [
     'javascript:alert(1)',
     ' JavaScript:alert(1)',
@@ -35,7 +35,7 @@ test('an address that is not http(s) or a path of ours leads nowhere', () => {
   expect(html`<a class="x" href="/bookings/${7}">x</a>`.markup).toBe('<a class="x" href="/bookings/7">x</a>');
 });
 
-test('places where escaping is not enough are refused', () => {
+test('interpolating where escaping is not enough throws', () => {
   expect(() => html`<input value=${'x'}>`).toThrow('without quotes');
   expect(() => html`<a class="a" onclick="go(${1})">x</a>`).toThrow('onclick');
   expect(() => html`<a style="color:${'red'}">x</a>`).toThrow('style');
@@ -45,7 +45,7 @@ test('places where escaping is not enough are refused', () => {
   expect(() => html`<a title="${'x'}" data-a=${'y'}>x</a>`).toThrow('without quotes');
 });
 
-test('a closed script or comment before it does not stand in the way', () => {
+test('a closed script or comment before an interpolation does no harm', () => {
   expect(html`<!-- why --><script src="/a.js"></script><p>${'x'}</p>`.markup).toContain('<p>x</p>');
   expect(html`<p title="a > b">${'<'}</p>`.markup).toBe('<p title="a > b">&lt;</p>');
 });

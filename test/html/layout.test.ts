@@ -8,7 +8,7 @@ import { page, pageHeaders } from '../../src/html/layout.ts';
 
 const asset = (name: string) => readFileSync(new URL(`../../src/html/assets/${name}`, import.meta.url), 'utf8');
 
-test('every icon a page may name is in the sprite, and the sprite holds no other', () => {
+test('the sprite holds exactly the icons that pages may use', () => {
   const drawn = [...asset('icons.svg').matchAll(/<symbol id="([^"]+)"/g)].map(([, id]) => id);
   const source = readFileSync(new URL('../../src/html/layout.ts', import.meta.url), 'utf8');
   const named = [...(/const ICONS = \[([^\]]+)\]/.exec(source)?.[1] ?? '').matchAll(/'([^']+)'/g)].map(([, id]) => id);
@@ -16,14 +16,14 @@ test('every icon a page may name is in the sprite, and the sprite holds no other
   expect(drawn.toSorted()).toEqual(named.toSorted());
 });
 
-test('title and messages are shown as text', () => {
+test('titles and flash messages are displayed as text', () => {
   const text = page({ title: '<i>', main: html`<h1>${'<b>'}</h1>`, flash: [{ kind: 'problem', text: '<script>' }] });
   expect(text).toContain('<title>&lt;i&gt; · Venue Booking</title>');
   expect(text).toContain('&lt;script&gt;');
   expect(text).not.toContain('<script>');
 });
 
-test('no page carries a style or script of its own, and the policy allows none', () => {
+test('pages contain no inline style or script, and the policy allows none', () => {
   const text = page({ title: 'x', main: html`<h1>x</h1>` });
   expect(text).not.toMatch(/<style|style="|<script(?! src=)|\son\w+="/);
   const policy = pageHeaders()['content-security-policy'];
@@ -31,7 +31,7 @@ test('no page carries a style or script of its own, and the policy allows none',
   expect(policy).not.toContain('unsafe');
 });
 
-test('assets are served for good under an address that changes with their content', async () => {
+test('assets are cacheable indefinitely under a URL that changes with their content', async () => {
   const app = Fastify();
   await registerAssets(app);
   for (const name of ['console.css', 'console.js', 'icons.svg', 'favicon.svg'] as const) {

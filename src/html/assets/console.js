@@ -1,6 +1,6 @@
-// What pages can do beyond links and forms. Every action works without this file.
+// Progressive enhancement of the console's pages. Every action works without this file.
 
-// A form is sent once: a second click while the answer is under way does nothing.
+// Forms are submitted once: a second click while the response is pending does nothing.
 document.addEventListener('submit', (event) => {
   const form = event.target;
   if (form.method !== 'post') return;
@@ -8,28 +8,28 @@ document.addEventListener('submit', (event) => {
   form.dataset.sent = 'yes';
 });
 
-// Back from the browser's memory: forms may be sent again.
+// When a page is restored from the back/forward cache, its forms may be submitted again.
 window.addEventListener('pageshow', () => {
   for (const form of document.querySelectorAll('form[data-sent]')) delete form.dataset.sent;
 });
 
-// Copy buttons, where the browser lets pages copy.
+// Copy buttons, in browsers that give pages access to the clipboard.
 for (const button of document.querySelectorAll('[data-copy]')) {
   if (!navigator.clipboard) break;
   button.hidden = false;
   button.addEventListener('click', async () => {
-    const said = button.nextElementSibling;
+    const status = button.nextElementSibling;
     try {
       await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
-      said.textContent = 'Copied.';
+      status.textContent = 'Copied.';
     } catch {
-      said.textContent = 'The browser did not allow it: select the text and copy it.';
+      status.textContent = 'Your browser blocked copying. Select the text and copy it yourself.';
     }
   });
 }
 
-// The timeline gets a slider over its steps.
-function slide() {
+// Adds a slider over the steps of a booking's timeline.
+function addSlider() {
   const form = document.querySelector('form[data-timeline]');
   if (!form || form.querySelector('input[type=range]')) return;
   const moments = form.dataset.timeline.split(' ').filter(Boolean);
@@ -40,7 +40,7 @@ function slide() {
   slider.min = '0';
   slider.max = String(moments.length - 1);
   slider.value = slider.max;
-  slider.setAttribute('aria-label', 'Step of the timeline');
+  slider.setAttribute('aria-label', 'Timeline step');
   const show = () => {
     const at = Number(slider.value);
     const word = steps[at].querySelector('strong').textContent;
@@ -55,9 +55,9 @@ function slide() {
   slider.addEventListener('input', show);
   form.querySelector('.hint').after(slider);
 }
-slide();
+addSlider();
 
-// Pages look again at what they show when the service says that something changed.
+// Pages refresh their live regions when the service reports a change (docs/decisions/live-pages.md).
 const { live } = document.body.dataset;
 let source;
 let mark = live;
@@ -72,41 +72,41 @@ function connect() {
     const regions = [...document.querySelectorAll('[data-live-region]')];
     if (topic !== '*' && !regions.some((region) => region.dataset.liveRegion === topic)) return;
     clearTimeout(pending);
-    pending = setTimeout(lookAgain, 120);
-    if (say) tell(say);
+    pending = setTimeout(refresh, 120);
+    if (say) showToast(say);
   });
 }
 
-// A tab in the background holds no connection: browsers allow only a few to one host.
+// Background tabs close their connection: browsers allow only a few per host.
 document.addEventListener('visibilitychange', () => {
   if (!document.hidden) return connect();
   source?.close();
   source = undefined;
 });
 
-async function lookAgain() {
-  const answer = await fetch(location.href, { redirect: 'manual', cache: 'no-store' });
-  // Signed out meanwhile: the next click says so.
-  if (answer.status !== 200) return;
-  const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
+async function refresh() {
+  const response = await fetch(location.href, { redirect: 'manual', cache: 'no-store' });
+  // The session may have ended; the next click leads to sign-in.
+  if (response.status !== 200) return;
+  const fresh = new DOMParser().parseFromString(await response.text(), 'text/html');
   for (const region of document.querySelectorAll('[data-live-region][id]')) {
     const next = fresh.getElementById(region.id);
     if (!next || next.dataset.liveRegion !== region.dataset.liveRegion) continue;
     if (withoutTokens(next) === withoutTokens(region)) continue;
-    if (isInUse(region)) tell('This page has changed. It is brought up to date when you are done here.', true);
+    if (isInUse(region)) showToast('This page has changed. Reload it when you are done.', true);
     else region.replaceChildren(...next.childNodes);
   }
-  slide();
+  addSlider();
 }
 
-// Tokens differ from page to page; a reader sees no difference.
+// Tokens differ on every page, but that is no visible change.
 const withoutTokens = (element) =>
   element.innerHTML
     .replace(/name="(?:once|csrf)" value="[^"]*"/g, '')
     .replace(/<input type="range"[^>]*>/g, '')
     .replace(/ data-sent="yes"/g, '');
 
-// Nothing is taken away from under somebody's hands.
+// A region that the reader is working in is never replaced.
 const isInUse = (region) =>
   region.querySelector('details[open]') !== null ||
   (region.contains(document.activeElement) && document.activeElement.matches('input, textarea, select')) ||
@@ -115,7 +115,7 @@ const isInUse = (region) =>
   );
 
 let toast;
-function tell(text, later = false) {
+function showToast(text, brief = false) {
   toast ??= document.querySelector('.toast');
   toast.textContent = text;
   toast.hidden = false;
@@ -124,7 +124,7 @@ function tell(text, later = false) {
     () => {
       toast.hidden = true;
     },
-    later ? 4000 : 8000,
+    brief ? 4000 : 8000,
   );
 }
 
