@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
 import { status } from '@grpc/grpc-js';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { test as base, describe, expect } from 'vitest';
 import {
   type Batch,
   type EventStore,
@@ -31,45 +31,51 @@ else {
   eventStoreContract(real.name, async () => ({ open: () => openEventStoreDb({ url: real.url }), stop: real.stop }));
 }
 
-describe('EventStoreDB, when things go wrong', () => {
-  let server: EventStoreDbServer;
-  const stores: EventStore[] = [];
-  const controllers: AbortController[] = [];
-  const others: EventStoreDbServer[] = [];
+const made = (n: number) => ({ type: 'Made', data: { n }, metadata: {} });
+const range = (count: number, from = 0): number[] => Array.from({ length: count }, (_, n) => from + n);
+/** The revision that a stream of so many events has. */
+const revisionOf = (count: number): ExpectedRevision => (count === 0 ? 'none' : count - 1);
+const numbers = (events: readonly StoredEvent[]): unknown[] => events.map(({ data }) => data.n);
 
-  beforeEach(async () => {
-    server = await EventStoreDbServer.start();
-  });
-  afterEach(async () => {
-    for (const controller of controllers.splice(0)) controller.abort();
-    await Promise.all(stores.splice(0).map((store) => store.close()));
-    await Promise.all([server, ...others.splice(0)].map((one) => one.stop()));
-  });
+type Disturbance = (server: EventStoreDbServer) => void;
+type Followed = { readonly batches: Batch[]; readonly events: StoredEvent[] };
 
-  const open = async (options: Partial<EventStoreDbOptions> = {}): Promise<EventStore> => {
-    const store = await openEventStoreDb({ url: server.url, ...options });
-    stores.push(store);
-    return store;
-  };
-  const made = (n: number) => ({ type: 'Made', data: { n }, metadata: {} });
-  const range = (count: number, from = 0): number[] => Array.from({ length: count }, (_, n) => from + n);
-  /** The revision that a stream of so many events has. */
-  const revisionOf = (count: number): ExpectedRevision => (count === 0 ? 'none' : count - 1);
-  const numbers = (events: readonly StoredEvent[]): unknown[] => events.map(({ data }) => data.n);
-  const follow = (store: EventStore, options: Subscribe = {}): { batches: Batch[]; events: StoredEvent[] } => {
-    const controller = new AbortController();
-    controllers.push(controller);
-    const batches: Batch[] = [];
-    const events: StoredEvent[] = [];
-    void (async () => {
-      for await (const batch of store.subscribe({ ...options, signal: controller.signal })) {
-        batches.push(batch);
-        events.push(...batch.events);
-      }
-    })();
-    return { batches, events };
-  };
+/** A server of its own for each test. */
+const test = base.extend<{
+  server: EventStoreDbServer;
+  open: (options?: Partial<EventStoreDbOptions>) => Promise<EventStore>;
+  follow: (store: EventStore, options?: Subscribe) => Followed;
+}>({
+  server: async ({ onTestFinished }, use) => {
+    const server = await EventStoreDbServer.start();
+    onTestFinished(() => server.stop());
+    await use(server);
+  },
+  open: async ({ server, onTestFinished }, use) => {
+    await use(async (options = {}) => {
+      const store = await openEventStoreDb({ url: server.url, ...options });
+      onTestFinished(() => store.close());
+      return store;
+    });
+  },
+  follow: async ({ onTestFinished }, use) => {
+    await use((store, options = {}) => {
+      const controller = new AbortController();
+      onTestFinished(() => controller.abort());
+      const followed: Followed = { batches: [], events: [] };
+      void (async () => {
+        for await (const batch of store.subscribe({ ...options, signal: controller.signal })) {
+          followed.batches.push(batch);
+          followed.events.push(...batch.events);
+        }
+      })();
+      return followed;
+    });
+  },
+});
 
+// At once, because they wait most of their time: for deadlines, and for what a server lets pass.
+describe.concurrent('EventStoreDB, when things go wrong', () => {
   describe('append', () => {
     const faults: AppendFault[] = [
       'connection lost before storing',
@@ -79,9 +85,9 @@ describe('EventStoreDB, when things go wrong', () => {
       'refused as unavailable',
     ];
     const revisions: ExpectedRevision[] = ['none', 1];
-    test.each(faults.flatMap((fault) => revisions.map((expected) => ({ fault, expected }))))(
+    test.for(faults.flatMap((fault) => revisions.map((expected) => ({ fault, expected }))))(
       '$fault, expecting revision $expected: stored once, answered as if nothing had been',
-      async ({ fault, expected }) => {
+      async ({ fault, expected }, { server, open }) => {
         const store = await open({ deadlineMs: 600 });
         if (expected === 1) await store.append('thing', [made(0), made(1)], { expectedRevision: 'none' });
         server.appendFaults.push(fault);
@@ -92,7 +98,10 @@ describe('EventStoreDB, when things go wrong', () => {
       },
     );
 
-    test('an append whose answer was lost is recognised behind what others appended since', async () => {
+    test('an append whose answer was lost is recognised behind what others appended since', async ({
+      server,
+      open,
+    }) => {
       const [store, other] = [await open({ deadlineMs: 600 }), await open({ deadlineMs: 600 })];
       server.appendFaults.push('stored, not answered');
       const appending = store.append('thing', [made(0)], { expectedRevision: 'none' });
@@ -102,7 +111,7 @@ describe('EventStoreDB, when things go wrong', () => {
       expect(numbers(await Array.fromAsync(store.readStream('thing')))).toEqual([0, 1]);
     });
 
-    test('an append that was lost, and overtaken by another, is a conflict', async () => {
+    test('an append that was lost, and overtaken by another, is a conflict', async ({ server, open }) => {
       const [store, other] = [await open({ deadlineMs: 600 }), await open({ deadlineMs: 600 })];
       server.appendFaults.push('neither stored nor answered');
       const appending = store.append('thing', [made(0)], { expectedRevision: 'none' }).catch((error: unknown) => error);
@@ -112,7 +121,7 @@ describe('EventStoreDB, when things go wrong', () => {
       expect(numbers(await Array.fromAsync(store.readStream('thing')))).toEqual([1]);
     });
 
-    test('a server that never answers ends in an error, and is used again when it does', async () => {
+    test('a server that never answers ends in an error, and is used again when it does', async ({ server, open }) => {
       const store = await open({ deadlineMs: 500 });
       server.mute = true;
       await expect(store.append('thing', [made(0)], { expectedRevision: 'none' })).rejects.toThrow(
@@ -125,22 +134,32 @@ describe('EventStoreDB, when things go wrong', () => {
       await store.ping();
     });
 
-    test('the batch append of the client, which hangs on a server that does not answer it, is not used', async () => {
-      const client = EventStoreDBClient.connectionString(server.url);
-      const raw = client.appendToStream('raw', jsonEvent({ type: 'Made', data: {} }), { deadline: 50 });
-      expect(await Promise.race([raw, sleep(500, 'hangs')])).toBe('hangs');
-      expect(server.batchAppends).toBe(1);
-      const store = await open();
-      await store.append('thing', [made(0)], { expectedRevision: 'none' });
-      expect(server.batchAppends).toBe(1);
-      const ended = expect(raw).rejects.toThrow();
-      await client.dispose();
-      await ended;
-    });
+    // Alone: that append is rejected when the connection of any client of the process breaks.
+    const alone = { concurrent: false };
+    test(
+      'the batch append of the client, which hangs on a server that does not answer it, is not used',
+      alone,
+      async ({ server, open }) => {
+        const client = EventStoreDBClient.connectionString(server.url);
+        const raw = client.appendToStream('raw', jsonEvent({ type: 'Made', data: {} }), { deadline: 50 });
+        expect(await Promise.race([raw, sleep(500, 'hangs')])).toBe('hangs');
+        expect(server.batchAppends).toBe(1);
+        const store = await open();
+        await store.append('thing', [made(0)], { expectedRevision: 'none' });
+        expect(server.batchAppends).toBe(1);
+        const ended = expect(raw).rejects.toThrow();
+        await client.dispose();
+        await ended;
+      },
+    );
 
-    test('appends do not notice that the connection of another client of the process breaks', async () => {
+    test('appends do not notice that the connection of another client of the process breaks', async ({
+      server,
+      open,
+      onTestFinished,
+    }) => {
       const elsewhere = await EventStoreDbServer.start();
-      others.push(elsewhere);
+      onTestFinished(() => elsewhere.stop());
       const [store, other] = [await open({ deadlineMs: 5_000 }), await open({ url: elsewhere.url })];
       await other.append('thing', [made(0)], { expectedRevision: 'none' });
       server.appendFaults.push('answered late');
@@ -150,7 +169,7 @@ describe('EventStoreDB, when things go wrong', () => {
       expect((await slow).revision).toBe(0);
     });
 
-    test('a conflict is one although the URL tells the client not to throw', async () => {
+    test('a conflict is one although the URL tells the client not to throw', async ({ server, open }) => {
       const store = await open({ url: `${server.url}&throwOnAppendFailure=false` });
       await store.append('thing', [made(0)], { expectedRevision: 'none' });
       const conflict = store.append('thing', [made(1)], { expectedRevision: 'none' });
@@ -162,7 +181,7 @@ describe('EventStoreDB, when things go wrong', () => {
   });
 
   describe('connection', () => {
-    test('a server that is away at first is found when it comes', async () => {
+    test('a server that is away at first is found when it comes', async ({ server, open, follow }) => {
       const url = `${server.url.replace('?', ',127.0.0.1:1?')}&maxDiscoverAttempts=1&discoveryInterval=10`;
       await server.disconnect();
       const store = await open({ url, deadlineMs: 1_000 });
@@ -177,13 +196,13 @@ describe('EventStoreDB, when things go wrong', () => {
       await eventually(() => expect(numbers(followed.events)).toEqual([0]));
     });
 
-    test('takes URLs of KurrentDB, and refuses what is none', async () => {
+    test('takes URLs of KurrentDB, and refuses what is none', async ({ server, open }) => {
       const store = await open({ url: server.url.replace('esdb:', 'kurrentdb:') });
       await store.ping();
       await expect(openEventStoreDb({ url: 'localhost:2113' })).rejects.toThrow();
     });
 
-    test('a read goes on where the connection broke, without a gap or a repetition', async () => {
+    test('a read goes on where the connection broke, without a gap or a repetition', async ({ server, open }) => {
       const store = await open();
       for (const n of range(20))
         await store.append('thing', range(100, n * 100).map(made), { expectedRevision: revisionOf(n * 100) });
@@ -208,29 +227,32 @@ describe('EventStoreDB, when things go wrong', () => {
   });
 
   describe('subscribe', () => {
-    const disturbances = {
-      'the connection is cut': () => server.dropConnections(),
-      'the server ends the stream': () => server.endSubscriptions(),
-      'the server cancels the call': () => server.failSubscriptions(status.CANCELLED),
-      'the server is unavailable': () => server.failSubscriptions(status.UNAVAILABLE),
-      'the server fails': () => server.failSubscriptions(status.INTERNAL),
+    const disturbances: Record<string, Disturbance> = {
+      'the connection is cut': (server) => server.dropConnections(),
+      'the server ends the stream': (server) => server.endSubscriptions(),
+      'the server cancels the call': (server) => server.failSubscriptions(status.CANCELLED),
+      'the server is unavailable': (server) => server.failSubscriptions(status.UNAVAILABLE),
+      'the server fails': (server) => server.failSubscriptions(status.INTERNAL),
     };
-    test.each(Object.entries(disturbances))('goes on without a gap or a repetition when %s', async (_name, disturb) => {
-      const store = await open();
-      const [all, filtered] = [follow(store), follow(store, { types: ['Made'] })];
-      for (const n of range(10)) {
-        await store.append('thing', range(20, n * 20).map(made), { expectedRevision: revisionOf(n * 20) });
-        if (n % 3 === 2) {
-          await eventually(() => expect(all.events.length).toBeGreaterThan(n * 20));
-          disturb();
+    test.for(Object.entries(disturbances))(
+      'goes on without a gap or a repetition when %s',
+      async ([, disturb], { server, open, follow }) => {
+        const store = await open();
+        const [all, filtered] = [follow(store), follow(store, { types: ['Made'] })];
+        for (const n of range(10)) {
+          await store.append('thing', range(20, n * 20).map(made), { expectedRevision: revisionOf(n * 20) });
+          if (n % 3 === 2) {
+            await eventually(() => expect(all.events.length).toBeGreaterThan(n * 20));
+            disturb(server);
+          }
         }
-      }
-      await eventually(() => expect(Math.min(all.events.length, filtered.events.length)).toBeGreaterThanOrEqual(200));
-      expect(numbers(all.events)).toEqual(range(200));
-      expect(numbers(filtered.events)).toEqual(range(200));
-    });
+        await eventually(() => expect(Math.min(all.events.length, filtered.events.length)).toBeGreaterThanOrEqual(200));
+        expect(numbers(all.events)).toEqual(range(200));
+        expect(numbers(filtered.events)).toEqual(range(200));
+      },
+    );
 
-    test('survives an outage, and a server that does not confirm', async () => {
+    test('survives an outage, and a server that does not confirm', async ({ server, open, follow }) => {
       const store = await open();
       const followed = follow(await open({ deadlineMs: 200 }));
       await store.append('thing', [made(0)], { expectedRevision: 'none' });
@@ -245,7 +267,7 @@ describe('EventStoreDB, when things go wrong', () => {
       await eventually(() => expect(numbers(followed.events)).toEqual([0, 1]));
     });
 
-    test('leaving it ends the call on the server', async () => {
+    test('leaving it ends the call on the server', async ({ server, open }) => {
       const store = await open();
       await store.append('thing', [made(0)], { expectedRevision: 'none' });
       const controller = new AbortController();
@@ -259,7 +281,7 @@ describe('EventStoreDB, when things go wrong', () => {
       await eventually(() => expect(server.subscriptions.size).toBe(0));
     });
 
-    test('moves only forward, however late the checkpoints of a filter come', async () => {
+    test('moves only forward, however late the checkpoints of a filter come', async ({ server, open, follow }) => {
       server.checkpointLag = 400;
       const store = await open();
       const followed = follow(store, { types: ['Wanted'] });
@@ -280,34 +302,35 @@ describe('EventStoreDB, when things go wrong', () => {
   });
 
   describe('consume', () => {
-    test.each([
-      ['the connection is cut', () => server.dropConnections()],
-      ['the server ends the stream', () => server.endSubscriptions()],
-      ['the server is unavailable', () => server.failSubscriptions(status.UNAVAILABLE)],
-      [
-        'the connection is cut by an acknowledgement',
-        () => {
-          server.dropOnNextAck = true;
-        },
-      ],
-    ])('every event is handled although %s', async (_name, disturb) => {
-      const store = await open();
-      const handled: unknown[] = [];
-      let attempts = 0;
-      await store.consume('group', {}, async ({ data }) => {
-        attempts += 1;
-        if (attempts % 30 === 0) disturb();
-        await sleep(1);
-        handled.push(data.n);
-      });
-      for (const n of range(10)) {
-        await store.append('thing', range(10, n * 10).map(made), { expectedRevision: revisionOf(n * 10) });
-      }
-      await eventually(() => expect(new Set(handled)).toEqual(new Set(range(100))));
-      expect(await Array.fromAsync(store.parked('group'))).toEqual([]);
-    });
+    const disturbances: Record<string, Disturbance> = {
+      'the connection is cut': (server) => server.dropConnections(),
+      'the server ends the stream': (server) => server.endSubscriptions(),
+      'the server is unavailable': (server) => server.failSubscriptions(status.UNAVAILABLE),
+      'the connection is cut by an acknowledgement': (server) => {
+        server.dropOnNextAck = true;
+      },
+    };
+    test.for(Object.entries(disturbances))(
+      'every event is handled although %s',
+      async ([, disturb], { server, open }) => {
+        const store = await open();
+        const handled: unknown[] = [];
+        let attempts = 0;
+        await store.consume('group', {}, async ({ data }) => {
+          attempts += 1;
+          if (attempts % 30 === 0) disturb(server);
+          await sleep(1);
+          handled.push(data.n);
+        });
+        for (const n of range(10)) {
+          await store.append('thing', range(10, n * 10).map(made), { expectedRevision: revisionOf(n * 10) });
+        }
+        await eventually(() => expect(new Set(handled)).toEqual(new Set(range(100))));
+        expect(await Array.fromAsync(store.parked('group'))).toEqual([]);
+      },
+    );
 
-    test('a group begins at the start of the log, and sees no system event', async () => {
+    test('a group begins at the start of the log, and sees no system event', async ({ server, open }) => {
       const store = await open();
       await store.append('thing', range(30).map(made), { expectedRevision: 'none' });
       const seen: StoredEvent[] = [];
@@ -317,7 +340,7 @@ describe('EventStoreDB, when things go wrong', () => {
       expect(server.created[0]?.getAll()?.hasStart()).toBe(true);
     });
 
-    test('no event times out in the queue of a slow consumer', async () => {
+    test('no event times out in the queue of a slow consumer', async ({ open }) => {
       const store = await open({ messageTimeoutMs: 1_000 });
       await store.append('thing', range(8).map(made), { expectedRevision: 'none' });
       const handled: unknown[] = [];
@@ -330,7 +353,7 @@ describe('EventStoreDB, when things go wrong', () => {
       expect(handled).toEqual(range(8));
     });
 
-    test('an event whose handler never ends goes to another consumer', async () => {
+    test('an event whose handler never ends goes to another consumer', async ({ open }) => {
       const [store, other] = [await open({ messageTimeoutMs: 300 }), await open({ messageTimeoutMs: 300 })];
       await store.append('thing', [made(0)], { expectedRevision: 'none' });
       let release = (): void => {};
@@ -348,7 +371,7 @@ describe('EventStoreDB, when things go wrong', () => {
       release();
     });
 
-    test('all parked events are put back by the server, and can be parked again', async () => {
+    test('all parked events are put back by the server, and can be parked again', async ({ open }) => {
       const store = await open();
       await store.append('thing', range(3).map(made), { expectedRevision: 'none' });
       let reason = 'first';
@@ -367,7 +390,7 @@ describe('EventStoreDB, when things go wrong', () => {
       expect(positions.toSorted()).toEqual([...all, ...all].toSorted());
     });
 
-    test('an event that was put back alone can be parked again, as itself', async () => {
+    test('an event that was put back alone can be parked again, as itself', async ({ open }) => {
       const store = await open();
       await store.append('thing', range(2).map(made), { expectedRevision: 'none' });
       let reason = 'first';
