@@ -151,6 +151,8 @@ async function openDocuments({ mongoUrl, dataDir }: Config, logger: Logger, cloc
 
 /** How long a request may take to arrive completely. */
 const REQUEST_ARRIVES_WITHIN_MS = 30_000;
+/** How often connections that have become idle are closed once the service is stopping. */
+const CLOSE_IDLE_EVERY_MS = 50;
 /** How long requests in flight may take once the service is stopping. */
 const REQUESTS_END_WITHIN_MS = 5_000;
 
@@ -244,7 +246,13 @@ export async function startService(config: Config, logger: Logger): Promise<Serv
     async stop() {
       // A client that never finishes its request, or never reads the response, must not keep the rest from stopping cleanly.
       const closeLingering = setTimeout(() => app.server.closeAllConnections(), REQUESTS_END_WITHIN_MS);
-      await Promise.all([app.close().finally(() => clearTimeout(closeLingering)), scheduler.stop(), webhooks.stop()]);
+      // Fastify closes idle connections once; one whose answer was still under way then is kept open by its client.
+      const closeIdle = setInterval(() => app.server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS);
+      const closed = app.close().finally(() => {
+        clearTimeout(closeLingering);
+        clearInterval(closeIdle);
+      });
+      await Promise.all([closed, scheduler.stop(), webhooks.stop()]);
       await projector.stop();
       await core.close();
     },
