@@ -21,6 +21,12 @@ type Remembered = {
   forgetTable(): void;
 };
 
+/**
+ * Looking for commits of other connections costs as much as a read, so the reads of one request share a look. It holds for less
+ * time than a client takes to hear of a commit from another process and to ask this one; a turn of a busy event loop does not.
+ */
+const LOOK_HOLDS_MS = 0.05;
+
 // Commits of every connection in this process: two stores on one file see each other's writes within one turn, too.
 let commitsInProcess = 0;
 
@@ -37,19 +43,13 @@ export async function openSqliteFile(path: string, durability: Durability): Prom
 
   let schemaVersion = readSchemaVersion.get()?.schema_version;
   let commitsSeen = commitsInProcess;
-  let validated = false;
-  const endTurn = () => {
-    validated = false;
-  };
+  let lookedAt = Number.NEGATIVE_INFINITY;
 
   function validate(): void {
-    if (validated && commitsSeen === commitsInProcess) return;
+    const now = performance.now();
+    if (now - lookedAt < LOOK_HOLDS_MS && commitsSeen === commitsInProcess) return;
     lookForOthers();
-    // Looking costs as much as a read: once in a turn of the event loop is enough, other processes are no faster.
-    if (!validated) {
-      validated = true;
-      setImmediate(endTurn);
-    }
+    lookedAt = now;
   }
 
   /** Forgets what other connections have changed. */

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -32,6 +32,16 @@ describe('SQLite document store', () => {
   const script = new URL('sqlite-process.ts', import.meta.url).pathname;
   const start = (work: string, argument: string) =>
     spawn(process.execPath, [script, folder, work, argument], { stdio: ['ignore', 'pipe', 'inherit'] });
+
+  it('shows what another process committed, however long the turn of the event loop that reads it', async () => {
+    const documents = await store.open(records);
+    await documents.insert('counter', { n: 1 });
+    const before = documents.get('counter');
+    // Nothing else of this process runs until the other one has ended.
+    execFileSync(process.execPath, [script, folder, 'count', '1']);
+    const after = documents.get('counter');
+    expect([(await before)?.document.n, (await after)?.document.n]).toEqual([1, 2]);
+  });
 
   it('has every record that any process was told is stored, after all of them were killed', async () => {
     const documents = await store.open(records);
