@@ -1,7 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Collection, DocumentStore } from '../document-store/document-store.ts';
+import { openLeases } from '../document-store/lease.ts';
 import type { EventStore } from '../event-store/event-store.ts';
-import { isProcessAlive, PID_NAMESPACE } from '../runtime/process-liveness.ts';
 import { type SeedDeps, seedDemoData } from './demo-data.ts';
 import { type Demo, readDemoFile, writeDemoFile } from './demo-file.ts';
 
@@ -12,47 +11,43 @@ type DemoDeps = SeedDeps & {
   readonly publicUrl: string;
 };
 
-/** Who makes the demo data, or made it. */
-type Making = { readonly pidNamespace: string; readonly pid: number; readonly done: boolean };
+/** Whether the demo data has been made. Absent: not begun. */
+type Making = { readonly done: boolean };
 const MAKING: Collection<Making> = { name: 'demo', kind: 'record', indexes: [] };
 const KEY = 'demo';
 
-/**
- * How often those who wait for the demo data look, and how long they wait at most: a process may be out of sight, or its number
- * another's by now.
- */
+/** How long nobody may hear of the process that makes the demo data before another one begins anew. */
+const LEASE_MS = 10_000;
+/** How often those who wait for the demo data look. */
 const LOOK_EVERY_MS = 50;
-const GIVE_UP_AFTER_MS = 60_000;
 
 /**
  * The demo data: made on an empty store, by one process of those that start on it at the same moment, and made anew when a
  * first start was cut off. @returns undefined when the store holds something else
  */
 export async function ensureDemoData(deps: DemoDeps): Promise<Demo | undefined> {
-  const makings = await deps.documents.open(MAKING);
-  const mine: Making = { pidNamespace: PID_NAMESPACE, pid: process.pid, done: false };
-  const giveUpAt = performance.now() + GIVE_UP_AFTER_MS;
+  const { events, documents, clock } = deps;
+  const makings = await documents.open(MAKING);
 
-  async function make(version: number): Promise<Demo> {
-    const demo = writeDemoFile(deps, await seedDemoData(deps));
-    await makings.replace(KEY, { ...mine, done: true }, version);
-    return demo;
+  async function isMissing(): Promise<boolean> {
+    const isEmpty = await isEmptyLog(events);
+    // Read after the log: whoever makes the data says so before its first event.
+    const making = await makings.get(KEY);
+    return making === undefined ? isEmpty : !making.document.done;
   }
 
-  for (;;) {
-    const there = await makings.get(KEY);
-    if (there === undefined) {
-      if (await isEmptyLog(deps.events)) {
-        if (await makings.insert(KEY, mine)) return make(1);
-      } else if ((await makings.get(KEY)) === undefined) return readDemoFile(deps);
-      continue;
-    }
-    const { pidNamespace, pid, done: made } = there.document;
-    if (made) return readDemoFile(deps);
-    const isGone = pidNamespace === PID_NAMESPACE && (pid === process.pid || !isProcessAlive(pid));
-    if ((isGone || performance.now() > giveUpAt) && (await makings.replace(KEY, mine, there.version)))
-      return make(there.version + 1);
-    await delay(LOOK_EVERY_MS);
+  if (!(await isMissing())) return readDemoFile(deps);
+  const leases = await openLeases({ documents, collection: 'demo-leases', durationMs: LEASE_MS, clock });
+  const lease = await leases.acquire(KEY, { lookEveryMs: LOOK_EVERY_MS });
+  try {
+    if (!(await isMissing())) return readDemoFile(deps);
+    await makings.insert(KEY, { done: false });
+    const demo = writeDemoFile(deps, await seedDemoData(deps));
+    const making = await makings.get(KEY);
+    if (making !== undefined) await makings.replace(KEY, { done: true }, making.version);
+    return demo;
+  } finally {
+    await lease.release();
   }
 }
 

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
 import type { AnyProjection } from '../../projections/projection.ts';
 import type { DocumentStore, Documents, Stored } from '../document-store/document-store.ts';
+import { type Lease, openLeases } from '../document-store/lease.ts';
 import { defined } from '../domain/defined.ts';
 import type { Recorded } from '../domain/events.ts';
 import { upcast } from '../domain/upcast.ts';
@@ -26,9 +27,8 @@ import {
 import type { Clock } from '../runtime/clock.ts';
 import { SerialQueue } from '../runtime/serial-queue.ts';
 import { createTarget, fold, type Target } from './fold.ts';
-import { acquireLease, type HeldLease, type LeaseTimes } from './lease.ts';
 
-export type ProjectorOptions = Partial<LeaseTimes> & {
+export type ProjectorOptions = {
   readonly events: EventStore;
   readonly documents: DocumentStore;
   readonly projections: readonly AnyProjection[];
@@ -36,6 +36,10 @@ export type ProjectorOptions = Partial<LeaseTimes> & {
   readonly logger: Pick<BaseLogger, 'info' | 'warn' | 'error'>;
   /** How long a collection is kept after it was swapped out, in milliseconds. Default one minute. */
   readonly graceMs?: number;
+  /** How long the lease stands without being renewed, in milliseconds. Default 3 s. */
+  readonly leaseMs?: number;
+  /** Between two looks at what there is to build or to drop, and at the lease while waiting for it, in milliseconds. Default 250. */
+  readonly tickMs?: number;
 };
 
 export type Projector = {
@@ -52,7 +56,8 @@ export type Projector = {
   stop(): Promise<void>;
 };
 
-const LEASE: LeaseTimes = { leaseMs: 3_000, tickMs: 250 };
+const LEASE_MS = 3_000;
+const TICK_MS = 250;
 /** Events that a build folds in one go. More would be faster but block the process for longer. */
 const BUILD_BATCH = 1_000;
 const GRACE_MS = 60_000;
@@ -78,16 +83,15 @@ export async function openProjector(options: ProjectorOptions): Promise<Projecto
 }
 
 async function run(options: ProjectorOptions, readModels: LiveReadModels, closing: AbortSignal): Promise<void> {
-  const { documents, logger } = options;
-  const times = { leaseMs: options.leaseMs ?? LEASE.leaseMs, tickMs: options.tickMs ?? LEASE.tickMs };
+  const { documents, clock, logger, leaseMs = LEASE_MS, tickMs = TICK_MS } = options;
   for (let failures = 0; !closing.aborted; ) {
     try {
       const state = await openProjectorState(documents);
-      const lease = await acquireLease(state.leases, times, closing);
-      if (lease === undefined) return;
+      const leases = await openLeases({ documents, collection: 'projector-leases', durationMs: leaseMs, clock });
+      const lease = await leases.acquire(SINGLETON_KEY, { lookEveryMs: tickMs, signal: closing });
       logger.info({}, 'Projecting');
       failures = 0;
-      const term = new LeaderTerm(options, readModels, state, lease, times.tickMs, closing);
+      const term = new LeaderTerm(options, readModels, state, lease, tickMs, closing);
       try {
         await term.run();
       } finally {
@@ -95,6 +99,7 @@ async function run(options: ProjectorOptions, readModels: LiveReadModels, closin
         await lease.release().catch(() => {});
       }
     } catch (error) {
+      if (error === closing.reason) return;
       logger.error({ err: error }, 'Projector stopped; restarting');
       await pause(failures, closing);
       failures += 1;
@@ -110,7 +115,7 @@ class LeaderTerm {
   readonly #options: ProjectorOptions;
   readonly #readModels: LiveReadModels;
   readonly #state: ProjectorState;
-  readonly #lease: HeldLease;
+  readonly #lease: Lease;
   readonly #tickMs: number;
   readonly #closing: AbortSignal;
   readonly #over = new AbortController();
@@ -125,7 +130,7 @@ class LeaderTerm {
     options: ProjectorOptions,
     readModels: LiveReadModels,
     state: ProjectorState,
-    lease: HeldLease,
+    lease: Lease,
     tickMs: number,
     closing: AbortSignal,
   ) {
@@ -160,7 +165,7 @@ class LeaderTerm {
   }
 
   async #tick(): Promise<void> {
-    if (!(await this.#lease.renew())) {
+    if (!this.#lease.isHeld()) {
       this.#options.logger.warn({}, 'Another process is projecting now');
       this.#over.abort();
       return;

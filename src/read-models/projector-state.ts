@@ -46,14 +46,6 @@ export type ProjectorFailure = {
   readonly attempts: number;
 };
 
-export type Lease = {
-  /** Unique to one projector of one process. */
-  readonly holder: string;
-  /** The process, so that a successor on the same machine can check whether it still runs. */
-  readonly pidNamespace: string;
-  readonly pid: number;
-};
-
 /** State that projectors and readers share through the document store. */
 export type ProjectorState = {
   readonly checkpoints: Documents<Checkpoint>;
@@ -61,10 +53,9 @@ export type ProjectorState = {
   readonly builds: Documents<Build>;
   readonly requests: Documents<RebuildRequest>;
   readonly failures: Documents<ProjectorFailure>;
-  readonly leases: Documents<Lease>;
 };
 
-/** Key of the only document in `checkpoints`, `builds`, `failures` and `leases`. */
+/** Key of the only document in `checkpoints`, `builds` and `failures`. */
 export const SINGLETON_KEY = 'projector';
 
 /**
@@ -81,7 +72,6 @@ export async function openProjectorState(documents: DocumentStore): Promise<Proj
     requests: await open('requests'),
     // The stored name, from when failures were called troubles.
     failures: await open('troubles'),
-    leases: await open('leases'),
   };
 }
 

@@ -1,13 +1,38 @@
-import { readlinkSync } from 'node:fs';
+import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
-/**
- * Identifies the machine and, on Linux, the PID namespace of this process. Processes with the same value can check on each
- * other with {@link isProcessAlive}; each container has its own namespace.
- */
-export const PID_NAMESPACE = `${hostname()} ${processNamespace()}`;
+/** A process as others that share its store may check on it, on the same machine. */
+export type ProcessIdentity = {
+  /** The machine and, on Linux, the PID namespace: each container has its own. */
+  readonly pidNamespace: string;
+  readonly pid: number;
+  /** Tells the process from an earlier or later one of the same number; absent where there is no /proc. */
+  readonly startedAt?: string;
+};
 
-function processNamespace(): string {
+const startedAt = startOf(process.pid);
+
+export const THIS_PROCESS: ProcessIdentity = {
+  pidNamespace: `${hostname()} ${namespaceOfThis()}`,
+  pid: process.pid,
+  ...(startedAt !== undefined && { startedAt }),
+};
+
+/**
+ * Whether a process is known not to run any more. False when this cannot be told from here: it may be on another machine, or
+ * hidden.
+ */
+export function isKnownDead(identity: ProcessIdentity): boolean {
+  const { pidNamespace, pid } = identity;
+  if (pidNamespace !== THIS_PROCESS.pidNamespace) return false;
+  if (!isRunning(pid)) return true;
+  const start = startOf(pid);
+  if (start === undefined) return false;
+  // Earlier releases did not say when a process started. This one does, so it was not this process.
+  return identity.startedAt === undefined ? pid === process.pid : identity.startedAt !== start;
+}
+
+function namespaceOfThis(): string {
   try {
     return readlinkSync('/proc/self/ns/pid');
   } catch {
@@ -15,12 +40,22 @@ function processNamespace(): string {
   }
 }
 
-/** Whether a process in this PID namespace is running. */
-export function isProcessAlive(pid: number): boolean {
+function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
   } catch (error) {
     return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
+  }
+}
+
+/** When a process started, in clock ticks since the machine did: field 22 of /proc/[pid]/stat (proc_pid_stat(5)). */
+function startOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The second field, the name of the program in brackets, may hold anything.
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[22 - 3];
+  } catch {
+    return undefined;
   }
 }

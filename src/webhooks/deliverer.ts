@@ -1,12 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import type { BaseLogger } from 'pino';
 import type { Stored } from '../document-store/document-store.ts';
+import type { Lease, Leases } from '../document-store/lease.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import type { Attempt, Deliveries, DeliveryDocument, Outcome } from './deliveries.ts';
 import { createInFlight, type InFlightLimits } from './in-flight.ts';
-import type { Lease, Leases } from './leases.ts';
+import type { Receiver, Receivers } from './receivers.ts';
 import type { Recipient, Registrations } from './registrations.ts';
 import { DISABLE_AFTER_MS, delayBeforeNext, parseRetryAfter } from './schedule.ts';
 import { isSuccess, type Sender, type SendResult } from './sending.ts';
@@ -39,6 +40,7 @@ export type DelivererDeps = {
   readonly deliveries: Deliveries;
   readonly registrations: Registrations;
   readonly leases: Leases;
+  readonly receivers: Receivers;
   readonly sender: Sender;
   /** Disables a registration for good; `reason` is shown to its owner. */
   readonly disable: (disabled: {
@@ -75,7 +77,7 @@ type Lane = {
  * processes may run one; a lane belongs to the process that holds its lease.
  */
 export function createDeliverer(deps: DelivererDeps): Deliverer {
-  const { deliveries, registrations, leases, sender, clock, logger, pollEvery = POLL_EVERY_MS } = deps;
+  const { deliveries, registrations, leases, receivers, sender, clock, logger, pollEvery = POLL_EVERY_MS } = deps;
   const inFlight = createInFlight(deps.inFlight ?? IN_FLIGHT);
   const lanes = new Map<string, Lane>();
   /** Receivers found to verify with the secret before the last rotation, and that secret. */
@@ -117,10 +119,10 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     };
     lanes.set(webhookId, lane);
     try {
-      const lease = await leases.take(webhookId);
+      const lease = await leases.tryAcquire(webhookId);
       if (lease === undefined) return;
       try {
-        await drain(lane, lease);
+        await drain(lane, lease, await receivers.open(webhookId));
       } finally {
         await lease.release();
       }
@@ -131,7 +133,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     if (!lane.broken && (await deliveries.due(webhookId, 1)).length > 0) wake(webhookId);
   }
 
-  async function drain(lane: Lane, lease: Lease): Promise<void> {
+  async function drain(lane: Lane, lease: Lease, receiver: Receiver): Promise<void> {
     const mayStart = () => !stopping && !lane.broken && !lane.disabled && lease.isHeld();
     let from: Timestamp | undefined;
     while (mayStart()) {
@@ -157,7 +159,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
           permit.free();
           notify(lane);
         };
-        void attempt(lane, lease, delivery, sent)
+        void attempt(lane, lease, receiver, delivery, sent)
           .catch((error: unknown) => {
             lane.broken = true;
             logger.error({ err: error, deliveryId: delivery.key }, 'A delivery could not be attempted; trying again');
@@ -180,6 +182,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
   async function attempt(
     lane: Lane,
     lease: Lease,
+    receiver: Receiver,
     delivery: Stored<DeliveryDocument>,
     sent: () => void,
   ): Promise<void> {
@@ -192,7 +195,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       if (stopping || lane.disabled || !lease.isHeld()) return;
       if ('inactive' in recipient) {
         lane.disabled = true;
-        await lease.succeeded();
+        await receiver.succeeded();
         return await deliveries.cancelAll(webhookId, recipient.inactive);
       }
       tried = await send(recipient, delivery.document);
@@ -205,17 +208,17 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     const { attempts, result } = tried;
     await gather();
     if (isSuccess(result)) {
-      await Promise.all([deliveries.record(delivery, attempts, { state: 'Delivered' }), lease.succeeded()]);
+      await Promise.all([deliveries.record(delivery, attempts, { state: 'Delivered' }), receiver.succeeded()]);
       return;
     }
     await deliveries.record(delivery, attempts, outcomeOf(delivery.document, result));
     if (gone) {
-      await disable(lease, delivery.document, 'The receiver answered 410 Gone');
+      await disable(receiver, delivery.document, 'The receiver answered 410 Gone');
     } else if (delivery.document.event !== 'Test' && !lane.disabled) {
-      const failingSince = await lease.failed();
+      const failingSince = await receiver.failed();
       if (clock() - failingSince < DISABLE_AFTER_MS || lane.disabled) return;
       lane.disabled = true;
-      await disable(lease, delivery.document, 'Every delivery failed for five days');
+      await disable(receiver, delivery.document, 'Every delivery failed for five days');
     }
   }
 
@@ -275,11 +278,15 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       : { state: 'Pending', due: toTimestamp(now + delay) };
   }
 
-  async function disable(lease: Lease, { webhookId, event, eventId }: DeliveryDocument, reason: string): Promise<void> {
+  async function disable(
+    receiver: Receiver,
+    { webhookId, event, eventId }: DeliveryDocument,
+    reason: string,
+  ): Promise<void> {
     logger.info({ webhookId, reason }, 'Webhook disabled');
     await deps.disable({ webhookId, reason, ...(event !== 'Test' && { eventId }) });
     // Enabled again, it starts with a clean sheet.
-    await lease.succeeded();
+    await receiver.succeeded();
   }
 
   /** Wakes every lane with something due, then waits for the next moment something is. */

@@ -4,6 +4,7 @@ import type { WebhookCommands } from '../commands/webhooks.ts';
 import { testPayload } from '../contract/webhook-payload.ts';
 import type { Credentials } from '../credentials/credentials.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
+import { openLeases } from '../document-store/lease.ts';
 import { DELIVERER } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
@@ -17,7 +18,7 @@ import { createDeliverer } from './deliverer.ts';
 import { type DeliveryDocument, type ListDeliveries, type Listener, openDeliveries } from './deliveries.ts';
 import { startFanOut } from './fan-out.ts';
 import type { InFlightLimits } from './in-flight.ts';
-import { openLeases } from './leases.ts';
+import { openReceivers } from './receivers.ts';
 import { recoverDeliveries } from './recovery.ts';
 import { createRegistrations, type IsConnected, type Recipient } from './registrations.ts';
 import type { SenderOptions } from './sender.ts';
@@ -63,9 +64,12 @@ export type WebhooksDeps = {
 /** How deliveries are paced; the defaults suit production. Times in milliseconds. */
 type Tuning = {
   readonly inFlight?: InFlightLimits;
-  readonly leaseDuration?: number;
+  readonly leaseMs?: number;
   readonly pollEvery?: number;
 };
+
+/** Three times as long as one delivery may take, so that a process that is alive keeps what it delivers. */
+const LEASE_MS = 15_000;
 
 /**
  * Webhook deliveries (docs/decisions/webhook-deliveries.md): from the log, through delivery documents, to each registered
@@ -75,7 +79,11 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
   const { events, documents, readModels, credentials, config, clock, logger, commands, isConnected, sending, tuning } =
     deps;
   const deliveries = await openDeliveries({ documents, clock });
-  const leases = await openLeases({ documents, clock, ...tuning });
+  const leases = await openLeases({
+    ...{ documents, clock, collection: 'webhookLeases' },
+    durationMs: tuning?.leaseMs ?? LEASE_MS,
+  });
+  const receivers = await openReceivers({ documents, clock });
   const registrations = createRegistrations({
     readModels,
     credentials,
@@ -88,6 +96,7 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
     deliveries,
     registrations,
     leases,
+    receivers,
     sender,
     disable: ({ webhookId, reason, eventId }) =>
       commands.disable(

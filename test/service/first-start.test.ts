@@ -9,7 +9,7 @@ import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { communityId } from '../../src/domain/ids.ts';
-import { PID_NAMESPACE } from '../../src/runtime/process-liveness.ts';
+import { THIS_PROCESS } from '../../src/runtime/process-liveness.ts';
 import { call, inDays } from './client.ts';
 import { startServiceProcess, temporaryDataDir, venue } from './service-process.ts';
 
@@ -105,7 +105,7 @@ test('a first start that was cut off is made good by the next', async () => {
   await once(killed, 'close');
   const documents = await openSqliteDocumentStore({ folder: dataDir });
   const making = await documents.open({ name: 'demo', kind: 'record', indexes: [] });
-  await making.insert('demo', { pidNamespace: PID_NAMESPACE, pid: killed.pid, done: false });
+  await making.insert('demo', { pidNamespace: THIS_PROCESS.pidNamespace, pid: killed.pid, done: false });
   const users = await usersOf(documents);
   const accounts: Account[] = [{ kind: 'Community', id: communityId(1) }];
   await users.add({ email: 'harbour@demo.example', password: 'nobody knows it', accounts });

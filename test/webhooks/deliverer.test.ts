@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { webhooks as registrations } from '../../projections/webhooks.ts';
+import type { Collection } from '../../src/document-store/document-store.ts';
 import { DELIVERER } from '../../src/domain/account.ts';
 import type { ReadModels } from '../../src/read-models/read-models.ts';
 import type { DeliveryDocument, DeliveryState } from '../../src/webhooks/deliveries.ts';
@@ -483,6 +484,41 @@ test('when a process is killed in the middle of a delivery, another one sends it
   await until(webhooks, webhookId, 'Delivered');
   expect(receiver.received).toHaveLength(2);
   expect(new Set(receiver.received.map(({ headers, body }) => `${headers['webhook-id']} ${body}`)).size).toBe(1);
+});
+
+test('processes whose clocks are an hour apart do not deliver to one receiver at the same time', async () => {
+  let finish: () => void = () => {};
+  const receiver = await receive((_, response) => {
+    finish = () => response.end();
+  });
+  const { webhookId } = await venue.register(COMMUNITY, receiver.url);
+  const webhooks = await venue.deliver();
+  await venue.happen(approved());
+  await receiver.until(1);
+  for (const shift of [HOUR, -HOUR]) {
+    let looks = 0;
+    const clock = () => venue.clock() + shift;
+    const documents = {
+      ...venue.documents,
+      open: async <D extends object>(collection: Collection<D>) => {
+        const opened = await venue.documents.open(collection);
+        if (collection.name !== 'webhookLeases') return opened;
+        return {
+          ...opened,
+          async get(key: string) {
+            looks += 1;
+            return opened.get(key);
+          },
+        };
+      },
+    };
+    await venue.deliver({ clock, documents });
+    if (shift > 0) await eventually(() => expect(looks).toBeGreaterThan(5));
+  }
+  expect(receiver.received).toHaveLength(1);
+  finish();
+  await until(webhooks, webhookId, 'Delivered');
+  expect(receiver.received).toHaveLength(1);
 });
 
 test('while the read models have yet to catch up, nothing is taken for removed', async () => {

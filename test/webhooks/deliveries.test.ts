@@ -1,13 +1,10 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { payloadOf } from '../../src/contract/webhook-payload.ts';
 import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import { toTimestamp } from '../../src/domain/calendar.ts';
 import { webhookId } from '../../src/domain/ids.ts';
 import { type Deliveries, openDeliveries } from '../../src/webhooks/deliveries.ts';
-import { leaseCollection, openLeases } from '../../src/webhooks/leases.ts';
 import { type DocumentPlace, documentEngines } from '../document-store/engines.ts';
-import { eventually } from '../eventually.ts';
 import { approved } from './deliverable-events.ts';
 
 const HOUR = 3_600_000;
@@ -110,65 +107,5 @@ describe.each(documentEngines)('deliveries on %s', (_, openPlace) => {
     now += 29 * 24 * HOUR;
     await deliveries.resend('e1:wh_a');
     expect(await expiresIn()).toBeGreaterThan(50 * 24 * HOUR);
-  });
-
-  describe('leases', () => {
-    const leases = async (leaseDuration?: number) =>
-      openLeases({
-        documents: await place.open(),
-        clock,
-        ...(leaseDuration === undefined ? {} : { leaseDuration }),
-      });
-
-    test('of many processes that want a registration at once one gets it; given back, another one does', async () => {
-      const all = await Promise.all(Array.from({ length: 5 }, () => leases()));
-      const taken = await Promise.all(all.map(({ take }) => take('wh_a')));
-      const held = taken.filter((lease) => lease !== undefined);
-      expect(held).toHaveLength(1);
-      expect(await (await leases()).take('wh_a')).toBeUndefined();
-      expect(await (await leases()).take('wh_b')).toBeDefined();
-      await held[0]?.release();
-      expect(await (await leases()).take('wh_a')).toBeDefined();
-    });
-
-    test('one that was not prolonged goes to another process, and the first notices', async () => {
-      const frozen = await (await leases(60)).take('wh_a');
-      now += 61;
-      const next = await (await leases(60_000)).take('wh_a');
-      expect(next?.isHeld()).toBe(true);
-      // The first wakes up and prolongs what is no longer its own.
-      for (let i = 0; frozen?.isHeld() && i < 100; i++) await pause(20);
-      expect(frozen?.isHeld()).toBe(false);
-      await frozen?.release();
-      expect(await (await leases()).take('wh_a')).toBeUndefined();
-    });
-
-    test('one that is held is prolonged by itself', async () => {
-      const lease = await (await leases(90)).take('wh_a');
-      const other = await leases();
-      const collection = await store.open(leaseCollection);
-      for (let i = 0; i < 4; i++) {
-        now += 60;
-        await eventually(async () =>
-          expect((await collection.get('wh_a'))?.document.until).toBe(toTimestamp(now + 90)),
-        );
-        expect(await other.take('wh_a')).toBeUndefined();
-      }
-      await lease?.release();
-    });
-
-    test('since when nothing succeeded is remembered from one holder to the next, until something does', async () => {
-      const first = await (await leases()).take('wh_a');
-      const since = now;
-      expect(await first?.failed()).toBe(since);
-      await first?.release();
-      now += HOUR;
-      const second = await (await leases()).take('wh_a');
-      expect(await second?.failed()).toBe(since);
-      await second?.succeeded();
-      now += HOUR;
-      expect(await second?.failed()).toBe(now);
-      await second?.release();
-    });
   });
 });

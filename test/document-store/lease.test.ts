@@ -1,0 +1,250 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { DocumentStore, Documents } from '../../src/document-store/document-store.ts';
+import { type Lease, type Leases, openLeases } from '../../src/document-store/lease.ts';
+import { THIS_PROCESS } from '../../src/runtime/process-liveness.ts';
+import { eventually } from '../eventually.ts';
+import { type DocumentPlace, documentEngines } from './engines.ts';
+
+const HOUR_MS = 3_600_000;
+const COLLECTION = 'leases';
+/** Where there is none, a process cannot be told from an earlier one of its number: such a lease has to run out. */
+const hasProc = existsSync('/proc/self/stat');
+
+describe.each(documentEngines)('leases on %s', (_, openPlace) => {
+  let place: DocumentPlace;
+  const held: Lease[] = [];
+
+  beforeEach(async () => {
+    place = await openPlace();
+  });
+  afterEach(async () => {
+    for (const lease of held.splice(0)) await lease.release();
+    await place.remove();
+  });
+
+  type Options = Partial<Parameters<typeof openLeases>[0]>;
+  /** Leases as another process sees them. */
+  const leases = async (options: Options = {}): Promise<Leases> => {
+    const opened = await openLeases({
+      documents: options.documents ?? (await place.open()),
+      collection: COLLECTION,
+      durationMs: HOUR_MS,
+      clock: Date.now,
+      ...options,
+    });
+    const keep = (lease: Lease): Lease => {
+      held.push(lease);
+      return lease;
+    };
+    return {
+      acquire: async (...given) => keep(await opened.acquire(...given)),
+      tryAcquire: async (name) => {
+        const lease = await opened.tryAcquire(name);
+        return lease && keep(lease);
+      },
+    };
+  };
+
+  /** The documents behind the leases. */
+  const stored = async (): Promise<Documents<{ readonly [field: string]: unknown }>> =>
+    (await place.open()).open({ name: COLLECTION, kind: 'readModel', indexes: [] });
+  const versionOf = async (name: string) => (await (await stored()).get(name))?.version ?? 0;
+
+  /** A store whose answers to `replace` can be held up, as to a process that hangs, or lost, as on a broken connection. */
+  async function disturbed() {
+    const real = await place.open();
+    let gate: PromiseWithResolvers<void> | undefined;
+    let answersLost = 0;
+    const documents: DocumentStore = {
+      ...real,
+      open: async (collection) => {
+        const opened = await real.open(collection);
+        return {
+          ...opened,
+          async replace(...args) {
+            await gate?.promise;
+            const replaced = await opened.replace(...args);
+            if (answersLost-- > 0) throw new Error('The connection broke');
+            return replaced;
+          },
+        };
+      },
+    };
+    return {
+      documents,
+      freeze() {
+        gate = Promise.withResolvers();
+      },
+      thaw() {
+        gate?.resolve();
+        gate = undefined;
+      },
+      loseAnswers(count: number) {
+        answersLost = count;
+      },
+    };
+  }
+
+  test('of many processes that want one at once one gets it; given back, another one does', async () => {
+    const all = await Promise.all(Array.from({ length: 5 }, () => leases()));
+    const taken = await Promise.all(all.map(({ tryAcquire }) => tryAcquire('a')));
+    const [lease, ...others] = taken.filter((each) => each !== undefined);
+    expect(others).toEqual([]);
+    expect(lease?.isHeld()).toBe(true);
+    expect(await (await leases()).tryAcquire('a')).toBeUndefined();
+    expect(await (await leases()).tryAcquire('b')).toBeDefined();
+    await lease?.release();
+    expect(lease?.isHeld()).toBe(false);
+    expect(await (await leases()).tryAcquire('a')).toBeDefined();
+  });
+
+  test('one that is held is renewed by itself, and nobody else gets it', async () => {
+    const lease = await (await leases({ durationMs: 300 })).tryAcquire('a');
+    const other = await leases({ durationMs: 300 });
+    for (let version = 1; version < 6; version++) {
+      await eventually(async () => expect(await versionOf('a')).toBeGreaterThan(version));
+      expect(await other.tryAcquire('a')).toBeUndefined();
+    }
+    expect(lease?.isHeld()).toBe(true);
+  });
+
+  test('one that is not renewed any more goes to another process, and the first notices', async () => {
+    const hanging = await disturbed();
+    const first = await (await leases({ ...hanging, durationMs: 100 })).tryAcquire('a');
+    hanging.freeze();
+    const other = await leases();
+    const next = await eventually(async () => {
+      const lease = await other.tryAcquire('a');
+      if (lease === undefined) throw new Error('It is held');
+      return lease;
+    });
+    expect(first?.isHeld()).toBe(false);
+    expect(next.isHeld()).toBe(true);
+    // The first wakes up, renews what is no longer its own, and gives it back.
+    hanging.thaw();
+    await first?.release();
+    expect(first?.isHeld()).toBe(false);
+    expect(await (await leases()).tryAcquire('a')).toBeUndefined();
+    expect(next.isHeld()).toBe(true);
+  });
+
+  test('a holder that could not renew it in time does not rely on it, until it can', async () => {
+    const hanging = await disturbed();
+    const lease = await (await leases({ ...hanging, durationMs: 200 })).tryAcquire('a');
+    hanging.freeze();
+    await eventually(() => expect(lease?.isHeld()).toBe(false));
+    hanging.thaw();
+    await eventually(() => expect(lease?.isHeld()).toBe(true));
+  });
+
+  test('a renewal whose answer was lost counts', async () => {
+    const broken = await disturbed();
+    const lease = await (await leases({ ...broken, durationMs: 300 })).tryAcquire('a');
+    broken.loseAnswers(2);
+    await eventually(async () => expect(await versionOf('a')).toBeGreaterThan(5));
+    await eventually(() => expect(lease?.isHeld()).toBe(true));
+    await lease?.release();
+    expect(await (await leases()).tryAcquire('a')).toBeDefined();
+  });
+
+  test.each([
+    ['ahead', HOUR_MS],
+    ['behind', -HOUR_MS],
+  ])('a process whose clock is an hour %s neither steals a lease nor keeps one', async (_side, shift) => {
+    const clock = () => Date.now() + shift;
+    await (await leases()).tryAcquire('a');
+    const wrong = await leases({ clock, durationMs: 100 });
+    expect(await wrong.tryAcquire('a')).toBeUndefined();
+
+    const vanishing = await disturbed();
+    await (await leases({ ...vanishing, clock, durationMs: 100 })).tryAcquire('b');
+    vanishing.freeze();
+    const heir = await leases();
+    await eventually(async () => expect(await heir.tryAcquire('b')).toBeDefined());
+    vanishing.thaw();
+  });
+
+  test('how long a lease stands is what its holder said, whatever others would have', async () => {
+    const vanishing = await disturbed();
+    await (await leases({ ...vanishing, durationMs: HOUR_MS })).tryAcquire('a');
+    const impatient = await leases({ durationMs: 1 });
+    for (let look = 0; look < 20; look++) {
+      expect(await impatient.tryAcquire('a')).toBeUndefined();
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  });
+
+  describe('of a process that is gone', () => {
+    const expiresAt = '9999-01-01T00:00:00.000Z';
+    const { pidNamespace, pid } = THIS_PROCESS;
+
+    test('is taken at once where that can be known', async () => {
+      const child = spawn(process.execPath, ['-e', '']);
+      await once(child, 'close');
+      const dead = { holder: 'h', pidNamespace, pid: child.pid, startedAt: '1', durationMs: HOUR_MS, expiresAt };
+      const documents = await stored();
+      await documents.insert('killed', dead);
+      await documents.insert('same number', { ...dead, pid });
+      const here = await leases();
+      expect(await here.tryAcquire('killed')).toBeDefined();
+      if (hasProc) expect(await here.tryAcquire('same number')).toBeDefined();
+    });
+
+    test('is taken after it was seen unchanged for long enough where that cannot be known', async () => {
+      const elsewhere = { holder: 'h', pidNamespace: 'another machine', pid, durationMs: 100, expiresAt };
+      await (await stored()).insert('a', elsewhere);
+      const here = await leases();
+      expect(await here.tryAcquire('a')).toBeUndefined();
+      await eventually(async () => expect(await here.tryAcquire('a')).toBeDefined());
+    });
+
+    test('is taken, however many there are, by a process that watches few at the same time', async () => {
+      const documents = await stored();
+      const names = Array.from({ length: 9 }, (_each, n) => `lease ${n}`);
+      for (const name of names) {
+        const elsewhere = { holder: name, pidNamespace: 'another machine', pid, durationMs: 20, expiresAt };
+        await documents.insert(name, elsewhere);
+      }
+      const here = await leases({ maxWatched: 2 });
+      const taken = new Set<string>();
+      await eventually(async () => {
+        for (const name of names) if (!taken.has(name) && (await here.tryAcquire(name))) taken.add(name);
+        expect([...taken].sort()).toEqual(names);
+      });
+    });
+
+    test('and of an earlier release is neither held for ever nor stolen from one that lives', async () => {
+      const documents = await stored();
+      // A projector on another machine, one of the same number as this process, and one that runs here.
+      await documents.insert('elsewhere', { holder: 'h', pidNamespace: 'another machine', pid: 1 });
+      await documents.insert('gone', { holder: 'h', pidNamespace, pid });
+      await documents.insert('running', { holder: 'h', pidNamespace, pid: process.ppid });
+      // Deliverers of webhooks.
+      await documents.insert('webhook', { owner: 'o', until: expiresAt, failingSince: expiresAt, expiresAt });
+      await documents.insert('free', { owner: '', until: '1970-01-01T00:00:00.000Z', expiresAt });
+      const here = await leases({ durationMs: 150 });
+      const first: Record<string, boolean> = {};
+      for (const name of ['elsewhere', 'gone', 'running', 'webhook', 'free'])
+        first[name] = (await here.tryAcquire(name)) !== undefined;
+      expect(first).toEqual({ elsewhere: false, gone: hasProc, running: false, webhook: false, free: true });
+      for (const name of ['elsewhere', 'running', 'webhook'])
+        await eventually(async () => expect(await here.tryAcquire(name)).toBeDefined());
+    });
+  });
+
+  test('waiting for one ends when it is given back, or the wait is called off', async () => {
+    const lease = await (await leases()).tryAcquire('a');
+    const other = await leases();
+    const abort = new AbortController();
+    const calledOff = other.acquire('a', { lookEveryMs: 10, signal: abort.signal });
+    const waiting = other.acquire('a', { lookEveryMs: 10 });
+    const reason = new Error('no longer');
+    abort.abort(reason);
+    await expect(calledOff).rejects.toBe(reason);
+    await lease?.release();
+    expect((await waiting).isHeld()).toBe(true);
+  });
+});

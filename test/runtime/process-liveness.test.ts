@@ -1,0 +1,46 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { Worker } from 'node:worker_threads';
+import { expect, test } from 'vitest';
+import { isKnownDead, THIS_PROCESS } from '../../src/runtime/process-liveness.ts';
+
+/** A process that has ended, and been seen to. */
+async function killed(): Promise<number> {
+  const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
+  await once(child, 'spawn');
+  child.kill('SIGKILL');
+  await once(child, 'close');
+  return child.pid ?? 0;
+}
+
+const { pidNamespace } = THIS_PROCESS;
+const hasProc = existsSync('/proc/self/stat');
+
+test('this process and its parent are not known to be dead', () => {
+  expect(isKnownDead(THIS_PROCESS)).toBe(false);
+  expect(isKnownDead({ pidNamespace, pid: process.ppid })).toBe(false);
+});
+
+test('a process that was killed is known to be dead here, and not known to be so anywhere else', async () => {
+  const pid = await killed();
+  expect(isKnownDead({ pidNamespace, pid })).toBe(true);
+  expect(isKnownDead({ pidNamespace, pid, startedAt: '1' })).toBe(true);
+  expect(isKnownDead({ pidNamespace: 'another machine', pid })).toBe(false);
+});
+
+test.skipIf(!hasProc)('an earlier process of the same number is known to be dead', () => {
+  expect(isKnownDead({ ...THIS_PROCESS, startedAt: '1' })).toBe(true);
+  expect(isKnownDead({ pidNamespace, pid: process.ppid, startedAt: '1' })).toBe(true);
+  // As releases wrote it that did not say when they started.
+  expect(isKnownDead({ pidNamespace, pid: process.pid })).toBe(true);
+});
+
+test('a worker thread is the process that it belongs to', async () => {
+  const file = new URL('../../src/runtime/process-liveness.ts', import.meta.url).href;
+  const code = `import(${JSON.stringify(file)}).then(({ THIS_PROCESS }) => require('node:worker_threads').parentPort.postMessage(THIS_PROCESS))`;
+  const worker = new Worker(code, { eval: true });
+  const [identity] = await once(worker, 'message');
+  expect(identity).toEqual(THIS_PROCESS);
+  await worker.terminate();
+});
