@@ -1,6 +1,6 @@
 import { appendFileSync, existsSync, readFileSync, rmSync } from 'node:fs';
 
-/** Contract suites say here which engines they ran against, or why not: no run passes over one in silence. */
+/** Contract suites report which engines they ran against, or why not, so that no run skips one silently. */
 export function reportEngine(
   port: 'event store' | 'document store' | 'browser',
   engine: string,
@@ -10,7 +10,7 @@ export function reportEngine(
   if (file !== undefined) appendFileSync(file, `${port}, ${engine}: ${outcome}\n`);
 }
 
-/** The lines of this run, and forgets them. */
+/** Returns the report lines of this run and deletes them. */
 export function enginesSeen(): string[] {
   const file = process.env.ENGINE_REPORT;
   if (file === undefined || !existsSync(file)) return ['no contract suite ran'];

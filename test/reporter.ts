@@ -1,10 +1,10 @@
 import type { Reporter, TestModule } from 'vitest/node';
 import { enginesSeen } from './engines.ts';
 
-const LEFT_OUT =
-  'none, only the pure tests ran: SQLite, MongoDB, EventStoreDB, Chromium and processes are left to npm test';
+const UNIT_RUN =
+  'none: only the pure tests ran. SQLite, MongoDB, EventStoreDB, Chromium and processes are tested by npm test';
 
-/** Closes a run with a line per engine (tested or not, and why) and one line of totals. */
+/** Ends a run with one line per engine (tested, or why not) and one line of totals. */
 export default class EngineReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const totals = { passed: 0, failed: 0, skipped: 0, pending: 0 };
@@ -14,7 +14,7 @@ export default class EngineReporter implements Reporter {
     }
     console.log('\nEngines');
     const pure = modules.every(({ project }) => project.name === 'unit');
-    for (const line of pure ? [LEFT_OUT] : enginesSeen()) console.log(`  ${line}`);
+    for (const line of pure ? [UNIT_RUN] : enginesSeen()) console.log(`  ${line}`);
     const skipped = totals.skipped + totals.pending;
     console.log(`\n${totals.passed} passed, ${totals.failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
   }

@@ -1,18 +1,18 @@
 /**
- * The event log: the only truth of the service. Two adapters implement this port, `sqlite/` (embedded) and `eventstoredb/`
- * (EventStoreDB / KurrentDB); `test/contract/event-store.ts` holds both to the same promises.
+ * The event log, the service's single source of truth. Two adapters implement this port, `sqlite/` (embedded) and
+ * `eventstoredb/` (EventStoreDB / KurrentDB); `test/contract/event-store.ts` runs one contract suite against both.
  */
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = { readonly [key: string]: Json };
 
-/** Where an event stands in the whole log. Opaque; sorts as text in log order. */
+/** The position of an event in the log. Opaque; sorts as text in log order (docs/decisions/two-engines.md). */
 export type Position = string;
 
 /** The position before the first event: `readAll({ after: LOG_START })` reads everything. */
 export const LOG_START: Position = '';
 
-/** An event that is about to be appended. `id` (UUID) is made by the store when it is absent. */
+/** An event to append. Without an `id` (UUID) the store generates one. */
 export type NewEvent = {
   readonly id?: string;
   readonly type: string;
@@ -20,7 +20,7 @@ export type NewEvent = {
   readonly metadata: JsonObject;
 };
 
-/** An event as the log holds it. `revision` counts from 0 within its stream. */
+/** An event as stored. `revision` counts from 0 within its stream. */
 export type StoredEvent = {
   readonly id: string;
   readonly type: string;
@@ -31,7 +31,7 @@ export type StoredEvent = {
   readonly metadata: JsonObject;
 };
 
-/** The revision the stream must have for an append to succeed: that of its last event, or `'none'` (no such stream yet). */
+/** The revision a stream must be at for an append to succeed: that of its last event, or `'none'` if it must not exist. */
 export type ExpectedRevision = number | 'none';
 
 export type Appended = {
@@ -42,14 +42,14 @@ export type Appended = {
 };
 
 export type ReadStream = {
-  /** First revision read; default: the start (forward) or the end (backward). Inclusive. */
+  /** First revision to read, inclusive. Default: the start (forward) or the end (backward). */
   readonly from?: number;
   readonly direction?: 'forward' | 'backward';
   readonly limit?: number;
 };
 
 export type ReadAll = {
-  /** Forward: only events after it; backward: only events before it. Default: everything. */
+  /** Exclusive: a forward read returns the events after it, a backward read those before it. Default: everything. */
   readonly after?: Position;
   readonly types?: readonly string[];
   readonly direction?: 'forward' | 'backward';
@@ -59,33 +59,33 @@ export type ReadAll = {
 export type Subscribe = {
   readonly after?: Position;
   readonly types?: readonly string[];
-  /** Ends the iteration, at once and without an error. */
+  /** Ends the iteration immediately and without an error. */
   readonly signal?: AbortSignal;
 };
 
-/** Events in log order. `position` is where the subscriber stands after it, even when the filter dropped events. */
+/** Events in log order. `position` is the position to resume from; it also advances past events that the filter drops. */
 export type Batch = {
   readonly events: readonly StoredEvent[];
   readonly position: Position;
-  /** True when nothing more was in the log when the batch was read. */
+  /** Whether the batch reached the end of the log as of when it was read. */
   readonly caughtUp: boolean;
 };
 
 export type Consume = {
   readonly types?: readonly string[];
-  /** Attempts after the first before an event is parked. Default 10. */
+  /** Retries before an event is parked. Default 10. */
   readonly maxRetries?: number;
-  /** Events handled at the same moment by this consumer. Default 8. */
+  /** Events that this consumer handles concurrently. Default 8. */
   readonly concurrency?: number;
 };
 
 export type Consumer = {
-  /** Stops taking events, waits for the handlers under way. */
+  /** Stops receiving events and waits for running handlers. */
   close(): Promise<void>;
 };
 
 export type ParkedEvent = {
-  /** Id of the parked event, as taken by `replayParked`. */
+  /** Id of the parked event, as accepted by `replayParked`. */
   readonly id: string;
   readonly event: StoredEvent;
   readonly reason: string;
@@ -95,8 +95,8 @@ export type ParkedEvent = {
 
 export type EventStore = {
   /**
-   * Appends events to one stream, all or none, durably.
-   * @throws {WrongExpectedRevision} when the stream is not at `expectedRevision`
+   * Appends events to one stream, atomically and durably.
+   * @throws {WrongExpectedRevision} if the stream is not at `expectedRevision`
    */
   append(
     stream: string,
@@ -104,32 +104,33 @@ export type EventStore = {
     options: { readonly expectedRevision: ExpectedRevision },
   ): Promise<Appended>;
 
-  /** Reads one stream; a stream that does not exist is empty. */
+  /** Reads one stream; a stream that does not exist reads as empty. */
   readStream(stream: string, options?: ReadStream): AsyncIterable<StoredEvent>;
 
   readAll(options?: ReadAll): AsyncIterable<StoredEvent>;
 
-  /** Catch-up subscription. Never ends by itself: resumes from the last position, with backoff, whatever went wrong. */
+  /** Catch-up subscription. Never ends by itself: after any failure it resumes from the last position, with backoff. */
   subscribe(options: Subscribe): AsyncIterable<Batch>;
 
   /**
-   * Joins the persistent subscription `group` (made when absent, from the start of the log) as one of its competing
-   * consumers. The handler resolves → acknowledged; throws → retried; after `maxRetries` → parked with the reason.
+   * Joins the persistent subscription `group` as a competing consumer, creating it from the start of the log if it does not
+   * exist. An event is acknowledged when the handler resolves, retried with backoff when it throws, and parked with the
+   * reason after `maxRetries`.
    */
   consume(group: string, options: Consume, handler: (event: StoredEvent) => Promise<void>): Promise<Consumer>;
 
   parked(group: string): AsyncIterable<ParkedEvent>;
 
-  /** Puts parked events (one, or all) back into the group; answers how many. */
+  /** Replays parked events, one or all. @returns how many */
   replayParked(group: string, id?: string): Promise<number>;
 
-  /** Resolves when the store answers. Throws otherwise. */
+  /** Resolves if the store responds, rejects otherwise. */
   ping(): Promise<void>;
 
   close(): Promise<void>;
 };
 
-/** The stream had moved on: somebody else appended first. */
+/** Optimistic concurrency conflict: another writer appended to the stream first. */
 export class WrongExpectedRevision extends Error {
   readonly stream: string;
   readonly expected: ExpectedRevision;

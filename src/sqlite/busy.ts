@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** How long a write waits for other connections before it gives up. */
-const BUSY_LIMIT_MS = 10_000;
+const LOCK_TIMEOUT_MS = 10_000;
 
 /**
  * Repeats `attempt` while another connection holds the write lock. Waits outside SQLite, whose own wait (`busy_timeout`)
  * would block the whole process (docs/decisions/embedded-log.md).
  */
-export async function whenFree<Result>(attempt: () => Result): Promise<Result> {
-  const deadline = performance.now() + BUSY_LIMIT_MS;
+export async function retryWhileBusy<Result>(attempt: () => Result): Promise<Result> {
+  const deadline = performance.now() + LOCK_TIMEOUT_MS;
   for (;;) {
     try {
       return attempt();

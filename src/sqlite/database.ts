@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { keepPrivate } from '../runtime/private-file.ts';
-import { whenFree } from './busy.ts';
+import { retryWhileBusy } from './busy.ts';
 
 /** How long a read waits while another process recovers the file after a crash. */
 const READ_TIMEOUT_MS = 5_000;
@@ -21,9 +21,9 @@ export async function openDatabase({
 }): Promise<DatabaseSync> {
   const database = connect(path, what);
   try {
-    await whenFree(() => check(database));
+    await retryWhileBusy(() => check(database));
     keepPrivate(path);
-    await whenFree(() => database.exec('PRAGMA journal_mode = WAL'));
+    await retryWhileBusy(() => database.exec('PRAGMA journal_mode = WAL'));
     database.exec(`PRAGMA journal_size_limit = 67108864; PRAGMA busy_timeout = ${READ_TIMEOUT_MS}`);
     return database;
   } catch (error) {
@@ -61,7 +61,7 @@ export function transaction<Result>(
   durability: Durability,
   work: () => Result,
 ): Promise<Result> {
-  return whenFree(() => {
+  return retryWhileBusy(() => {
     try {
       if (current.get(database) !== durability) {
         database.exec(SYNCHRONOUS[durability]);

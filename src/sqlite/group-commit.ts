@@ -3,7 +3,7 @@ import { isBusy } from './busy.ts';
 import type { Durability } from './database.ts';
 
 /** How long consecutive commits may take before other work of the process gets a turn. */
-const LONGEST_TURN_MS = 2;
+const MAX_TURN_MS = 2;
 
 type Job = { readonly run: () => void; readonly resolve: () => void; readonly reject: (error: unknown) => void };
 
@@ -47,13 +47,13 @@ export class GroupCommit {
   }
 
   async #commitWaiting(): Promise<void> {
-    let turnBegan = performance.now();
+    let turnStart = performance.now();
     do {
       // A commit that waits for the disk collects the writes of a whole turn of the event loop, a cheap one only synchronous
       // ones.
-      if (this.#durability === 'durable' || performance.now() - turnBegan > LONGEST_TURN_MS) {
+      if (this.#durability === 'durable' || performance.now() - turnStart > MAX_TURN_MS) {
         await nextTurn();
-        turnBegan = performance.now();
+        turnStart = performance.now();
       } else await Promise.resolve();
       await this.#commit(() => this.#takeWaiting());
     } while (this.#waiting.length > 0);

@@ -15,12 +15,12 @@ import {
 import { eventually } from '../eventually.ts';
 
 export type Engine = {
-  /** Another client of the same log, as another process would have it. */
+  /** Opens another client of the same log, as another process would. */
   readonly open: () => Promise<EventStore>;
   readonly stop: () => Promise<void>;
 };
 
-/** What every event log promises, whatever engine runs: see the port. The log may hold events of others. */
+/** The contract of the port, for every adapter. The log may already hold other events. */
 export function eventStoreContract(name: string, start: () => Promise<Engine>): void {
   describe(`event store contract: ${name}`, () => {
     let engine: Engine;
@@ -53,11 +53,11 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
     });
     const events = (type: string, count: number, from = 0): NewEvent[] =>
       Array.from({ length: count }, (_, index) => event(type, from + index));
-    /** The revision that a stream of so many events has. */
+    /** The revision of a stream with this many events. */
     const revisionOf = (count: number): ExpectedRevision => (count === 0 ? 'none' : count - 1);
     const numbers = (list: readonly StoredEvent[]): unknown[] => list.map(({ data }) => data.n);
 
-    /** Follows the log into the lists it returns. */
+    /** Subscribes, and collects what arrives in the lists it returns. */
     const follow = (
       on: EventStore,
       options: Subscribe,
@@ -86,7 +86,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
     };
 
     describe('append', () => {
-      test('stores what it was given, unchanged', async () => {
+      test('stores data and metadata unchanged', async () => {
         const stream = unique('thing');
         const data = {
           text: 'Ünïcode ☕️ 𝔘 \u0000 "quoted" \\ \n',
@@ -104,7 +104,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         expect(appended.revision).toBe(0);
       });
 
-      test('makes ids where none are given', async () => {
+      test('generates ids when none are given', async () => {
         const stream = unique('thing');
         await store.append(stream, events('Made', 2), { expectedRevision: 'none' });
         const ids = (await Array.fromAsync(store.readStream(stream))).map(({ id }) => id);
@@ -112,7 +112,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
       });
 
-      test('checks the expected revision, and says what it met', async () => {
+      test('checks the expected revision and reports the actual one', async () => {
         const stream = unique('thing');
         const at = (expectedRevision: ExpectedRevision) => store.append(stream, [event('Made')], { expectedRevision });
         const conflict = async (expected: ExpectedRevision, actual: ExpectedRevision): Promise<void> => {
@@ -145,7 +145,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         expect(await Array.fromAsync(store.readStream(stream))).toHaveLength(1);
       });
 
-      test('gives events of one append distinct positions in order', async () => {
+      test('gives the events of one append distinct, ascending positions', async () => {
         const stream = unique('thing');
         const before = await store.append(unique('thing'), [event('Made')], { expectedRevision: 'none' });
         const appended = await store.append(stream, events('Made', 5), { expectedRevision: 'none' });
@@ -160,7 +160,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         expect(appended.position < after.position).toBe(true);
       });
 
-      test('lets one of fifty through that append at the same revision', async () => {
+      test('lets exactly one of fifty concurrent appends at the same revision succeed', async () => {
         const stream = unique('thing');
         const appends = Array.from({ length: 50 }, (_, n) =>
           (n % 2 === 0 ? store : other).append(stream, [event('Made', n)], { expectedRevision: 'none' }),
@@ -175,7 +175,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         expect(await Array.fromAsync(store.readStream(stream))).toHaveLength(1);
       });
 
-      test('is not disturbed by conflicts of others at the same moment', async () => {
+      test('is not affected by concurrent conflicts on another stream', async () => {
         const taken = unique('taken');
         await store.append(taken, [event('Made')], { expectedRevision: 'none' });
         const streams = Array.from({ length: 20 }, () => unique('thing'));
@@ -188,7 +188,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         expect(results.map(({ status }) => status)).toEqual(streams.flatMap(() => ['rejected', 'fulfilled']));
       });
 
-      test('keeps the order of appends to one stream that do not wait for each other', async () => {
+      test('keeps pipelined appends to one stream in order', async () => {
         const stream = unique('thing');
         await Promise.all(
           events('Made', 30).map((one, n) => store.append(stream, [one], { expectedRevision: revisionOf(n) })),
@@ -198,7 +198,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         expect(numbers(read)).toEqual(Array.from({ length: 30 }, (_, n) => n));
       });
 
-      test('answers a repetition with the same event ids as it did the first time', async () => {
+      test('is idempotent: repeated with the same event ids, it returns the original result', async () => {
         const stream = unique('thing');
         const twice = [event('Made', 0, randomUUID()), event('Made', 1, randomUUID())];
         const first = await store.append(stream, twice, { expectedRevision: 'none' });
@@ -215,7 +215,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         ['Infinity', Number.POSITIVE_INFINITY],
         ['a Date', new Date(0)],
         ['a Map', new Map()],
-      ])('refuses %s in data, naming the place', async (_name, value) => {
+      ])('refuses %s in data and gives the path to it', async (_name, value) => {
         const stream = unique('thing');
         const append = (data: unknown, metadata: unknown): Promise<unknown> =>
           // @ts-expect-error: the types forbid it, and so does the store
@@ -226,7 +226,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         expect(await Array.fromAsync(store.readStream(stream))).toEqual([]);
       });
 
-      test('refuses empty appends, system names and ids that are no UUIDs', async () => {
+      test('refuses empty appends, system names and ids that are not UUIDs', async () => {
         const first = { expectedRevision: 'none' } as const;
         await expect(store.append(unique('thing'), [], first)).rejects.toThrow(TypeError);
         await expect(store.append('', [event('Made')], first)).rejects.toThrow(TypeError);
@@ -245,9 +245,9 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
       });
     });
 
-    // Before the tests that fill the log: a new group begins at its start.
+    // Before the tests that fill the log, because a new group starts at the beginning of the log.
     describe('consume', () => {
-      test('hands every event of its types to the group once, from the start of the log, then live', async () => {
+      test('delivers every event of its types to the group once, from the start of the log, then live', async () => {
         const type = unique('Made');
         const group = unique('group');
         await store.append(unique('thing'), [...events(type, 40), event(unique('Unwanted'))], {
@@ -271,7 +271,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         expect(seen.find(({ data }) => data.n === 0)).toEqual(first);
       });
 
-      test('goes on where the group was, in another client too', async () => {
+      test('resumes where the group left off, from another client too', async () => {
         const type = unique('Made');
         const group = unique('group');
         await store.append(unique('thing'), events(type, 5), { expectedRevision: 'none' });
@@ -286,7 +286,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         expect(seen.toSorted((a, b) => Number(a) - Number(b))).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
       });
 
-      test('shares the work among consumers', async () => {
+      test('distributes events among competing consumers', async () => {
         const type = unique('Made');
         const group = unique('group');
         const [here, there]: [unknown[], unknown[]] = [[], []];
@@ -302,7 +302,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         expect(Math.min(here.length, there.length)).toBeGreaterThan(0);
       });
 
-      test('handles no more events at a moment than its concurrency', async () => {
+      test('handles no more events concurrently than it was asked to', async () => {
         const type = unique('Made');
         let running = 0;
         let most = 0;
@@ -318,7 +318,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         expect(most).toBe(3);
       });
 
-      test('hands an event out again when the handler throws', async () => {
+      test('redelivers an event when the handler throws', async () => {
         const type = unique('Made');
         const group = unique('group');
         let attempts = 0;
@@ -333,7 +333,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         expect(await Array.fromAsync(store.parked(group))).toEqual([]);
       });
 
-      test('parks an event after its retries, with the reason, and goes on with the others', async () => {
+      test('parks an event after its retries, with the reason, and still handles the others', async () => {
         const type = unique('Made');
         const group = unique('group');
         const attempts = new Map<unknown, number>();
@@ -352,7 +352,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         expect(Math.abs(Date.parse(one?.parkedAt ?? '') - before)).toBeLessThan(60_000);
       });
 
-      test('puts parked events back, one or all', async () => {
+      test('replays parked events, one or all', async () => {
         const type = unique('Made');
         const group = unique('group');
         const handled: unknown[] = [];
@@ -380,12 +380,12 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         expect(await other.replayParked(group)).toBe(0);
       });
 
-      test('knows nothing parked in a group that does not exist', async () => {
+      test('reports nothing parked for a group that does not exist', async () => {
         expect(await Array.fromAsync(store.parked(unique('group')))).toEqual([]);
         expect(await store.replayParked(unique('group'))).toBe(0);
       });
 
-      test('closes after its handlers have ended, and takes no event more', async () => {
+      test('waits for running handlers on close, and takes no more events', async () => {
         const type = unique('Made');
         const group = unique('group');
         let started = 0;
@@ -402,7 +402,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         const atClose = started;
         await sleep(200);
         expect(started).toBe(atClose);
-        // The rest goes to the next consumer, none of it twice.
+        // The next consumer gets the rest, each event once.
         let rest = 0;
         await consume(other, group, { types: [type] }, async () => void rest++);
         await eventually(() => expect(rest).toBe(20 - atClose));
@@ -435,7 +435,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         expect(await read({ types: [unique('Never')] })).toEqual([]);
       });
 
-      test('continues in the middle of a multi-event append', async () => {
+      test('continues after a position in the middle of an append', async () => {
         const type = unique('Made');
         await store.append(unique('thing'), events(type, 3), { expectedRevision: 'none' });
         const [first, second] = await Array.fromAsync(store.readAll({ types: [type] }));
@@ -451,7 +451,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         ).toEqual([0]);
       });
 
-      test('reads thousands without a filter, and no system event', async () => {
+      test('reads thousands of events without a filter, but no system events', async () => {
         const type = unique('Made');
         const { position } = await store.append(unique('thing'), [event(unique('Before'))], {
           expectedRevision: 'none',
@@ -515,7 +515,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
     });
 
     describe('subscribe', () => {
-      test('catches up, then follows, without a gap or a repetition', async () => {
+      test('catches up, then goes live, without gaps or duplicates', async () => {
         const type = unique('Made');
         const stream = unique('thing');
         await store.append(stream, events(type, 700), { expectedRevision: 'none' });
@@ -532,7 +532,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         expect(positions).toEqual([...positions].sort());
       });
 
-      test('continues after a position, in the middle of an append too', async () => {
+      test('starts after a position, even in the middle of an append', async () => {
         const type = unique('Made');
         await store.append(unique('thing'), events(type, 5), { expectedRevision: 'none' });
         const [, second] = await Array.fromAsync(store.readAll({ types: [type] }));
@@ -540,11 +540,11 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         await eventually(() => expect(numbers(followed.events)).toEqual([2, 3, 4]));
       });
 
-      test('moves its position over events that the filter drops', async () => {
+      test('advances its position past events that the filter drops', async () => {
         const { position } = await store.append(unique('thing'), [event(unique('Made'))], { expectedRevision: 'none' });
         const followed = follow(store, { types: [unique('Never')], after: position });
         await eventually(() => expect(followed.batches.length).toBeGreaterThan(0));
-        // As many as make sure of a checkpoint of EventStoreDB's filter.
+        // Enough to trigger a checkpoint of EventStoreDB's filter.
         const passed = await store.append(unique('thing'), events(unique('Made'), 2_000), { expectedRevision: 'none' });
         await store.append(unique('thing'), events(unique('Made'), 2_000), { expectedRevision: 'none' });
         await eventually(() => expect((followed.batches.at(-1)?.position ?? '') >= passed.position).toBe(true));
@@ -577,14 +577,14 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         expect(late.batches).toEqual([]);
       });
 
-      test('ends when its reader breaks off', async () => {
+      test('ends when its reader breaks out of the loop', async () => {
         const type = unique('Made');
         await store.append(unique('thing'), events(type, 3), { expectedRevision: 'none' });
         for await (const batch of store.subscribe({ types: [type] })) if (batch.events.length > 0) break;
       });
     });
 
-    test('answers a ping while it is open, and none of its calls after', async () => {
+    test('responds to a ping while it is open, and rejects every call after close', async () => {
       const closed = await engine.open();
       await closed.ping();
       const controller = new AbortController();

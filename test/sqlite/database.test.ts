@@ -27,7 +27,7 @@ async function open(): Promise<DatabaseSync> {
   opened.push(database);
   return database;
 }
-/** Two connections, as of two processes, to a file with one table. */
+/** Two connections to a file with one table, as two processes would have. */
 async function openTwo(): Promise<readonly [DatabaseSync, DatabaseSync]> {
   const [one, other] = [await open(), await open()];
   one.exec('CREATE TABLE notes (text TEXT UNIQUE) STRICT');
@@ -39,19 +39,19 @@ const pragma = (database: DatabaseSync, name: string) =>
   Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0];
 
 describe('openDatabase', () => {
-  test('makes a private file in WAL mode', async () => {
+  test('creates a private file in WAL mode', async () => {
     const database = await open();
     expect(pragma(database, 'journal_mode')).toBe('wal');
     expect((await stat(path)).mode & 0o777).toBe(0o600);
   });
 
-  test('says what it cannot open', async () => {
+  test('names the file that it cannot open', async () => {
     await expect(openDatabase({ path: folder, what: 'test file' })).rejects.toThrow(
       `The test file ${folder} cannot be opened: unable to open database file`,
     );
   });
 
-  test('leaves a file that the check refuses as it is', async () => {
+  test('does not touch a file that the check refuses', async () => {
     await writeFile(path, '', { mode: 0o644 });
     const check = () => {
       throw new Error('not ours');
@@ -63,7 +63,7 @@ describe('openDatabase', () => {
 });
 
 describe('transaction', () => {
-  test('stores all or nothing, and says what went wrong', async () => {
+  test('stores all or nothing, and rejects with the error of the work', async () => {
     const [one, other] = await openTwo();
     const broken = () => {
       add(one, 'a');
@@ -75,7 +75,7 @@ describe('transaction', () => {
     expect(notes(other)).toEqual([{ text: 'b' }]);
   });
 
-  test('waits for the disk when it is durable, and only then, on the same connection', async () => {
+  test('syncs to disk only when it is durable, even on the same connection', async () => {
     const [one] = await openTwo();
     const FULL = 2;
     const NORMAL = 1;
@@ -84,7 +84,7 @@ describe('transaction', () => {
     expect(await transaction(one, 'lazy', () => pragma(one, 'synchronous'))).toBe(NORMAL);
   });
 
-  test('waits for another connection while the process goes on with other work', async () => {
+  test('waits for another connection without blocking the process', async () => {
     const [one, other] = await openTwo();
     other.exec('BEGIN IMMEDIATE');
     let written = false;
@@ -99,7 +99,7 @@ describe('transaction', () => {
     expect(notes(other)).toEqual([{ text: 'a' }, { text: 'b' }]);
   });
 
-  test('gives up when another connection does not let go', async () => {
+  test('gives up when another connection never releases the lock', async () => {
     const [one, other] = await openTwo();
     other.exec('BEGIN IMMEDIATE');
     let now = 0;
@@ -114,7 +114,7 @@ describe('transaction', () => {
     expect(notes(other)).toEqual([{ text: 'a' }]);
   });
 
-  test('one that asks for what is taken is not mistaken for one that waits', async () => {
+  test('a constraint violation is not mistaken for a locked database', async () => {
     const [one] = await openTwo();
     add(one, 'a');
     const error = await transaction(one, 'lazy', () => add(one, 'a')).catch((reason: unknown) => reason);
@@ -123,7 +123,7 @@ describe('transaction', () => {
   });
 });
 
-test('the data version changes with what other connections commit, and with nothing else', async () => {
+test('the data version changes with commits by other connections only', async () => {
   const [one, other] = await openTwo();
   const version = new DataVersion(other);
   expect(version.hasChanged()).toBe(false);

@@ -13,10 +13,10 @@ const range = (count: number) => Array.from({ length: count }, (_, n) => n);
 describe.each<Durability>(['durable', 'lazy'])('group commit, %s', (durability) => {
   let folder: string;
   let database: DatabaseSync;
-  /** Holds the file against `database`, as another process does. */
+  /** Competes with `database` for the write lock, as another process would. */
   let other: DatabaseSync;
   let commits: GroupCommit;
-  /** How many writes each transaction that was committed had. */
+  /** The number of writes in each committed transaction. */
   let groups: number[];
   let size: number;
 
@@ -58,19 +58,19 @@ describe.each<Durability>(['durable', 'lazy'])('group commit, %s', (durability) 
       .all()
       .map(({ n }) => Number(n));
 
-  test('what waits at the same moment shares a transaction, in the order it came, each with its own answer', async () => {
+  test('waiting writes share a transaction, in order, each with its own result', async () => {
     expect(await Promise.all(range(50).map(write))).toEqual(range(50));
     expect(groups).toEqual([50]);
     expect(stored()).toEqual(range(50));
   });
 
-  test('nobody is told that something is stored before it is', async () => {
+  test('no write resolves before it is stored', async () => {
     const seen: boolean[] = [];
     await Promise.all(range(20).map((n) => write(n).then(() => seen.push(stored().includes(n)))));
     expect(seen).toEqual(range(20).map(() => true));
   });
 
-  test('what came while the others waited for another process goes with them', async () => {
+  test('a write that arrives while others wait for the lock joins their transaction', async () => {
     other.exec('BEGIN IMMEDIATE');
     const first = write(0);
     for (let turns = 0; turns < 50; turns++) await nextTurn();
@@ -80,7 +80,7 @@ describe.each<Durability>(['durable', 'lazy'])('group commit, %s', (durability) 
     expect(groups).toEqual([2]);
   });
 
-  test('a write that fails fails alone', async () => {
+  test('a failing write fails alone', async () => {
     await write(7);
     const outcomes = await Promise.allSettled([write(1), write(7), write(2), write(2), write(3)]);
     expect(outcomes.map(({ status }) => status)).toEqual([
@@ -94,7 +94,7 @@ describe.each<Durability>(['durable', 'lazy'])('group commit, %s', (durability) 
     expect(groups).toEqual([1, 1, 1, 1]);
   });
 
-  test('while each of a group is tried alone, the process goes on with other work, and so do later writes', async () => {
+  test('while the writes of a failed group run one by one, other work and later writes proceed', async () => {
     let turns = 0;
     let trying = true;
     const others = (async () => {
@@ -114,7 +114,7 @@ describe.each<Durability>(['durable', 'lazy'])('group commit, %s', (durability) 
     expect(stored()).toEqual([1, 2]);
   });
 
-  test('writers that never stop leave room for other work', async () => {
+  test('continuous writers do not starve other work', async () => {
     let writing = true;
     let n = 0;
     const writer = async () => {
@@ -127,7 +127,7 @@ describe.each<Durability>(['durable', 'lazy'])('group commit, %s', (durability) 
     expect(stored()).toEqual(range(n));
   });
 
-  test('when another process does not let go, all that wait are told at once, and the next write tries again', async () => {
+  test('when another process never releases the lock, all waiting writes fail together, and the next one tries again', async () => {
     other.exec('BEGIN IMMEDIATE');
     let now = 0;
     vi.spyOn(performance, 'now').mockImplementation(() => {
@@ -142,7 +142,7 @@ describe.each<Durability>(['durable', 'lazy'])('group commit, %s', (durability) 
     expect(stored()).toEqual([9]);
   });
 
-  test('settles when everything is written', async () => {
+  test('settled resolves once everything is written', async () => {
     const writing = Promise.all(range(10).map(write));
     await commits.settled();
     expect(stored()).toEqual(range(10));

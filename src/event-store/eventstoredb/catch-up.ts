@@ -9,11 +9,11 @@ import type { Batch, Position, StoredEvent } from '../event-store.ts';
 import { type Connection, within } from './connection.ts';
 import { positionOf, serverPosition, storedEvent } from './stored-event.ts';
 
-const MOST_EVENTS = 512;
-/** After how many events, dropped ones included, the server says where a filtered subscription stands. */
-const CHECKPOINT_EVERY = 256;
+const MAX_EVENTS_PER_BATCH = 512;
+/** The server sends a checkpoint to a filtered subscription after this many events, filtered-out ones included. */
+const SEARCH_WINDOW = 256;
 
-/** One catch-up subscription, as long as its connection holds. */
+/** One catch-up subscription over one connection. It does not reconnect. */
 export class CatchUp {
   readonly #connection: Connection;
   readonly #client: EventStoreDBClient;
@@ -23,10 +23,10 @@ export class CatchUp {
   #position: Position;
   #checkpoint: Position;
   #live = false;
-  #toldLive = false;
+  #liveReported = false;
   #failure: Error | undefined;
   readonly #confirmed = Promise.withResolvers<void>();
-  readonly #onStop = (): void => this.#fail(new Error('The subscriber has stopped'));
+  readonly #onStop = (): void => this.#fail(new Error('The subscriber stopped'));
 
   private constructor(
     connection: Connection,
@@ -45,29 +45,29 @@ export class CatchUp {
         filter: eventTypeFilter({
           regex: types === undefined ? '^[^$]' : anyOf(types),
           checkpointInterval: 1,
-          maxSearchWindow: CHECKPOINT_EVERY,
-          // Must not throw: the client would wait for ever for its end.
+          maxSearchWindow: SEARCH_WINDOW,
+          // Must not throw: the client would wait forever for it to finish.
           checkpointReached: (_subscription, position) => {
             this.#checkpoint = positionOf(position);
             this.#wakeup.wake();
           },
         }),
       },
-      { highWaterMark: MOST_EVENTS },
+      { highWaterMark: MAX_EVENTS_PER_BATCH },
     );
     this.#subscription
       .on('confirmation', () => this.#confirmed.resolve())
       .on('readable', this.#wakeup.wake)
       .on('caughtUp', () => this.#setLive(true))
       .on('fellBehind', () => this.#setLive(false))
-      // Stays for good: an error that nobody hears would end the process.
+      // Never removed: an 'error' event without a listener would crash the process.
       .on('error', (error) => this.#fail(error))
       .on('end', () => this.#fail(new Error('The server ended the subscription')))
       .on('close', () => this.#fail(new Error('The subscription was closed')));
     stop.addEventListener('abort', this.#onStop);
   }
 
-  /** Rejects when the server does not confirm the subscription in time, or `stop` is aborted. */
+  /** Rejects if the server does not confirm the subscription within the deadline, or if `stop` is aborted. */
   static async open(
     connection: Connection,
     after: Position,
@@ -84,7 +84,7 @@ export class CatchUp {
     }
   }
 
-  /** The next batch; undefined when `stop` was aborted. Rejects when the subscription has ended, however it did. */
+  /** The next batch; undefined if `stop` is aborted. Rejects if the subscription ends for any other reason. */
   async next(): Promise<Batch | undefined> {
     while (!this.#stop.aborted) {
       const batch = this.#read();
@@ -106,7 +106,7 @@ export class CatchUp {
     const before = this.#position;
     const events: StoredEvent[] = [];
     let resolved: AllStreamResolvedEvent | null = null;
-    while (events.length < MOST_EVENTS) {
+    while (events.length < MAX_EVENTS_PER_BATCH) {
       resolved = this.#subscription.read();
       if (resolved === null) break;
       const event = storedEvent(resolved.event);
@@ -115,17 +115,17 @@ export class CatchUp {
       events.push(event);
     }
     const drained = resolved === null;
-    // A checkpoint may lag behind the events, and counts for those before it only once they have been read.
+    // A checkpoint may lag behind the events, and is valid only once the buffered events before it have been read.
     if (drained && this.#checkpoint > this.#position) this.#position = this.#checkpoint;
     const caughtUp = drained && this.#live;
-    if (this.#position === before && (!caughtUp || this.#toldLive)) return undefined;
-    this.#toldLive = caughtUp;
+    if (this.#position === before && (!caughtUp || this.#liveReported)) return undefined;
+    this.#liveReported = caughtUp;
     return { events, position: this.#position, caughtUp };
   }
 
   #setLive(live: boolean): void {
     this.#live = live;
-    this.#toldLive &&= live;
+    this.#liveReported &&= live;
     this.#wakeup.wake();
   }
 
@@ -136,7 +136,7 @@ export class CatchUp {
   }
 }
 
-/** A regular expression of the server that matches these types and no other. */
+/** A regular expression for the server that matches exactly these types. */
 function anyOf(types: readonly string[]): string {
   return `^(${types.map((type) => type.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|')})$`;
 }

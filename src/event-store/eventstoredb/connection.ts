@@ -15,16 +15,18 @@ import pRetry from 'p-retry';
 import type { BaseLogger } from 'pino';
 import { Wakeup } from '../../runtime/wakeup.ts';
 
-/** Pauses between attempts to open a subscription double, up to this. */
-const LONGEST_PAUSE_MS = 5_000;
-/** Pause before a subscription that broke off is opened again. */
-export const RESUME_MS = 50;
+/** The delay between attempts to open a subscription doubles up to this. */
+const MAX_BACKOFF_MS = 5_000;
+/** Delay before a dropped subscription is opened again. */
+export const RECONNECT_DELAY_MS = 50;
+/** How long `close` waits for calls in flight. */
+const CLOSE_TIMEOUT_MS = 1_000;
 
-/** The server gave no answer in time. Nobody knows whether it did what it was asked. */
-class NoAnswer extends Error {
+/** The server did not respond within the deadline. Whether it executed the request is unknown. */
+class NoResponse extends Error {
   constructor(what: string, milliseconds: number) {
-    super(`EventStoreDB gave no answer to ${what} within ${milliseconds} ms`);
-    this.name = 'NoAnswer';
+    super(`EventStoreDB did not respond to ${what} within ${milliseconds} ms`);
+    this.name = 'NoResponse';
   }
 }
 
@@ -32,23 +34,23 @@ export type ConnectionOptions = {
   /** `esdb://…` or `kurrentdb://…` */
   readonly url: string;
   readonly logger?: Pick<BaseLogger, 'warn'>;
-  /** How long an answer is waited for, in milliseconds. Default 5 s. */
+  /** How long to wait for a response, in milliseconds. Default 5 s. */
   readonly deadlineMs?: number;
 };
 
-/** Makes clients, and replaces the one for appends and reads when it may be stuck. */
+/** Creates clients, and replaces the shared ones for appends and reads when they may be stuck. */
 export class Connection {
   readonly deadlineMs: number;
   /**
-   * Handed to every append: the client then takes the plain append, one call of its own with a deadline. Its batch
-   * append never times out, and shares a table of promises among all clients of the process: a transport error of one
-   * rejects the appends of the others, and an answer that comes afterwards throws where nobody can catch it.
+   * Passed to every append, which makes the client use the plain append: a separate call with a deadline. Its batch append
+   * never times out and keeps the pending promises of all clients of the process in one table: a transport error of one
+   * client rejects the appends of the others, and a response that arrives later throws where nothing can catch it.
    */
   readonly credentials: Credentials;
   readonly #url: string;
   readonly #logger: ConnectionOptions['logger'];
   readonly #clients = new Set<EventStoreDBClient>();
-  /** One each: a read that is left early makes its client reconnect, which appends must not notice. */
+  /** Separate clients: abandoning a read makes its client reconnect, which must not disturb appends. */
   readonly #shared = new Map<'append' | 'read', EventStoreDBClient>();
 
   constructor(options: ConnectionOptions) {
@@ -57,7 +59,7 @@ export class Connection {
     this.deadlineMs = options.deadlineMs ?? 5_000;
     const [, username = '', password = ''] = /^[^:]+:\/\/([^:@/]+):([^@/]+)@/.exec(this.#url) ?? [];
     this.credentials = { username: decodeURIComponent(username), password: decodeURIComponent(password) };
-    // A URL that cannot be understood is found out here.
+    // Throws now if the URL is malformed.
     this.client('append');
   }
 
@@ -67,7 +69,7 @@ export class Connection {
     return client;
   }
 
-  /** A client of its own for a subscription, so that its troubles are its own. Give it back with `release`. */
+  /** A dedicated client for a subscription, so that its failures affect nothing else. Dispose of it with `release`. */
   open(): EventStoreDBClient {
     const client = EventStoreDBClient.connectionString(this.#url);
     this.#clients.add(client);
@@ -79,35 +81,35 @@ export class Connection {
     client.dispose().catch(() => {});
   }
 
-  /** @throws {NoAnswer} when the call takes longer than the deadline, which the client does not see to everywhere */
-  async call<Answer>(what: string, call: (client: EventStoreDBClient) => Promise<Answer>): Promise<Answer> {
+  /** @throws {NoResponse} if the call exceeds the deadline, which the client does not enforce everywhere */
+  async call<Result>(what: string, call: (client: EventStoreDBClient) => Promise<Result>): Promise<Result> {
     const client = this.client('append');
     try {
       return await within(this.deadlineMs * 1.2, what, call(client));
     } catch (error) {
-      this.failed(client, error);
+      this.reportFailure(client, error);
       throw error;
     }
   }
 
   /**
-   * Tells that a call failed. A client finds its way back from a lost connection, but not from a failed discovery nor
-   * from a server that went silent: then the next call gets a new one. Calls under way end as they will.
+   * Reports a failed call. A client recovers from a lost connection by itself, but not from a failed discovery or an
+   * unresponsive server: the next call then gets a new client. Calls in flight are left to finish.
    */
-  failed(client: EventStoreDBClient, error: unknown): void {
+  reportFailure(client: EventStoreDBClient, error: unknown): void {
     if (error instanceof UnavailableError || error instanceof CancelledError || error instanceof NotLeaderError) return;
     if (!isTransient(error)) return;
     for (const [use, shared] of this.#shared) if (shared === client) this.#shared.delete(use);
     this.#clients.delete(client);
   }
 
-  /** Tries until it succeeds, however long that takes; undefined when `stop` was aborted. */
+  /** Retries until `attempt` succeeds. @returns undefined if `stop` is aborted */
   async retryForever<Result>(
     what: string,
     attempt: () => Promise<Result>,
     stop: AbortSignal,
   ): Promise<Result | undefined> {
-    // A TypeError out of the client would make p-retry give up, so every failure is wrapped.
+    // p-retry gives up on a TypeError, which the client may throw, so every failure is wrapped.
     const wrapped = (): Promise<Result> =>
       attempt().catch((cause: unknown) => {
         throw new Error(`${what} failed`, { cause });
@@ -116,11 +118,11 @@ export class Connection {
       return await pRetry(wrapped, {
         retries: Number.POSITIVE_INFINITY,
         minTimeout: 50,
-        maxTimeout: LONGEST_PAUSE_MS,
+        maxTimeout: MAX_BACKOFF_MS,
         randomize: true,
         signal: stop,
         onFailedAttempt: ({ error }) => {
-          if (!stop.aborted) this.warn(error, `${what} failed; trying again`);
+          if (!stop.aborted) this.warn(error, `${what} failed; retrying`);
         },
       });
     } catch (error) {
@@ -135,18 +137,18 @@ export class Connection {
 
   async close(): Promise<void> {
     const disposed = Promise.all([...this.#clients].map((client) => client.dispose()));
-    // A call that the server never ends must not keep the process from ending.
-    await within(1_000, 'the end of all calls', disposed).catch(() => {});
+    // A call that the server never completes must not keep the process from exiting.
+    await within(CLOSE_TIMEOUT_MS, 'closing the connections', disposed).catch(() => {});
     this.#clients.clear();
   }
 }
 
-/** Resolves after `milliseconds`, or at once when `stop` is aborted. */
+/** Resolves after `milliseconds`, or immediately once `stop` is aborted. */
 export async function pause(milliseconds: number, stop: AbortSignal): Promise<void> {
   await sleep(milliseconds, undefined, { signal: stop }).catch(() => {});
 }
 
-/** True when the same call may succeed a little later. */
+/** Whether the same call may succeed when retried. */
 export function isTransient(error: unknown): boolean {
   return (
     error instanceof UnavailableError ||
@@ -155,28 +157,28 @@ export function isTransient(error: unknown): boolean {
     error instanceof TimeoutError ||
     error instanceof NotLeaderError ||
     error instanceof UnknownError ||
-    error instanceof NoAnswer ||
-    // What is no answer of the server: a failed discovery, a broken socket.
+    error instanceof NoResponse ||
+    // Not a response from the server: a failed discovery, a broken socket.
     (error instanceof Error && !isCommandError(error) && !(error instanceof TypeError))
   );
 }
 
-/** @throws {NoAnswer} when `answer` takes longer than `milliseconds` */
-export async function within<Answer>(milliseconds: number, what: string, answer: Promise<Answer>): Promise<Answer> {
+/** @throws {NoResponse} if `response` takes longer than `milliseconds` */
+export async function within<Result>(milliseconds: number, what: string, response: Promise<Result>): Promise<Result> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new NoAnswer(what, milliseconds)), milliseconds);
+  const timeout = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new NoResponse(what, milliseconds)), milliseconds);
   });
   try {
-    return await Promise.race([answer, late]);
+    return await Promise.race([response, timeout]);
   } finally {
     clearTimeout(timer);
   }
 }
 
 /**
- * What a read yields; the client's reads have no deadline.
- * @throws {NoAnswer} when nothing comes for `milliseconds` while it is waited for
+ * Yields what a read returns. The client's own reads have no deadline.
+ * @throws {NoResponse} if the next item takes longer than `milliseconds` to arrive
  */
 export async function* readWithin<Item>(
   milliseconds: number,
@@ -192,7 +194,7 @@ export async function* readWithin<Item>(
       ended = true;
       wakeup.wake();
     })
-    // Stays for good: the client emits errors late too, and one that nobody hears would end the process.
+    // Never removed: the client may emit errors late, and an 'error' event without a listener would crash the process.
     .on('error', (error) => {
       failure ??= error;
       wakeup.wake();
@@ -203,10 +205,10 @@ export async function* readWithin<Item>(
       if (item !== null) yield item;
       else if (failure !== undefined) throw failure;
       else if (ended) return;
-      else if (!(await wakeup.wait(milliseconds))) throw new NoAnswer(what, milliseconds);
+      else if (!(await wakeup.wait(milliseconds))) throw new NoResponse(what, milliseconds);
     }
   } finally {
-    // Leaving the loop does not end the call on the server; and the client keeps a read in memory that is not drained.
+    // Leaving the loop does not end the call on the server, and the client keeps an undrained read in memory.
     if (!ended) read.cancel().catch(() => {});
     read.removeListener('readable', wakeup.wake);
     setImmediate(() => read.resume());

@@ -15,22 +15,25 @@ import {
 } from '@eventstore/db-client';
 import pRetry from 'p-retry';
 import type { Consume, Consumer, ParkedEvent, StoredEvent } from '../event-store.ts';
-import { type Connection, pause, RESUME_MS, readWithin, within } from './connection.ts';
+import { type Connection, pause, RECONNECT_DELAY_MS, readWithin, within } from './connection.ts';
 import { hasPosition, storedEvent } from './stored-event.ts';
 
-/** The nth retry comes after 100 ms × 2^(n-1), at most this: the server waits for it within its message timeout. */
-const LONGEST_BACKOFF_MS = 5_000;
-/** Retries that the server counts beyond ours: those are of consumers that were lost, not of handlers that threw. */
-const LOST_CONSUMERS = 10;
+/** The nth retry follows after 100 ms × 2^(n-1), up to this. It delays the nack, so it is below the message timeout. */
+const MAX_BACKOFF_MS = 5_000;
 /**
- * The server puts back all parked events or none. To put back one, an event of this type refers to it: a group gets it
- * like any other event, and its consumers handle what it refers to. System events stay inside of this file.
+ * How far the server's retry limit exceeds ours. After the last retry the consumer parks the event itself, with the reason. The
+ * server also counts deliveries to consumers that were lost, and parks an event when those exhaust its limit.
+ */
+const SERVER_RETRY_HEADROOM = 10;
+/**
+ * The server can only replay all parked events of a group. To replay one, an event of this type that refers to it is appended:
+ * the group receives it like any other, and the consumer handles the event it refers to. No other file sees these events.
  */
 const REPLAY_TYPE = '$venue-parked-replay';
 
 type Handler = (event: StoredEvent) => Promise<void>;
 type Resolved = PersistentSubscriptionToAllResolvedEvent;
-/** What a replay refers to: an event, and the revision of its entry in the stream of parked events. */
+/** The data of a replay: the event it refers to, and the revision of that event's entry in the parked stream. */
 type Replay = { readonly stream: string; readonly revision: number; readonly parked: number };
 
 /** Persistent subscriptions to `$all`. */
@@ -57,16 +60,16 @@ export class ConsumerGroups {
   }
 
   async *parked(group: string): AsyncGenerator<ParkedEvent> {
-    for await (const { parked } of this.#entries(group)) yield parked;
+    for await (const { parked } of this.#parkedEntries(group)) yield parked;
   }
 
   async replayParked(group: string, id?: string): Promise<number> {
-    const entries = await Array.fromAsync(this.#entries(group));
+    const entries = await Array.fromAsync(this.#parkedEntries(group));
     if (entries.length === 0) return 0;
     const chosen = entries.filter(({ parked }) => id === undefined || parked.id === id);
     const count = await this.#countParked(group);
     if (chosen.length === count) {
-      // Everything that is parked: the server does that itself, and tidies up.
+      // All of them: the server can do that itself, and truncates the parked stream.
       await this.#connection.call('a replay', (client) => client.replayParkedMessagesToAll(group));
       return chosen.length;
     }
@@ -87,16 +90,16 @@ export class ConsumerGroups {
 
   async #create(group: string, options: Consume): Promise<void> {
     const settings = persistentSubscriptionToAllSettingsFromDefaults({
-      // The default is the end: events from before the group would never come.
+      // The default is the end of the log: events older than the group would never be delivered.
       startFrom: START,
       messageTimeout: this.#messageTimeoutMs,
-      maxRetryCount: (options.maxRetries ?? 10) + LOST_CONSUMERS,
+      maxRetryCount: (options.maxRetries ?? 10) + SERVER_RETRY_HEADROOM,
       checkPointAfter: 1_000,
     });
-    // A group's filter cannot be changed later, so the types that a consumer wants are its own business.
+    // A group's filter cannot be changed later, so each consumer filters by type itself.
     const filter = eventTypeFilter({ regex: `^([^$]|${REPLAY_TYPE.replace('$', '\\$')}$)` });
     const create = (): Promise<void> =>
-      this.#connection.call('the creation of a group', (client) =>
+      this.#connection.call('the creation of a consumer group', (client) =>
         client.createPersistentSubscriptionToAll(group, settings, { filter, deadline: this.#connection.deadlineMs }),
       );
     await pRetry(create, {
@@ -108,8 +111,8 @@ export class ConsumerGroups {
     });
   }
 
-  /** What is parked and has not been put back one by one, with its place in the stream of parked events. */
-  async *#entries(group: string): AsyncGenerator<{ readonly parked: ParkedEvent; readonly revision: number }> {
+  /** The parked events that have not been replayed individually, with their revisions in the parked stream. */
+  async *#parkedEntries(group: string): AsyncGenerator<{ readonly parked: ParkedEvent; readonly revision: number }> {
     const replayed = new Set<number>();
     for await (const { event } of this.#readStream(replayStream(group))) {
       const replay = replayOf(event);
@@ -134,13 +137,13 @@ export class ConsumerGroups {
       const read = client.readStream(stream, { resolveLinkTos: true });
       yield* readWithin(this.#connection.deadlineMs, `a read of ${stream}`, read);
     } catch (error) {
-      this.#connection.failed(client, error);
+      this.#connection.reportFailure(client, error);
       if (!(error instanceof StreamNotFoundError)) throw error;
     }
   }
 }
 
-/** One of the competing consumers of a group; joins it again whenever its connection breaks. */
+/** A competing consumer of a group. Rejoins whenever its connection breaks. */
 class GroupConsumer {
   readonly #group: string;
   readonly #handler: Handler;
@@ -150,8 +153,8 @@ class GroupConsumer {
   readonly #maxRetries: number;
   readonly #concurrency: number;
   readonly #stop = new AbortController();
-  /** What the server has sent, through whichever connection, and no handler has begun. */
-  #waiting: { readonly membership: Membership; readonly resolved: Resolved }[] = [];
+  /** Received but not yet being handled. */
+  #queue: { readonly membership: Membership; readonly resolved: Resolved }[] = [];
   readonly #running = new Set<Promise<void>>();
   readonly #ended: Promise<void>;
 
@@ -177,12 +180,12 @@ class GroupConsumer {
       const membership = await this.#join();
       if (membership === undefined) break;
       const error = await membership.ended;
-      // The server hands to others what this connection has not acknowledged.
-      this.#waiting = [];
+      // The server redelivers what this connection has not acknowledged.
+      this.#queue = [];
       if (stop.aborted) await Promise.all(this.#running);
-      else this.#connection.warn(error, `Consumer group ${this.#group}: the connection broke off; joining again`);
+      else this.#connection.warn(error, `Consumer group ${this.#group}: connection lost; rejoining`);
       await membership.leave();
-      await pause(RESUME_MS, stop);
+      await pause(RECONNECT_DELAY_MS, stop);
     }
     await Promise.all(this.#running);
   }
@@ -194,8 +197,8 @@ class GroupConsumer {
         return await Membership.join({
           connection: this.#connection,
           group: this.#group,
-          // Twice as much as is handled: handlers never wait for the server, and no event waits longer than one
-          // handler takes, so that the server's message timeout does not run out on what merely stands in the queue.
+          // Twice the concurrency: handlers never wait for the server, and no event is queued for longer than one handler
+          // takes, so that the server's message timeout does not expire for events that are merely queued.
           bufferSize: this.#concurrency * 2,
           stop,
           receive: this.#receive,
@@ -214,13 +217,13 @@ class GroupConsumer {
       membership.acknowledge(resolved);
       return;
     }
-    this.#waiting.push({ membership, resolved });
+    this.#queue.push({ membership, resolved });
     this.#startHandlers();
   };
 
   #startHandlers(): void {
     while (!this.#stop.signal.aborted && this.#running.size < this.#concurrency) {
-      const next = this.#waiting.shift();
+      const next = this.#queue.shift();
       if (next === undefined) return;
       const handled = this.#handle(next.membership, next.resolved).finally(() => {
         this.#running.delete(handled);
@@ -238,7 +241,7 @@ class GroupConsumer {
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       if (resolved.retryCount >= this.#maxRetries) membership.park(reason, resolved);
-      else membership.retryAfter(Math.min(100 * 2 ** resolved.retryCount, LONGEST_BACKOFF_MS), reason, resolved);
+      else membership.retryAfter(Math.min(100 * 2 ** resolved.retryCount, MAX_BACKOFF_MS), reason, resolved);
     }
   }
 }
@@ -246,15 +249,15 @@ class GroupConsumer {
 type Join = {
   readonly connection: Connection;
   readonly group: string;
-  /** How many events the server sends ahead of their acknowledgement. */
+  /** How many unacknowledged events the server may have sent. */
   readonly bufferSize: number;
   readonly stop: AbortSignal;
   readonly receive: (membership: Membership, resolved: Resolved) => void;
 };
 
-/** A consumer's place in its group, as long as its connection holds. */
+/** A consumer's membership of its group over one connection. */
 class Membership {
-  /** Resolves, with what went wrong, when the connection has broken or the consumer is to stop. */
+  /** Resolves with the reason when the connection breaks or the consumer is closed. */
   readonly ended: Promise<Error>;
   readonly #connection: Connection;
   readonly #client: EventStoreDBClient;
@@ -279,7 +282,7 @@ class Membership {
     this.#subscription
       .on('confirmation', () => this.#confirmed.resolve())
       .on('data', (resolved) => receive(this, resolved))
-      // Stays for good: an error that nobody hears would end the process.
+      // Never removed: an 'error' event without a listener would crash the process.
       .on('error', this.#end)
       .on('end', () => this.#end(new Error('The server ended the subscription')))
       .on('close', () => this.#end(new Error('The subscription was closed')));
@@ -298,45 +301,46 @@ class Membership {
     }
   }
 
-  /** Acknowledgements of one moment travel together. */
+  /** Acknowledgements of the same turn of the event loop are sent together. */
   acknowledge(resolved: Resolved): void {
     this.#acknowledged.push(resolved);
     if (this.#acknowledged.length === 1) setImmediate(() => this.#flush());
   }
 
   park(reason: string, resolved: Resolved): void {
-    this.#subscription.nack(PARK, reason, resolved).catch(this.#onLost);
+    this.#subscription.nack(PARK, reason, resolved).catch(this.#onSendFailed);
   }
 
   retryAfter(milliseconds: number, reason: string, resolved: Resolved): void {
     const timer = setTimeout(() => {
       this.#retries.delete(timer);
-      this.#subscription.nack(RETRY, reason, resolved).catch(this.#onLost);
+      this.#subscription.nack(RETRY, reason, resolved).catch(this.#onSendFailed);
     }, milliseconds);
     this.#retries.add(timer);
   }
 
-  /** Ends the membership once the server has what was acknowledged. */
+  /** Ends the membership once the server has received the acknowledgements. */
   async leave(): Promise<void> {
     this.#flush();
     if (this.#stop.aborted) {
-      // An answer on the same connection means that what was sent before it has arrived. Without one, the events that
-      // were acknowledged last come again.
+      // A response on the same connection means that everything sent before it has arrived. Without one, the events that were
+      // acknowledged last may be redelivered.
       const read = this.#client.readAll({ maxCount: 1 });
-      await Array.fromAsync(readWithin(this.#connection.deadlineMs, 'the end of a membership', read)).catch(() => {});
+      await Array.fromAsync(readWithin(this.#connection.deadlineMs, 'a final read', read)).catch(() => {});
     }
     this.#close();
   }
 
   readonly #onStop = (): void => this.#end(new Error('The consumer was closed'));
 
-  /** An answer that does not arrive is no loss: the server hands the event out again. */
-  readonly #onLost = (error: unknown): void => this.#connection.warn(error, 'An acknowledgement could not be sent');
+  /** A lost ack or nack does no harm: the server redelivers the event. */
+  readonly #onSendFailed = (error: unknown): void =>
+    this.#connection.warn(error, 'An ack or nack could not be sent; the event will be redelivered');
 
   #flush(): void {
     const acknowledged = this.#acknowledged;
     this.#acknowledged = [];
-    if (acknowledged.length > 0) this.#subscription.ack(...acknowledged).catch(this.#onLost);
+    if (acknowledged.length > 0) this.#subscription.ack(...acknowledged).catch(this.#onSendFailed);
   }
 
   #close(): void {
@@ -348,7 +352,7 @@ class Membership {
   }
 }
 
-/** The event that was handed out, or that it refers to; undefined when it is none of this service. */
+/** The event that was delivered, or the one that a replay refers to; undefined if it is not an event of this service. */
 async function eventOf(connection: Connection, recorded: RecordedEvent | undefined): Promise<StoredEvent | undefined> {
   const replay = replayOf(recorded);
   if (recorded === undefined || (replay === undefined && hasPosition(recorded))) return storedEvent(recorded);
@@ -365,7 +369,7 @@ function replayOf(recorded: RecordedEvent | undefined): Replay | undefined {
   return { stream: String(data.stream), revision: Number(data.revision), parked: Number(data.parked) };
 }
 
-/** What the server notes about a parked event: `{ added, reason }`, the reason behind a line of its own. */
+/** The metadata that the server stores with a parked event: `{ added, reason }`, the reason prefixed with a line of its own. */
 function parkedMetadata(metadata: unknown): { readonly reason: string; readonly added?: string } {
   if (typeof metadata !== 'object' || metadata === null) return { reason: 'unknown' };
   const reason =

@@ -32,19 +32,26 @@ import {
   WrongExpectedRevision,
 } from '../event-store.ts';
 import { CatchUp } from './catch-up.ts';
-import { Connection, type ConnectionOptions, isTransient, pause, RESUME_MS, readWithin } from './connection.ts';
+import {
+  Connection,
+  type ConnectionOptions,
+  isTransient,
+  pause,
+  RECONNECT_DELAY_MS,
+  readWithin,
+} from './connection.ts';
 import { ConsumerGroups } from './consumer-groups.ts';
 import { positionOf, serverPosition, storedEvent } from './stored-event.ts';
 
-/** Attempts of an append after the first, and of a read that makes no progress; none begins after two deadlines. */
+/** Retries of an append, and of a read that makes no progress. None starts once two deadlines have passed. */
 const RETRIES = 3;
 
 export type EventStoreDbOptions = ConnectionOptions & {
-  /** How long the server lets a consumer handle an event before it hands it to another, in milliseconds. Default 60 s. */
+  /** How long a consumer may take to handle an event before the server redelivers it, in milliseconds. Default 60 s. */
   readonly messageTimeoutMs?: number;
 };
 
-/** The event log in EventStoreDB / KurrentDB. Connects when it is first used; see `ping`. */
+/** The event log in EventStoreDB / KurrentDB. Connects on first use; see `ping`. */
 export async function openEventStoreDb(options: EventStoreDbOptions): Promise<EventStore> {
   return new EventStoreDb(options);
 }
@@ -66,14 +73,14 @@ class EventStoreDb implements EventStore {
   ): Promise<Appended> {
     this.#checkOpen();
     checkStreamName(stream);
-    // The client never settles an append whose data it cannot turn into JSON, so that is found out before.
+    // The client never settles an append whose data it cannot serialise, so the events are validated first.
     const checked = checkEvents(events);
     const messages = checked.map((event) => jsonEvent(event));
     const ids = checked.map(({ id }) => id);
     const { expectedRevision } = options;
-    // Where the server recognises a repetition, it does not reliably tell the position of the last event.
-    const mayBeRepetition = events.some(({ id }) => id !== undefined);
-    // The ids stay the same from attempt to attempt: the server stores them once.
+    // For an append that it recognises as a duplicate, the server may not return the position of the last event.
+    const mayBeDuplicate = events.some(({ id }) => id !== undefined);
+    // Every attempt uses the same ids, so the server stores the events once.
     return pRetry(
       async (attempt) => {
         if (attempt > 1) {
@@ -89,7 +96,7 @@ class EventStoreDb implements EventStore {
             }),
           )
           .then(
-            (result) => this.#appended(stream, expectedRevision, result, mayBeRepetition),
+            (result) => this.#appended(stream, expectedRevision, result, mayBeDuplicate),
             (error: unknown) => {
               if (!(error instanceof WrongExpectedVersionError)) throw error;
               const actual = typeof error.actualVersion === 'bigint' ? Number(error.actualVersion) : 'none';
@@ -113,18 +120,18 @@ class EventStoreDb implements EventStore {
     stream: string,
     expected: ExpectedRevision,
     result: AppendResult,
-    mayBeRepetition: boolean,
+    mayBeDuplicate: boolean,
   ): Promise<Appended> {
     const revision = Number(result.nextExpectedRevision);
-    // `throwOnAppendFailure=false` in the URL makes the client answer a conflict instead of throwing it.
+    // `throwOnAppendFailure=false` in the URL makes the client return conflicts instead of throwing them.
     if (!result.success) throw new WrongExpectedRevision(stream, expected, revision < 0 ? 'none' : revision);
-    if (result.position !== undefined && !mayBeRepetition) return { revision, position: positionOf(result.position) };
+    if (result.position !== undefined && !mayBeDuplicate) return { revision, position: positionOf(result.position) };
     const [last] = await Array.fromAsync(this.readStream(stream, { from: revision, limit: 1 }));
-    if (last === undefined) throw new Error(`Stream ${stream} does not hold what was appended at ${revision}`);
+    if (last === undefined) throw new Error(`Stream ${stream} has no event at revision ${revision}, just appended`);
     return { revision, position: last.position };
   }
 
-  /** Finds what an earlier attempt stored whose answer never came. */
+  /** Finds the events that an earlier attempt stored but whose response was lost. */
   async #findAppended(
     stream: string,
     ids: readonly string[],
@@ -146,19 +153,19 @@ class EventStoreDb implements EventStore {
     const { from, direction = 'forward', limit = Number.MAX_SAFE_INTEGER } = options;
     if (limit <= 0) return;
     const backward = direction === 'backward';
-    let left = limit;
+    let remaining = limit;
     const events = this.#resuming(`a read of ${stream}`, retries, (client, last) => {
       const next = last === undefined ? from : last.revision + (backward ? -1 : 1);
-      if (left === 0 || (next !== undefined && next < 0)) return undefined;
+      if (remaining === 0 || (next !== undefined && next < 0)) return undefined;
       return client.readStream(stream, {
         fromRevision: next === undefined ? (backward ? END : START) : BigInt(next),
         direction: backward ? BACKWARDS : FORWARDS,
-        maxCount: left,
+        maxCount: remaining,
       });
     });
-    // The server ends the read at the limit.
+    // No check of the limit: the server ends the read there.
     for await (const event of events) {
-      left -= 1;
+      remaining -= 1;
       yield event;
     }
   }
@@ -171,7 +178,7 @@ class EventStoreDb implements EventStore {
     const types = options.types === undefined ? undefined : new Set(options.types);
     const start = backward ? END : START;
     if (after !== undefined) serverPosition(after);
-    let left = limit;
+    let remaining = limit;
     const events = this.#resuming('a read of $all', RETRIES, (client, last) => {
       const position = last?.position ?? after;
       const from = position === undefined || position === LOG_START ? start : serverPosition(position);
@@ -179,16 +186,16 @@ class EventStoreDb implements EventStore {
       return client.readAll({ fromPosition: from, direction: backward ? BACKWARDS : FORWARDS });
     });
     for await (const event of events) {
-      // Forward, the server's answer includes the position it was asked for.
+      // A forward read from the server includes the position it starts from.
       if (after !== undefined && (backward ? event.position >= after : event.position <= after)) continue;
       if (types !== undefined && !types.has(event.type)) continue;
       yield event;
-      left -= 1;
-      if (left === 0) return;
+      remaining -= 1;
+      if (remaining === 0) return;
     }
   }
 
-  /** Reads; goes on after the last event when the connection breaks, as long as there is progress. */
+  /** Reads, resuming after the last event when the connection breaks, as long as there is progress. */
   async *#resuming(
     what: string,
     retries: number,
@@ -216,7 +223,7 @@ class EventStoreDb implements EventStore {
         return;
       } catch (error) {
         if (error instanceof StreamNotFoundError) return;
-        this.#connection.failed(client, error);
+        this.#connection.reportFailure(client, error);
         failures += 1;
         if (failures === 1) giveUpAt = performance.now() + this.#connection.deadlineMs * 2;
         if (!isTransient(error) || failures > retries || performance.now() > giveUpAt) throw error;
@@ -242,11 +249,11 @@ class EventStoreDb implements EventStore {
           yield batch;
         }
       } catch (error) {
-        this.#connection.warn(error, 'A catch-up subscription broke off; it goes on where it was');
+        this.#connection.warn(error, 'Catch-up subscription dropped; resuming from its last position');
       } finally {
         catchUp.close();
       }
-      await pause(RESUME_MS, stop);
+      await pause(RECONNECT_DELAY_MS, stop);
     }
   }
 
@@ -272,7 +279,7 @@ class EventStoreDb implements EventStore {
       const read = client.readAll({ maxCount: 1 });
       await Array.fromAsync(readWithin(this.#connection.deadlineMs, 'a ping', read));
     } catch (error) {
-      this.#connection.failed(client, error);
+      this.#connection.reportFailure(client, error);
       throw error;
     }
   }

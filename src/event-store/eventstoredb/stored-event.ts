@@ -3,22 +3,22 @@ import { type JsonObject, LOG_START, type Position, type StoredEvent } from '../
 
 type ServerPosition = { readonly commit: bigint; readonly prepare: bigint };
 
-/** What the server says where it knows no position: all bits set, in a number without a sign. */
-const UNKNOWN = 2n ** 64n - 1n;
+/** What the server sends for an unknown position: an unsigned 64-bit integer with all bits set. */
+const UNKNOWN_POSITION = 2n ** 64n - 1n;
 
-/** False for an event that the server read from its stream of parked events: it does not tell the position then. */
+/** False for an event that the server read through its parked stream: it then omits the position. */
 export function hasPosition(recorded: RecordedEvent | undefined): boolean {
-  return recorded?.position !== undefined && recorded.position.commit !== UNKNOWN;
+  return recorded?.position !== undefined && recorded.position.commit !== UNKNOWN_POSITION;
 }
 
 /**
- * Undefined for what is no event of this service: the server's own (`$…`), and what is no JSON object.
- * @throws when the server does not tell the position
+ * Undefined for anything that is not an event of this service: system events (`$…`), and data that is not a JSON object.
+ * @throws if the server did not send the position
  */
 export function storedEvent(recorded: RecordedEvent | undefined): StoredEvent | undefined {
   if (recorded === undefined || recorded.type.startsWith('$') || !isJsonObject(recorded.data)) return undefined;
-  if (recorded.position === undefined || recorded.position.commit === UNKNOWN) {
-    throw new Error(`EventStoreDB did not tell the position of event ${recorded.id}: version 22.6 or later is needed`);
+  if (recorded.position === undefined || recorded.position.commit === UNKNOWN_POSITION) {
+    throw new Error(`EventStoreDB sent no position for event ${recorded.id}; version 22.6 or later is required`);
   }
   return {
     id: recorded.id,
@@ -31,7 +31,7 @@ export function storedEvent(recorded: RecordedEvent | undefined): StoredEvent | 
   };
 }
 
-/** Commit, then prepare: the events of one append may share the first. Twenty digits hold 64 bits, and sort as text. */
+/** Commit, then prepare: the events of one append may share the commit position. 20 digits hold 64 bits and sort as text. */
 export function positionOf({ commit, prepare }: ServerPosition): Position {
   return `${String(commit).padStart(20, '0')}-${String(prepare).padStart(20, '0')}`;
 }
@@ -41,7 +41,7 @@ export function serverPosition(position: Position): ServerPosition | 'start' {
   if (position === LOG_START) return 'start';
   const [, commit, prepare] = /^(\d{20})-(\d{20})$/.exec(position) ?? [];
   if (commit === undefined || prepare === undefined) {
-    throw new TypeError(`Position ${JSON.stringify(position)} is not one of this event log`);
+    throw new TypeError(`Position ${JSON.stringify(position)} does not belong to this event log`);
   }
   return { commit: BigInt(commit), prepare: BigInt(prepare) };
 }

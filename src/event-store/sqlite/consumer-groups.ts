@@ -8,19 +8,19 @@ import type { Consume, Consumer, ParkedEvent, StoredEvent } from '../event-store
 import type { LogChanges } from './log-changes.ts';
 import { type Row, storedEvent } from './stored-event.ts';
 
-/** Positions looked at for new events in one transaction. */
+/** Log positions scanned for new events per transaction. */
 const WINDOW = 8_192;
-/** Pause after a transaction that failed (disk full, …). */
-const PAUSE_MS = 250;
-/** The nth retry comes after 100 ms × 2^(n-1), at most this. */
-const LONGEST_BACKOFF_MS = 5_000;
+/** Delay after a failed transaction (disk full, …). */
+const RETRY_DELAY_MS = 250;
+/** The nth retry follows after 100 ms × 2^(n-1), up to this. */
+const MAX_BACKOFF_MS = 5_000;
 
-/** Leases and backoff are about this machine's time, which a shifted clock (`CLOCK_SHIFT`) must not touch. */
+/** Leases and backoff use the real clock, which `CLOCK_SHIFT` must not move. */
 const now = systemClock();
 
 type Handler = (event: StoredEvent) => Promise<void>;
 
-/** An event in this consumer's hands. `attempts` counts this one. */
+/** An event claimed by this consumer. `attempts` includes the current one. */
 type Claimed = { readonly position: number; readonly attempts: number; readonly event: StoredEvent };
 
 type Outcome = { readonly claimed: Claimed; readonly failure?: string };
@@ -28,16 +28,16 @@ type Outcome = { readonly claimed: Claimed; readonly failure?: string };
 export type GroupsOptions = {
   readonly database: DatabaseSync;
   readonly changes: LogChanges;
-  /** Stamps parked events. */
+  /** For the timestamps of parked events. */
   readonly clock: Clock;
-  /** How long a consumer that no longer answers keeps its events, in milliseconds. */
+  /** How long events stay claimed by a consumer that no longer renews its leases, in milliseconds. */
   readonly leaseMs: number;
-  readonly onTrouble: (error: unknown) => void;
+  readonly onError: (error: unknown) => void;
 };
 
 /**
- * Persistent subscriptions: groups of competing consumers whose state is in the log's own file. Its commits are lazy: losing
- * the last ones delivers events again and loses none.
+ * Persistent subscriptions: consumer groups that keep their state in the log file. Commits are lazy: losing the last ones
+ * redelivers events, but loses none (docs/decisions/embedded-log.md).
  */
 export class ConsumerGroups {
   readonly #options: GroupsOptions;
@@ -92,7 +92,7 @@ export class ConsumerGroups {
     const { changes } = await transaction(this.#options.database, 'lazy', () =>
       this.#replay.run({ group, id: id ?? null }),
     );
-    this.#options.changes.announce();
+    this.#options.changes.wakeAll();
     return Number(changes);
   }
 
@@ -111,14 +111,14 @@ class GroupConsumer {
   readonly #concurrency: number;
   readonly #wakeup: Wakeup;
   readonly #statements;
-  /** Claimed, not yet in the handler's hands. */
-  readonly #held: Claimed[] = [];
+  /** Claimed but not yet being handled. */
+  readonly #queue: Claimed[] = [];
   readonly #running = new Map<Claimed, Promise<void>>();
-  /** Handled, not yet written down. */
+  /** Handled, but the outcome is not yet stored. */
   readonly #settled: Outcome[] = [];
   #renewAt = 0;
   #nextDue = Number.POSITIVE_INFINITY;
-  #moreWaits = true;
+  #hasMore = true;
   #stopped = false;
   readonly #ended: Promise<void>;
 
@@ -129,13 +129,13 @@ class GroupConsumer {
     this.#types = options.types ?? [];
     this.#maxRetries = options.maxRetries ?? 10;
     this.#concurrency = options.concurrency ?? 8;
-    this.#wakeup = groups.changes.follow();
+    this.#wakeup = groups.changes.subscribe();
     const filter = options.types === undefined ? '' : `AND type IN (${options.types.map(() => '?').join(', ')})`;
     const prepare = (sql: string): StatementSync => groups.database.prepare(sql);
     this.#statements = {
-      // Not fenced by the consumer: an event that was handled is done, even if it took longer than the lease.
+      // Not fenced by the consumer: an event that was handled is done, even if the lease had expired by then.
       acknowledge: prepare('DELETE FROM deliveries WHERE group_name = ? AND position = ?'),
-      postpone: prepare(
+      reschedule: prepare(
         'UPDATE deliveries SET consumer = NULL, attempts = ?, due = ? WHERE group_name = ? AND position = ? AND consumer = ?',
       ),
       park: prepare(
@@ -151,7 +151,9 @@ class GroupConsumer {
       ),
       checkpoint: prepare('SELECT checkpoint FROM groups WHERE name = ?'),
       end: prepare('SELECT max(position) AS position FROM events'),
-      fresh: prepare(`SELECT * FROM events WHERE position > ? AND position <= ? ${filter} ORDER BY position LIMIT ?`),
+      newEvents: prepare(
+        `SELECT * FROM events WHERE position > ? AND position <= ? ${filter} ORDER BY position LIMIT ?`,
+      ),
       claim: prepare('INSERT INTO deliveries (group_name, position, consumer, attempts, due) VALUES (?, ?, ?, 1, ?)'),
       advance: prepare('UPDATE groups SET checkpoint = ? WHERE name = ?'),
       nextDue: prepare('SELECT min(due) AS due FROM deliveries WHERE group_name = ?'),
@@ -168,34 +170,37 @@ class GroupConsumer {
   async #run(): Promise<void> {
     while (!this.#stopped || this.#running.size > 0) {
       try {
-        const { written, claimed } = await transaction(this.#groups.database, 'lazy', () => this.#step());
-        this.#settled.splice(0, written);
-        this.#held.push(...claimed);
+        const { stored, claimed } = await transaction(this.#groups.database, 'lazy', () => this.#step());
+        this.#settled.splice(0, stored);
+        this.#queue.push(...claimed);
         this.#startHandlers();
-        if (!this.#moreWaits || this.#room() === 0) {
+        if (!this.#hasMore || this.#capacity() === 0) {
           await this.#wakeup.wait(Math.max(0, Math.min(this.#nextDue, this.#renewAt) - now()));
         }
       } catch (error) {
-        // Whatever goes wrong here, the events stay claimable: go on.
-        this.#groups.onTrouble(error);
-        await this.#wakeup.wait(PAUSE_MS);
+        // Whatever failed, the events remain claimable.
+        this.#groups.onError(error);
+        await this.#wakeup.wait(RETRY_DELAY_MS);
       }
-      // Handlers that finish at the same moment share a transaction.
+      // Handlers that finish in the same turn of the event loop share a transaction.
       await nextTurn();
     }
-    await transaction(this.#groups.database, 'lazy', () => this.#leave()).catch(this.#groups.onTrouble);
-    this.#groups.changes.leave(this.#wakeup);
-    this.#groups.changes.announce();
+    await transaction(this.#groups.database, 'lazy', () => this.#release()).catch(this.#groups.onError);
+    this.#groups.changes.unsubscribe(this.#wakeup);
+    this.#groups.changes.wakeAll();
   }
 
-  /** As much again as is handled waits at hand, so that handlers never wait for the file; no more, for the others' sake. */
-  #room(): number {
-    return this.#stopped ? 0 : this.#concurrency * 2 - this.#held.length - this.#running.size;
+  /**
+   * How many more events to claim: up to twice the concurrency in all, so that handlers never wait for the file, but no more,
+   * so that other consumers get their share.
+   */
+  #capacity(): number {
+    return this.#stopped ? 0 : this.#concurrency * 2 - this.#queue.length - this.#running.size;
   }
 
   #startHandlers(): void {
     while (!this.#stopped && this.#running.size < this.#concurrency) {
-      const claimed = this.#held.shift();
+      const claimed = this.#queue.shift();
       if (claimed === undefined) return;
       this.#running.set(claimed, this.#handle(claimed));
     }
@@ -214,30 +219,30 @@ class GroupConsumer {
     this.#wakeup.wake();
   }
 
-  /** One transaction: writes down what was handled, keeps what is in hand, takes what there is room for. */
-  #step(): { written: number; claimed: Claimed[] } {
+  /** One transaction: stores outcomes, renews leases, claims events up to the capacity. */
+  #step(): { stored: number; claimed: Claimed[] } {
     const time = now();
-    const lease = time + this.#groups.leaseMs;
-    const written = this.#settle();
+    const leaseEnd = time + this.#groups.leaseMs;
+    const stored = this.#settle();
     if (time >= this.#renewAt) {
-      for (const { position } of [...this.#held, ...this.#running.keys()]) {
-        this.#statements.renew.run(lease, this.#group, position, this.#id);
+      for (const { position } of [...this.#queue, ...this.#running.keys()]) {
+        this.#statements.renew.run(leaseEnd, this.#group, position, this.#id);
       }
       this.#renewAt = time + this.#groups.leaseMs / 3;
     }
-    const room = this.#room();
-    const claimed = room > 0 ? this.#takeDue(time, lease, room) : [];
-    if (room > claimed.length) claimed.push(...this.#takeFresh(lease, room - claimed.length));
+    const capacity = this.#capacity();
+    const claimed = capacity > 0 ? this.#claimDue(time, leaseEnd, capacity) : [];
+    if (capacity > claimed.length) claimed.push(...this.#claimNew(leaseEnd, capacity - claimed.length));
     const due = this.#statements.nextDue.get(this.#group)?.due ?? null;
-    this.#nextDue = due === null || room === 0 ? Number.POSITIVE_INFINITY : Number(due);
-    return { written, claimed };
+    this.#nextDue = due === null || capacity === 0 ? Number.POSITIVE_INFINITY : Number(due);
+    return { stored, claimed };
   }
 
-  /** The last transaction: gives back what no handler has begun. */
-  #leave(): void {
+  /** The last transaction: releases events that no handler has started. */
+  #release(): void {
     this.#settle();
-    for (const { position, attempts } of this.#held) {
-      this.#statements.postpone.run(attempts - 1, now(), this.#group, position, this.#id);
+    for (const { position, attempts } of this.#queue) {
+      this.#statements.reschedule.run(attempts - 1, now(), this.#group, position, this.#id);
     }
   }
 
@@ -247,8 +252,8 @@ class GroupConsumer {
       if (failure === undefined) this.#statements.acknowledge.run(this.#group, position);
       else if (attempts > this.#maxRetries) this.#park(position, failure, this.#id);
       else {
-        const backoff = Math.min(100 * 2 ** (attempts - 1), LONGEST_BACKOFF_MS);
-        this.#statements.postpone.run(attempts, now() + backoff, this.#group, position, this.#id);
+        const backoff = Math.min(100 * 2 ** (attempts - 1), MAX_BACKOFF_MS);
+        this.#statements.reschedule.run(attempts, now() + backoff, this.#group, position, this.#id);
       }
     }
     return this.#settled.length;
@@ -258,36 +263,36 @@ class GroupConsumer {
     this.#statements.park.run(reason, this.#groups.clock(), this.#group, position, consumer);
   }
 
-  /** Events whose retry is due, and those of a consumer that is gone. */
-  #takeDue(time: number, lease: number, room: number): Claimed[] {
+  /** Claims events whose retry is due or whose lease has expired. */
+  #claimDue(time: number, leaseEnd: number, capacity: number): Claimed[] {
     const claimed: Claimed[] = [];
-    for (const row of this.#statements.due.all(this.#group, time, room)) {
+    for (const row of this.#statements.due.all(this.#group, time, capacity)) {
       const position = Number(row.position);
       const attempts = Number(row.attempts) + 1;
       if (attempts > this.#maxRetries + 1) {
         const consumer = row.consumer === null ? null : String(row.consumer);
-        this.#park(position, 'No answer: the consumer stopped while it handled the event', consumer);
+        this.#park(position, 'The consumer stopped while handling the event', consumer);
       } else {
-        this.#statements.reclaim.run(this.#id, attempts, lease, this.#group, position);
+        this.#statements.reclaim.run(this.#id, attempts, leaseEnd, this.#group, position);
         claimed.push({ position, attempts, event: storedEvent(row) });
       }
     }
     return claimed;
   }
 
-  #takeFresh(lease: number, room: number): Claimed[] {
+  #claimNew(leaseEnd: number, capacity: number): Claimed[] {
     const checkpoint = Number(this.#statements.checkpoint.get(this.#group)?.checkpoint);
     const end = Number(this.#statements.end.get()?.position ?? 0);
     const top = Math.min(end, checkpoint + WINDOW);
-    const rows: Row[] = this.#statements.fresh.all(checkpoint, top, ...this.#types, room);
+    const rows: Row[] = this.#statements.newEvents.all(checkpoint, top, ...this.#types, capacity);
     const claimed = rows.map((row) => {
       const position = Number(row.position);
-      this.#statements.claim.run(this.#group, position, this.#id, lease);
+      this.#statements.claim.run(this.#group, position, this.#id, leaseEnd);
       return { position, attempts: 1, event: storedEvent(row) };
     });
-    const reached = claimed.length === room ? (claimed.at(-1)?.position ?? checkpoint) : Math.max(top, checkpoint);
+    const reached = claimed.length === capacity ? (claimed.at(-1)?.position ?? checkpoint) : Math.max(top, checkpoint);
     if (reached !== checkpoint) this.#statements.advance.run(reached, this.#group);
-    this.#moreWaits = reached < end;
+    this.#hasMore = reached < end;
     return claimed;
   }
 }

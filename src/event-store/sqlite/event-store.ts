@@ -26,25 +26,25 @@ import { LogChanges } from './log-changes.ts';
 import { openLogFile } from './log-file.ts';
 import { numberOf, positionOf, type Row, storedEvent } from './stored-event.ts';
 
-/** Events read in one go; in between, other work of the process has its turn. */
+/** Events per query. In between, other work of the process gets a turn. */
 const PAGE = 512;
-/** Positions looked at in one go when a filter may drop most of them. */
+/** Log positions scanned per query, since a filter may drop most of them. */
 const WINDOW = 8_192;
-/** Pause after a failed read of a subscription. */
-const PAUSE_MS = 250;
+/** Delay before a subscription retries a failed read. */
+const RETRY_DELAY_MS = 250;
 
 export type SqliteEventStoreOptions = {
   readonly path: string;
   readonly clock?: Clock;
-  /** Is told of what was survived: a read that failed, a group that could not be written. */
+  /** Logs failures that are retried: a subscription's read, the state of a consumer group. */
   readonly logger?: Pick<BaseLogger, 'warn'>;
-  /** How long a consumer that was killed keeps its events before others get them, in milliseconds. Default 10 s. */
+  /** How long the events of a killed consumer stay claimed before others get them, in milliseconds. Default 10 s. */
   readonly leaseMs?: number;
 };
 
 /**
- * The embedded event log: one SQLite file, opened by any number of processes of one machine.
- * @throws when the file is not an event log, or a newer version's
+ * The embedded event log: one SQLite file, which any number of processes on the machine may have open.
+ * @throws if the file is not an event log, or was written by a newer version
  */
 export async function openSqliteEventStore(options: SqliteEventStoreOptions): Promise<EventStore> {
   return new SqliteEventStore(await openLogFile(options.path), options);
@@ -56,7 +56,7 @@ class SqliteEventStore implements EventStore {
   readonly #commits: GroupCommit;
   readonly #closing = new AbortController();
   readonly #groups: ConsumerGroups;
-  readonly #onTrouble: (error: unknown) => void;
+  readonly #onError: (error: unknown) => void;
   readonly #statements;
 
   constructor(database: DatabaseSync, options: SqliteEventStoreOptions) {
@@ -66,16 +66,16 @@ class SqliteEventStore implements EventStore {
       durability: 'durable',
       transaction: async (work) => {
         await transaction(database, 'durable', work);
-        this.#changes.announce();
+        this.#changes.wakeAll();
       },
     });
-    this.#onTrouble = (error) => options.logger?.warn({ err: error }, 'The event log could not be used; trying again');
+    this.#onError = (error) => options.logger?.warn({ err: error }, 'Event log access failed; retrying');
     this.#groups = new ConsumerGroups({
       database,
       changes: this.#changes,
       clock: options.clock ?? systemClock(),
       leaseMs: options.leaseMs ?? 10_000,
-      onTrouble: this.#onTrouble,
+      onError: this.#onError,
     });
     this.#statements = {
       revision: database.prepare('SELECT max(revision) AS revision FROM events WHERE stream = ?'),
@@ -115,7 +115,7 @@ class SqliteEventStore implements EventStore {
     const actual = last === null ? 'none' : Number(last);
     if (expectedRevision !== actual) {
       return (
-        this.#alreadyWritten(stream, events, expectedRevision) ??
+        this.#findAppended(stream, events, expectedRevision) ??
         new WrongExpectedRevision(stream, expectedRevision, actual)
       );
     }
@@ -135,8 +135,8 @@ class SqliteEventStore implements EventStore {
     return { revision, position: positionOf(Number(position)) };
   }
 
-  /** An append that is repeated with the same event ids answers as it did the first time (as EventStoreDB does). */
-  #alreadyWritten(stream: string, events: readonly CheckedEvent[], expected: ExpectedRevision): Appended | undefined {
+  /** Appends are idempotent, as in EventStoreDB: repeated with the same event ids, one returns the original result. */
+  #findAppended(stream: string, events: readonly CheckedEvent[], expected: ExpectedRevision): Appended | undefined {
     const first = expected === 'none' ? 0 : expected + 1;
     const revision = first + events.length - 1;
     const written = this.#statements.written.all(stream, first, revision);
@@ -148,16 +148,16 @@ class SqliteEventStore implements EventStore {
     const backward = options.direction === 'backward';
     const statement = backward ? this.#statements.backward : this.#statements.forward;
     let from = options.from ?? (backward ? Number.MAX_SAFE_INTEGER : 0);
-    let left = options.limit ?? Number.POSITIVE_INFINITY;
-    while (left > 0) {
+    let remaining = options.limit ?? Number.POSITIVE_INFINITY;
+    while (remaining > 0) {
       this.#checkOpen();
-      const size = Math.min(left, PAGE);
+      const size = Math.min(remaining, PAGE);
       const rows = statement.all(stream, from, size);
       for (const row of rows) yield storedEvent(row);
       if (rows.length < size) return;
-      left -= size;
+      remaining -= size;
       from = Number(rows.at(-1)?.revision) + (backward ? -1 : 1);
-      if (left > 0) await nextTurn();
+      if (remaining > 0) await nextTurn();
     }
   }
 
@@ -166,18 +166,18 @@ class SqliteEventStore implements EventStore {
     const backward = options.direction === 'backward';
     const end = this.#end();
     const read = allReader(this.#database, options.types, backward);
-    // The window (low, high] moves over the log; both ends are fixed when the reading starts.
+    // What remains to be read is (low, high]. Events appended after the read has started are not included.
     let low = backward ? 0 : numberOf(options.after ?? LOG_START);
     let high = backward && options.after !== undefined ? Math.min(numberOf(options.after) - 1, end) : end;
-    let left = options.limit ?? Number.POSITIVE_INFINITY;
-    while (left > 0 && low < high) {
+    let remaining = options.limit ?? Number.POSITIVE_INFINITY;
+    while (remaining > 0 && low < high) {
       this.#checkOpen();
-      const size = Math.min(left, PAGE);
+      const size = Math.min(remaining, PAGE);
       const bottom = backward ? Math.max(low, high - WINDOW) : low;
       const top = backward ? high : Math.min(high, low + WINDOW);
       const rows = read(bottom, top, size);
       for (const row of rows) yield storedEvent(row);
-      left -= rows.length;
+      remaining -= rows.length;
       const last = rows.length === size ? Number(rows.at(-1)?.position) : undefined;
       if (backward) high = last === undefined ? bottom : last - 1;
       else low = last ?? top;
@@ -189,7 +189,7 @@ class SqliteEventStore implements EventStore {
     this.#checkOpen();
     const stop = signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal]);
     const read = allReader(this.#database, types, false);
-    const wakeup = this.#changes.follow();
+    const wakeup = this.#changes.subscribe();
     stop.addEventListener('abort', wakeup.wake);
     try {
       let at = numberOf(after);
@@ -197,7 +197,7 @@ class SqliteEventStore implements EventStore {
       while (!stop.aborted) {
         const batch = this.#nextBatch(read, at);
         if (batch === undefined) {
-          await wakeup.wait(PAUSE_MS);
+          await wakeup.wait(RETRY_DELAY_MS);
           continue;
         }
         const reached = numberOf(batch.position);
@@ -209,11 +209,11 @@ class SqliteEventStore implements EventStore {
       }
     } finally {
       stop.removeEventListener('abort', wakeup.wake);
-      this.#changes.leave(wakeup);
+      this.#changes.unsubscribe(wakeup);
     }
   }
 
-  /** Undefined when the file could not be read: whatever the disk does, a subscription goes on. */
+  /** Undefined if the file cannot be read: a subscription survives I/O errors. */
   #nextBatch(read: AllReader, at: number): Batch | undefined {
     try {
       const end = Math.max(this.#end(), at);
@@ -222,7 +222,7 @@ class SqliteEventStore implements EventStore {
       const reached = rows.length === PAGE ? Number(rows.at(-1)?.position) : top;
       return { events: rows.map(storedEvent), position: positionOf(reached), caughtUp: reached === end };
     } catch (error) {
-      this.#onTrouble(error);
+      this.#onError(error);
       return undefined;
     }
   }

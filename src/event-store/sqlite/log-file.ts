@@ -21,13 +21,13 @@ const SCHEMA = `
     UNIQUE (stream, revision)
   ) STRICT;
 
-  -- A consumer group: events up to checkpoint are handled, or have a row in deliveries.
+  -- Every event up to the checkpoint has been handled or has a row in deliveries.
   CREATE TABLE groups (
     name       TEXT PRIMARY KEY,
     checkpoint INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
 
-  -- Events of a group that are in a consumer's hands, wait for another attempt, or are parked (due is null).
+  -- Events of a group that are claimed by a consumer, waiting for a retry, or parked (due is null).
   CREATE TABLE deliveries (
     group_name TEXT NOT NULL,
     position   INTEGER NOT NULL,
@@ -45,9 +45,9 @@ const SCHEMA = `
 `;
 
 /**
- * Opens the log file, making it and its folder when absent. One connection does everything: it keeps the pages that it read
- * and wrote, where one beside it would have to read them again after each commit of the other.
- * @throws when the file is something else, or was written by a newer version of the service
+ * Opens the log file, creating it and its folder if absent. A single connection reads and writes, so that its page cache stays
+ * valid: a second connection would have to read pages again after every commit of the first.
+ * @throws if the file is not an event log, or was written by a newer version of the service
  */
 export async function openLogFile(path: string): Promise<DatabaseSync> {
   mkdirSync(dirname(path), { recursive: true });
@@ -66,7 +66,7 @@ export async function openLogFile(path: string): Promise<DatabaseSync> {
 
 /**
  * The schema version of the file; 0 for a new, empty one.
- * @throws when it is not a log that this version knows
+ * @throws if it is not a log that this version supports
  */
 function schemaVersion(database: DatabaseSync, path: string): number {
   const read = (sql: string): number => Number(Object.values(database.prepare(sql).get() ?? {})[0]);
@@ -83,7 +83,7 @@ function schemaVersion(database: DatabaseSync, path: string): number {
   const version = read('PRAGMA user_version');
   if (version > SCHEMA_VERSION) {
     throw new Error(
-      `The event log ${path} was written by a newer version (schema ${version}; this one knows ${SCHEMA_VERSION})`,
+      `The event log ${path} was written by a newer version (schema ${version}; this version supports ${SCHEMA_VERSION})`,
     );
   }
   return version;

@@ -16,7 +16,7 @@ export function storedEvent(row: Row): StoredEvent {
   };
 }
 
-/** Sixteen digits hold every integer that a number holds exactly, and sort as text. */
+/** 16 digits hold every safe integer and sort as text. */
 export function positionOf(position: number): Position {
   return position === 0 ? LOG_START : String(position).padStart(16, '0');
 }
@@ -24,7 +24,7 @@ export function positionOf(position: number): Position {
 /** @throws {TypeError} for a position of another engine */
 export function numberOf(position: Position): number {
   if (position !== LOG_START && !/^\d{16}$/.test(position)) {
-    throw new TypeError(`Position ${JSON.stringify(position)} is not one of this event log`);
+    throw new TypeError(`Position ${JSON.stringify(position)} does not belong to this event log`);
   }
   return Number(position);
 }

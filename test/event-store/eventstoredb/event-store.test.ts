@@ -33,14 +33,14 @@ else {
 
 const made = (n: number) => ({ type: 'Made', data: { n }, metadata: {} });
 const range = (count: number, from = 0): number[] => Array.from({ length: count }, (_, n) => from + n);
-/** The revision that a stream of so many events has. */
+/** The revision of a stream with this many events. */
 const revisionOf = (count: number): ExpectedRevision => (count === 0 ? 'none' : count - 1);
 const numbers = (events: readonly StoredEvent[]): unknown[] => events.map(({ data }) => data.n);
 
-type Disturbance = (server: EventStoreDbServer) => void;
+type Disruption = (server: EventStoreDbServer) => void;
 type Followed = { readonly batches: Batch[]; readonly events: StoredEvent[] };
 
-/** A server of its own for each test. */
+/** Each test has its own server. */
 const test = base.extend<{
   server: EventStoreDbServer;
   open: (options?: Partial<EventStoreDbOptions>) => Promise<EventStore>;
@@ -74,19 +74,19 @@ const test = base.extend<{
   },
 });
 
-// At once, because they wait most of their time: for deadlines, and for what a server lets pass.
-describe.concurrent('EventStoreDB, when things go wrong', () => {
+// Concurrent, because they spend most of their time waiting for deadlines and servers.
+describe.concurrent('EventStoreDB failures', () => {
   describe('append', () => {
     const faults: AppendFault[] = [
       'connection lost before storing',
       'connection lost after storing',
-      'neither stored nor answered',
-      'stored, not answered',
+      'neither stored nor acknowledged',
+      'stored, not acknowledged',
       'refused as unavailable',
     ];
     const revisions: ExpectedRevision[] = ['none', 1];
     test.for(faults.flatMap((fault) => revisions.map((expected) => ({ fault, expected }))))(
-      '$fault, expecting revision $expected: stored once, answered as if nothing had been',
+      '$fault, expecting revision $expected: stored once, with the usual result',
       async ({ fault, expected }, { server, open }) => {
         const store = await open({ deadlineMs: 600 });
         if (expected === 1) await store.append('thing', [made(0), made(1)], { expectedRevision: 'none' });
@@ -98,12 +98,12 @@ describe.concurrent('EventStoreDB, when things go wrong', () => {
       },
     );
 
-    test('an append whose answer was lost is recognised behind what others appended since', async ({
+    test('an append whose response was lost is recognised even after others have appended', async ({
       server,
       open,
     }) => {
       const [store, other] = [await open({ deadlineMs: 600 }), await open({ deadlineMs: 600 })];
-      server.appendFaults.push('stored, not answered');
+      server.appendFaults.push('stored, not acknowledged');
       const appending = store.append('thing', [made(0)], { expectedRevision: 'none' });
       await eventually(async () => expect(await Array.fromAsync(other.readStream('thing'))).toHaveLength(1));
       await other.append('thing', [made(1)], { expectedRevision: 0 });
@@ -111,9 +111,9 @@ describe.concurrent('EventStoreDB, when things go wrong', () => {
       expect(numbers(await Array.fromAsync(store.readStream('thing')))).toEqual([0, 1]);
     });
 
-    test('an append that was lost, and overtaken by another, is a conflict', async ({ server, open }) => {
+    test('an append that was lost and overtaken by another is a conflict', async ({ server, open }) => {
       const [store, other] = [await open({ deadlineMs: 600 }), await open({ deadlineMs: 600 })];
-      server.appendFaults.push('neither stored nor answered');
+      server.appendFaults.push('neither stored nor acknowledged');
       const appending = store.append('thing', [made(0)], { expectedRevision: 'none' }).catch((error: unknown) => error);
       await eventually(() => expect(server.appendFaults).toEqual([]));
       await other.append('thing', [made(1)], { expectedRevision: 'none' });
@@ -121,23 +121,23 @@ describe.concurrent('EventStoreDB, when things go wrong', () => {
       expect(numbers(await Array.fromAsync(store.readStream('thing')))).toEqual([1]);
     });
 
-    test('a server that never answers ends in an error, and is used again when it does', async ({ server, open }) => {
+    test('calls to an unresponsive server fail, and succeed once it responds again', async ({ server, open }) => {
       const store = await open({ deadlineMs: 500 });
-      server.mute = true;
+      server.unresponsive = true;
       await expect(store.append('thing', [made(0)], { expectedRevision: 'none' })).rejects.toThrow(
-        /deadline|no answer/i,
+        /deadline|did not respond/i,
       );
-      await expect(Array.fromAsync(store.readStream('thing'))).rejects.toThrow('no answer');
-      await expect(store.ping()).rejects.toThrow('no answer');
-      server.mute = false;
+      await expect(Array.fromAsync(store.readStream('thing'))).rejects.toThrow('did not respond');
+      await expect(store.ping()).rejects.toThrow('did not respond');
+      server.unresponsive = false;
       await store.append('thing', [made(0)], { expectedRevision: 'none' });
       await store.ping();
     });
 
-    // Alone: that append is rejected when the connection of any client of the process breaks.
+    // Not concurrent: that append is rejected when the connection of any client of the process breaks.
     const alone = { concurrent: false };
     test(
-      'the batch append of the client, which hangs on a server that does not answer it, is not used',
+      'the batch append of the client, which hangs if the server does not respond, is not used',
       alone,
       async ({ server, open }) => {
         const client = EventStoreDBClient.connectionString(server.url);
@@ -153,7 +153,7 @@ describe.concurrent('EventStoreDB, when things go wrong', () => {
       },
     );
 
-    test('appends do not notice that the connection of another client of the process breaks', async ({
+    test('appends are not affected when the connection of another client in the process breaks', async ({
       server,
       open,
       onTestFinished,
@@ -162,14 +162,14 @@ describe.concurrent('EventStoreDB, when things go wrong', () => {
       onTestFinished(() => elsewhere.stop());
       const [store, other] = [await open({ deadlineMs: 5_000 }), await open({ url: elsewhere.url })];
       await other.append('thing', [made(0)], { expectedRevision: 'none' });
-      server.appendFaults.push('answered late');
+      server.appendFaults.push('acknowledged late');
       elsewhere.appendFaults.push('connection lost after storing');
       const slow = store.append('thing', [made(0)], { expectedRevision: 'none' });
       await other.append('thing', [made(1)], { expectedRevision: 0 });
       expect((await slow).revision).toBe(0);
     });
 
-    test('a conflict is one although the URL tells the client not to throw', async ({ server, open }) => {
+    test('a conflict is reported even if the URL tells the client not to throw', async ({ server, open }) => {
       const store = await open({ url: `${server.url}&throwOnAppendFailure=false` });
       await store.append('thing', [made(0)], { expectedRevision: 'none' });
       const conflict = store.append('thing', [made(1)], { expectedRevision: 'none' });
@@ -181,7 +181,7 @@ describe.concurrent('EventStoreDB, when things go wrong', () => {
   });
 
   describe('connection', () => {
-    test('a server that is away at first is found when it comes', async ({ server, open, follow }) => {
+    test('connects once a server that was down at first comes up', async ({ server, open, follow }) => {
       const url = `${server.url.replace('?', ',127.0.0.1:1?')}&maxDiscoverAttempts=1&discoveryInterval=10`;
       await server.disconnect();
       const store = await open({ url, deadlineMs: 1_000 });
@@ -196,13 +196,13 @@ describe.concurrent('EventStoreDB, when things go wrong', () => {
       await eventually(() => expect(numbers(followed.events)).toEqual([0]));
     });
 
-    test('takes URLs of KurrentDB, and refuses what is none', async ({ server, open }) => {
+    test('accepts KurrentDB URLs, and refuses what is not a URL', async ({ server, open }) => {
       const store = await open({ url: server.url.replace('esdb:', 'kurrentdb:') });
       await store.ping();
       await expect(openEventStoreDb({ url: 'localhost:2113' })).rejects.toThrow();
     });
 
-    test('a read goes on where the connection broke, without a gap or a repetition', async ({ server, open }) => {
+    test('a read resumes where the connection broke, without gaps or duplicates', async ({ server, open }) => {
       const store = await open();
       for (const n of range(20))
         await store.append('thing', range(100, n * 100).map(made), { expectedRevision: revisionOf(n * 100) });
@@ -227,23 +227,23 @@ describe.concurrent('EventStoreDB, when things go wrong', () => {
   });
 
   describe('subscribe', () => {
-    const disturbances: Record<string, Disturbance> = {
+    const disruptions: Record<string, Disruption> = {
       'the connection is cut': (server) => server.dropConnections(),
       'the server ends the stream': (server) => server.endSubscriptions(),
       'the server cancels the call': (server) => server.failSubscriptions(status.CANCELLED),
       'the server is unavailable': (server) => server.failSubscriptions(status.UNAVAILABLE),
       'the server fails': (server) => server.failSubscriptions(status.INTERNAL),
     };
-    test.for(Object.entries(disturbances))(
-      'goes on without a gap or a repetition when %s',
-      async ([, disturb], { server, open, follow }) => {
+    test.for(Object.entries(disruptions))(
+      'resumes without gaps or duplicates when %s',
+      async ([, disrupt], { server, open, follow }) => {
         const store = await open();
         const [all, filtered] = [follow(store), follow(store, { types: ['Made'] })];
         for (const n of range(10)) {
           await store.append('thing', range(20, n * 20).map(made), { expectedRevision: revisionOf(n * 20) });
           if (n % 3 === 2) {
             await eventually(() => expect(all.events.length).toBeGreaterThan(n * 20));
-            disturb(server);
+            disrupt(server);
           }
         }
         await eventually(() => expect(Math.min(all.events.length, filtered.events.length)).toBeGreaterThanOrEqual(200));
@@ -252,22 +252,22 @@ describe.concurrent('EventStoreDB, when things go wrong', () => {
       },
     );
 
-    test('survives an outage, and a server that does not confirm', async ({ server, open, follow }) => {
+    test('survives an outage and a server that does not confirm the subscription', async ({ server, open, follow }) => {
       const store = await open();
       const followed = follow(await open({ deadlineMs: 200 }));
       await store.append('thing', [made(0)], { expectedRevision: 'none' });
       await eventually(() => expect(numbers(followed.events)).toEqual([0]));
       await server.disconnect();
       await sleep(500);
-      server.mute = true;
+      server.unresponsive = true;
       await server.connect();
       await sleep(500);
-      server.mute = false;
+      server.unresponsive = false;
       await store.append('thing', [made(1)], { expectedRevision: 0 });
       await eventually(() => expect(numbers(followed.events)).toEqual([0, 1]));
     });
 
-    test('leaving it ends the call on the server', async ({ server, open }) => {
+    test('aborting it or leaving its loop ends the call on the server', async ({ server, open }) => {
       const store = await open();
       await store.append('thing', [made(0)], { expectedRevision: 'none' });
       const controller = new AbortController();
@@ -281,7 +281,7 @@ describe.concurrent('EventStoreDB, when things go wrong', () => {
       await eventually(() => expect(server.subscriptions.size).toBe(0));
     });
 
-    test('moves only forward, however late the checkpoints of a filter come', async ({ server, open, follow }) => {
+    test('only moves forward, however late the checkpoints of its filter arrive', async ({ server, open, follow }) => {
       server.checkpointLag = 400;
       const store = await open();
       const followed = follow(store, { types: ['Wanted'] });
@@ -302,7 +302,7 @@ describe.concurrent('EventStoreDB, when things go wrong', () => {
   });
 
   describe('consume', () => {
-    const disturbances: Record<string, Disturbance> = {
+    const disruptions: Record<string, Disruption> = {
       'the connection is cut': (server) => server.dropConnections(),
       'the server ends the stream': (server) => server.endSubscriptions(),
       'the server is unavailable': (server) => server.failSubscriptions(status.UNAVAILABLE),
@@ -310,15 +310,15 @@ describe.concurrent('EventStoreDB, when things go wrong', () => {
         server.dropOnNextAck = true;
       },
     };
-    test.for(Object.entries(disturbances))(
-      'every event is handled although %s',
-      async ([, disturb], { server, open }) => {
+    test.for(Object.entries(disruptions))(
+      'every event is handled even when %s',
+      async ([, disrupt], { server, open }) => {
         const store = await open();
         const handled: unknown[] = [];
         let attempts = 0;
         await store.consume('group', {}, async ({ data }) => {
           attempts += 1;
-          if (attempts % 30 === 0) disturb(server);
+          if (attempts % 30 === 0) disrupt(server);
           await sleep(1);
           handled.push(data.n);
         });
@@ -330,7 +330,7 @@ describe.concurrent('EventStoreDB, when things go wrong', () => {
       },
     );
 
-    test('a group begins at the start of the log, and sees no system event', async ({ server, open }) => {
+    test('a group starts at the beginning of the log and receives no system events', async ({ server, open }) => {
       const store = await open();
       await store.append('thing', range(30).map(made), { expectedRevision: 'none' });
       const seen: StoredEvent[] = [];
@@ -353,7 +353,7 @@ describe.concurrent('EventStoreDB, when things go wrong', () => {
       expect(handled).toEqual(range(8));
     });
 
-    test('an event whose handler never ends goes to another consumer', async ({ open }) => {
+    test('an event whose handler hangs is redelivered to another consumer', async ({ open }) => {
       const [store, other] = [await open({ messageTimeoutMs: 300 }), await open({ messageTimeoutMs: 300 })];
       await store.append('thing', [made(0)], { expectedRevision: 'none' });
       let release = (): void => {};
@@ -371,7 +371,7 @@ describe.concurrent('EventStoreDB, when things go wrong', () => {
       release();
     });
 
-    test('all parked events are put back by the server, and can be parked again', async ({ open }) => {
+    test('all parked events are replayed by the server and can be parked again', async ({ open }) => {
       const store = await open();
       await store.append('thing', range(3).map(made), { expectedRevision: 'none' });
       let reason = 'first';
@@ -390,7 +390,7 @@ describe.concurrent('EventStoreDB, when things go wrong', () => {
       expect(positions.toSorted()).toEqual([...all, ...all].toSorted());
     });
 
-    test('an event that was put back alone can be parked again, as itself', async ({ open }) => {
+    test('an event that was replayed on its own can be parked again, as itself', async ({ open }) => {
       const store = await open();
       await store.append('thing', range(2).map(made), { expectedRevision: 'none' });
       let reason = 'first';
@@ -409,7 +409,7 @@ describe.concurrent('EventStoreDB, when things go wrong', () => {
           ['Made', 1, 'first'],
         ]),
       );
-      // What puts an event back is no event of the service.
+      // The event that triggers the replay is not one of the service's events.
       expect((await Array.fromAsync(store.readAll())).map(({ type }) => type)).toEqual(['Made', 'Made']);
     });
   });

@@ -1,18 +1,18 @@
 import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers';
 
-/** The version that the service is run on in production. */
+/** The version used in production. */
 const IMAGE = 'eventstore/eventstore:24.10';
 
 export type RealServer = { readonly url: string; readonly name: string; readonly stop: () => Promise<void> };
 
-/** A real EventStoreDB: the one at `EVENTSTORE_URL`, or one in Docker. Answers why not when there is neither. */
+/** A real EventStoreDB: the one at `EVENTSTORE_URL`, or one in Docker. If neither is available, the reason. */
 export async function startRealServer(): Promise<RealServer | { readonly missing: string }> {
   const url = process.env.EVENTSTORE_URL;
   if (url !== undefined && url !== '') return { url, name: 'EventStoreDB at EVENTSTORE_URL', stop: async () => {} };
   try {
     await getContainerRuntimeClient();
   } catch {
-    return { missing: 'EVENTSTORE_URL is not set and no Docker answers' };
+    return { missing: 'EVENTSTORE_URL is not set and Docker is not available' };
   }
   const container = await new GenericContainer(IMAGE)
     .withEnvironment({

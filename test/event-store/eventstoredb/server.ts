@@ -39,10 +39,10 @@ type Proposed = Pick<Recorded, 'id' | 'type' | 'contentType' | 'data' | 'metadat
 export type AppendFault =
   | 'connection lost before storing'
   | 'connection lost after storing'
-  | 'neither stored nor answered'
-  | 'stored, not answered'
+  | 'neither stored nor acknowledged'
+  | 'stored, not acknowledged'
   | 'refused as unavailable'
-  | 'answered late';
+  | 'acknowledged late';
 
 type Link = { readonly link: Recorded; readonly event: Recorded };
 type Outstanding = { readonly event: Recorded; readonly link?: Recorded; readonly retries: number };
@@ -59,27 +59,27 @@ type Group = {
   readonly consumers: Set<GroupConsumer>;
 };
 
-/** How the protocol says that a position is not known. */
-const UNKNOWN = 2n ** 64n - 1n;
+/** How the protocol represents an unknown position. */
+const UNKNOWN_POSITION = 2n ** 64n - 1n;
 
 const text = (bytes: Uint8Array | string): string => Buffer.from(bytes).toString('utf8');
 
 /**
- * An EventStoreDB in memory: as much of its gRPC protocol as the service uses, spoken over a real connection, with
- * the behaviours of a real server that a client trips over, and faults on demand.
+ * An in-memory EventStoreDB: the part of its gRPC protocol that the service uses, over real connections, with the
+ * behaviours of a real server that clients trip over, and faults on demand.
  */
 export class EventStoreDbServer {
-  /** Faults of the coming appends, in order. */
+  /** Faults of the next appends, in order. */
   readonly appendFaults: AppendFault[] = [];
-  /** Cuts every connection when the next acknowledgement arrives, before it is taken. */
+  /** Cuts every connection when the next acknowledgement arrives, before it takes effect. */
   dropOnNextAck = false;
-  /** Sends filtered checkpoints that lie this many events back. */
+  /** How many events the checkpoints of filtered subscriptions lag behind. */
   checkpointLag = 0;
-  /** Accepts calls and leaves them without an answer. */
-  mute = false;
-  /** Group creations seen, as asked for. */
+  /** Accepts calls but never responds. */
+  unresponsive = false;
+  /** The requests to create a group. */
   readonly created: persistent.CreateReq.Options[] = [];
-  /** Calls of the batch append, which this server advertises and never answers. */
+  /** Calls of batch append, which this server advertises but never responds to. */
   batchAppends = 0;
   /** Catch-up subscriptions that the server still serves. */
   readonly subscriptions = new Set<ServerWritableStream<streams.ReadReq, streams.ReadResp>>();
@@ -179,7 +179,7 @@ export class EventStoreDbServer {
     this.#proxy = proxy;
   }
 
-  /** Ends every subscription, of both kinds, as a server does that shuts down in good order: without an error. */
+  /** Ends every subscription of both kinds without an error, as in an orderly shutdown. */
   endSubscriptions(): void {
     for (const call of this.subscriptions) call.end();
     for (const group of this.#groups.values()) for (const { call } of group.consumers) call.end();
@@ -209,7 +209,7 @@ export class EventStoreDbServer {
       list.push(recorded);
       this.#log.push(recorded);
     }
-    // A real server's own events stand between those of its users.
+    // As on a real server, system events are interleaved with those of users.
     if (this.#log.length % 7 === 0) this.#store('$stats', [system('$statsCollected')]);
     const last = list.at(-1);
     if (last === undefined) throw new Error('Nothing to store');
@@ -218,7 +218,7 @@ export class EventStoreDbServer {
     return last;
   }
 
-  readonly #append: handleClientStreamingCall<streams.AppendReq, streams.AppendResp> = (call, answer) => {
+  readonly #append: handleClientStreamingCall<streams.AppendReq, streams.AppendResp> = (call, respond) => {
     let options: streams.AppendReq.Options | undefined;
     const events: Proposed[] = [];
     call.on('error', () => {});
@@ -235,19 +235,19 @@ export class EventStoreDbServer {
       });
     });
     call.on('end', async () => {
-      // A call that broke off ends as well, and is known to have been cancelled a moment later. A real server stores none of it.
+      // An aborted call ends as well, and is marked as cancelled one turn later. A real server stores none of it.
       await nextTurn();
       if (options === undefined || call.cancelled) return;
       const fault = this.appendFaults.shift();
       if (fault === 'connection lost before storing') return this.dropConnections();
-      if (fault === 'neither stored nor answered' || this.mute) return;
+      if (fault === 'neither stored nor acknowledged' || this.unresponsive) return;
       if (fault === 'refused as unavailable')
-        return answer({ code: status.UNAVAILABLE, details: 'Server Is Not Ready' });
+        return respond({ code: status.UNAVAILABLE, details: 'Server Is Not Ready' });
       const response = this.#appendOnce(options, events);
-      if (fault === 'stored, not answered') return;
+      if (fault === 'stored, not acknowledged') return;
       if (fault === 'connection lost after storing') return this.dropConnections();
-      if (fault === 'answered late') setTimeout(() => answer(null, response), 300);
-      else answer(null, response);
+      if (fault === 'acknowledged late') setTimeout(() => respond(null, response), 300);
+      else respond(null, response);
     });
   };
 
@@ -260,7 +260,7 @@ export class EventStoreDbServer {
       const written = list.slice(expected + 1, expected + 1 + events.length);
       const same = written.length === events.length && written.every(({ id }, index) => id === events[index]?.id);
       const last = written.at(-1);
-      // The position of a repetition is the first event's, not the last's.
+      // For a duplicate append, a real server returns the position of the first event, not of the last.
       if (same && last !== undefined) return response.setSuccess(success({ ...last, ...position(written[0]) }));
       const wrong = new streams.AppendResp.WrongExpectedVersion();
       if (list.length > 0) wrong.setCurrentRevision(String(list.length - 1));
@@ -282,7 +282,7 @@ export class EventStoreDbServer {
   readonly #read = (call: ServerWritableStream<streams.ReadReq, streams.ReadResp>): void => {
     call.on('error', () => {});
     const options = call.request.getOptions();
-    if (options === undefined || this.mute) return;
+    if (options === undefined || this.unresponsive) return;
     if (options.hasSubscription()) void this.#subscribe(call, options);
     else void this.#readOnce(call, options);
   };
@@ -353,15 +353,15 @@ export class EventStoreDbServer {
     await write(
       new streams.ReadResp().setConfirmation(new streams.ReadResp.SubscriptionConfirmation().setSubscriptionId('s')),
     );
-    let considered = 0;
+    let scanned = 0;
     let caughtUp = false;
     while (open) {
       const record = this.#log[next];
       if (record !== undefined) {
         next += 1;
-        considered += 1;
+        scanned += 1;
         if (regex.test(record.type)) await write(new streams.ReadResp().setEvent(readEvent(record)));
-        if (filter !== undefined && considered % window === 0) {
+        if (filter !== undefined && scanned % window === 0) {
           const at = this.#log[Math.max(0, next - 1 - this.checkpointLag)] ?? record;
           const checkpoint = new streams.ReadResp.Checkpoint();
           checkpoint.setCommitPosition(String(at.commit)).setPreparePosition(String(at.prepare));
@@ -380,12 +380,12 @@ export class EventStoreDbServer {
     }
   }
 
-  readonly #createGroup: handleUnaryCall<persistent.CreateReq, persistent.CreateResp> = (call, answer) => {
+  readonly #createGroup: handleUnaryCall<persistent.CreateReq, persistent.CreateResp> = (call, respond) => {
     const options = call.request.getOptions();
-    if (options === undefined || this.mute) return;
+    if (options === undefined || this.unresponsive) return;
     const name = options.getGroupName();
     if (this.#groups.has(name)) {
-      return answer(failure(status.ALREADY_EXISTS, 'persistent-subscription-exists', name));
+      return respond(failure(status.ALREADY_EXISTS, 'persistent-subscription-exists', name));
     }
     this.created.push(options);
     const settings = options.getSettings();
@@ -398,7 +398,7 @@ export class EventStoreDbServer {
       retry: [],
       consumers: new Set(),
     });
-    answer(null, new persistent.CreateResp());
+    respond(null, new persistent.CreateResp());
   };
 
   readonly #readGroup = (call: PersistentCall): void => {
@@ -415,7 +415,7 @@ export class EventStoreDbServer {
       call.end();
     });
     call.on('data', (request: persistent.ReadReq) => {
-      if (this.mute) return;
+      if (this.unresponsive) return;
       const options = request.getOptions();
       if (options !== undefined) {
         group = this.#groups.get(options.getGroupName());
@@ -471,7 +471,7 @@ export class EventStoreDbServer {
     ]);
   }
 
-  /** Hands events to consumers that have room, in turns. */
+  /** Sends events to consumers with room in their buffers, round-robin. */
   #push(group: Group): void {
     for (;;) {
       const consumer = [...group.consumers].find(({ sent, buffer }) => sent.size < buffer);
@@ -486,8 +486,8 @@ export class EventStoreDbServer {
       if (link === undefined) {
         message.setEvent(persistentRecord(event)).setCommitPosition(String(event.commit));
       } else {
-        // What was parked is read from the stream of parked events, without positions.
-        const unknown = { commit: UNKNOWN, prepare: UNKNOWN };
+        // A real server reads parked events through the parked stream, without positions.
+        const unknown = { commit: UNKNOWN_POSITION, prepare: UNKNOWN_POSITION };
         message.setEvent(persistentRecord({ ...event, ...unknown })).setNoPosition(new shared.Empty());
         message.setLink(persistentRecord({ ...link, ...unknown }));
       }
@@ -518,17 +518,20 @@ export class EventStoreDbServer {
     }
   }
 
-  readonly #replayParked: handleUnaryCall<persistent.ReplayParkedReq, persistent.ReplayParkedResp> = (call, answer) => {
+  readonly #replayParked: handleUnaryCall<persistent.ReplayParkedReq, persistent.ReplayParkedResp> = (
+    call,
+    respond,
+  ) => {
     const name = call.request.getOptions()?.getGroupName() ?? '';
     const group = this.#groups.get(name);
-    if (group === undefined) return answer(failure(status.NOT_FOUND, 'persistent-subscription-does-not-exist', name));
+    if (group === undefined) return respond(failure(status.NOT_FOUND, 'persistent-subscription-does-not-exist', name));
     const list = this.#streams.get(parkedStream(group)) ?? [];
     for (const record of list.slice(this.#truncatedBefore.get(parkedStream(group)) ?? 0)) {
       const resolved = this.#resolve(record);
       if (resolved !== undefined) group.retry.push({ ...resolved, retries: 0 });
     }
     this.#truncatedBefore.set(parkedStream(group), list.length);
-    answer(null, new persistent.ReplayParkedResp());
+    respond(null, new persistent.ReplayParkedResp());
     this.#push(group);
   };
 
@@ -539,8 +542,8 @@ export class EventStoreDbServer {
     return event === undefined ? undefined : { link, event };
   }
 
-  readonly #supportedMethods: handleUnaryCall<shared.Empty, features.SupportedMethods> = (_call, answer) => {
-    if (this.mute) return;
+  readonly #supportedMethods: handleUnaryCall<shared.Empty, features.SupportedMethods> = (_call, respond) => {
+    if (this.unresponsive) return;
     const methods = new features.SupportedMethods().setEventStoreServerVersion('24.10.0');
     for (const [service, names] of [
       ['event_store.client.streams.streams', ['read', 'append', 'batchappend']],
@@ -552,23 +555,23 @@ export class EventStoreDbServer {
         );
       }
     }
-    answer(null, methods);
+    respond(null, methods);
   };
 
-  readonly #gossip: handleUnaryCall<shared.Empty, gossip.ClusterInfo> = (_call, answer) => {
+  readonly #gossip: handleUnaryCall<shared.Empty, gossip.ClusterInfo> = (_call, respond) => {
     const member = new gossip.MemberInfo()
       .setInstanceId(new shared.UUID().setString(crypto.randomUUID()))
       .setState(gossip.MemberInfo.VNodeState.LEADER)
       .setIsAlive(true)
       .setHttpEndPoint(new gossip.EndPoint().setAddress('127.0.0.1').setPort(this.#port));
-    answer(null, new gossip.ClusterInfo().setMembersList([member]));
+    respond(null, new gossip.ClusterInfo().setMembersList([member]));
   };
 
-  readonly #unimplemented: handleUnaryCall<unknown, unknown> = (_call, answer) =>
-    answer({ code: status.UNIMPLEMENTED, details: 'Not part of this test server' });
+  readonly #unimplemented: handleUnaryCall<unknown, unknown> = (_call, respond) =>
+    respond({ code: status.UNIMPLEMENTED, details: 'Not part of this test server' });
 }
 
-/** Resolves when the client can take more, or has gone. */
+/** Resolves when the client can take more, or has disconnected. */
 async function send(
   call: ServerWritableStream<streams.ReadReq, streams.ReadResp>,
   response: streams.ReadResp,
@@ -589,7 +592,7 @@ function system(type: string): Proposed {
 }
 
 function position(record: Recorded | undefined): Pick<Recorded, 'commit' | 'prepare'> {
-  return { commit: record?.commit ?? UNKNOWN, prepare: record?.prepare ?? UNKNOWN };
+  return { commit: record?.commit ?? UNKNOWN_POSITION, prepare: record?.prepare ?? UNKNOWN_POSITION };
 }
 
 function parkedStream({ name }: Group): string {
@@ -600,7 +603,7 @@ function identifier(stream: string): shared.StreamIdentifier {
   return new shared.StreamIdentifier().setStreamName(Buffer.from(stream));
 }
 
-/** Below zero when the record stands before the position. */
+/** Negative if the record is before the position. */
 function compare(record: Recorded, position: streams.ReadReq.Options.Position): number {
   const [commit, prepare] = [BigInt(position.getCommitPosition()), BigInt(position.getPreparePosition())];
   if (record.commit !== commit) return record.commit < commit ? -1 : 1;

@@ -43,7 +43,7 @@ describe('SQLite event log', () => {
     stores.push(store);
     return store;
   };
-  /** Starts a process of its own; `lines` grows with what it prints. */
+  /** Starts a separate process; `lines` collects its output. */
   const start = (work: string, name: string, shell?: string): { child: ChildProcess; lines: string[] } => {
     const program = new URL('log-process.ts', import.meta.url).pathname;
     const command = [process.execPath, program, work, path, name];
@@ -61,11 +61,11 @@ describe('SQLite event log', () => {
     await once(child, 'close');
   };
   const made = (n: number) => ({ type: 'Made', data: { n }, metadata: {} });
-  /** `stream revision` of every event stored. */
+  /** `stream revision` of every stored event. */
   const stored = async (store: EventStore): Promise<Set<string>> =>
     new Set((await Array.fromAsync(store.readAll())).map(({ stream, revision }) => `${stream} ${revision}`));
 
-  test('processes that append at once get what they asked for, and one is killed without a loss', async () => {
+  test('concurrent processes lose no acknowledged append, even when one is killed', async () => {
     const store = await open();
     const [first, second] = [start('append', 'first'), start('append', 'second')];
     let own = 0;
@@ -89,7 +89,7 @@ describe('SQLite event log', () => {
     expect(await Array.fromAsync(store.readStream('own'))).toHaveLength(own);
   });
 
-  test('a log whose only process is killed while it writes opens again, complete', async () => {
+  test('a log whose only process is killed while writing reopens with every acknowledged event', async () => {
     for (let round = 0; round < 3; round += 1) {
       const { child, lines } = start('append', `round${round}`);
       await eventually(() => expect(lines.length).toBeGreaterThan(300));
@@ -102,7 +102,7 @@ describe('SQLite event log', () => {
     }
   });
 
-  test('events of a killed consumer go to another, and count as attempts', async () => {
+  test('events of a killed consumer are redelivered to another', async () => {
     const store = await open();
     for (let n = 0; n < 8; n += 1) await store.append(`thing-${n}`, [made(n)], { expectedRevision: 'none' });
     const { child, lines } = start('consume', 'group');
@@ -114,7 +114,7 @@ describe('SQLite event log', () => {
     expect(seen.toSorted()).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
   });
 
-  test('an event that kills its consumer again and again is parked', async () => {
+  test('an event that repeatedly kills its consumer is parked', async () => {
     const store = await open();
     await store.append('thing', [made(0)], { expectedRevision: 'none' });
     for (let round = 0; round < 2; round += 1) {
@@ -130,7 +130,7 @@ describe('SQLite event log', () => {
     expect(handled).toBe(0);
   });
 
-  test('a consumer keeps an event that takes longer than its lease', async () => {
+  test('a consumer keeps an event whose handler outlasts the lease', async () => {
     const [store, other] = [await open(600), await open(600)];
     await store.append('thing', [made(0)], { expectedRevision: 'none' });
     let attempts = 0;
@@ -146,8 +146,8 @@ describe('SQLite event log', () => {
     expect(attempts).toBe(1);
   });
 
-  test('a full disk refuses appends and loses none that it acknowledged', async () => {
-    // The file-size limit makes the kernel refuse to write on; the signal that it sends by default is ignored.
+  test('on a full disk appends fail and no acknowledged one is lost', async () => {
+    // The file-size limit makes the kernel refuse further writes; the signal that it sends by default is ignored.
     const { child, lines } = start('fill', 'thing', "trap '' XFSZ; ulimit -f 2000");
     const [code] = await once(child, 'close');
     expect(code).toBe(0);
@@ -159,14 +159,14 @@ describe('SQLite event log', () => {
     await store.append('thing', [made(0)], { expectedRevision: found.size - 1 });
   });
 
-  test('refuses files that are not its own, and those of a newer version', async () => {
+  test('refuses files that are not event logs, and those of a newer version', async () => {
     const refusal = async (file: string): Promise<string> =>
       openSqliteEventStore({ path: file }).then(
         () => 'opened',
         (error: unknown) => String(error),
       );
     const text = join(folder, 'text.db');
-    await writeFile(text, 'This is not a database, and it is long enough to be looked at. '.repeat(100));
+    await writeFile(text, 'This is not a database, and it is long enough to be read as one. '.repeat(100));
     expect(await refusal(text)).toBe(`Error: The event log ${text} cannot be read: file is not a database`);
 
     const foreign = join(folder, 'foreign.db');
@@ -180,12 +180,12 @@ describe('SQLite event log', () => {
     newer.exec('PRAGMA user_version = 99');
     newer.close();
     expect(await refusal(path)).toBe(
-      `Error: The event log ${path} was written by a newer version (schema 99; this one knows 1)`,
+      `Error: The event log ${path} was written by a newer version (schema 99; this version supports 1)`,
     );
     expect(await refusal(folder)).toMatch(/^Error: The event log .* cannot be opened: unable to open database file$/);
   });
 
-  test('is made once when several processes open it at the same moment', async () => {
+  test('is created once when several processes open it concurrently', async () => {
     const opened = await Promise.all(Array.from({ length: 5 }, () => open()));
     const others = Array.from({ length: 3 }, (_, index) => start('append', `process${index}`));
     await Promise.all(opened.map((store, n) => store.append(`store-${n}`, [made(n)], { expectedRevision: 'none' })));

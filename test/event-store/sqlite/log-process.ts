@@ -1,6 +1,6 @@
 /**
- * A process beside the test's own, to be killed: `node log-process.ts append|fill|consume PATH NAME`.
- * Prints a line for each event that it was told is stored (`append`, `fill`) or was given (`consume`).
+ * A separate process for tests to kill: `node log-process.ts append|fill|consume PATH NAME`.
+ * Prints a line for each event whose append was acknowledged (`append`, `fill`) or that was delivered to it (`consume`).
  */
 import { openSqliteEventStore } from '../../../src/event-store/sqlite/event-store.ts';
 
