@@ -9,15 +9,14 @@ declare module 'fastify' {
     access?: Access;
   }
   interface FastifyRequest {
-    /** Set by the authentication hook on every route with `config.access`. */
+    /** Set on every route with `config.access`. */
     caller: Caller;
   }
 }
 
 /**
- * The one hook that enforces who may call a route, before anything of the request is parsed: 401, then
- * InsufficientPermissions, then ScopeViolation (docs/decisions/order-of-refusals.md). Given to each route when it is made, so
- * that no call has to look up what its route asks for.
+ * The hook that enforces access to a route before the request is parsed: 401, then InsufficientPermissions, then ScopeViolation
+ * (docs/decisions/order-of-refusals.md). It is created per route, so that calls need not look up what their route requires.
  */
 export function createAccessHook({
   authenticate,

@@ -22,11 +22,11 @@ export type ApiDeps = {
   readonly publicUrl: string;
 };
 
-/** Swagger UI sets a style attribute here and there; all else comes from this service. */
+/** Swagger UI uses inline styles. Everything else is loaded from this service. */
 const DOCS_CSP =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; base-uri 'self'; frame-ancestors 'none'";
 
-/** The REST API under /api/v1, with its description at /openapi.json and a page for people at /docs. */
+/** The REST API under /api/v1, with its OpenAPI description at /openapi.json and Swagger UI at /docs. */
 export const api =
   (deps: ApiDeps): FastifyPluginAsync =>
   async (app) => {
@@ -57,19 +57,19 @@ export const api =
           reply.header('access-control-allow-origin', '*').header('access-control-expose-headers', 'WWW-Authenticate');
           done();
         });
-        // In a scope of its own, where it answers preflights and does not weigh every call.
+        // In a scope of its own, so that only preflights run through the plugin.
         await routes.register(async (preflights) => {
           await preflights.register(cors, {
             origin: '*',
             methods: ['GET', 'HEAD', 'POST', 'DELETE'],
             exposedHeaders: ['WWW-Authenticate'],
-            // OPTIONS that no browser sent is answered as well; refused, it would not be in the one error shape.
+            // Plain OPTIONS requests are answered too: the plugin's refusal would not have our error shape.
             strictPreflight: false,
           });
         });
         routes.decorateRequest('caller');
         routes.addHook('onRequest', (_request, reply, done) => {
-          // Answers are for one caller: no cache keeps them, no browser takes them for anything but JSON.
+          // Responses are for one caller: they must not be cached, nor be taken for anything but JSON.
           reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
           done();
         });
@@ -94,7 +94,7 @@ export const api =
     });
   };
 
-/** Many clients send `Content-Type: application/json` with every call; an empty body is then no body, and no error. */
+/** Many clients send `Content-Type: application/json` with every call. An empty body then counts as none (docs/decisions/errors.md). */
 function acceptEmptyBodies(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('error', 'error');
   app.removeContentTypeParser(['application/json', 'text/plain']);

@@ -33,9 +33,8 @@ export const bookingRoutes =
       {
         config: { access: { permission: 'ReadBookings' } },
         schema: {
-          summary: 'All bookings that the caller may see',
-          description:
-            'A Community caller sees the bookings of its spaces, a Brand caller those it made. Not paginated.',
+          summary: 'List bookings',
+          description: 'A Community caller sees the bookings of its spaces, a Brand caller its own. Not paginated.',
           tags: ['Bookings'],
           querystring: BookingsQuery,
           response: { 200: Type.Array(BookingDto), ...errors(400, 401, 403, 500) },
@@ -53,7 +52,7 @@ export const bookingRoutes =
         config: { access: { permission: 'WriteBookings', scope: 'Brand' } },
         schema: {
           summary: 'Request a booking',
-          description: 'The request starts as Pending; the community approves or declines it.',
+          description: 'The booking is Pending until the community approves or declines it.',
           tags: ['Bookings'],
           headers: IdempotencyHeaders,
           body: CreateBooking,
@@ -78,7 +77,7 @@ export const bookingRoutes =
       {
         config: { access: { permission: 'ReadBookings' } },
         schema: {
-          summary: 'The events of a booking in order',
+          summary: 'Get the history of a booking',
           tags: ['Bookings'],
           params: BookingParams,
           response: { 200: Type.Array(HistoryEntry), ...errors(400, 401, 403, 404, 500) },

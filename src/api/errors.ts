@@ -13,24 +13,24 @@ export const sendRefusal = (reply: FastifyReply, { refused, details }: Refusal):
   sendError(reply, refused, details);
 
 /**
- * What Fastify itself finds wrong with a request, in words. 405, 413 and 415 become 404 and 400 (docs/decisions/errors.md).
+ * Messages for requests that Fastify itself rejects. 405, 413 and 415 become 404 and 400 (docs/decisions/errors.md).
  */
 const REQUEST_PROBLEMS: Readonly<Record<string, string>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'The body must be JSON: send Content-Type: application/json.',
-  FST_ERR_CTP_EMPTY_JSON_BODY: 'The body is empty; a JSON object is expected.',
+  FST_ERR_CTP_EMPTY_JSON_BODY: 'The body is empty, but a JSON object is required.',
   FST_ERR_CTP_INVALID_JSON_BODY: 'The body is not valid JSON.',
   FST_ERR_CTP_BODY_TOO_LARGE: 'The body is too large.',
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'The body does not have the length that Content-Length says.',
-  FST_ERR_BAD_URL: 'The URL is not valid: check its percent-encoding.',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'The length of the body does not match Content-Length.',
+  FST_ERR_BAD_URL: 'The URL is malformed: check its percent-encoding.',
 };
 
-/** There is no such route, or no such file. */
+/** For an unknown path, or a method that the path does not support. */
 export const sendNotFound = (request: FastifyRequest, reply: FastifyReply): FastifyReply =>
   sendError(reply, 'ResourceNotFound', `There is no ${request.method} ${request.url.split('?', 1)[0]}.`);
 
 const RETRY_AFTER_SECONDS = 2;
 
-/** Turns whatever was thrown into the one error shape; a bug shows nothing of its insides. */
+/** Turns anything thrown into our error shape. Unexpected errors reveal no internals. */
 export function handleError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   if (error.validation) return sendError(reply, 'ValidationError', validationDetails(error));
   const known = REQUEST_PROBLEMS[error.code];
@@ -47,11 +47,11 @@ export function handleError(error: FastifyError, request: FastifyRequest, reply:
   return sendError(
     reply,
     'InternalError',
-    `An unexpected error happened (request ${request.id}). Retrying with exponential backoff is safe.`,
+    `An unexpected error occurred (request ${request.id}). Retrying with exponential backoff is safe.`,
   );
 }
 
-/** `startHour must be <= 23` for the field that is wrong, wherever in the request it stands. */
+/** Names the invalid field, wherever in the request it is: `startHour must be <= 23` */
 function validationDetails(error: FastifyError): string {
   const problems = (error.validation ?? []).map(({ instancePath, keyword, params, message }) => {
     const field = instancePath.slice(1).replaceAll('/', '.');
@@ -64,7 +64,7 @@ function validationDetails(error: FastifyError): string {
   return `${problems.join('; ')}.`;
 }
 
-/** Answers what is not HTTP at all, such as a broken request line or headers without end, and closes the connection. */
+/** Answers requests that are not valid HTTP, such as a malformed request line or oversized headers, and closes the connection. */
 export function handleClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return;
   const details =

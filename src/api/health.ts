@@ -2,17 +2,17 @@ import type { FastifyPluginAsync } from 'fastify';
 import { defined } from '../domain/defined.ts';
 import type { ReadModelsStatus } from '../read-models/read-models.ts';
 
-/** The projector may be this many events behind before the service calls itself not ready. */
+/** How many events the read models may lag behind the log before the service is not ready. */
 export const MAX_LAG = 1_000;
 
 export type Health = {
-  /** Resolve when the store answers. */
+  /** Each resolves if the store responds. */
   readonly ping: Readonly<Record<'eventStore' | 'documentStore', () => Promise<void>>>;
-  /** How the read models are doing; the lag is counted up to `limit`. */
+  /** The status of the read models, with their lag counted up to `limit`. */
   readonly readModels: (limit: number) => Promise<Pick<ReadModelsStatus, 'lag' | 'failure'>>;
 };
 
-/** `/healthz`: the process is alive. `/readyz`: the stores answer and the read models are close behind the log. */
+/** `/healthz`: the process is alive. `/readyz`: its stores respond and the read models are close behind the log. */
 export const healthRoutes =
   ({ ping, readModels }: Health): FastifyPluginAsync =>
   async (app) => {
@@ -36,7 +36,7 @@ export const healthRoutes =
         status: ready ? 'ready' : 'not ready',
         ...Object.fromEntries(stores),
         eventsBehind: lag ?? null,
-        // Readers can be served what there is until the lag grows; the log of the service says what is wrong.
+        // A failing projection alone does not end readiness, as stale data can be served until the lag grows. The cause is logged.
         ...defined({ readModels: failure && `stuck after ${failure.attempts} attempts to ${failure.doing}` }),
       });
     });

@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 
-/** Text handed to the socket at once: large enough that a long list costs few writes, small enough to keep memory flat. */
+/** Characters per write: enough to keep the number of writes low, few enough to keep memory flat. */
 const CHUNK = 32 * 1024;
 
 /**
- * Answers a JSON array that holds a chunk in memory, however many items there are. What fails before the first chunk still
- * gets a proper error answer; what fails later breaks the connection off.
+ * Streams a JSON array, with one chunk in memory however many items there are (docs/decisions/streamed-lists.md). A failure
+ * before the first chunk still gets an error response; a later one aborts the connection.
  */
 export async function sendJsonArray<T>(
   reply: FastifyReply,

@@ -18,9 +18,9 @@ export const reviewRoutes =
       {
         config: { access: { permission: 'ReadReviews' } },
         schema: {
-          summary: 'Reviews of a community',
+          summary: 'List the reviews of a community',
           description:
-            'A Community caller reads its own; a Brand caller those of communities it completed a booking with.',
+            'A Community caller can read its own, a Brand caller those of communities where it has completed a booking.',
           tags: ['Reviews'],
           params: CommunityParams,
           response: { 200: Type.Array(ReviewDto), ...errors(400, 401, 403, 404, 500) },

@@ -18,7 +18,7 @@ export const spaceRoutes =
       {
         config: { access: { permission: 'ReadAvailability' } },
         schema: {
-          summary: 'Open start hours of a space on a date',
+          summary: 'Get the availability of a space on a date',
           tags: ['Spaces'],
           params: SpaceParams,
           querystring: AvailabilityQuery,

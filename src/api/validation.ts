@@ -5,13 +5,13 @@ import { isPlainDate } from '../domain/calendar.ts';
 
 const ajv = new Ajv({ allErrors: false, strict: true, strictTuples: false });
 ajv.addFormat('date', isPlainDate);
-// What a webhook's URL must be is a rule of its own, checked by the address guard with a reason in words.
+// Webhook URLs are checked by the address guard, which explains what is wrong.
 ajv.addFormat('uri', true);
 ajv.addFormat('date-time', true);
 
 /**
- * Paths are text, so `5` is the integer 5 there, and only that: `0x5`, `5e0` and ` 5` are other texts. In a JSON body `"5"` is a
- * string, and wrong.
+ * Path parameters are strings, so integers have to be converted, but only from the plain decimal form: `0x5`, `5e0` and ` 5` are
+ * refused. In a JSON body, `"5"` is a string and not converted (docs/decisions/errors.md).
  */
 export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
   const validate = ajv.compile(schema);

@@ -17,7 +17,7 @@ import type { Queries } from '../queries/queries.ts';
 import { sendRefusal } from './errors.ts';
 
 /**
- * Registrations belong to the key, or to the OAuth client and account, that made them
+ * Registrations belong to the API key, or the OAuth client and account, that made them
  * (docs/decisions/webhook-registrations.md).
  */
 const ownerOf = ({ credential, account }: Caller): WebhookOwner => ({
@@ -35,7 +35,7 @@ export const webhookRoutes =
       {
         config: { access },
         schema: {
-          summary: 'Webhook endpoints registered by the caller',
+          summary: 'List the caller’s webhook endpoints',
           tags: ['Webhooks'],
           response: { 200: Type.Array(WebhookDto), ...errors(401, 403, 500) },
         },
@@ -52,7 +52,7 @@ export const webhookRoutes =
         config: { access },
         schema: {
           summary: 'Register a webhook endpoint',
-          description: 'The signing secret is shown in this answer and never again.',
+          description: 'The signing secret is returned only in this response.',
           tags: ['Webhooks'],
           body: CreateWebhook,
           response: { 201: WebhookCreatedDto, ...errors(400, 401, 403, 500) },
@@ -61,9 +61,9 @@ export const webhookRoutes =
       async (request, reply) => {
         const { url, events } = request.body;
         const context = { actor: actorOf(request.caller), correlationId: request.id };
-        const made = await commands.webhooks.register({ owner: ownerOf(request.caller), url, events }, context);
-        if (isRefusal(made)) return sendRefusal(reply, made);
-        return reply.code(201).send(toWebhookCreatedDto(made));
+        const registered = await commands.webhooks.register({ owner: ownerOf(request.caller), url, events }, context);
+        if (isRefusal(registered)) return sendRefusal(reply, registered);
+        return reply.code(201).send(toWebhookCreatedDto(registered));
       },
     );
 
@@ -73,7 +73,7 @@ export const webhookRoutes =
         config: { access },
         schema: {
           summary: 'Remove a webhook endpoint',
-          description: 'Permanent. Deliveries to its URL stop.',
+          description: 'Permanent. Deliveries to the endpoint stop.',
           tags: ['Webhooks'],
           params: WebhookParams,
           response: { 204: Type.Null({ description: 'Removed.' }), ...errors(401, 403, 404, 500) },

@@ -10,10 +10,10 @@ import type { Caller } from './caller.ts';
 import { type Audience, permissionsOf } from './scopes.ts';
 import { SIGNING_ALGORITHM, type SigningKeys } from './signing-keys.ts';
 
-/** Claim of an access token: the account it is bound to, as `Brand:7`. */
+/** The access token claim that holds the account it is bound to: `Brand:7`. */
 export const ACCOUNT_CLAIM = 'account';
 
-/** An access token that is good: signed by us, for one of our audiences, neither expired nor revoked. */
+/** A valid access token: signed by us, for one of our audiences, neither expired nor revoked. */
 export type VerifiedToken = {
   readonly caller: Caller;
   readonly audience: Audience;
@@ -24,53 +24,53 @@ export type VerifiedToken = {
 };
 
 export type AccessTokens = {
-  /** @returns undefined for anything that is not a good token bound to an account, whatever is wrong with it */
+  /** @returns undefined for anything but a valid token that is bound to an account */
   verify(token: string): Promise<VerifiedToken | undefined>;
-  /** The caller of the REST API: a good token whose audience is `api` (docs/decisions/oauth-resources.md). */
+  /** The caller of the REST API, given a valid token with audience `api` (docs/decisions/oauth-resources.md). */
   authenticate(token: string): Promise<Caller | undefined>;
-  /** What a token of ours is stored under; `undefined` when it is not one or has expired. Revoked ones included. */
+  /** The id under which a token is stored, even if it was revoked; undefined if it is not ours or has expired. */
   storedId(token: string): Promise<string | undefined>;
 };
 
-/** Which tokens were issued and not revoked since. Whoever issues them implements this: the authorization server. */
+/** The tokens that are issued and not revoked. Implemented by the authorization server. */
 export type IssuedTokens = {
   has(model: TokenModel, id: string): Promise<boolean>;
 };
 
-/** As oidc-provider calls them: a user's token, and that of a client that acts for itself. */
+/** oidc-provider's models: a user's token, and the token of a client that acts without a user. */
 type TokenModel = 'AccessToken' | 'ClientCredentials';
 
-/** A signature is checked once; the token is remembered until it expires. */
-const REMEMBERED_TOKENS = 10_000;
+/** A signature is verified once, then cached until the token expires. */
+const MAX_CACHED_TOKENS = 10_000;
 
 type Signed = {
   readonly storedAs: { readonly model: TokenModel; readonly id: string };
-  /** Absent when the token only says who the user is. */
+  /** Absent if the token only identifies the user. */
   readonly verified?: VerifiedToken;
   readonly expiresAt: number;
 };
 
 /**
- * Verifies access tokens against the key set, without asking the authorization server. Every call looks up the token's
- * row by its key, so that a revoked token stops at once in every process.
+ * Verifies access tokens against the key set, without calling the authorization server. Every call looks up the token's record,
+ * so that a revoked token stops working at once in every process (docs/decisions/token-revocation.md).
  */
 export function createAccessTokens(options: {
   issuer: string;
   signingKeys: SigningKeys;
   issuedTokens: IssuedTokens;
   secretKey: Buffer;
-  /** The machine's clock, unshifted: oidc-provider dates its tokens by that. */
+  /** The machine's clock, regardless of CLOCK_SHIFT: oidc-provider dates its tokens by it. */
   clock: Clock;
 }): AccessTokens {
   const { issuer, signingKeys, issuedTokens, clock } = options;
   const idOf = storedTokenIds(options.secretKey);
-  const remembered = new LRUCache<string, Signed>({ max: REMEMBERED_TOKENS });
+  const cached = new LRUCache<string, Signed>({ max: MAX_CACHED_TOKENS });
   const publicKey = publicKeys(signingKeys);
 
   async function check(token: string): Promise<Signed | undefined> {
-    const known = remembered.get(token);
-    if (known !== undefined && known.expiresAt > clock()) return known;
-    remembered.delete(token);
+    const hit = cached.get(token);
+    if (hit !== undefined && hit.expiresAt > clock()) return hit;
+    cached.delete(token);
     try {
       const { payload } = await jwtVerify(token, publicKey, {
         issuer,
@@ -81,7 +81,7 @@ export function createAccessTokens(options: {
         currentDate: new Date(clock()),
       });
       const signed = read(payload, idOf);
-      if (signed !== undefined) remembered.set(token, signed);
+      if (signed !== undefined) cached.set(token, signed);
       return signed;
     } catch (error) {
       if (error instanceof errors.JOSEError) return undefined;
@@ -109,15 +109,15 @@ export function createAccessTokens(options: {
 }
 
 /**
- * Ids under which tokens are stored: an HMAC of the token's `jti`. The `jti` itself would be a credential at the
- * endpoints that take opaque tokens, and it ends up in logs.
+ * The ids under which tokens are stored: an HMAC of the `jti`. The `jti` itself would be a credential at the endpoints that
+ * accept opaque tokens, and it ends up in logs.
  */
 export function storedTokenIds(secretKey: Buffer): (jti: string) => string {
   const key = derivedKey(secretKey, purposes.storedTokenIds);
   return (jti) => createHmac('sha256', key).update(jti).digest('base64url');
 }
 
-/** Finds a key by the `kid` of a token's header among the service's own; nothing else in the header chooses a key. */
+/** Finds the service's key with the `kid` of a token's header; nothing else in the header influences the choice. */
 function publicKeys(signingKeys: SigningKeys): JWTVerifyGetKey {
   let imported: { readonly id: string; readonly keys: ReadonlyMap<string, CryptoKey | Uint8Array> } | undefined;
   return async ({ kid }) => {
@@ -153,7 +153,7 @@ function read(payload: JWTPayload, idOf: (jti: string) => string): Signed | unde
   };
 }
 
-/** Reads `Brand:7`. */
+/** Parses `Brand:7`. */
 function parseAccount(key: string): Account | undefined {
   const match = /^(Community|Brand):(\d+)$/.exec(key);
   if (match === null) return undefined;

@@ -3,16 +3,16 @@ import { type Refusal, refuse } from '../domain/decision.ts';
 import { allows, type PermissionName } from '../domain/permissions.ts';
 import type { Caller } from './caller.ts';
 
-/** What an operation asks of its caller: a route of the REST API and the MCP tool that does the same ask the same. */
+/** What an operation requires of its caller, over REST and MCP alike. */
 export type Access = { readonly permission: PermissionName; readonly scope?: AccountKind };
 
 /**
- * Whether a caller may do it. Refuses `InsufficientPermissions` before `ScopeViolation`; a call without a caller was
- * answered with 401 before, and what the request says is looked at after.
+ * Checks whether a caller has access. Refuses `InsufficientPermissions` before `ScopeViolation`. Authentication (401) comes
+ * before, validation of the request after (docs/decisions/order-of-refusals.md).
  */
 export function refuseAccess({ permissions, account }: Caller, { permission, scope }: Access): Refusal | undefined {
   if (!allows(permissions, permission))
-    return refuse('InsufficientPermissions', `This call needs the permission ${permission}.`);
+    return refuse('InsufficientPermissions', `This call requires the permission ${permission}.`);
   if (scope !== undefined && account.kind !== scope)
     return refuse('ScopeViolation', `This call is for ${scope} accounts; you act for a ${account.kind} account.`);
   return undefined;

@@ -12,13 +12,13 @@ const collection: Collection<KeyUse> = { name: 'apiKeyUses', kind: 'record', ind
 const MINUTE_MS = 60_000;
 
 export type ApiKeyUsage = {
-  /** The same callers; notes on the side, and without making the call wait, that a key was used. */
+  /** Wraps an authentication so that it records the use of API keys, without delaying the call. */
   trackUsage(authenticate: Authenticate): Authenticate;
-  /** When each of these keys was last used, to the minute. Keys never used are absent. */
+  /** When each of these keys was last used, to the minute. Keys that were never used are absent. */
   lastUsed(apiKeyIds: readonly string[]): Promise<ReadonlyMap<string, Timestamp>>;
 };
 
-/** When API keys were last used, so that people dare to revoke those that nobody needs: one write a minute and key. */
+/** Records when API keys were last used, which helps to revoke unused ones. At most one write per key and minute. */
 export async function createApiKeyUsage(deps: {
   readonly documents: DocumentStore;
   readonly clock: Clock;
@@ -26,13 +26,13 @@ export async function createApiKeyUsage(deps: {
 }): Promise<ApiKeyUsage> {
   const { clock, logger } = deps;
   const uses = await deps.documents.open(collection);
-  /** The minute of the last note of this process. */
-  const noted = new LRUCache<string, number>({ max: 10_000 });
+  /** The minute that this process last recorded for each key. */
+  const lastRecorded = new LRUCache<string, number>({ max: 10_000 });
 
-  async function note(apiKeyId: string, minute: number): Promise<void> {
+  async function record(apiKeyId: string, minute: number): Promise<void> {
     const usedAt = toTimestamp(minute * MINUTE_MS);
     const stored = await uses.get(apiKeyId);
-    // Who comes too late lost to somebody who noted about the same moment.
+    // If the write loses a race, another process has already recorded this minute.
     if (stored === undefined) await uses.insert(apiKeyId, { usedAt });
     else if (stored.document.usedAt < usedAt) await uses.replace(apiKeyId, { usedAt }, stored.version);
   }
@@ -43,9 +43,11 @@ export async function createApiKeyUsage(deps: {
       if (caller?.credential.kind !== 'apiKey') return caller;
       const { id } = caller.credential;
       const minute = Math.floor(clock() / MINUTE_MS);
-      if (noted.get(id) === minute) return caller;
-      noted.set(id, minute);
-      note(id, minute).catch((error: unknown) => logger.debug({ err: error }, 'the use of a key was not noted'));
+      if (lastRecorded.get(id) === minute) return caller;
+      lastRecorded.set(id, minute);
+      record(id, minute).catch((error: unknown) =>
+        logger.debug({ err: error }, 'failed to record the use of an API key'),
+      );
       return caller;
     },
 

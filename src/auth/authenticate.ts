@@ -2,10 +2,10 @@ import type { Credentials } from '../credentials/credentials.ts';
 import { API_KEY_PREFIX, hashApiKey, isApiKey } from '../secrets/api-key-format.ts';
 import type { Caller } from './caller.ts';
 
-/** Answers whose bearer token it is, or undefined when it is nobody's (any more). */
+/** Resolves a bearer token to its caller; undefined if it is not valid (any more). */
 export type Authenticate = (token: string) => Promise<Caller | undefined>;
 
-/** Callers by API key: a malformed key is refused without a look-up, a revoked one within 2 s, whatever the read models do. */
+/** Authenticates API keys. Malformed keys are refused without a look-up, revoked ones within 2 s, even if the read models lag. */
 export const createApiKeyAuthentication =
   (credentials: Pick<Credentials, 'keyByHash'>): Authenticate =>
   async (token) => {
@@ -16,13 +16,13 @@ export const createApiKeyAuthentication =
     return { account, permissions, credential: { kind: 'apiKey', id: apiKeyId } };
   };
 
-/** Both mechanisms behind one function: what looks like an API key is one, anything else is an access token. */
+/** Combines both mechanisms: a token with the prefix of an API key is one, anything else is an access token. */
 export const authenticateEither =
   (byApiKey: Authenticate, byAccessToken: Authenticate): Authenticate =>
   (token) =>
     token.startsWith(API_KEY_PREFIX) ? byApiKey(token) : byAccessToken(token);
 
-/** `Authorization: Bearer <token>`; the scheme's case does not matter (RFC 9110). */
+/** The token of `Authorization: Bearer <token>`. The scheme is case-insensitive (RFC 9110). */
 export function bearerToken(authorization: string | undefined): string | undefined {
   if (authorization === undefined || authorization.slice(0, 7).toLowerCase() !== 'bearer ') return undefined;
   const token = authorization.slice(7).trim();

@@ -1,8 +1,8 @@
 import type { Account, Actor } from '../domain/account.ts';
 
 /**
- * Who is calling, whichever mechanism authenticated the call: an API key, an OAuth access token or a console session.
- * Everything behind the authentication sees only this (docs/decisions/accounts.md).
+ * Who is calling, whether authenticated by an API key, an OAuth access token or a console session. Everything behind
+ * authentication sees only this (docs/decisions/accounts.md).
  */
 export type Caller = {
   readonly account: Account;
@@ -14,7 +14,7 @@ export type Caller = {
     | { readonly kind: 'user'; readonly id: string };
 };
 
-/** The caller as the log names it. */
+/** The caller as recorded in the log. */
 export const actorOf = (caller: Caller): Actor => ({
   kind: caller.credential.kind,
   id: caller.credential.id,

@@ -1,7 +1,7 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 
-/** OWASP Password Storage: argon2id, 19 MiB, two passes, one lane. */
+/** The OWASP Password Storage recommendation: argon2id with 19 MiB, two passes, one lane. */
 const PARAMETERS = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 } as const;
 const SALT_BYTES = 16;
 
@@ -16,11 +16,11 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /**
- * Compares a password with a hash of {@link hashPassword}. Without a hash (nobody of that name) it works as long and
- * says no, so that the time taken tells nothing.
+ * Compares a password with a hash made by {@link hashPassword}. Without a hash (no such user) it takes just as long and returns
+ * false, so that timing reveals nothing.
  */
 export async function isPassword(password: string, hash: string | undefined): Promise<boolean> {
-  const parsed = hash === undefined ? NOBODY : parse(hash);
+  const parsed = hash === undefined ? DUMMY : parse(hash);
   const { tag, ...parameters } = parsed;
   const found = await derive('argon2id', { ...parameters, tagLength: tag.length, message: normalised(password) });
   return timingSafeEqual(found, tag) && hash !== undefined;
@@ -28,11 +28,11 @@ export async function isPassword(password: string, hash: string | undefined): Pr
 
 type Parsed = { memory: number; passes: number; parallelism: number; nonce: Buffer; tag: Buffer };
 
-const NOBODY: Parsed = { ...PARAMETERS, nonce: randomBytes(SALT_BYTES), tag: randomBytes(PARAMETERS.tagLength) };
+const DUMMY: Parsed = { ...PARAMETERS, nonce: randomBytes(SALT_BYTES), tag: randomBytes(PARAMETERS.tagLength) };
 
 function parse(hash: string): Parsed {
   const match = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/.exec(hash);
-  if (match === null) throw new Error('Not a hash of a password');
+  if (match === null) throw new Error('Not a password hash');
   const [, memory, passes, parallelism, nonce = '', tag = ''] = match;
   return {
     memory: Number(memory),
@@ -43,6 +43,6 @@ function parse(hash: string): Parsed {
   };
 }
 
-// The same characters may be typed as different code points on different keyboards.
+// Different keyboards may produce different code points for the same characters.
 const normalised = (password: string) => Buffer.from(password.normalize('NFKC'));
 const unpadded = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '');

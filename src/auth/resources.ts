@@ -1,18 +1,17 @@
 import { AUDIENCE_SCOPES, type Audience, IDENTITY_SCOPES } from './scopes.ts';
 
-/** Something tokens are issued for, as RFC 8707 names it: by an absolute URI. */
+/** A resource that tokens are issued for, identified by an absolute URI (RFC 8707). */
 export type Resource = { readonly audience: Audience; readonly uri: string; readonly scope: string };
 
 export type Resources = {
-  /** Where the REST API is; the MCP server. */
   readonly api: Resource;
   readonly mcp: Resource;
-  /** The resource that a client means: `api`, `mcp`, or the absolute URI with or without a slash at its end. */
+  /** Finds a resource by `api`, `mcp`, or its absolute URI with or without a trailing slash. */
   named(name: string): Resource | undefined;
 };
 
 export function resourcesOf(publicUrl: string): Resources {
-  // The identity scopes are of each resource too, so that its tokens may be shown to userinfo.
+  // Each resource includes the identity scopes, so that its tokens can be used at the userinfo endpoint.
   const resource = (audience: Audience, path: string): Resource => ({
     audience,
     uri: `${publicUrl}${path}`,
@@ -27,13 +26,13 @@ export function resourcesOf(publicUrl: string): Resources {
   };
 }
 
-/** Where the metadata of a resource is (RFC 9728): its own path, behind the well-known prefix. */
+/** The path of a resource's metadata (RFC 9728): its own path after the well-known prefix. */
 export const metadataPathOf = ({ uri }: Resource): string =>
   `/.well-known/oauth-protected-resource${new URL(uri).pathname}`;
 
 /**
- * The challenge of a 401: tells a client where to learn which authorization server to ask. With `scope`, also what to
- * ask it for.
+ * The `WWW-Authenticate` challenge of a 401, which points a client to the resource's metadata and thus to the authorization
+ * server. With `scope`, it also says which scope to request.
  */
 export function challengeOf(resource: Resource, scope?: string): string {
   const metadata = `Bearer resource_metadata="${new URL(metadataPathOf(resource), resource.uri)}"`;

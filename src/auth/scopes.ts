@@ -1,26 +1,26 @@
 import { Permission, SCOPE_PERMISSIONS } from '../domain/permissions.ts';
 
-/** Who a token is for (docs/decisions/oauth-resources.md). */
+/** The `aud` of an access token (docs/decisions/oauth-resources.md). */
 export type Audience = 'api' | 'mcp';
 
 export const MCP_SCOPE = 'service.mcp';
-/** Who the user is; not bound to a resource. */
+/** These identify the user and are not bound to a resource. */
 export const IDENTITY_SCOPES = ['openid', 'profile', 'email'] as const;
 export const API_SCOPES = ['service.api.read', 'service.api.write', 'service.api.webhooks'] as const;
 /** All scopes (docs/specification.md#scopes). */
 export const SCOPES = [...IDENTITY_SCOPES, 'offline_access', ...API_SCOPES, MCP_SCOPE] as const;
 
-/** Scopes that a token for the audience may carry. */
+/** The scopes that a token for an audience may carry. */
 export const AUDIENCE_SCOPES: Readonly<Record<Audience, readonly string[]>> = {
   api: API_SCOPES,
   mcp: [MCP_SCOPE],
 };
 
-/** MCP tools look up, list and request bookings, and read reviews; webhooks are not among them. */
+/** Everything but webhooks, for which there is no MCP tool (docs/decisions/mcp.md). */
 const MCP_PERMISSIONS =
   Permission.ReadAvailability | Permission.ReadBookings | Permission.WriteBookings | Permission.ReadReviews;
 
-/** The permission flags that a space-separated list of scopes grants. */
+/** The permission flags granted by a space-separated list of scopes. */
 export const permissionsOf = (scope: string): number =>
   scope
     .split(' ')

@@ -6,19 +6,19 @@ import type { Clock } from '../runtime/clock.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
 
-/** What every token of the service is signed with; verifiers accept nothing else. */
+/** The only algorithm that tokens are signed with and that verifiers accept. */
 export const SIGNING_ALGORITHM = 'RS256';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** Verifiers keep a key set for a while; a new key is published for this long before the first token carries it. */
+/** How long a new key is published before it signs, because verifiers cache the key set. */
 const PUBLISHED_BEFORE_SIGNING_MS = 10 * MINUTE_MS;
-/** Access tokens live an hour; an id token may come back as a logout hint later. */
+/** How long an old key stays published. Access tokens live for an hour; an ID token may come back later as a logout hint. */
 const KEPT_AFTER_SIGNING_MS = 24 * HOUR_MS;
 
 type SigningKey = { readonly kid: string; readonly privateJwk: JWK; readonly publicJwk: JWK };
 
-/** The keys at one moment. The first one signs; the others verify what was signed before, or will sign later. */
+/** The keys at one moment. The first one signs; the others are older ones that still verify, or will sign later. */
 export type KeySet = {
   /** Differs whenever the keys or their order differ. */
   readonly id: string;
@@ -26,11 +26,11 @@ export type KeySet = {
 };
 
 export type SigningKeys = {
-  /** As it stands now, in whichever process it was changed. Cheap: ask each time. */
+  /** The current key set, whichever process changed it. Cheap enough to call every time. */
   current(): Promise<KeySet>;
   /**
-   * Makes a new key. It is published at once, signs ten minutes later; the ones before it stay until what they signed
-   * is over. @returns the new key's id and when it begins to sign (ISO 8601, UTC)
+   * Creates a new key. It is published at once and signs ten minutes later; older keys stay until the tokens they signed have
+   * expired (docs/decisions/token-revocation.md). @returns the new key's id and when it starts to sign (ISO 8601, UTC)
    */
   rotate(): Promise<{ readonly kid: string; readonly signsFrom: string }>;
 };
@@ -49,7 +49,7 @@ const KEY = 'tokens';
 
 const generateKeyPair = promisify(generate);
 
-/** The keys that sign tokens: sealed in the document store, made once, whichever process comes first. */
+/** The keys that sign tokens, sealed in the document store. The first process to start creates one. */
 export async function createSigningKeys(options: {
   documents: DocumentStore;
   secretKey: Buffer;
@@ -59,7 +59,7 @@ export async function createSigningKeys(options: {
   const documents = await options.documents.open(SIGNING_KEYS);
   let opened: KeySet | undefined;
 
-  async function make(signsFrom: number): Promise<StoredKey> {
+  async function generateKey(signsFrom: number): Promise<StoredKey> {
     const { privateKey, publicKey } = await generateKeyPair('rsa', { modulusLength: 2048 });
     const publicJwk = await exportJWK(publicKey);
     const kid = await calculateJwkThumbprint(publicJwk);
@@ -67,11 +67,11 @@ export async function createSigningKeys(options: {
     return { kid, sealedJwk, publicJwk, signsFrom: new Date(signsFrom).toISOString() };
   }
 
-  if ((await documents.get(KEY)) === undefined) await documents.insert(KEY, { keys: [await make(clock())] });
+  if ((await documents.get(KEY)) === undefined) await documents.insert(KEY, { keys: [await generateKey(clock())] });
 
   async function stored() {
     const found = await documents.get(KEY);
-    if (found === undefined) throw new Error('The signing keys are gone from the document store');
+    if (found === undefined) throw new Error('The signing keys are missing from the document store');
     return found;
   }
 
@@ -91,7 +91,7 @@ export async function createSigningKeys(options: {
       for (;;) {
         const { document, version } = await stored();
         const now = clock();
-        const key = await make(now + PUBLISHED_BEFORE_SIGNING_MS);
+        const key = await generateKey(now + PUBLISHED_BEFORE_SIGNING_MS);
         const keys = [...inOrder(document.keys, now), key];
         if (await documents.replace(KEY, { keys }, version)) return { kid: key.kid, signsFrom: key.signsFrom };
       }
@@ -105,13 +105,13 @@ function open(secretKey: Buffer, { kid, sealedJwk, publicJwk }: StoredKey): Sign
   return { kid, privateJwk: { ...privateJwk, ...shared }, publicJwk: { ...publicJwk, ...shared } };
 }
 
-/** The one that signs first, then the rest; without those whose signatures are all over. */
+/** The signing key first, then upcoming and older ones, without those that are no longer published. */
 function inOrder(keys: readonly StoredKey[], now: number): StoredKey[] {
   const newestFirst = keys.toSorted((a, b) => b.signsFrom.localeCompare(a.signsFrom));
   const upcoming = newestFirst.filter((key) => Date.parse(key.signsFrom) > now);
   const [signing, ...before] = newestFirst.filter((key) => Date.parse(key.signsFrom) <= now);
   if (signing === undefined) return newestFirst.toReversed();
-  // A key stopped signing when its successor began.
+  // A key stopped signing when its successor started.
   let successor = signing;
   const kept: StoredKey[] = [];
   for (const key of before) {

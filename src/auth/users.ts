@@ -14,37 +14,37 @@ export type User = {
   readonly accounts: readonly Account[];
   /** ISO 8601, UTC. */
   readonly createdAt: string;
-  /** ISO 8601, UTC. Sessions that are older have ended. */
+  /** ISO 8601, UTC. Sessions started before have ended. */
   readonly passwordChangedAt: string;
 };
 
 const PASSWORD_LENGTH = { min: 10, max: 256 } as const;
 
 export type Users = {
-  /** Refuses an address that is malformed or taken, a password of the wrong length, and a user without an account. */
+  /** Refuses an e-mail that is malformed or taken, a password that is too short or too long, and a user without an account. */
   add(user: { email: string; password: string; accounts: readonly Account[] }): Promise<User | Refusal>;
   get(id: string): Promise<User | undefined>;
   byEmail(email: string): Promise<User | undefined>;
-  /** Those who belong to the account; everybody without one. By e-mail. */
+  /** The users who belong to the account, or all users, ordered by e-mail. */
   list(account?: Account): Promise<User[]>;
-  /** Works as long for an unknown address as for a wrong password. */
+  /** Takes equally long for an unknown e-mail and a wrong password. */
   verifyPassword(email: string, password: string): Promise<User | undefined>;
-  /** Signs the user out of every browser. Apps that the user connected stay connected. */
+  /** Also signs the user out of every browser. Connected apps stay connected. */
   changePassword(id: string, password: string): Promise<User | Refusal>;
   addAccount(id: string, account: Account): Promise<User | Refusal>;
-  /** Disconnects the apps that the user connected to the account. */
+  /** Also disconnects the apps that the user connected to the account. Refuses to remove the last account. */
   removeAccount(id: string, account: Account): Promise<User | Refusal>;
-  /** Ends the user's sessions and disconnects the apps that the user connected. @returns false when there was none */
+  /** Also ends the user's sessions and disconnects the user's apps. @returns false if there was no such user */
   remove(id: string): Promise<boolean>;
 };
 
-/** Ends what a user was issued. Whoever issues it implements this: the authorization server. */
+/** Revokes what was issued to a user. Implemented by the authorization server. */
 export type UserRevocation = {
-  /** Signs the user out of every browser; apps stay connected. */
+  /** Signs the user out of every browser. Connected apps stay connected. */
   endSessionsOf(userId: string): Promise<void>;
   /** Disconnects the apps that the user connected to the account. */
   endGrantsOf(userId: string, account: AccountKey): Promise<void>;
-  /** Ends the user's sessions, grants and whatever was issued under them. */
+  /** Ends the user's sessions, grants, and everything issued under them. */
   endAllOfUser(userId: string): Promise<void>;
 };
 
@@ -60,7 +60,7 @@ const withEmail = declareQuery(USERS, (email: string): Find<UserDocument> => ({ 
   'ada@example.com',
 ]);
 
-/** The users, kept in the document store: they are no domain history. */
+/** Users are records in the document store, not domain history (docs/decisions/accounts.md). */
 export async function createUsers(deps: {
   readonly documents: DocumentStore;
   readonly revocation: UserRevocation;
@@ -75,7 +75,7 @@ export async function createUsers(deps: {
     return undefined;
   }
 
-  /** Reads, changes, writes; again when somebody else wrote in between. */
+  /** Reads, changes and writes a user; retries if another write came in between. */
   async function change(id: string, next: (user: UserDocument) => UserDocument | Refusal): Promise<User | Refusal> {
     for (;;) {
       const stored = await users.get(id);
@@ -90,7 +90,7 @@ export async function createUsers(deps: {
     async add({ email, password, accounts }) {
       const address = normalisedEmail(email);
       if (!isAddress(address)) return refuse('ValidationError', `"${email}" is not an e-mail address.`);
-      if (accounts.length === 0) return refuse('ValidationError', 'A user belongs to at least one account.');
+      if (accounts.length === 0) return refuse('ValidationError', 'A user must belong to at least one account.');
       const weak = checkPassword(password);
       if (weak !== undefined) return weak;
       const at = now();
@@ -103,7 +103,7 @@ export async function createUsers(deps: {
         passwordHash: await hashPassword(password),
       };
       const added = await users.insert(user.id, user);
-      return added ? withoutHash(user) : refuse('ValidationError', `${address} is taken.`);
+      return added ? withoutHash(user) : refuse('ValidationError', `The e-mail address ${address} is already in use.`);
     },
 
     async get(id) {
@@ -149,7 +149,7 @@ export async function createUsers(deps: {
         const accounts = user.accounts.filter((held) => accountKey(held) !== key);
         return accounts.length > 0
           ? { ...user, accounts }
-          : refuse('ValidationError', 'A user belongs to at least one account; remove the user instead.');
+          : refuse('ValidationError', 'A user must belong to at least one account. Remove the user instead.');
       });
       if (!isRefusal(changed)) await revocation.endGrantsOf(id, key);
       return changed;
@@ -167,16 +167,16 @@ export async function createUsers(deps: {
 export const belongsTo = (user: User, account: Account) =>
   user.accounts.some((held) => accountKey(held) === accountKey(account));
 
-/** An e-mail as it is stored and looked for, however it was typed. */
+/** The form in which e-mails are stored and compared, however they were typed. */
 export const normalisedEmail = (email: string) => email.trim().normalize('NFC').toLowerCase();
 
-// One @, something before it, a dotted or plain host after it: the mail server has the last word, not a pattern.
+// Deliberately lenient: something before and after a single @. Only the mail server knows whether an address exists.
 const isAddress = (email: string) => email.length <= 254 && /^[^\s@<>"]+@[^\s@<>"]+$/.test(email);
 
 function checkPassword(password: string): Refusal | undefined {
   const { min, max } = PASSWORD_LENGTH;
   if (password.length >= min && password.length <= max) return undefined;
-  return refuse('ValidationError', `A password has ${min} to ${max} characters.`);
+  return refuse('ValidationError', `The password must have ${min} to ${max} characters.`);
 }
 
 const unique = (accounts: readonly Account[]): Account[] => [

@@ -20,9 +20,9 @@ import { createRequestRewriting } from './request-rewriting.ts';
 import type { Revocation } from './revocation.ts';
 
 export type AuthorizationServer = {
-  /** Every path of the authorization server (docs/specification.md#oauth), and its pages. */
+  /** All paths of the authorization server (docs/specification.md#oauth), including its pages. */
   readonly routes: FastifyPluginAsync;
-  /** Signs out the browser that sent the request, without asking. Apps that its user connected stay connected. */
+  /** Signs out the browser that sent the request, without confirmation. Connected apps stay connected. */
   endSession(request: FastifyRequest, reply: FastifyReply): Promise<void>;
   readonly resources: Resources;
   readonly accessTokens: AccessTokens;
@@ -32,11 +32,11 @@ export type AuthorizationServer = {
 };
 
 export type Limits = SignInLimits & {
-  /** Clients registered from one address in an hour. */
+  /** Registrations per IP address and hour. */
   readonly registrations: number;
-  /** Requests to the authorization endpoint from one address in a minute; each leaves something to be kept for a while. */
+  /** Requests to the authorization endpoint per IP address and minute; each stores an interaction for a while. */
   readonly authorizations: number;
-  /** Requests to the token, revocation and introspection endpoints from one address in a minute. */
+  /** Requests to the token, revocation and introspection endpoints per IP address and minute. */
   readonly tokenRequests: number;
 };
 
@@ -45,28 +45,28 @@ const LIMITS: Limits = { perIp: 50, perEmail: 10, registrations: 30, authorizati
 const MAX_BODY = 64 * 1024;
 
 /**
- * The OAuth 2.1 / OpenID Connect side of the service: what the console, the CLI and the resource servers need of it,
- * and the routes.
+ * The OAuth 2.1 / OpenID Connect authorization server: its routes, and what the console, the CLI and the resource servers
+ * need from it.
  */
 export async function createAuthorizationServer(options: {
-  /** The issuer; also where the REST API and the MCP server are. */
+  /** The issuer, and the origin of the REST API and the MCP server. */
   publicUrl: string;
   secretKey: Buffer;
   documents: DocumentStore;
   revocation: Revocation;
   users: Users;
   clock: Clock;
-  /** What people call an account. */
+  /** The display name of an account. */
   accountName?: (account: Account) => Promise<string | undefined>;
   limits?: Partial<Limits>;
-  /** From where clients' own documents may be fetched. Default: public addresses only. */
+  /** The addresses from which client metadata documents may be fetched. Default: public ones only. */
   clientDocuments?: GuardOptions;
 }): Promise<AuthorizationServer> {
   const { publicUrl: issuer, secretKey, documents, revocation, users, clock } = options;
   const limits = { ...LIMITS, ...options.limits };
   const resources = resourcesOf(issuer);
   const signingKeys = await createSigningKeys({ documents, secretKey, clock });
-  // Another SECRET_KEY than the one that sealed them shows now, not at the first sign-in.
+  // Fails now rather than at the first sign-in if SECRET_KEY is not the one that sealed the keys.
   await signingKeys.current();
   const oidcAdapter = await createOidcAdapter({ documents, revocation, secretKey, clock });
   const clients = await createClients({ documents, revocation, secretKey, clock });
@@ -86,11 +86,11 @@ export async function createAuthorizationServer(options: {
   };
   let built: Built | undefined;
   const loadedProvider = loadOnce(() => loadProvider(options.clientDocuments));
-  /** oidc-provider takes its keys when it is made: another key set, another provider. */
+  /** oidc-provider's keys are fixed at construction, so a changed key set needs a new provider. */
   async function current(): Promise<Built> {
     const keySet = await signingKeys.current();
     const { buildProvider, clientDocument } = await loadedProvider();
-    // Looked at after all that is waited for, so that of several first callers one makes the provider.
+    // Checked after the last await, so that concurrent first callers build only one provider.
     if (built?.keys === keySet.id) return built;
     const provider = buildProvider(
       { issuer, secretKey, resources, users, clients, oidcAdapter, clientDocument },
@@ -101,7 +101,7 @@ export async function createAuthorizationServer(options: {
   }
 
   const routes: FastifyPluginAsync = async (app) => {
-    // oidc-provider reads bodies itself, and its errors say what the standards want them to say.
+    // oidc-provider parses bodies itself and answers malformed ones as the standards require.
     app.removeAllContentTypeParsers();
     app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: MAX_BODY }, (_request, body, done) =>
       done(null, body),
@@ -111,14 +111,14 @@ export async function createAuthorizationServer(options: {
       const status = error.statusCode ?? 500;
       if (status >= 500) request.log.error({ err: error, reqId: request.id }, 'unexpected error');
       const [code, description] =
-        status >= 500 ? ['server_error', 'oops! something went wrong'] : ['invalid_request', error.message];
+        status >= 500 ? ['server_error', 'an unexpected error occurred'] : ['invalid_request', error.message];
       return reply.code(status).send({ error: code, error_description: description });
     });
 
     async function forward(request: FastifyRequest, reply: FastifyReply): Promise<void> {
       const { provider, handle } = await current();
       if (provider.listenerCount('server_error') === 0)
-        provider.on('server_error', (_ctx, error) => app.log.error({ err: error }, 'authorization server'));
+        provider.on('server_error', (_ctx, error) => app.log.error({ err: error }, 'authorization server error'));
       const rewritten = await rewriting.rewrite({
         method: request.method,
         url: request.url,
@@ -126,14 +126,14 @@ export async function createAuthorizationServer(options: {
         body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
       });
       reply.hijack();
-      // What other hooks have set (security headers, rate limits) would be lost with the reply.
+      // Headers set by hooks (security headers, rate limits) would otherwise be lost with the hijacked reply.
       for (const [name, value] of Object.entries(reply.getHeaders()))
         if (value !== undefined) reply.raw.setHeader(name, value);
       await handle(rewritten, reply.raw);
     }
 
-    /** The same request by GET: session cookies are `SameSite=Lax`, a form from another site comes without them. */
-    const again = (path: string) => (request: FastifyRequest, reply: FastifyReply) => {
+    /** Repeats a POST as a GET: session cookies are `SameSite=Lax`, so forms on other sites do not send them. */
+    const repeatAsGet = (path: string) => (request: FastifyRequest, reply: FastifyReply) => {
       const body = Buffer.isBuffer(request.body) ? request.body.toString('utf8') : '';
       return reply.redirect(`${path}?${new URLSearchParams(body)}`, 303);
     };
@@ -143,8 +143,8 @@ export async function createAuthorizationServer(options: {
 
     const authorizationLimit = { rateLimit: { max: limits.authorizations, timeWindow: '1 minute' } };
     app.get(PATHS.authorization, { config: authorizationLimit }, forward);
-    app.post(PATHS.authorization, again(PATHS.authorization));
-    // Not an empty one: oidc-provider takes a slash at the end for the endpoint itself, without its limit and its rules.
+    app.post(PATHS.authorization, repeatAsGet(PATHS.authorization));
+    // Not an empty uid: oidc-provider treats a trailing slash as the endpoint itself, which would bypass the limit and rewriting.
     app.get(`${PATHS.authorization}/:uid(^[\\w-]+$)`, forward);
 
     const tokenLimit = { rateLimit: { max: limits.tokenRequests, timeWindow: '1 minute' } };
@@ -153,12 +153,12 @@ export async function createAuthorizationServer(options: {
     app.route({ method: ['GET', 'POST', 'OPTIONS'], url: PATHS.userinfo, handler: forward });
 
     app.get(PATHS.logout, forward);
-    app.post(PATHS.logout, again(PATHS.logout));
+    app.post(PATHS.logout, repeatAsGet(PATHS.logout));
     app.post(`${PATHS.logout}/confirm`, forward);
     app.get(`${PATHS.logout}/success`, forward);
 
     const registrationLimit = { rateLimit: { max: limits.registrations, timeWindow: '1 hour' } };
-    // A browser app registers itself from any origin: nothing here rests on cookies.
+    // Browser apps may register from any origin: no cookies are involved.
     app.post(PATHS.registration, { config: registrationLimit }, (request, reply) =>
       forward(request, reply.header('access-control-allow-origin', '*')),
     );
@@ -182,7 +182,7 @@ export async function createAuthorizationServer(options: {
     async endSession({ headers }, { raw }) {
       const { endSession } = await loadedProvider();
       const { provider } = await current();
-      // Cookies are marked as the issuer's address demands, whatever a proxy says.
+      // Rewritten, so that cookie attributes follow the issuer's protocol, whatever a proxy says.
       const body = Buffer.alloc(0);
       await endSession(provider, await rewriting.rewrite({ method: 'GET', url: '/', headers, body }), raw);
     },
@@ -194,7 +194,7 @@ export async function createAuthorizationServer(options: {
   };
 }
 
-/** What comes with oidc-provider, which is loaded when it is first needed. */
+/** Loads the modules that depend on oidc-provider, on first use. */
 async function loadProvider(clientDocuments: GuardOptions = { allowPrivate: false }) {
   const { buildProvider, endSession } = await import('./provider.ts');
   const { createClientDocuments } = await import('./client-documents.ts');

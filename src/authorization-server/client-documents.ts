@@ -2,13 +2,13 @@ import { type Dispatcher, fetch } from 'undici';
 import { type GuardOptions, guardedAgent } from '../outbound/address-guard.ts';
 import { applyRegistrationRules } from './registration.ts';
 
-const MAX_DOCUMENT = 5 * 1024;
+const MAX_BYTES = 5 * 1024;
 const TIMEOUT_MS = 2_500;
 
 /**
- * Fetches the document that a client published about itself under the URL that is its client id (OAuth Client ID Metadata
- * Document; MCP prefers it to registration). The URL comes from a stranger: only public addresses over TLS are asked,
- * no redirect is followed, and what is in it is held to the rules of a registration.
+ * Fetches a client's metadata from the URL that is its client id (OAuth Client ID Metadata Document, which MCP prefers to
+ * registration; docs/decisions/client-registration.md). The URL comes from a stranger, so only public addresses are contacted,
+ * over TLS and without following redirects, and the rules of registration apply to the metadata.
  */
 export function createClientDocuments(options: GuardOptions): (url: string) => Promise<Response> {
   const dispatcher: Dispatcher = guardedAgent({ ...options, timeout: TIMEOUT_MS });
@@ -35,7 +35,7 @@ async function limited(body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): 
   let size = 0;
   for await (const chunk of body) {
     size += chunk.length;
-    if (size > MAX_DOCUMENT) throw new Error('The client metadata document is too large');
+    if (size > MAX_BYTES) throw new Error('The client metadata document is too large');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

@@ -11,7 +11,7 @@ import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
 import type { Revocation } from './revocation.ts';
 
-/** A confidential client that acts for the account that made it, without a user (grant `client_credentials`). */
+/** A confidential client, which acts for the account that created it without a user (`client_credentials`). */
 type ConfidentialClient = {
   readonly clientId: string;
   readonly name: string;
@@ -22,21 +22,21 @@ type ConfidentialClient = {
 
 export type Clients = {
   /**
-   * Adds a client; its secret is shown this once. Refuses a name that is empty or too long (`ValidationError`;
-   * src/domain/limits.ts).
+   * Adds a client; its secret is returned only here. Refuses a name that is empty or too long (`ValidationError`;
+   * docs/decisions/limits.md).
    */
   addClient(client: {
     account: Account;
     grant: 'client_credentials';
     name: string;
   }): Promise<(ConfidentialClient & { readonly clientSecret: string }) | Refusal>;
-  /** Confidential clients of one account; of all without one. */
+  /** The confidential clients of an account, or of all accounts. */
   listClients(account?: Account): Promise<ConfidentialClient[]>;
-  /** Removes any client. Without an account, or with the account it belongs to. @returns false when there was none */
+  /** Removes a client, if it belongs to the account, or in any case without one. @returns false if there was none */
   removeClient(clientId: string, account?: Account): Promise<boolean>;
-  /** The name a client goes by. */
+  /** A client's display name. */
   nameOf(clientId: string): Promise<string | undefined>;
-  /** A registered client that somebody allowed in stays; the others disappear a day after their registration. */
+  /** Keeps a registered client that a user has allowed. The others are removed a day after their registration. */
   keep(clientId: string): Promise<void>;
   /** Clients as oidc-provider sees them. */
   readonly adapter: Adapter;
@@ -45,15 +45,15 @@ export type Clients = {
 /** Metadata field of a confidential client: the account it acts for. */
 export const ACCOUNT_OF_CLIENT = 'account_id';
 
-const UNUSED_FOR_MS = 24 * 60 * 60_000;
+const UNUSED_TTL_MS = 24 * 60 * 60_000;
 
 type ClientDocument = {
   readonly name: string;
-  /** Metadata (RFC 7591) with the secret, sealed. */
+  /** The client metadata (RFC 7591) with the secret, sealed. */
   readonly sealed: string;
   readonly account?: AccountKey;
   readonly createdAt: string;
-  /** Registered and never used. */
+  /** Only for a registered client that no user has allowed yet. */
   readonly expiresAt?: string;
 };
 
@@ -113,7 +113,7 @@ export async function createClients(options: {
         [ACCOUNT_OF_CLIENT]: accountKey(account),
       };
       const document = { name, account: accountKey(account), createdAt, sealed: sealed(clientId, metadata) };
-      if (!(await clients.insert(clientId, document))) throw new Error(`Client ${clientId} exists already`);
+      if (!(await clients.insert(clientId, document))) throw new Error(`Client ${clientId} already exists`);
       return { clientId, clientSecret, name, account: document.account, createdAt };
     },
 
@@ -158,9 +158,9 @@ export async function createClients(options: {
           name: metadata.client_name ?? id,
           sealed: sealed(id, metadata),
           createdAt: new Date(now).toISOString(),
-          expiresAt: new Date(now + UNUSED_FOR_MS).toISOString(),
+          expiresAt: new Date(now + UNUSED_TTL_MS).toISOString(),
         };
-        if (!(await clients.insert(id, registered))) throw new Error(`Client ${id} exists already`);
+        if (!(await clients.insert(id, registered))) throw new Error(`Client ${id} already exists`);
       },
       async destroy(id) {
         await remove(id);

@@ -6,7 +6,7 @@ import { accountOfGrant } from './grant-id.ts';
 import type { OidcAdapter } from './oidc-adapter.ts';
 import type { Revocation } from './revocation.ts';
 
-/** An app that a user allowed to act for an account. */
+/** An app that a user has allowed to act for an account. */
 type ConnectedApp = {
   readonly grantId: string;
   readonly clientId: string;
@@ -22,11 +22,11 @@ type ConnectedApp = {
 type Owner = { readonly account: Account } | { readonly userId: string };
 
 export type ConnectedApps = {
-  /** Apps connected to an account, by whomever, or by one user, to whichever account. Oldest first. */
+  /** The apps connected to an account by any user, or by one user to any account. Oldest first. */
   grantsOf(owner: Owner): Promise<ConnectedApp[]>;
-  /** Disconnects an app; its tokens stop at once. @returns false when it is not connected, or not to that owner */
+  /** Disconnects an app; its tokens stop working at once. @returns false if it is not connected to that owner */
   revokeGrant(grantId: string, owner: Owner): Promise<boolean>;
-  /** Whether a client may act for an account at all: it belongs to the account, or somebody connected it. */
+  /** Whether a client may act for an account: it belongs to the account, or a user connected it. */
   isConnected(clientId: string, account: Account): Promise<boolean>;
 };
 
@@ -45,13 +45,13 @@ export function createConnectedApps(options: {
     const apps: ConnectedApp[] = [];
     for (const { id, createdAt, payload } of grants) {
       const account = accountOfGrant(id);
-      // The console's own grants are for no account, and none of the user's business.
+      // The console's own grants have no account and are not listed.
       if (account === undefined || payload.clientId === undefined || payload.accountId === undefined) continue;
-      const granted = grantedIn(payload, resources);
+      const granted = grantedResources(payload, resources);
       apps.push({
         grantId: id,
         clientId: payload.clientId,
-        // One that publishes a document about itself goes by its host: that is what was proved.
+        // A client with a metadata document is named by its host, the only thing that was verified.
         clientName: (await clients.nameOf(payload.clientId)) ?? URL.parse(payload.clientId)?.host ?? payload.clientId,
         account,
         userId: payload.accountId,
@@ -77,7 +77,7 @@ export function createConnectedApps(options: {
   };
 }
 
-function grantedIn(payload: Readonly<Record<string, unknown>>, resources: Resources) {
+function grantedResources(payload: Readonly<Record<string, unknown>>, resources: Resources) {
   const granted = isRecord(payload.resources) ? payload.resources : {};
   return Object.entries(granted).flatMap(([uri, scope]) => {
     const audience = resources.named(uri)?.audience;

@@ -1,3 +1,3 @@
-/** The web console: the service's own client. It asks who the user is and nothing else, so there is no consent page. */
+/** The web console's own client. It asks only for the user's identity, so there is no consent page. */
 export const CONSOLE_CLIENT_ID = 'console';
 export const CONSOLE_CALLBACK_PATH = '/console/callback';

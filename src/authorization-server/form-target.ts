@@ -1,10 +1,10 @@
 /**
- * Where the answer to a form may redirect to, as a source for `form-action`: the origin of a redirect URI, or its scheme
- * when it leads to an app on the user's device, or to an IPv6 address, which a source cannot name.
+ * The CSP `form-action` source that lets the response to a form redirect to a redirect URI: its origin, or its scheme if it
+ * leads to an app on the user's device or to an IPv6 address, which a CSP source cannot express.
  */
 export function formTarget(redirectUri: unknown): string[] {
   const url = typeof redirectUri === 'string' ? URL.parse(redirectUri) : null;
   if (url === null) return [];
-  const cannotBeNamed = url.origin === 'null' || url.hostname.startsWith('[');
-  return [cannotBeNamed ? url.protocol : url.origin];
+  const schemeOnly = url.origin === 'null' || url.hostname.startsWith('[');
+  return [schemeOnly ? url.protocol : url.origin];
 }

@@ -18,7 +18,7 @@ import { consentPage, errorPage, signInPage } from './pages.ts';
 import { PATHS } from './paths.ts';
 import { createSignInAttempts } from './sign-in-attempts.ts';
 
-/** Attempts to sign in: per address of the network, and per e-mail wherever they come from. */
+/** Sign-in attempts per IP address, and per e-mail from anywhere, within the window. */
 export type SignInLimits = { readonly perIp: number; readonly perEmail: number };
 const LIMIT_WINDOW = '15 minutes';
 
@@ -29,7 +29,7 @@ export type InteractionOptions = {
   readonly resources: Resources;
   readonly users: Users;
   readonly clients: Clients;
-  /** What people call an account. */
+  /** The display name of an account. */
   readonly accountName: (account: Account) => Promise<string>;
   readonly limits: SignInLimits;
 };
@@ -38,8 +38,8 @@ type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
 type Answer = { readonly status: number; readonly page: string };
 
 /**
- * The sign-in and the consent page. A page belongs to one interaction: its id is in the path, and the cookie that
- * oidc-provider set for that path must say the same, so a link or a form made elsewhere does nothing.
+ * The sign-in and consent pages. A page belongs to one interaction: the id in its path must match the cookie that oidc-provider
+ * set for that path, so that a link or form made elsewhere does nothing.
  */
 export function registerInteractions(app: FastifyInstance, options: InteractionOptions): void {
   const { secretKey, issuer, resources, users, clients, accountName, limits } = options;
@@ -49,20 +49,20 @@ export function registerInteractions(app: FastifyInstance, options: InteractionO
   const tooManyForIp = app.createRateLimit({ max: limits.perIp, timeWindow: LIMIT_WINDOW });
   const attempts = createSignInAttempts(limits.perEmail);
 
-  async function askWhoItIs(interaction: Interaction, problem?: string, email?: string): Promise<string> {
+  async function renderSignIn(interaction: Interaction, problem?: string, email?: string): Promise<string> {
     return signInPage({
-      ...(await partsOf(interaction)),
+      ...(await formPageOf(interaction)),
       ...defined({ problem }),
       ...(email === undefined ? hinted(interaction) : { email }),
     });
   }
 
-  async function askForConsent(interaction: Interaction, problem?: string): Promise<Answer> {
+  async function renderConsent(interaction: Interaction, problem?: string): Promise<Answer> {
     const user = await users.get(interaction.session?.accountId ?? '');
     if (user === undefined) return expired();
     const accounts = user.accounts.map(async (account) => ({ account, name: await accountName(account) }));
     const page = consentPage({
-      ...(await partsOf(interaction)),
+      ...(await formPageOf(interaction)),
       ...publishedBy(interaction),
       redirectsTo: redirectsTo(interaction),
       scopes: requestedScopes(interaction),
@@ -74,7 +74,7 @@ export function registerInteractions(app: FastifyInstance, options: InteractionO
     return { status: problem === undefined ? 200 : 422, page };
   }
 
-  async function partsOf(interaction: Interaction) {
+  async function formPageOf(interaction: Interaction) {
     const client = await (await options.provider()).Client.find(text(interaction.params.client_id));
     return {
       action: `${PATHS.interaction}/${interaction.uid}`,
@@ -85,11 +85,11 @@ export function registerInteractions(app: FastifyInstance, options: InteractionO
 
   const expired = (): Answer => ({
     status: 400,
-    page: errorPage('This sign-in has expired or was started elsewhere.'),
+    page: errorPage('This sign-in has expired, or was started in another browser.'),
   });
   const forged = (): Answer => ({ status: 403, page: errorPage('This form did not come from this site.') });
 
-  /** The interaction of this request, or undefined when it is over, or another browser's. */
+  /** The interaction of a request; undefined if it has ended or belongs to another browser. */
   async function interactionOf(request: FastifyRequest, reply: FastifyReply): Promise<Interaction | undefined> {
     try {
       const interaction = await (await options.provider()).interactionDetails(request.raw, reply.raw);
@@ -117,7 +117,7 @@ export function registerInteractions(app: FastifyInstance, options: InteractionO
   const send = (reply: FastifyReply, { status, page }: Answer, interaction?: Interaction) =>
     sendPage(reply, status, page, formTarget(interaction?.params.redirect_uri));
 
-  /** A form that was sent back: refused unless it is ours and its interaction still waits for `prompt`. */
+  /** Handles a form. Refuses it unless it came from our page and its interaction is waiting for `prompt`. */
   const onForm = (
     path: string,
     prompt: 'login' | 'consent' | 'any',
@@ -135,26 +135,22 @@ export function registerInteractions(app: FastifyInstance, options: InteractionO
     const interaction = await interactionOf(request, reply);
     if (interaction === undefined) return send(reply, expired());
     if (interaction.prompt.name === 'login')
-      return send(reply, { status: 200, page: await askWhoItIs(interaction) }, interaction);
-    return send(reply, await askForConsent(interaction), interaction);
+      return send(reply, { status: 200, page: await renderSignIn(interaction) }, interaction);
+    return send(reply, await renderConsent(interaction), interaction);
   });
 
   onForm('sign-in', 'login', async (interaction, request, reply) => {
     const email = form(request).get('email') ?? '';
     const password = form(request).get('password') ?? '';
     const ofIp = await tooManyForIp(request);
-    // Who has had enough attempts from one place uses up none of anybody's there.
+    // Attempts above the limit of an IP address do not count against the e-mail, or they could lock its user out.
     if ((!ofIp.isAllowed && ofIp.isExceeded) || !attempts.begin(email)) {
-      const page = await askWhoItIs(
-        interaction,
-        'Too many attempts. Wait a quarter of an hour, then try again.',
-        email,
-      );
+      const page = await renderSignIn(interaction, 'Too many attempts. Wait 15 minutes and try again.', email);
       return send(reply, { status: 429, page }, interaction);
     }
     const user = await users.verifyPassword(email, password);
     if (user === undefined) {
-      const page = await askWhoItIs(interaction, 'E-mail or password is wrong.', email);
+      const page = await renderSignIn(interaction, 'Wrong e-mail or password.', email);
       return send(reply, { status: 422, page }, interaction);
     }
     attempts.succeeded(email);
@@ -166,15 +162,16 @@ export function registerInteractions(app: FastifyInstance, options: InteractionO
     const chosen = form(request).get('account');
     const account = user?.accounts.find((held) => accountKey(held) === chosen);
     if (user === undefined || account === undefined)
-      return send(reply, await askForConsent(interaction, 'Choose an account.'), interaction);
+      return send(reply, await renderConsent(interaction, 'Choose an account.'), interaction);
 
     const provider = await options.provider();
     const clientId = text(interaction.params.client_id);
-    const before = interaction.grantId === undefined ? undefined : await provider.Grant.find(interaction.grantId);
-    // A grant is for one account for good: another choice is another grant.
-    const kept = before !== undefined && accountOfGrant(before.jti) === accountKey(account) ? before : undefined;
-    const grant = kept ?? new provider.Grant({ accountId: user.id, clientId });
-    if (kept === undefined) grant.jti = newGrantId(account);
+    const previous = interaction.grantId === undefined ? undefined : await provider.Grant.find(interaction.grantId);
+    // A grant is bound to one account: choosing another account makes a new grant (docs/decisions/accounts.md).
+    const reused =
+      previous !== undefined && accountOfGrant(previous.jti) === accountKey(account) ? previous : undefined;
+    const grant = reused ?? new provider.Grant({ accountId: user.id, clientId });
+    if (reused === undefined) grant.jti = newGrantId(account);
     const scopes = requestedScopes(interaction);
     grant.addOIDCScope(scopes);
     const resource = resources.named(text(interaction.params.resource));
@@ -190,7 +187,7 @@ export function registerInteractions(app: FastifyInstance, options: InteractionO
   });
 
   onForm('cancel', 'any', (_interaction, request, reply) =>
-    finish(request, reply, { error: 'access_denied', error_description: 'The user did not allow it' }),
+    finish(request, reply, { error: 'access_denied', error_description: 'The user denied access' }),
   );
 
   function signInAgain({ params }: Interaction): string {
@@ -220,7 +217,7 @@ function publishedBy({ params }: Interaction): { publishedBy?: string } {
   return url === null ? {} : { publishedBy: url.host };
 }
 
-/** Where the answer goes, in words that a person can judge. */
+/** Where the user will be redirected, in terms that a person can judge. */
 function redirectsTo({ params }: Interaction): string {
   const url = URL.parse(text(params.redirect_uri));
   if (url === null) return 'an unknown address';

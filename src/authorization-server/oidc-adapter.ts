@@ -11,10 +11,10 @@ import { OIDC_RECORDS, type OidcRecord, oidcRecordKey, withField } from './oidc-
 import type { Revocation } from './revocation.ts';
 
 export type OidcAdapter = {
-  /** The adapter through which oidc-provider reads and writes one model. */
+  /** The adapter with which oidc-provider reads and writes a model. */
   adapter(model: string): Adapter;
   has(model: string, id: string): Promise<boolean>;
-  /** The request that used up a code or refresh token has its answer: from now on another use is a replay. */
+  /** Records that the request which consumed a code or refresh token was answered. From then on another use is a replay. */
   answered(model: 'AuthorizationCode' | 'RefreshToken', id: string): Promise<void>;
   /** Oldest first. */
   grantsOf(owner: { account: AccountKey } | { userId: string }): Promise<StoredGrant[]>;
@@ -27,7 +27,7 @@ type StoredGrant = {
   readonly payload: AdapterPayload;
 };
 
-/** Where sessions, codes, tokens and grants are kept. */
+/** Stores oidc-provider's sessions, codes, tokens and grants. */
 export async function createOidcAdapter(options: {
   documents: DocumentStore;
   revocation: Revocation;
@@ -39,7 +39,7 @@ export async function createOidcAdapter(options: {
 
   const open = ({ key, document }: Stored<OidcRecord>): AdapterPayload => ({
     ...JSON.parse(unseal(secretKey, purposes.oidcRecord(key), document.sealed)),
-    // oidc-provider asks whether it is there, not when it was.
+    // oidc-provider only checks whether `consumed` is set.
     ...defined({ consumed: document.consumedAt === undefined ? undefined : true }),
   });
 
@@ -70,13 +70,13 @@ export async function createOidcAdapter(options: {
       if (await records.replace(key, next, stored.version)) return;
     }
     if (!ISSUED_UNDER_A_GRANT.has(model) || payload.grantId === undefined) return;
-    // The grant may have been ended meanwhile. Whoever ended it removed what was there; what came after, we remove.
+    // The grant may have ended in the meantime. That removed what had been issued by then; remove what was issued since.
     if (await has('Grant', payload.grantId)) return;
     await records.delete(key);
     throw await invalidGrant('grant not found');
   }
 
-  const isUnderWay = ({ consumedAt, answered = false }: OidcRecord) =>
+  const isInFlight = ({ consumedAt, answered = false }: OidcRecord) =>
     consumedAt !== undefined && !answered && Date.parse(consumedAt) + LONGEST_REQUEST_MS > clock();
 
   return {
@@ -88,9 +88,9 @@ export async function createOidcAdapter(options: {
       async find(id) {
         const stored = await records.get(oidcRecordKey(model, id));
         if (stored === undefined) return undefined;
-        // A second use revokes the grant, but not while the first is under way: a client that sends a request twice at the
-        // same moment (two tabs, a retry) is refused once and served once.
-        if (isUnderWay(stored.document) && (await route()) === 'token') throw await invalidGrant(ALREADY_USED);
+        // A second use revokes the grant, but not while the first is in flight: if a client sends a request twice at once (two
+        // tabs, a retry), one is served and the other refused (docs/decisions/refresh-tokens.md).
+        if (isInFlight(stored.document) && (await route()) === 'token') throw await invalidGrant(ALREADY_USED);
         const payload = open(stored);
         // Userinfo takes tokens without an audience only; ours have one, and say `openid` when they are good for it.
         if (model === 'AccessToken' && (await route()) === 'userinfo') delete payload.aud;
@@ -103,7 +103,7 @@ export async function createOidcAdapter(options: {
         return undefined;
       },
 
-      /** Of all who try at the same moment one succeeds; for the others it has been used. */
+      /** Exactly one of several concurrent calls succeeds; for the others it has already been used. */
       async consume(id) {
         const stored = await records.get(oidcRecordKey(model, id));
         if (stored === undefined || stored.document.consumedAt !== undefined) throw await invalidGrant(ALREADY_USED);
@@ -139,12 +139,12 @@ export async function createOidcAdapter(options: {
   };
 }
 
-/** Which endpoint asks. */
+/** The endpoint that is being called. */
 const route = async () => (await oidcProvider()).default.ctx?.oidc.route;
 
 const invalidGrant = async (description: string) => new (await oidcProvider()).errors.InvalidGrant(description);
 
 const ISSUED_UNDER_A_GRANT: ReadonlySet<string> = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken']);
 const ALREADY_USED = 'already used';
-/** After this long a request that used something up has died without an answer. */
+/** A request that has not been answered after this time is considered dead. */
 const LONGEST_REQUEST_MS = 10_000;

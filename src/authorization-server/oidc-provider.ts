@@ -1,5 +1,5 @@
 /**
- * oidc-provider takes longer to load than all else that a start needs: it is loaded when somebody first asks the authorization
- * server. Modules of this folder that are there from the start take it from here.
+ * Loads oidc-provider on first use: it takes longer to load than everything else that a start needs. Modules that are loaded at
+ * start import it from here.
  */
 export const oidcProvider = () => import('oidc-provider');

@@ -4,23 +4,23 @@ import { declareQuery } from '../document-store/queries.ts';
 import type { AccountKey } from '../domain/account.ts';
 
 /**
- * What the authorization server keeps beside clients: sessions, interactions, codes, tokens and grants. The id is a
- * bearer credential for most of them, so only its digest is kept (as the key); the content is sealed.
+ * What the authorization server stores besides clients: sessions, interactions, codes, tokens and grants. Most of their ids are
+ * bearer credentials, so only a digest of the id is stored, as the key. The content is sealed.
  */
 export type OidcRecord = {
-  /** As oidc-provider calls it: `Session`, `Grant`, `RefreshToken`, … */
+  /** The oidc-provider model: `Session`, `Grant`, `RefreshToken` and so on. */
   readonly model: string;
   readonly sealed: string;
-  /** The grant it belongs to, or its own id when it is one. */
+  /** The grant it belongs to; a grant's own id. */
   readonly grantId?: string;
   readonly uid?: string;
   readonly userId?: string;
   readonly clientId?: string;
-  /** Of a grant: the account that the user chose. */
+  /** Only for grants: the account that the user chose. */
   readonly account?: AccountKey;
-  /** ISO 8601, UTC. A code or refresh token is used once. */
+  /** ISO 8601, UTC. Codes and refresh tokens can be used once. */
   readonly consumedAt?: string;
-  /** The request that used it has been answered. */
+  /** Whether the request that consumed it has been answered (docs/decisions/refresh-tokens.md). */
   readonly answered?: boolean;
   /** ISO 8601, UTC. */
   readonly createdAt: string;

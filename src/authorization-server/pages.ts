@@ -3,7 +3,7 @@ import { type Account, accountKey } from '../domain/account.ts';
 import { flag, type Html, html, raw } from '../html/html.ts';
 import { page, problemPage } from '../html/layout.ts';
 
-/** Every form goes to a path below the interaction's own, and carries a token that only its page knows. */
+/** What every interaction page needs. Forms post to a path below `action`, with a token that only the page knows. */
 type FormPage = {
   readonly action: string;
   readonly formToken: string;
@@ -13,7 +13,7 @@ type FormPage = {
 
 export type SignInPage = FormPage & { readonly email?: string };
 
-/** Asks who it is. Never says whether the e-mail or the password was wrong. */
+/** The sign-in page. Its errors never reveal whether the e-mail or the password was wrong. */
 export const signInPage = ({ action, formToken, clientName, email = '', problem }: SignInPage): string =>
   page({
     title: 'Sign in',
@@ -37,18 +37,18 @@ export const signInPage = ({ action, formToken, clientName, email = '', problem 
   });
 
 export type ConsentPage = FormPage & {
-  /** Who vouches for the app's name: the host of the document that is its client id, when it has one. */
+  /** The host that published the app's metadata document, if its client id is the URL of one. */
   readonly publishedBy?: string;
-  /** Where the answer goes: a host, or an app on the user's device. */
+  /** Where the user is redirected: a host, or an app on the user's device. */
   readonly redirectsTo: string;
   readonly scopes: readonly string[];
   readonly user: string;
-  /** Where somebody else can sign in. */
+  /** The URL to sign in as another user. */
   readonly otherUser: string;
   readonly accounts: readonly { readonly account: Account; readonly name: string }[];
 };
 
-/** Asks whether the app may act for the user, and for which of the user's accounts. */
+/** The consent page: whether the app may act for the user, and for which of the user's accounts. */
 export const consentPage = (consent: ConsentPage): string =>
   page({
     title: `Allow ${consent.clientName}?`,
@@ -56,25 +56,27 @@ export const consentPage = (consent: ConsentPage): string =>
     main: html`<div class="card">
       <div class="stack tight">
         <h1>Allow ${consent.clientName}?</h1>
-        <p>It calls itself ${consent.clientName}${publishedBy(consent)} and is reached at <strong>${consent.redirectsTo}</strong>.
-          Allow it only if you have just started this yourself.</p>
+        <p>This app calls itself ${consent.clientName}${publishedBy(consent)} and sends you back to
+          <strong>${consent.redirectsTo}</strong>. Allow it only if you started this yourself.</p>
       </div>
       <form class="fields" method="post" action="${consent.action}/consent">
         <input type="hidden" name="form_token" value="${consent.formToken}">
         <div class="stack tight">
           <h2>What it will be able to do</h2>
-          <ul class="bullets">${inWords(consent.scopes).map((words) => html`<li>${words}</li>`)}</ul>
+          <ul class="bullets">${descriptionsOf(consent.scopes).map((description) => html`<li>${description}</li>`)}</ul>
         </div>
         ${accountChoice(consent.accounts)}
         <button class="button full" type="submit">Allow</button>
       </form>
-      ${cancelForm(consent.action, consent.formToken, 'Do not allow')}
-      <p class="small muted">You are signed in as ${consent.user}. <a href="${consent.otherUser}">Sign in as somebody else</a></p>
+      ${cancelForm(consent.action, consent.formToken, 'Deny')}
+      <p class="small muted">You are signed in as ${consent.user}. <a href="${consent.otherUser}">Sign in as someone else</a></p>
     </div>`,
   });
 
-/** Two scopes may let an app do the same. */
-const inWords = (scopes: readonly string[]) => [...new Set(scopes.map((scope) => SCOPE_DESCRIPTIONS[scope] ?? scope))];
+/** Without duplicates: two scopes may have the same description. */
+const descriptionsOf = (scopes: readonly string[]) => [
+  ...new Set(scopes.map((scope) => SCOPE_DESCRIPTIONS[scope] ?? scope)),
+];
 
 const publishedBy = ({ publishedBy: host }: ConsentPage) =>
   host === undefined ? undefined : html`, is published by <strong>${host}</strong>,`;
@@ -82,10 +84,10 @@ const publishedBy = ({ publishedBy: host }: ConsentPage) =>
 function accountChoice(accounts: ConsentPage['accounts']): Html {
   const [only, ...others] = accounts;
   if (only !== undefined && others.length === 0)
-    return html`<p>It acts for <strong>${only.name}</strong>.</p>
+    return html`<p>It will act for <strong>${only.name}</strong>.</p>
       <input type="hidden" name="account" value="${accountKey(only.account)}">`;
   return html`<fieldset class="field">
-    <legend>For which account?</legend>
+    <legend>Which account may it act for?</legend>
     <div class="choices">${accounts.map(
       ({ account, name }) =>
         html`<label class="choice"><input type="radio" name="account" value="${accountKey(account)}" required>
@@ -100,12 +102,12 @@ const cancelForm = (action: string, formToken: string, label: string): Html =>
     <button class="button quiet full" type="submit">${label}</button>
   </form>`;
 
-/** @param form made by oidc-provider, with its own token; the buttons belong to it by its id */
+/** @param form oidc-provider's form with its own token; the buttons refer to it by its id */
 export const signOutPage = (form: string): string =>
   page({
     title: 'Sign out',
     main: html`<div class="card">
-      <div class="stack tight"><h1>Sign out?</h1><p class="muted">Apps that you have connected stay connected.</p></div>
+      <div class="stack tight"><h1>Sign out?</h1><p class="muted">Connected apps stay connected.</p></div>
       ${raw(form)}
       <button class="button full" type="submit" form="op.logoutForm" name="logout" value="yes">Sign out</button>
       <button class="button quiet full" type="submit" form="op.logoutForm">Stay signed in</button>
@@ -113,27 +115,30 @@ export const signOutPage = (form: string): string =>
   });
 
 export const signedOutPage = (): string =>
-  problemPage('You are signed out', 'Come back whenever you like.', { href: '/console', label: 'Sign in again' });
+  problemPage('You are signed out', 'You can close this page or sign in again.', {
+    href: '/console',
+    label: 'Sign in again',
+  });
 
 export const errorPage = (message: string): string =>
   problemPage(
-    'That did not work',
-    `${message.charAt(0).toUpperCase()}${message.slice(1)} Go back to the app and start again.`,
+    'This request cannot be completed',
+    `${message.charAt(0).toUpperCase()}${message.slice(1)} Go back to the app and try again.`,
   );
 
 /**
- * oidc-provider goes on by a form that sends itself: to the app with `response_mode=form_post`, to the end of a session. Its
- * page is bare without a script; this is the same form and script on a page like the others. It has to be taken out of that
- * page: oidc-provider has no hook for it. `registerResponseMode` does not replace a mode that there is, `form_post` among them,
- * and the end of a session takes the same page without asking `logoutSource` when nobody is signed in.
- * @returns undefined for any other page; else the page and where its form goes
+ * Gives oidc-provider's self-submitting forms the look of the other pages. It uses them to return to the app with
+ * `response_mode=form_post` and at the end of a session. Form and script have to be extracted from its bare page, because it has
+ * no hook for this: `registerResponseMode` does not replace an existing mode such as `form_post`, and ending a session without
+ * anyone signed in uses the same page without calling `logoutSource`.
+ * @returns the page and the target of its form; undefined for any other page
  */
-export function goOnPage(bare: string): { readonly page: string; readonly target: string } | undefined {
-  const parts = /<script>(.*?)<\/script>.*<form method="post" action="([^"]*)">(.*?)<noscript>/s.exec(bare);
-  if (parts === null) return undefined;
-  const [, script = '', action = '', inputs = ''] = parts;
+export function autoSubmitPage(bare: string): { readonly page: string; readonly target: string } | undefined {
+  const match = /<script>(.*?)<\/script>.*<form method="post" action="([^"]*)">(.*?)<noscript>/s.exec(bare);
+  if (match === null) return undefined;
+  const [, script = '', action = '', inputs = ''] = match;
   const main = html`<div class="card">
-    <div class="stack tight"><h1>One moment</h1><p class="muted">This goes on by itself, or with the button.</p></div>
+    <div class="stack tight"><h1>One moment</h1><p class="muted">If nothing happens, select Continue.</p></div>
     ${raw(`<form method="post" action="${action}">${inputs}<button class="button full" type="submit">Continue</button></form>`)}
     ${raw(`<script>${script}</script>`)}
   </div>`;

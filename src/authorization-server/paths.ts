@@ -1,7 +1,7 @@
 /** Paths of the authorization server (docs/specification.md#oauth). */
 export const PATHS = {
   openidConfiguration: '/.well-known/openid-configuration',
-  /** The same document for clients that know OAuth but not OpenID Connect (RFC 8414); MCP clients ask here first. */
+  /** The same document for OAuth clients without OpenID Connect (RFC 8414). MCP clients look here first. */
   oauthMetadata: '/.well-known/oauth-authorization-server',
   jwks: '/.well-known/jwks',
   authorization: '/connect/authorize',
@@ -11,6 +11,6 @@ export const PATHS = {
   revocation: '/connect/revoke',
   introspection: '/connect/introspect',
   logout: '/connect/logout',
-  /** Sign-in and consent pages: `{interaction}/{uid}`. */
+  /** The sign-in and consent pages: `{interaction}/{uid}`. */
   interaction: '/connect/interaction',
 } as const;

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { metadataPathOf, type Resources } from '../auth/resources.ts';
 import { AUDIENCE_SCOPES } from '../auth/scopes.ts';
 
-/** Metadata of the REST API and the MCP server as protected resources (RFC 9728). */
+/** Protected resource metadata (RFC 9728) of the REST API and the MCP server. */
 export function protectedResourceRoutes(
   app: FastifyInstance,
   { issuer, resources }: { issuer: string; resources: Resources },
@@ -23,7 +23,7 @@ export function protectedResourceRoutes(
   }
 }
 
-/** Answers browsers that ask whether a client from elsewhere may read it: anybody may, with whatever headers it sends. */
+/** The response to CORS preflights: any origin may call, with any headers. */
 export const CORS_PREFLIGHT = {
   'access-control-allow-origin': '*',
   'access-control-allow-methods': 'GET, POST',

@@ -21,11 +21,11 @@ import { CONSOLE_CALLBACK_PATH, CONSOLE_CLIENT_ID } from './console-client.ts';
 import { formTarget } from './form-target.ts';
 import { accountOfGrant, newGrantId } from './grant-id.ts';
 import type { OidcAdapter } from './oidc-adapter.ts';
-import { errorPage, goOnPage, signedOutPage, signOutPage } from './pages.ts';
+import { autoSubmitPage, errorPage, signedOutPage, signOutPage } from './pages.ts';
 import { PATHS } from './paths.ts';
 import { applyRegistrationRules } from './registration.ts';
 
-// In seconds, as oidc-provider counts lifetimes.
+// In seconds, the unit of oidc-provider's lifetimes.
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
@@ -37,12 +37,12 @@ export type ProviderOptions = {
   readonly users: Users;
   readonly clients: Clients;
   readonly oidcAdapter: OidcAdapter;
-  /** Fetches what a client says about itself under its id. */
+  /** Fetches the metadata document that a client publishes at its id. */
   readonly clientDocument: (url: string) => Promise<Response>;
 };
 
 /**
- * oidc-provider, set up as docs/specification.md#oauth asks. It keeps nothing in memory: another one may take over any time.
+ * oidc-provider, configured for docs/specification.md#oauth. It keeps no state in memory, so any process can take over at any time.
  */
 export function buildProvider(options: ProviderOptions, { keys }: KeySet): Provider {
   const { issuer, secretKey, resources, users, clients, oidcAdapter, clientDocument } = options;
@@ -66,7 +66,7 @@ export function buildProvider(options: ProviderOptions, { keys }: KeySet): Provi
       jwks: PATHS.jwks,
     },
 
-    // docs/specification.md#limits. Plain numbers: the built-in rules would shorten some refresh tokens on rotation.
+    // docs/specification.md#limits. Plain numbers, because the default functions would shorten some refresh tokens on rotation.
     ttl: {
       AccessToken: HOUR,
       ClientCredentials: HOUR,
@@ -75,13 +75,13 @@ export function buildProvider(options: ProviderOptions, { keys }: KeySet): Provi
       IdToken: HOUR,
       Interaction: 30 * MINUTE,
       Session: 14 * DAY,
-      // As long as its refresh tokens can be renewed by an app that comes back now and then.
+      // An upper bound, even for an app that keeps renewing its refresh token (docs/decisions/refresh-tokens.md).
       Grant: (_ctx, { clientId }) => (clientId === CONSOLE_CLIENT_ID ? 14 * DAY : 365 * DAY),
     },
-    // Apps stay connected when the user closes the browser or signs out: that is what `offline_access` means.
+    // Apps stay connected when the user signs out: that is what `offline_access` means.
     expiresWithSession: () => false,
     rotateRefreshToken(ctx) {
-      // Before the token is used up: a mistake in the request must not cost the client its grant.
+      // Checked before the token is consumed: a mistake in the request must not cost the client its grant.
       if (ctx.oidc.params?.resource !== ctx.oidc.entities.RefreshToken?.resource) throw new errors.InvalidTarget();
       return true;
     },
@@ -106,7 +106,7 @@ export function buildProvider(options: ProviderOptions, { keys }: KeySet): Provi
     extraClientMetadata: {
       properties: [ACCOUNT_OF_CLIENT],
       validator(ctx, _key, _value, metadata) {
-        // Stored and static clients come through here too, without a request.
+        // Also called for stored and static clients, without a request.
         if (ctx?.oidc?.route === 'registration') applyRegistrationRules(metadata);
       },
     },
@@ -127,14 +127,14 @@ export function buildProvider(options: ProviderOptions, { keys }: KeySet): Provi
       const user = await users.get(sub);
       if (user === undefined) return undefined;
       const account = token?.grantId === undefined ? undefined : accountOfGrant(token.grantId);
-      // A user who has left the account takes the apps along.
+      // When a user leaves an account, the apps that user connected to it lose access.
       if (account !== undefined && !user.accounts.some((held) => accountKey(held) === account)) return undefined;
       const claims = {
         sub: user.id,
         preferred_username: user.email,
         updated_at: Math.floor(Date.parse(user.createdAt) / 1000),
         email: user.email,
-        // Nobody has clicked a link in a mail; a colleague or an operator typed it in.
+        // Addresses are entered by an operator and never confirmed by mail.
         email_verified: false,
       };
       return { accountId: user.id, claims: () => claims };
@@ -157,11 +157,11 @@ export function buildProvider(options: ProviderOptions, { keys }: KeySet): Provi
     },
     formats: {
       customizers: {
-        // JWTs are not stored by themselves. A row makes userinfo, introspection and revocation work for them.
+        // oidc-provider does not store JWTs. This record makes userinfo, introspection and revocation work for them.
         jwt: async (_ctx, token, { payload }) => {
           const id = storedId(token.jti);
           const { exp, iat } = payload;
-          if (typeof exp !== 'number' || typeof iat !== 'number') throw new Error('A token without exp or iat');
+          if (typeof exp !== 'number' || typeof iat !== 'number') throw new Error('The token has no exp or iat');
           await oidcAdapter.adapter(token.kind).upsert(id, { ...fieldsOf(token), jti: id, exp, iat }, exp - iat);
         },
       },
@@ -179,7 +179,7 @@ export function buildProvider(options: ProviderOptions, { keys }: KeySet): Provi
         enabled: true,
         allowedPolicy(_ctx, client, token) {
           if (token.clientId === client.clientId) return true;
-          // To a public client, which anybody can pretend to be, a foreign token is one that does not exist.
+          // Anyone can impersonate a public client: to it, another client's token does not exist.
           if (client.clientAuthMethod === 'none') return false;
           throw new errors.InvalidRequest('client is not authorized to revoke the presented token');
         },
@@ -202,48 +202,49 @@ export function buildProvider(options: ProviderOptions, { keys }: KeySet): Provi
         enabled: true,
         // Resource indicators are required (docs/decisions/oauth-resources.md).
         defaultResource(_ctx, _client, oneOf) {
-          if (oneOf === undefined) throw new errors.InvalidTarget(RESOURCE_NEEDED);
+          if (oneOf === undefined) throw new errors.InvalidTarget(RESOURCE_REQUIRED);
           return oneOf;
         },
         useGrantedResource() {
-          throw new errors.InvalidTarget(RESOURCE_NEEDED);
+          throw new errors.InvalidTarget(RESOURCE_REQUIRED);
         },
         getResourceServerInfo(ctx, indicator) {
-          // Under two resources a refresh token would be good for both.
-          const asked = ctx.oidc.params?.resource;
-          if (Array.isArray(asked) && asked.length > 1) throw new errors.InvalidTarget('name one resource only');
+          // With two resources, the refresh token would be valid for both.
+          const requested = ctx.oidc.params?.resource;
+          if (Array.isArray(requested) && requested.length > 1)
+            throw new errors.InvalidTarget('only one resource is allowed');
           const resource = resources.named(indicator);
-          if (resource === undefined) throw new errors.InvalidTarget(RESOURCE_NEEDED);
+          if (resource === undefined) throw new errors.InvalidTarget(RESOURCE_REQUIRED);
           const { audience, scope } = resource;
           return { audience, scope, accessTokenFormat: 'jwt', jwt: { sign: { alg: SIGNING_ALGORITHM } } };
         },
       },
     },
     discovery: { service_documentation: `${issuer}/docs` },
-    // Clients' own documents are all that it fetches: registration drops every other URL.
+    // Only client metadata documents are fetched: registration drops every other URL.
     fetch: (url) => clientDocument(String(url)),
   };
 
   const provider = new Provider(issuer, configuration);
-  // Host and protocol are the issuer's: request-rewriting.ts puts them there.
+  // Trusts the forwarding headers, which request-rewriting.ts sets to the issuer's host and protocol.
   provider.proxy = true;
   provider.use(async (ctx, next) => {
-    // For the pages among the answers; whether an answer may be cached oidc-provider knows itself.
+    // Security headers for pages. oidc-provider sets the content type and cache control of its responses itself.
     const {
       'content-type': _,
       'cache-control': __,
       ...headers
     } = pageHeaders(formTarget(ctx.query.post_logout_redirect_uri));
     ctx.set(headers);
-    // Less than a new key is published before it signs.
-    if (PUBLISHED.has(ctx.path)) ctx.set('cache-control', 'public, max-age=300');
+    // Shorter than the ten minutes for which a new key is published before it signs.
+    if (CACHEABLE.has(ctx.path)) ctx.set('cache-control', 'public, max-age=300');
     await next();
-    const goOn = typeof ctx.body === 'string' ? goOnPage(ctx.body) : undefined;
-    if (goOn !== undefined) {
-      ctx.body = goOn.page;
+    const autoSubmit = typeof ctx.body === 'string' ? autoSubmitPage(ctx.body) : undefined;
+    if (autoSubmit !== undefined) {
+      ctx.body = autoSubmit.page;
       const policy = ctx.response.get('content-security-policy');
-      const more = (targets: string) => [targets, ...formTarget(goOn.target)].join(' ');
-      ctx.set('content-security-policy', policy.replace(/form-action [^;]*/, more));
+      const addTarget = (targets: string) => [targets, ...formTarget(autoSubmit.target)].join(' ');
+      ctx.set('content-security-policy', policy.replace(/form-action [^;]*/, addTarget));
     }
     const { AuthorizationCode, RotatedRefreshToken } = ctx.oidc?.entities ?? {};
     if (ctx.path !== PATHS.token || ctx.status !== 200) return;
@@ -255,7 +256,7 @@ export function buildProvider(options: ProviderOptions, { keys }: KeySet): Provi
 
 const COOKIE = { httpOnly: true, sameSite: 'lax', signed: true } as const;
 
-/** Ends the session of the browser that sent the request; the response takes its cookies away. Grants stay. */
+/** Ends the session of the browser that sent the request and clears its cookies. Grants are kept. */
 export async function endSession(provider: Provider, request: IncomingMessage, response: ServerResponse) {
   const context = provider.createContext(request, response);
   const session = await provider.Session.get(context);
@@ -263,16 +264,16 @@ export async function endSession(provider: Provider, request: IncomingMessage, r
   context.cookies.set(provider.cookieName('session'), null, COOKIE);
 }
 
-const PUBLISHED: ReadonlySet<string> = new Set([PATHS.jwks, PATHS.openidConfiguration, PATHS.oauthMetadata]);
-const RESOURCE_NEEDED = 'resource must be "api" or "mcp"';
+const CACHEABLE: ReadonlySet<string> = new Set([PATHS.jwks, PATHS.openidConfiguration, PATHS.oauthMetadata]);
+const RESOURCE_REQUIRED = 'resource must be "api" or "mcp"';
 
-/** Fields that oidc-provider would store for the token if it were an opaque one; it looks at those it knows. */
+/** The fields that oidc-provider would store if the token were opaque; it ignores unknown ones. */
 function fieldsOf(token: AccessToken | ClientCredentials): Record<string, unknown> {
   const { format: _, ...fields }: Record<string, unknown> = { ...token };
   return fields;
 }
 
-/** Browsers may call the token endpoint from where a public client has its redirect. */
+/** Lets browsers call the token endpoint from the origins of a public client's redirect URIs. */
 function clientBasedCORS(
   ctx: KoaContextWithOIDC,
   origin: string,

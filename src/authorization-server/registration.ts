@@ -6,29 +6,30 @@ const MAX_REDIRECTS = 20;
 const MAX_NAME = 200;
 
 /**
- * What an app that registers itself may say (RFC 7591). It acts for users only; plain http is for programs on the
- * user's own machine, and those are native ones (RFC 8252), whatever they call themselves.
+ * The rules for dynamically registered clients (RFC 7591; docs/decisions/client-registration.md). They act for users only.
+ * Plain http redirects are for programs on the user's own machine; those are native apps (RFC 8252), whatever they claim.
  * @throws {errors.InvalidClientMetadata}
  */
 export function applyRegistrationRules(metadata: ClientMetadata): void {
   if (metadata[ACCOUNT_OF_CLIENT] !== undefined) refuse(`${ACCOUNT_OF_CLIENT} cannot be registered`);
   if (asList(metadata.grant_types).includes('client_credentials'))
-    refuse('client_credentials is not for clients that register themselves; an account adds such a client');
+    refuse('client_credentials is not available to clients that register themselves; create a client in the console');
   if (typeof metadata.client_name === 'string' && metadata.client_name.length > MAX_NAME)
-    refuse(`client_name has at most ${MAX_NAME} characters`);
+    refuse(`client_name must have at most ${MAX_NAME} characters`);
 
   const redirects = [...asList(metadata.redirect_uris), ...asList(metadata.post_logout_redirect_uris)];
-  if (redirects.length > MAX_REDIRECTS) refuse(`at most ${MAX_REDIRECTS} redirect URIs`);
+  if (redirects.length > MAX_REDIRECTS) refuse(`at most ${MAX_REDIRECTS} redirect URIs are allowed`);
   for (const uri of redirects) {
     const url = typeof uri === 'string' ? URL.parse(uri) : null;
-    // What is no URL at all is refused by the general rules, with their message.
+    // Malformed URLs are left to oidc-provider, which has its own message for them.
     if (url === null) continue;
+    // A message that starts with redirect_uris makes oidc-provider answer invalid_redirect_uri.
     if (url.protocol === 'http:' && !LOOPBACK.has(url.hostname))
-      refuse(`redirect_uris with http are for loopback addresses only, not ${url.host}`);
+      refuse(`redirect_uris with http must use a loopback address, not ${url.host}`);
     if (url.protocol !== 'https:') metadata.application_type = 'native';
   }
 
-  // Nothing here uses a client's keys, so nothing fetches what a stranger names.
+  // Clients' keys are never used; dropping these fields keeps oidc-provider from fetching URLs that a stranger chose.
   delete metadata.jwks;
   delete metadata.jwks_uri;
   delete metadata.sector_identifier_uri;

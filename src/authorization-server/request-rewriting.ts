@@ -5,7 +5,7 @@ import type { Resources } from '../auth/resources.ts';
 import { AUDIENCE_SCOPES, MCP_SCOPE } from '../auth/scopes.ts';
 import { PATHS } from './paths.ts';
 
-/** A request as it came in: the body read, the URL raw. */
+/** An incoming request with its body read and its URL unparsed. */
 type Incoming = {
   readonly method: string;
   /** Path and query. */
@@ -15,16 +15,16 @@ type Incoming = {
 };
 
 export type RequestRewriting = {
-  /** The request as oidc-provider gets to see it. */
+  /** Returns the request that is passed to oidc-provider. */
   rewrite(incoming: Incoming): Promise<IncomingMessage>;
 };
 
 const FORM = 'application/x-www-form-urlencoded';
 
 /**
- * Between HTTP and oidc-provider. Resources get the absolute URIs it asks for, JWT access tokens become the ids they
- * are stored under (it refuses structured tokens at introspection and revocation), and the host that it builds URLs
- * from is always the issuer's, whatever `Host` or `X-Forwarded-*` say.
+ * Adapts requests for oidc-provider (docs/decisions/oauth-resources.md, docs/decisions/token-revocation.md). Resources become
+ * the absolute URIs it requires, JWT access tokens the ids they are stored under (it rejects structured tokens at introspection
+ * and revocation), and the host it builds URLs from is always the issuer's, whatever `Host` or `X-Forwarded-*` say.
  */
 export function createRequestRewriting(options: {
   issuer: string;
@@ -34,17 +34,17 @@ export function createRequestRewriting(options: {
   const issuer = new URL(options.issuer);
   const { resources, accessTokens } = options;
 
-  /** Two values of `resource` that mean the same become one; one that nobody knows stays, to be refused. */
-  function nameResources(parameters: URLSearchParams) {
-    const named = new Set(parameters.getAll('resource').map((name) => resources.named(name)?.uri ?? name));
+  /** Values of `resource` that mean the same collapse into one. Unknown ones stay, and oidc-provider refuses them. */
+  function resolveResources(parameters: URLSearchParams) {
+    const uris = new Set(parameters.getAll('resource').map((name) => resources.named(name)?.uri ?? name));
     parameters.delete('resource');
-    for (const uri of named) parameters.append('resource', uri);
+    for (const uri of uris) parameters.append('resource', uri);
   }
 
   function completeAuthorization(parameters: URLSearchParams) {
     if (!parameters.has('scope') && parameters.get('resource') === resources.mcp.uri)
       parameters.set('scope', MCP_SCOPE);
-    // OpenID Connect wants the user asked before an app may act in their absence; without it the scope is dropped.
+    // OpenID Connect requires prompt=consent for offline_access; without it oidc-provider drops the scope.
     const scopes = parameters.get('scope')?.split(' ') ?? [];
     if (scopes.includes('offline_access') && !parameters.has('prompt')) parameters.set('prompt', 'consent');
   }
@@ -61,7 +61,7 @@ export function createRequestRewriting(options: {
 
   async function rewriteForm(path: string, body: Buffer): Promise<Buffer> {
     const parameters = new URLSearchParams(body.toString('utf8'));
-    nameResources(parameters);
+    resolveResources(parameters);
     if (path === PATHS.token) completeTokenRequest(parameters);
     const tokenField = TOKEN_FIELD[path];
     const token = tokenField === undefined ? null : parameters.get(tokenField);
@@ -76,9 +76,9 @@ export function createRequestRewriting(options: {
   }
 
   return {
-    async rewrite({ method, url, headers: given, body: raw }) {
+    async rewrite({ method, url, headers: originalHeaders, body: originalBody }) {
       const [path = '', query] = split(url);
-      const headers = withoutForwarding(given);
+      const headers = withoutForwarding(originalHeaders);
       headers.host = issuer.host;
       headers['x-forwarded-proto'] = issuer.protocol.slice(0, -1);
       if (path === PATHS.userinfo && headers.authorization !== undefined)
@@ -87,13 +87,13 @@ export function createRequestRewriting(options: {
       let target = url;
       if (path === PATHS.authorization && query !== undefined) {
         const parameters = new URLSearchParams(query);
-        nameResources(parameters);
+        resolveResources(parameters);
         completeAuthorization(parameters);
         target = `${path}?${parameters}`;
       }
-      let body = raw;
+      let body = originalBody;
       if (isForm(headers['content-type'])) {
-        body = await rewriteForm(path, raw);
+        body = await rewriteForm(path, originalBody);
         headers['content-length'] = String(body.length);
         delete headers['transfer-encoding'];
       }
@@ -102,7 +102,7 @@ export function createRequestRewriting(options: {
   };
 }
 
-/** A token that nobody has: introspection says inactive, revocation has nothing to do, userinfo refuses. */
+/** An id that no token has: introspection answers inactive, revocation does nothing, userinfo refuses. */
 const UNKNOWN = 'unknown';
 
 const TOKEN_FIELD: Readonly<Record<string, string>> = {
@@ -127,7 +127,7 @@ function withoutForwarding(headers: Incoming['headers']): NodeJS.Dict<string> {
   return kept;
 }
 
-/** A message of its own, because the body of the real one has been read; its socket leads nowhere. */
+/** Builds a new message, because the body of the original has already been read. Its socket is not connected. */
 function message({ method, url, headers, body }: Incoming): IncomingMessage {
   const rewritten = new IncomingMessage(new Socket());
   rewritten.method = method;

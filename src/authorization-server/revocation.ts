@@ -4,11 +4,11 @@ import { OIDC_RECORDS, oidcRecordKey, withField } from './oidc-record.ts';
 
 type OwnerField = 'grantId' | 'userId' | 'clientId';
 
-/** Ends what was issued. It is effective at once in every process: a token counts as long as its row is there. */
+/** Revokes what was issued, at once in every process: a token is valid only as long as its record exists. */
 export type Revocation = UserRevocation & {
-  /** Ends a grant and everything that was issued under it. @returns false when there was none */
+  /** Ends a grant and everything issued under it. @returns false if there was none */
   endGrant(grantId: string): Promise<boolean>;
-  /** Ends what belongs to a grant or a client: all of it, or only one model. */
+  /** Deletes the records of a grant or client, of all models or of one. */
   endAllOf(field: 'grantId' | 'clientId', value: string, model?: string): Promise<void>;
 };
 
@@ -24,7 +24,7 @@ export async function createRevocation(documents: DocumentStore): Promise<Revoca
   }
 
   async function endGrant(grantId: string): Promise<boolean> {
-    // First the grant: from here on nothing new can be issued under it.
+    // The grant goes first: from here on nothing new can be issued under it.
     const ended = await records.delete(oidcRecordKey('Grant', grantId));
     for (const { key } of await keysOf('grantId', grantId)) await records.delete(key);
     return ended;

@@ -3,28 +3,28 @@ import { LRUCache } from 'lru-cache';
 import { normalisedEmail } from '../auth/users.ts';
 
 const WINDOW_MS = 15 * 60_000;
-const REMEMBERED_EMAILS = 100_000;
+const MAX_TRACKED = 100_000;
 
-/** Counts attempts to sign in with one e-mail, whoever makes them and whether or not it exists. Kept per process. */
+/** Counts sign-in attempts per e-mail, from anywhere and whether or not such a user exists. Kept per process. */
 export type SignInAttempts = {
-  /** Counts one more. @returns false when there were too many in the last quarter of an hour */
+  /** Counts an attempt. @returns false if there were too many in the last 15 minutes */
   begin(email: string): boolean;
-  /** The right password: what came before was the user's own mistyping. */
+  /** Resets the count after the right password: the failures before it were the user's own typos. */
   succeeded(email: string): void;
 };
 
 export function createSignInAttempts(max: number): SignInAttempts {
-  const attempts = new LRUCache<string, number>({ max: REMEMBERED_EMAILS, ttl: WINDOW_MS, noUpdateTTL: true });
+  const attempts = new LRUCache<string, number>({ max: MAX_TRACKED, ttl: WINDOW_MS, noUpdateTTL: true });
   return {
     begin(email) {
       const key = keyOf(email);
-      const made = (attempts.get(key) ?? 0) + 1;
-      attempts.set(key, made);
-      return made <= max;
+      const count = (attempts.get(key) ?? 0) + 1;
+      attempts.set(key, count);
+      return count <= max;
     },
     succeeded: (email) => void attempts.delete(keyOf(email)),
   };
 }
 
-/** One key for every spelling that finds the same user, and a short one: what strangers send as an e-mail may be long. */
+/** The same key for every spelling that finds the same user, hashed because the input may be arbitrarily long. */
 const keyOf = (email: string) => hash('sha256', normalisedEmail(email), 'base64url');

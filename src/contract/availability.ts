@@ -12,7 +12,7 @@ const TimeSlot = Type.Object({
   usageHours: UsageHours,
 });
 
-/** Which hours of a space are open on a date (docs/specification.md#resources). */
+/** The availability of a space on a date (docs/specification.md#resources). */
 export const AvailabilityResponse = Type.Object(
   {
     spaceId: Id<SpaceId>('Space identifier.'),

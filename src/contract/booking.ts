@@ -117,7 +117,7 @@ export const BookingApprovedData = BookingData;
 export const BookingCancelledData = Type.Object({
   ...BookingData.properties,
   cancelledBy: OneOf<CancelledBy>(['Brand', 'Community', 'System']),
-  reason: Type.Optional(Type.String({ description: 'Absent when none was given.' })),
+  reason: Type.Optional(Type.String({ description: 'Absent if none was given.' })),
 });
 
 /**
@@ -135,7 +135,7 @@ export const publicFacts = (facts: BookingFacts & BookingDetails) => ({
 const dto = shaped(BookingDto);
 const operatorBooking = shaped(OperatorBooking);
 
-/** Everything of a booking that some shape shows. For {@link BookingDto}'s serialiser, which takes what its schema lists. */
+/** All public fields of a booking. The serialiser of {@link BookingDto} picks those in its schema. */
 export const publicBooking = (booking: BookingDocument) => ({
   ...publicFacts(booking),
   id: booking.bookingId,
@@ -157,7 +157,7 @@ export function furtherDetails(
   const { spaceId: _space, date: _date, startHour: _start, ...further } = detailsOf(details);
   return Object.entries(further).map(([field, value]) => ({ field, label: DETAIL_LABELS[field] ?? field, value }));
 }
-/** What people call each detail. */
+/** The label of each detail. */
 export const DETAIL_LABELS: { readonly [field: string]: string } = column(DETAILS, 'label');
 
 export const BookingParams = Type.Object({ id: Id<BookingId>('Booking identifier.') });

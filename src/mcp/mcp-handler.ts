@@ -11,16 +11,16 @@ import type { ToolCall } from './tool.ts';
 import { createTools, type ToolDeps } from './tools.ts';
 
 const INSTRUCTIONS = [
-  'Booking of spaces: communities own them, brands book them for events.',
-  'Find a space, check its open hours on a date, then request the booking; the community approves or declines it.',
-  'Dates and hours are those of the space’s own time zone. You act for the account that the user chose.',
+  'Communities own spaces, and brands book them for events.',
+  'Find a space, check which start hours are available on a date, then request a booking, which the community approves or declines.',
+  'Dates and hours are in the time zone of the space. You act for the account that the user chose.',
 ].join(' ');
 
-/** The protocol itself: the SDK's handler with our tools, each call under the caller of its token. */
+/** The SDK's protocol handler with our tools. Each call acts for the caller of its token. */
 export function createHandler(deps: {
   readonly tools: ToolDeps;
   readonly version: string;
-  /** Names under which the server is called. */
+  /** The host names that clients may use. */
   readonly hostnames: string[];
 }) {
   const { version, hostnames } = deps;
@@ -28,10 +28,10 @@ export function createHandler(deps: {
   const calls = new WeakMap<AuthInfo, ToolCall>();
   const handler = createMcpHandler(({ authInfo }) => {
     const call = authInfo && calls.get(authInfo);
-    if (call === undefined) throw new Error('An MCP request without a caller');
+    if (call === undefined) throw new Error('The MCP request has no caller');
     const server = new McpServer(
       { name: 'venue-booking', title: 'Venue Booking', version },
-      // The tools are what they are: there is no change to listen for.
+      // The list of tools is static.
       { instructions: INSTRUCTIONS, capabilities: { tools: { listChanged: false } } },
     );
     for (const tool of tools) tool.register(server, call);
@@ -39,7 +39,7 @@ export function createHandler(deps: {
   });
 
   return {
-    /** What is wrong with the names by which a browser was made to call (DNS rebinding), or undefined. */
+    /** Why the Host or Origin of a request is not allowed (DNS rebinding); undefined if it is. */
     whyForbidden({ host, origin }: IncomingHttpHeaders): string | undefined {
       const checked = [validateHostHeader(host, hostnames), validateOriginHeader(origin, hostnames)];
       for (const result of checked) if (!result.ok) return result.message;

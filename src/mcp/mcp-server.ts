@@ -10,8 +10,8 @@ import type { ToolDeps } from './tools.ts';
 const MAX_BODY = 1024 * 1024;
 
 /**
- * The MCP server at /mcp: Streamable HTTP, the current protocol (2026-07-28, stateless) and the earlier ones. OAuth only
- * (docs/specification.md#api-keys): audience `mcp`, scope `service.mcp`.
+ * The MCP server at /mcp: Streamable HTTP, protocol revision 2026-07-28 (stateless) and earlier ones (docs/decisions/mcp.md).
+ * OAuth only (docs/specification.md#api-keys): audience `mcp`, scope `service.mcp`.
  */
 export function mcpRoutes(deps: {
   tools: ToolDeps;
@@ -23,7 +23,7 @@ export function mcpRoutes(deps: {
   const url = resources.mcp.uri;
   const path = new URL(url).pathname;
   const hostnames = [new URL(url).hostname, 'localhost', '127.0.0.1', '[::1]'];
-  /** The SDK and the tools are loaded when somebody first calls: a start need not wait for them. */
+  /** The SDK and the tools are loaded with the first call, so that the start need not wait for them. */
   const handler = loadOnce(async () => (await import('./mcp-handler.ts')).createHandler({ tools, version, hostnames }));
 
   function refuse(reply: FastifyReply, status: 401 | 403, error: string | undefined, description: string) {
@@ -35,14 +35,14 @@ export function mcpRoutes(deps: {
   }
 
   return async (app) => {
-    // A page that tricks a browser into calling us by another name (DNS rebinding) is turned away before anything else.
+    // DNS rebinding, where a page makes a browser call us under another host name, is refused before anything else.
     app.addHook('onRequest', async (request, reply) => {
       const forbidden = (await handler()).whyForbidden(request.headers);
       if (forbidden !== undefined) return reply.code(403).send({ error: 'forbidden', error_description: forbidden });
       if (request.headers.origin !== undefined) reply.headers(corsHeaders(request.headers.origin));
       return undefined;
     });
-    // The SDK parses messages and answers broken ones as the protocol wants it.
+    // The SDK parses messages and answers malformed ones as the protocol requires.
     app.removeAllContentTypeParsers();
     app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: MAX_BODY }, (_request, body, done) =>
       done(null, body),
@@ -50,7 +50,7 @@ export function mcpRoutes(deps: {
     app.setErrorHandler((error: { statusCode?: number; message: string }, request, reply) => {
       const status = error.statusCode ?? 500;
       if (status >= 500) request.log.error({ err: error, reqId: request.id }, 'unexpected error');
-      const description = status >= 500 ? `An unexpected error happened (request ${request.id}).` : error.message;
+      const description = status >= 500 ? `An unexpected error occurred (request ${request.id}).` : error.message;
       return reply.code(status).send({ error: 'invalid_request', error_description: description });
     });
     app.decorateRequest('mcpToken', null);
@@ -64,13 +64,13 @@ export function mcpRoutes(deps: {
           reply,
           401,
           'invalid_token',
-          'API keys are for the REST API. The MCP server takes OAuth access tokens.',
+          'API keys work for the REST API only. The MCP server requires an OAuth access token.',
         );
       const verified = await accessTokens.verify(token);
       if (verified === undefined)
         return refuse(reply, 401, 'invalid_token', 'The token is malformed, expired, revoked or unknown.');
       if (verified.audience !== 'mcp')
-        return refuse(reply, 401, 'invalid_token', 'The token is for another audience: ask for one with resource=mcp.');
+        return refuse(reply, 401, 'invalid_token', 'The token is for another audience. Request one with resource=mcp.');
       if (!verified.scopes.has(MCP_SCOPE))
         return refuse(reply, 403, 'insufficient_scope', `The token lacks the scope ${MCP_SCOPE}.`);
       request.mcpToken = verified;
@@ -81,11 +81,11 @@ export function mcpRoutes(deps: {
     app.route({
       method: ['GET', 'POST', 'DELETE'],
       url: path,
-      // The protocol has no HEAD, and the SDK's answers cannot be cut to one.
+      // The protocol has no HEAD, and the SDK's responses cannot be turned into one.
       exposeHeadRoute: false,
       async handler(request, reply) {
         const { mcpToken } = request;
-        if (mcpToken === null) throw new Error('An MCP request without a token');
+        if (mcpToken === null) throw new Error('The MCP request has no token');
         const call = { caller: mcpToken.caller, correlationId: request.id };
         return reply.send(await (await handler()).answer(webRequest(request, reply, url), mcpToken, call));
       },
@@ -94,7 +94,7 @@ export function mcpRoutes(deps: {
   };
 }
 
-/** For clients that run in a browser. The credential is a header, so an origin that may call gains nothing by itself. */
+/** For clients that run in a browser. Allowing an origin grants nothing by itself, because the credential is a header. */
 const corsHeaders = (origin: string) => ({
   vary: 'Origin',
   'access-control-allow-origin': origin,
@@ -107,7 +107,7 @@ const corsHeaders = (origin: string) => ({
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set on every request to the MCP server. */
+    /** Set on every authenticated request to the MCP server. */
     mcpToken: VerifiedToken | null;
   }
 }
@@ -116,15 +116,15 @@ function webRequest(request: FastifyRequest, reply: FastifyReply, url: string): 
   const headers = new Headers();
   for (const [name, value] of Object.entries(request.headers))
     for (const one of [value ?? []].flat()) headers.append(name, one);
-  const gone = new AbortController();
+  const disconnected = new AbortController();
   reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) gone.abort();
+    if (!reply.raw.writableFinished) disconnected.abort();
   });
   const { body, method } = request;
   return new Request(url, {
     method,
     headers,
-    signal: gone.signal,
+    signal: disconnected.signal,
     ...(Buffer.isBuffer(body) ? { body: new Uint8Array(body) } : {}),
   });
 }

@@ -5,7 +5,7 @@ import type { Caller } from '../auth/caller.ts';
 import type { ErrorCode } from '../contract/errors.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 
-/** Who calls, and the id of the request. */
+/** The caller and the id of the request. */
 export type ToolCall = { readonly caller: Caller; readonly correlationId: string };
 
 export type Tool = { register(server: McpServer, call: ToolCall): void };
@@ -17,17 +17,17 @@ type Definition<I extends TObject, O extends TObject> = {
   readonly description: string;
   readonly input: I;
   readonly output: O;
-  /** The same rule as on the REST route that does this. */
+  /** The same as for the corresponding REST route. */
   readonly access: Access;
   readonly readOnly: boolean;
-  /** What to try next, by what went wrong. */
+  /** What the model should try next, by error code. */
   readonly advice?: { readonly [C in ErrorCode]?: string };
   run(input: Static<I>, call: ToolCall): Promise<Static<O> | Refusal>;
 };
 
 /**
- * Declares a tool. It is held to the permissions and the account of the caller as the REST routes are; a refusal becomes
- * an error that says what to do about it.
+ * Defines a tool. The caller's permissions and account are checked as for REST; a refusal becomes a tool error with advice on
+ * what to do about it.
  */
 export function tool<I extends TObject, O extends TObject>(definition: Definition<I, O>): Tool {
   const { name, title, description, access, readOnly } = definition;
@@ -37,7 +37,7 @@ export function tool<I extends TObject, O extends TObject>(definition: Definitio
     title,
     readOnlyHint: readOnly,
     destructiveHint: false,
-    // Those that write take an idempotency key.
+    // Tools that write take an idempotency key.
     idempotentHint: true,
     openWorldHint: false,
   };
@@ -61,5 +61,5 @@ function failed({ refused, details }: Refusal, advice: string | undefined): Call
   return { isError: true, content: [{ type: 'text', text }] };
 }
 
-/** TypeBox schemas are JSON Schema with symbols beside; what goes over the wire is the plain part. */
+/** TypeBox schemas are JSON Schema plus symbols, which serialising drops. */
 const asJsonSchema = (schema: TObject): JsonSchemaType => JSON.parse(JSON.stringify(schema));

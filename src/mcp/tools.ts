@@ -21,25 +21,27 @@ export type ToolDeps = {
   readonly pricing: { readonly serviceFeePercent: number; readonly currency: string };
 };
 
-/** No additional fields: a model that misspells one is told so instead of being half understood. */
+/** Unknown fields are refused, so that a model notices when it misspells one (docs/decisions/mcp.md). */
 const Input = <P extends Parameters<typeof Type.Object>[0]>(properties: P) =>
   Type.Object(properties, { additionalProperties: false });
 
 const LIMIT = { default: 50, maximum: 500 } as const;
 
-/** The tools of the MCP server. They call what the REST routes call. */
+/** The tools of the MCP server. They use the same commands and queries as the REST routes. */
 export function createTools({ commands, queries, clock, pricing }: ToolDeps): readonly Tool[] {
   const findSpaces = tool({
     name: 'find_spaces',
     title: 'Find spaces',
     description:
-      'Lists bookable spaces with their booking window, event length, price and community. Start here to get a spaceId, and today’s date where the space is.',
+      'Lists bookable spaces with their booking window, event length, price and community. Start here to get a spaceId and today’s date in the time zone of each space.',
     input: Input({
       name: Type.Optional(
         Type.String({ maxLength: 200, description: 'Only spaces or communities whose name contains this.' }),
       ),
       communityId: Type.Optional(Id('Only spaces of this community.')),
-      includeInactive: Type.Optional(Type.Boolean({ description: 'Also those that take no bookings now.' })),
+      includeInactive: Type.Optional(
+        Type.Boolean({ description: 'Whether to include spaces that do not take bookings at the moment.' }),
+      ),
     }),
     output: Type.Object({
       spaces: Type.Array(
@@ -48,14 +50,14 @@ export function createTools({ commands, queries, clock, pricing }: ToolDeps): re
           name: Type.String(),
           communityId: Id('Community identifier.'),
           communityName: Type.String(),
-          timeZone: Type.String({ description: 'IANA zone in which dates and hours of the space are meant.' }),
-          today: PlainDate('The date there now.'),
+          timeZone: Type.String({ description: 'IANA time zone of the dates and hours of the space.' }),
+          today: PlainDate('Today’s date in that time zone.'),
           windowStart: Type.Integer({ description: 'Earliest start hour, 24-hour clock.' }),
           windowEnd: Type.Integer({ description: 'Latest hour of the window.' }),
-          durationHours: Type.Number({ description: 'Length of an event; fixed.' }),
-          totalPrice: Type.Number({ description: 'What an event costs the brand, service fee included.' }),
+          durationHours: Type.Number({ description: 'Fixed length of an event.' }),
+          totalPrice: Type.Number({ description: 'The price of an event for the brand, including the service fee.' }),
           currency: Type.String(),
-          active: Type.Boolean({ description: 'False: takes no bookings.' }),
+          active: Type.Boolean({ description: 'Whether the space takes bookings.' }),
         }),
       ),
     }),
@@ -96,10 +98,10 @@ export function createTools({ commands, queries, clock, pricing }: ToolDeps): re
   const checkAvailability = tool({
     name: 'check_availability',
     title: 'Check availability',
-    description: 'Says which start hours of a space are open on a date. Check before requesting a booking.',
+    description: 'Shows which start hours of a space are available on a date. Check this before requesting a booking.',
     input: Input({
       spaceId: Id('From find_spaces.'),
-      date: PlainDate('YYYY-MM-DD, today or later in the zone of the space.'),
+      date: PlainDate('YYYY-MM-DD, today or later in the time zone of the space.'),
     }),
     output: AvailabilityResponse,
     access: { permission: 'ReadAvailability' },
@@ -115,7 +117,7 @@ export function createTools({ commands, queries, clock, pricing }: ToolDeps): re
     name: 'list_bookings',
     title: 'List bookings',
     description:
-      'Lists bookings by date: a community sees those of its spaces, a brand those it made. Narrow by date and status; "more" says that the limit cut the list.',
+      'Lists bookings by date: for a community those of its spaces, for a brand its own. Filter by date and status. "more" is true if there are more bookings than the limit.',
     input: Input({
       startDate: Type.Optional(PlainDate('On or after this date.')),
       endDate: Type.Optional(PlainDate('On or before this date.')),
@@ -124,7 +126,7 @@ export function createTools({ commands, queries, clock, pricing }: ToolDeps): re
         Type.Integer({
           minimum: 1,
           maximum: LIMIT.maximum,
-          description: `At most so many; ${LIMIT.default} if absent.`,
+          description: `The maximum number of bookings to return. Default: ${LIMIT.default}.`,
         }),
       ),
     }),
@@ -149,20 +151,20 @@ export function createTools({ commands, queries, clock, pricing }: ToolDeps): re
     name: 'request_booking',
     title: 'Request a booking',
     description:
-      'Requests a space for a date and start hour in the name of the brand. The request is Pending until the community answers; the price is charged when it approves. Ask the user before calling this. Repeating a call with the same idempotencyKey never books twice.',
+      'Requests a space for a date and start hour on behalf of the brand. The booking is Pending until the community answers, and the price is charged when it approves. Ask the user for confirmation before calling this. Repeating a call with the same idempotencyKey never books twice.',
     input: Input({
       ...SentDetails,
-      date: PlainDate('YYYY-MM-DD, in the zone of the space.'),
-      idempotencyKey: IdempotencyKey('Any text of your own for this one request; send the same again when you retry.'),
+      date: PlainDate('YYYY-MM-DD, in the time zone of the space.'),
+      idempotencyKey: IdempotencyKey('A unique text of your choice for this request. Reuse it when you retry.'),
     }),
     output: BookingDto,
     access: { permission: 'WriteBookings', scope: 'Brand' },
     readOnly: false,
     advice: {
-      SlotUnavailable: 'Call check_availability for the hours that are open, and let the user choose another one.',
-      BookingNotAllowed: 'Choose another date or space; for a different request use a new idempotencyKey.',
+      SlotUnavailable: 'Call check_availability to see which hours are available, and let the user choose another one.',
+      BookingNotAllowed: 'Choose another date or space. Use a new idempotencyKey for a different request.',
       ResourceNotFound: SEE_SPACES,
-      ScopeViolation: 'The user has to connect again and choose a brand account.',
+      ScopeViolation: 'The user has to reconnect and choose a brand account.',
     },
     async run({ idempotencyKey, ...details }, { caller, correlationId }) {
       const command = { brandId: brandId(caller.account.id), details, idempotencyKey };
@@ -174,12 +176,12 @@ export function createTools({ commands, queries, clock, pricing }: ToolDeps): re
   const bookingHistory = tool({
     name: 'booking_history',
     title: 'Booking history',
-    description: 'Tells what happened to a booking, in order: when, who did it, and what changed.',
+    description: 'Lists what happened to a booking, in order: when, who did it, and what changed.',
     input: Input({ bookingId: Id('From list_bookings.') }),
     output: Type.Object({ history: Type.Array(HistoryEntry) }),
     access: { permission: 'ReadBookings' },
     readOnly: true,
-    advice: { ResourceNotFound: 'list_bookings shows the bookings there are.' },
+    advice: { ResourceNotFound: 'Call list_bookings to see which bookings exist.' },
     async run({ bookingId }, { caller }) {
       const steps = await queries.bookingHistory(caller.account, bookingId);
       if (steps === undefined) return refuse('ResourceNotFound', `There is no booking ${bookingId}.`);
@@ -191,7 +193,7 @@ export function createTools({ commands, queries, clock, pricing }: ToolDeps): re
     name: 'list_reviews',
     title: 'List reviews',
     description:
-      'Lists the reviews of a community. A community reads its own; a brand those of communities where it completed a booking.',
+      'Lists the reviews of a community. A community can read its own, a brand those of communities where it has completed a booking.',
     input: Input({ communityId: Id('From find_spaces.') }),
     output: Type.Object({ reviews: Type.Array(ReviewDto) }),
     access: { permission: 'ReadReviews' },
@@ -206,4 +208,4 @@ export function createTools({ commands, queries, clock, pricing }: ToolDeps): re
   return [findSpaces, checkAvailability, listBookings, requestBooking, bookingHistory, listReviews];
 }
 
-const SEE_SPACES = 'find_spaces lists the spaces there are.';
+const SEE_SPACES = 'Call find_spaces to see which spaces exist.';

@@ -1,7 +1,7 @@
 import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/** Every live key starts with this (docs/specification.md#api-keys). */
+/** The prefix of every live key (docs/specification.md#api-keys). */
 export const API_KEY_PREFIX = 'vbs_live_';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -15,20 +15,20 @@ export function makeApiKey(): string {
   return `${API_KEY_PREFIX}${random}${checksum(random)}`;
 }
 
-/** Whether the text could be a key. A mistyped one is refused without a look-up. */
+/** Whether a text has the format of a key, checksum included. Saves the look-up of a mistyped one. */
 export function isApiKey(text: string): boolean {
   if (!SHAPE.test(text)) return false;
   const random = text.slice(API_KEY_PREFIX.length, -CHECKSUM_LENGTH);
   return text.endsWith(checksum(random));
 }
 
-/** SHA-256 in hex: all that is stored of a key. */
+/** The SHA-256 of a key in hex, which is stored instead of the key. */
 export const hashApiKey = (key: string): string => hash('sha256', key, 'hex');
 
-/** The start of a key, so that people can tell their keys apart. */
+/** The first characters of a key, so that people can tell their keys apart. */
 export const previewApiKey = (key: string): string => `${key.slice(0, API_KEY_PREFIX.length + 4)}…`;
 
-/** CRC-32 in six base62 digits. */
+/** The CRC-32 in six base62 digits. */
 function checksum(random: string): string {
   let rest = crc32(random);
   let digits = '';

@@ -1,7 +1,8 @@
 import { hkdfSync } from 'node:crypto';
 
 /**
- * Derives a 32-byte key for one purpose from the service's secret key (HKDF-SHA-256), so that no two purposes share a key.
+ * Derives a 32-byte key for one purpose from the service's secret key (HKDF-SHA-256), so that no two purposes share a key
+ * (docs/decisions/secrets.md).
  */
 export const derivedKey = (secretKey: Buffer, purpose: string): Buffer =>
   Buffer.from(hkdfSync('sha256', secretKey, '', purpose, 32));

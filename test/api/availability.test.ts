@@ -17,7 +17,7 @@ afterAll(() => service.stop());
 const availability = (id: number | string, query: string, key = brand.key) =>
   service.get(`/spaces/${id}/availability${query}`, { key });
 
-test('answers every field of AvailabilityResponse', async () => {
+test('returns every field of AvailabilityResponse', async () => {
   const answer = await availability(space, '?date=2026-12-10');
   expect(answer.statusCode).toBe(200);
   expect(answer.headers['content-type']).toMatch(/^application\/json/);
@@ -35,7 +35,7 @@ test('answers every field of AvailabilityResponse', async () => {
   expect(timeSlots.at(-1)).toEqual({ hour: 21, label: '9:00 PM', isAvailable: true, usageHours: 1 });
 });
 
-test('shows what is booked the moment it is booked', async () => {
+test('shows a booking as soon as it is made', async () => {
   const booked = { spaceId: space, startTime: '2026-12-11', startHour: 12 };
   await service.post('/bookings', { key: brand.key, body: booked });
   const { timeSlots } = (await availability(space, '?date=2026-12-11')).json();
@@ -43,7 +43,7 @@ test('shows what is booked the moment it is booked', async () => {
   expect(open.map((slot: { hour: number }) => slot.hour)).toEqual([16, 17, 18, 19, 20, 21]);
 });
 
-describe('wrong input is a 400 that names the field', () => {
+describe('invalid input is a 400 that names the field', () => {
   test.each([
     ['no date', '', /date/],
     ['an impossible date', '?date=2026-02-30', /date/],
@@ -67,7 +67,7 @@ describe('wrong input is a 400 that names the field', () => {
   );
 });
 
-test('today is judged in the zone of the community', async () => {
+test('today is the date in the time zone of the community', async () => {
   const auckland = await service.community('Pacific/Auckland', 'South');
   const far = await service.space(auckland);
   // Noon UTC on 1 December is 01:00 on 2 December in Auckland.
@@ -75,7 +75,7 @@ test('today is judged in the zone of the community', async () => {
   expect((await availability(far, '?date=2026-12-02')).statusCode).toBe(200);
 });
 
-test('a space that does not exist and one of another community are the same 404', async () => {
+test('a space that does not exist and one of another community give the same 404', async () => {
   const stranger = await service.community('America/New_York', 'Elsewhere');
   const theirs = await availability(space, '?date=2026-12-10', stranger.key);
   const missing = await availability(999, '?date=2026-12-10');
@@ -84,7 +84,7 @@ test('a space that does not exist and one of another community are the same 404'
   expect((await availability(space, '?date=2026-12-10', community.key)).statusCode).toBe(200);
 });
 
-test('a closed space has no open slot', async () => {
+test('a closed space has no available slot', async () => {
   const closed = await service.space(community);
   await service.core.commands.catalogue.closeSpace(closed, {
     actor: { kind: 'operator', id: 't' },

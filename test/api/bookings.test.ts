@@ -19,7 +19,7 @@ const book = (body: unknown, key = brand.key, headers: Record<string, string> = 
 const wish = (startTime: string, startHour = 10, more = {}) => ({ spaceId: space, startTime, startHour, ...more });
 
 describe('POST /bookings', () => {
-  test('answers 201 with a Pending BookingDto, and nothing else', async () => {
+  test('returns 201 with a Pending BookingDto and nothing else', async () => {
     const answer = await book(wish('2026-12-10', 10, { message: 'Hello', unknown: true }));
     expect(answer.statusCode).toBe(201);
     expect(answer.json()).toEqual({
@@ -35,7 +35,7 @@ describe('POST /bookings', () => {
     });
   });
 
-  test('says how many hours are left when the event passes the window', async () => {
+  test('says how many hours are usable if the event runs past the window', async () => {
     expect((await book(wish('2026-12-10', 20))).json()).toMatchObject({ endHour: 23, usageHours: 2 });
   });
 
@@ -76,22 +76,22 @@ describe('POST /bookings', () => {
     ['message', { message: 'x'.repeat(501) }],
     ['message', { message: 5 }],
     ['message', { message: null }],
-  ])('a wrong %s (%j) is 400 and named', async (field, wrong) => {
+  ])('an invalid %s (%j) is a 400 that names it', async (field, wrong) => {
     const answer = await book({ ...wish('2026-12-13'), ...wrong });
     expect(answer.statusCode).toBe(400);
     expect(answer.json()).toEqual({ error: 'ValidationError', details: expect.stringContaining(field) });
   });
 
-  test('a message of 500 characters fits, also when they are emoji', async () => {
+  test('a message may have 500 characters, even emoji', async () => {
     expect((await book(wish('2026-12-14', 10, { message: '🎉'.repeat(500) }))).statusCode).toBe(201);
   });
 
-  test('a Community key is told that this is for brands, whatever the body says', async () => {
+  test('a Community key is 403 ScopeViolation, whatever the body says', async () => {
     const answer = await service.post('/bookings', { key: community.key, body: {} });
     expect([answer.statusCode, answer.json().error]).toEqual([403, 'ScopeViolation']);
   });
 
-  test('a key without WriteBookings is told so', async () => {
+  test('a key without WriteBookings is 403 InsufficientPermissions', async () => {
     for (const account of [brand.account, community.account]) {
       const key = await service.key(account, 31 - 4);
       const answer = await service.post('/bookings', { key, body: {} });
@@ -100,7 +100,7 @@ describe('POST /bookings', () => {
   });
 
   describe('Idempotency-Key', () => {
-    test('the same key and body answer the first booking', async () => {
+    test('the same key and body return the first booking', async () => {
       const headers = { 'idempotency-key': 'once' };
       const first = await book(wish('2026-12-15'), brand.key, headers);
       await service.core.commands.bookings.approve({ bookingId: first.json().id, communityId: community.id }, CONTEXT);
@@ -138,7 +138,7 @@ describe('POST /bookings', () => {
 });
 
 describe('GET /bookings', () => {
-  test('each party sees its own, by date, and filters', async () => {
+  test('each party sees its own bookings, sorted by date and filtered', async () => {
     const host = await service.community('UTC', 'Host');
     const room = await service.space(host);
     const [one, two] = [await service.brand('One'), await service.brand('Two')];
@@ -164,7 +164,7 @@ describe('GET /bookings', () => {
   });
 
   test.each(['status=pending', 'status=', 'startDate=2026-02-30', 'endDate=tomorrow', 'startDate='])(
-    '?%s is 400 and named',
+    '?%s is a 400 that names the parameter',
     async (query) => {
       const answer = await service.get(`/bookings?${query}`, { key: brand.key });
       expect(answer.statusCode).toBe(400);
@@ -172,14 +172,14 @@ describe('GET /bookings', () => {
     },
   );
 
-  test('a wrong status is told which there are', async () => {
+  test('an invalid status gets a list of the valid ones', async () => {
     const { details } = (await service.get('/bookings?status=pending', { key: brand.key })).json();
     expect(details).toBe('status must be one of Pending, Approved, Cancelled, Completed.');
   });
 });
 
 describe('GET /bookings/{id}/history', () => {
-  test('tells each event with time, actor and what changed', async () => {
+  test('shows each event with its time, actor and changes', async () => {
     const { id } = (await book(wish('2026-12-24', 10, { message: 'Hi' }))).json();
     service.time.now += 60_000;
     accepted(await service.core.commands.bookings.approve({ bookingId: id, communityId: community.id }, CONTEXT));
@@ -207,7 +207,7 @@ describe('GET /bookings/{id}/history', () => {
     expect((await service.get(`/bookings/${id}/history`, { key: community.key })).json()).toHaveLength(3);
   });
 
-  test("of somebody else's booking is 404", async () => {
+  test("of another account's booking is 404", async () => {
     const { id } = (await book(wish('2026-12-25'))).json();
     const stranger = await service.brand('Stranger');
     expect((await service.get(`/bookings/${id}/history`, { key: stranger.key })).statusCode).toBe(404);
@@ -242,7 +242,7 @@ test('the scheduler cancels unanswered requests and completes approved ones', as
   expect(last).toMatchObject({ actor: { kind: 'system' }, changes: { cancelledBy: { to: 'System' } } });
 });
 
-test('while the read models stand still a booking is made, and its repeat answered, all the same', async () => {
+test('a booking can be made and repeated even while the read models stand still', async () => {
   const still = await runService();
   const host = await still.community();
   const guest = await still.brand();

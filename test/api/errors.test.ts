@@ -17,7 +17,7 @@ afterAll(() => service.stop());
 
 const shape = (error: string) => ({ error, details: expect.stringMatching(/\S/) });
 
-describe('every failure has the one error shape', () => {
+describe('every failure has the same error shape', () => {
   test.each([
     ['an unknown route', 'GET', '/api/v1/nothing', 404, 'ResourceNotFound'],
     ['an unknown route outside the API', 'GET', '/nothing', 404, 'ResourceNotFound'],
@@ -25,7 +25,7 @@ describe('every failure has the one error shape', () => {
     ['an unsupported method', 'PUT', '/api/v1/bookings', 404, 'ResourceNotFound'],
     ['a folder', 'GET', '/assets/', 404, 'ResourceNotFound'],
     ['a file outside the folder', 'GET', '/assets/%2e%2e/assets.ts', 404, 'ResourceNotFound'],
-    ['an id longer than any', 'DELETE', `/api/v1/webhooks/${'x'.repeat(300)}`, 404, 'ResourceNotFound'],
+    ['an overlong id', 'DELETE', `/api/v1/webhooks/${'x'.repeat(300)}`, 404, 'ResourceNotFound'],
     ['broken percent-encoding', 'GET', '/api/v1/webhooks/%ff%', 400, 'ValidationError'],
   ] as const)('%s', async (_, method, url, status, error) => {
     const answer = await service.call(method, url, { key: brand.key });
@@ -40,7 +40,7 @@ describe('every failure has the one error shape', () => {
     ['a JSON array', '[]', 'application/json', /object/],
     ['null', 'null', 'application/json', /object/],
     ['another content type', 'spaceId=1', 'application/x-www-form-urlencoded', /application\/json/],
-    ['a text', '{"spaceId":1}', 'text/plain', /application\/json/],
+    ['plain text', '{"spaceId":1}', 'text/plain', /application\/json/],
     ['a body too large', JSON.stringify({ message: 'x'.repeat(100_000) }), 'application/json', /too large/],
     ['a prototype', '{"__proto__":{"x":1}}', 'application/json', /./],
   ])('%s', async (_, payload, type, details) => {
@@ -54,7 +54,7 @@ describe('every failure has the one error shape', () => {
     expect(answer.json()).toEqual({ error: 'ValidationError', details: expect.stringMatching(details) });
   });
 
-  test('a bug is a 500 that shows nothing of its insides', async () => {
+  test('an unexpected error is a 500 that reveals no internals', async () => {
     const queries = service.core.queries as { availability: unknown };
     const before = queries.availability;
     queries.availability = async () => {
@@ -67,18 +67,18 @@ describe('every failure has the one error shape', () => {
     expect(answer.body).not.toMatch(/secret|passwd|at .*\.ts/);
   });
 
-  test('answers, failures too, are not kept by caches nor taken for anything but JSON', async () => {
+  test('responses, errors included, are not cached and not taken for anything but JSON', async () => {
     for (const options of [{ key: brand.key }, {}]) {
       const { headers } = await service.get('/bookings', options);
       expect(headers).toMatchObject({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
     }
   });
 
-  test('a request has to arrive: who sends one byte now and then is not waited for', () => {
+  test('slow requests time out', () => {
     expect(service.app.server.requestTimeout).toBe(30_000);
   });
 
-  test('what is not HTTP at all', async () => {
+  test('a request that is not HTTP', async () => {
     await service.app.listen({ host: '127.0.0.1', port: 0 });
     const address = service.app.server.address();
     if (address === null || typeof address === 'string') throw new Error('not listening');
@@ -100,7 +100,7 @@ describe('other origins', () => {
   const options = (headers: Record<string, string>) =>
     service.app.inject({ method: 'OPTIONS', url: '/api/v1/webhooks/wh_1', headers });
 
-  test('may send every method there is, with a credential in a header', async () => {
+  test('may use every method, with a credential in a header', async () => {
     const answer = await options({
       origin: 'https://app.example',
       'access-control-request-method': 'DELETE',
@@ -113,7 +113,7 @@ describe('other origins', () => {
     expect(answer.headers['access-control-allow-credentials']).toBeUndefined();
   });
 
-  test('OPTIONS that no browser sent is answered too', async () => {
+  test('OPTIONS without preflight headers is answered too', async () => {
     expect((await options({})).statusCode).toBe(204);
   });
 });
@@ -137,7 +137,7 @@ describe('credentials', () => {
     expect(answer.headers['www-authenticate']).toMatch(/^Bearer/);
   });
 
-  test('come first, whatever is wrong with the rest', async () => {
+  test('are checked first, whatever else is wrong', async () => {
     const answer = await service.call('DELETE', `/api/v1/webhooks/${'x'.repeat(300)}`);
     expect([answer.statusCode, answer.json()]).toEqual([401, shape('InvalidApiKey')]);
   });
@@ -147,7 +147,7 @@ describe('credentials', () => {
     expect((await ask(`BEARER ${brand.key}`)).statusCode).toBe(200);
   });
 
-  test('a revoked key stops at once', async () => {
+  test('a revoked key stops working at once', async () => {
     const { commands } = service.core;
     const issued = await commands.apiKeys.issue(
       { account: brand.account, permissions: 2, label: 'Short-lived' },
@@ -168,7 +168,7 @@ describe('credentials', () => {
     [16, 'GET', '/webhooks'],
     [16, 'POST', '/webhooks'],
     [16, 'DELETE', '/webhooks/wh_1'],
-  ] as const)('permission %i opens %s %s, the others do not', async (permission, method, url) => {
+  ] as const)('permission %i, and no other, grants %s %s', async (permission, method, url) => {
     const without = await service.key(brand.account, 31 - permission);
     const refused = await service.call(method, `/api/v1${url}`, { key: without });
     expect([refused.statusCode, refused.json()]).toEqual([403, shape('InsufficientPermissions')]);
@@ -177,7 +177,7 @@ describe('credentials', () => {
   });
 });
 
-test('the description is OpenAPI 3.1 and names every operation, and people can read it', async () => {
+test('the OpenAPI 3.1 description covers every operation, and Swagger UI is served', async () => {
   const { json } = await service.call('GET', '/openapi.json');
   const description = json();
   expect(description.openapi).toMatch(/^3\.1/);
@@ -207,7 +207,7 @@ test('alive and ready', async () => {
   ]);
 });
 
-test('what cannot be answered for now is InternalError with Retry-After, never an invalid key', async () => {
+test('temporary unavailability is InternalError with Retry-After, never an invalid key', async () => {
   const app = Fastify();
   app.setErrorHandler(handleError);
   const authenticate = () => Promise.reject(new Unavailable('The event log cannot be read'));

@@ -31,7 +31,7 @@ it('is ready as long as the read models are close behind the log', async () => {
   ]);
 });
 
-it('shows a projector that is stuck', async () => {
+it('reports a failing projector', async () => {
   const failure = { doing: 'project' as const, attempts: 3, message: 'secret innards' };
   const [status, body] = await readiness({
     ping: { eventStore: up, documentStore: up },
@@ -42,7 +42,7 @@ it('shows a projector that is stuck', async () => {
   expect(JSON.stringify(body)).not.toContain('secret');
 });
 
-it('is not ready without a store, and asks nothing more of it', async () => {
+it('is not ready without a store, and does not query the read models then', async () => {
   const readModels = async () => {
     throw new Error('must not be asked');
   };

@@ -19,7 +19,7 @@ afterAll(() => service.stop());
 const reviews = (key: string, id: number = community.id) => service.get(`/communities/${id}/reviews`, { key });
 const review = { rating: 5, title: 'Quiet', content: 'And <b>light</b>.' };
 
-test('a brand reads the reviews of a community once it completed a booking there', async () => {
+test('a brand can read the reviews of a community once it has completed a booking there', async () => {
   expect((await reviews(brand.key)).statusCode).toBe(404);
   accepted(await service.core.commands.bookings.approve({ bookingId, communityId: community.id }, CONTEXT));
   expect((await reviews(brand.key)).json().error).toBe('ResourceNotFound');
@@ -43,7 +43,7 @@ test('a review shows every field of ReviewDto to both parties', async () => {
     ]);
 });
 
-test('a booking has one review, by its brand, after completion', async () => {
+test('a booking gets one review, from its brand, after completion', async () => {
   const { reviews: commands, bookings } = service.core.commands;
   expect(await commands.post({ bookingId, ...review }, CONTEXT)).toMatchObject({ refused: 'BookingNotAllowed' });
   const stranger = await service.brand('Stranger');
@@ -59,7 +59,7 @@ test('a booking has one review, by its brand, after completion', async () => {
   });
 });
 
-test("communities that are unknown or not the caller's are 404", async () => {
+test('unknown communities, and those whose reviews the caller may not read, are 404', async () => {
   const other = await service.community('UTC', 'Other');
   expect((await reviews(other.key)).statusCode).toBe(404);
   expect((await reviews(brand.key, other.id)).statusCode).toBe(404);

@@ -14,7 +14,7 @@ afterAll(() => service.stop());
 const register = (body: unknown, key = brand.key) => service.post('/webhooks', { key, body });
 const endpoint = { url: 'https://example.com/hooks', events: 3 };
 
-test('the secret is shown once, and nowhere kept in clear', async () => {
+test('the secret is returned once and stored nowhere in the clear', async () => {
   const made = await register(endpoint);
   expect(made.statusCode).toBe(201);
   expect(made.json()).toEqual({
@@ -32,7 +32,7 @@ test('the secret is shown once, and nowhere kept in clear', async () => {
     expect(JSON.stringify(event)).not.toContain(signingSecret.slice('whsec_'.length));
 });
 
-test('registrations belong to the key that made them, and go for good', async () => {
+test('registrations belong to the key that made them, and removal is permanent', async () => {
   const other = await service.key(brand.account);
   const { id } = (await register(endpoint, other)).json();
   const ids = async (key: string) =>
@@ -51,7 +51,7 @@ test('registrations belong to the key that made them, and go for good', async ()
   expect((await service.delete('/webhooks/wh_none', { key: other })).statusCode).toBe(404);
 });
 
-describe('wrong input is a 400 that names the field', () => {
+describe('invalid input is a 400 that names the field', () => {
   test.each([
     [{ events: 3 }, /url/],
     [{ url: 'https://example.com' }, /events/],
@@ -74,7 +74,7 @@ describe('wrong input is a 400 that names the field', () => {
   });
 });
 
-test('a key has at most twenty registrations', async () => {
+test('a key can have at most twenty registrations', async () => {
   const key = await service.key(brand.account);
   for (let count = 0; count < 20; count += 1) expect((await register(endpoint, key)).statusCode).toBe(201);
   const answer = await register(endpoint, key);
@@ -82,7 +82,7 @@ test('a key has at most twenty registrations', async () => {
   expect(answer.json().details).toMatch(/20/);
 });
 
-test('neither when it asks for many at once', async () => {
+test('nor can it get more by registering many at once', async () => {
   const key = await service.key(brand.account);
   const answers = await Promise.all(Array.from({ length: 40 }, () => register(endpoint, key)));
   expect(answers.filter(({ statusCode }) => statusCode === 201)).toHaveLength(20);

@@ -33,7 +33,7 @@ type Mint = {
   readonly key?: Parameters<SignJWT['sign']>[0];
 };
 
-/** A token that is stored as good, so that whatever is refused is refused for what the token itself says. */
+/** Creates a token that is stored as issued, so that a refusal must be due to the token itself. */
 async function mint({ claims = {}, header = {}, key }: Mint = {}): Promise<string> {
   const [signing] = (await signingKeys.current()).keys;
   const jti = randomUUID();
@@ -56,7 +56,7 @@ async function mint({ claims = {}, header = {}, key }: Mint = {}): Promise<strin
     .sign(key ?? (await importJWK(signing.privateJwk, 'RS256')));
 }
 
-test('a good token: the account it names, the flags of its scopes, the client and the user', async () => {
+test('a valid token yields its account, the permissions of its scopes, its client and its user', async () => {
   expect(await tokens.authenticate(await mint())).toEqual({
     account: { kind: 'Brand', id: 7 },
     permissions: 1 | 2 | 8,
@@ -72,33 +72,33 @@ test('a good token: the account it names, the flags of its scopes, the client an
 test.each<[string, Mint]>([
   ['another audience', { claims: { aud: 'mcp' } }],
   ['several audiences', { claims: { aud: ['api', 'mcp'] } }],
-  ['no audience we have', { claims: { aud: 'other' } }],
+  ['an unknown audience', { claims: { aud: 'other' } }],
   ['another issuer', { claims: { iss: 'https://evil.example' } }],
-  ['the issuer with a slash more', { claims: { iss: `${issuer}/` } }],
+  ['the issuer with a trailing slash', { claims: { iss: `${issuer}/` } }],
   ['expired', { claims: { exp: now / 1000 - 1 } }],
   ['not valid yet', { claims: { nbf: now / 1000 + 60 } }],
   ['no expiry', { claims: { exp: undefined } }],
   ['no client', { claims: { client_id: undefined } }],
   ['no account', { claims: { account: undefined } }],
-  ['an account of no kind we have', { claims: { account: 'Admin:1' } }],
+  ['an unknown kind of account', { claims: { account: 'Admin:1' } }],
   ['an account that is an object', { claims: { account: { kind: 'Brand', id: 7 } } }],
-  ['an id token', { header: { typ: 'JWT' } }],
+  ['an ID token', { header: { typ: 'JWT' } }],
   ['no kid', { header: { kid: undefined } }],
   ['an unknown kid', { header: { kid: 'nobody' } }],
   ['a kid that is a path', { header: { kid: '../../../../dev/null' } }],
-  ['a kid that is a property', { header: { kid: '__proto__' } }],
+  ['a kid that is a property of Object', { header: { kid: '__proto__' } }],
 ])('refused: %s', async (_what, wrong) => {
   expect(await tokens.authenticate(await mint(wrong))).toBeUndefined();
 });
 
-test('refused: a token of another key, whatever its header says about where to find the key', async () => {
+test('refused: a token signed by another key, wherever its header says that the key is', async () => {
   const { privateKey, publicKey } = await generateKeyPair('RS256', { extractable: true });
   const jwk = await crypto.subtle.exportKey('jwk', publicKey);
   for (const header of [{}, { jwk }, { jku: 'https://evil.example/jwks' }, { x5u: 'https://evil.example/cert' }])
     expect(await tokens.authenticate(await mint({ key: privateKey, header }))).toBeUndefined();
 });
 
-test('refused: the public key used as a shared secret, another algorithm, none at all', async () => {
+test('refused: the public key as a shared secret, another algorithm, no algorithm', async () => {
   const [signing] = (await signingKeys.current()).keys;
   const publicKey = await importJWK(signing.publicJwk, 'RS256', { extractable: true });
   if (publicKey instanceof Uint8Array) throw new Error('Not a public key');
@@ -115,7 +115,7 @@ test('refused: the public key used as a shared secret, another algorithm, none a
   }
 });
 
-test('refused: anything that was changed, and anything that is no token', async () => {
+test('refused: a modified token, and anything that is not a token', async () => {
   const [header = '', payload = '', signature = ''] = (await mint()).split('.');
   const claims = JSON.parse(Buffer.from(payload, 'base64url').toString());
   const richer = Buffer.from(JSON.stringify({ ...claims, account: 'Brand:8' })).toString('base64url');
@@ -133,7 +133,7 @@ test('refused: anything that was changed, and anything that is no token', async 
     expect(await tokens.authenticate(wrong)).toBeUndefined();
 });
 
-test('a token that was verified once still expires, and still stops when it is revoked', async () => {
+test('a token that was verified before still expires, and stops working when it is revoked', async () => {
   const [expiring, revoked] = [await mint(), await mint()];
   expect(await tokens.authenticate(expiring)).toBeDefined();
   expect(await tokens.authenticate(revoked)).toBeDefined();
@@ -145,7 +145,7 @@ test('a token that was verified once still expires, and still stops when it is r
   time = now;
 });
 
-test('what a token is stored under does not follow from what it says', async () => {
+test('the id under which a token is stored cannot be derived from its content', async () => {
   const token = await mint({ claims: { jti: 'known' } });
   expect(await tokens.storedId(token)).not.toContain('known');
   expect(storedTokenIds(randomBytes(32))('known')).not.toBe(await tokens.storedId(token));

@@ -10,7 +10,7 @@ const caller = (permissions: number): Caller => ({
   credential: { kind: 'apiKey', id: 'key_1' },
 });
 
-test('a caller has the permission and is of the kind, or is refused for the permission first', () => {
+test('a caller needs the permission and the kind of account; the permission is checked first', () => {
   const { ReadBookings, WriteBookings } = Permission;
   const access = { permission: 'WriteBookings', scope: 'Community' } as const;
   expect(refuseAccess(caller(WriteBookings), { permission: 'WriteBookings' })).toBeUndefined();

@@ -28,7 +28,7 @@ const authenticate: Authenticate = async (token) =>
     : { account: { kind: 'Brand', id: brandId(1) }, permissions: 31, credential: { kind: 'apiKey', id: token } };
 const open = () => createApiKeyUsage({ documents, clock: () => now, logger: { debug: () => {} } });
 
-test('notes the minute in which a key was last used, for every process', async () => {
+test('records the minute in which a key was last used, for all processes', async () => {
   const one = await open();
   const other = await open();
   const call = one.trackUsage(authenticate);
@@ -42,7 +42,7 @@ test('notes the minute in which a key was last used, for every process', async (
   expect((await one.lastUsed(['key_1', 'key_2'])).has('key_2')).toBe(false);
 });
 
-test('a clock that lags behind in another process takes nothing back', async () => {
+test('a process whose clock is behind does not overwrite a later use', async () => {
   await (await open()).trackUsage(authenticate)('key_1');
   const uses = await open();
   await eventually(async () => expect((await uses.lastUsed(['key_1'])).size).toBe(1));
@@ -53,7 +53,7 @@ test('a clock that lags behind in another process takes nothing back', async () 
   expect((await uses.lastUsed(['key_1'])).get('key_1')).toBe('2026-12-01T12:00:00.000Z');
 });
 
-test('who is nobody is noted nowhere; a store that fails does not fail the call', async () => {
+test('an unknown key is not recorded, and a failing store does not fail the call', async () => {
   const uses = await open();
   expect(await uses.trackUsage(authenticate)('unknown')).toBeUndefined();
   await documents.close();

@@ -3,9 +3,9 @@ import { TestApp } from '../authorization-server/test-app.ts';
 import { Browser } from '../browser.ts';
 import { startDemo } from '../console/console.fixture.ts';
 
-/** CLOCK_SHIFT moves the service's clock but not the one that oidc-provider reads: both sides of a token must agree. */
+/** CLOCK_SHIFT moves the service's clock but not oidc-provider's, so issuing and verifying tokens must use the same one. */
 test.each(['P3D', '-P3D'])(
-  'with CLOCK_SHIFT=%s people still sign in, and tokens are good for as long as they say',
+  'with CLOCK_SHIFT=%s users can sign in, and tokens are valid until they expire',
   async (shift) => {
     const running = await startDemo({ CLOCK_SHIFT: shift });
     onTestFinished(() => running.stop());

@@ -4,7 +4,7 @@ import { API_SCOPE, TestApp } from '../authorization-server/test-app.ts';
 import { freePort } from '../free-port.ts';
 import { accepted, type RunningService, runService } from '../running-service.fixture.ts';
 
-/** Access tokens at the REST API of the whole service. */
+/** Access tokens used with the REST API of a whole service. */
 
 const user = { email: 'ada@example.com', password: 'correct horse battery' };
 let service: RunningService;
@@ -28,7 +28,7 @@ afterAll(() => service.stop());
 const asBrand = () => ({ ...user, account: `Brand:${brand.id}` });
 const booking = (startHour: number, day = '2026-12-10') => ({ spaceId, startTime: day, startHour });
 
-test('an app books for its user, refreshes, is revoked, and is out', async () => {
+test('an app books for its user, refreshes its token, and loses access when the token is revoked', async () => {
   const app = await TestApp.register(url);
   const tokens = await app.tokens(asBrand());
   const booked = await service.post('/bookings', { key: tokens.access_token, body: booking(10) });
@@ -49,7 +49,7 @@ test('an app books for its user, refreshes, is revoked, and is out', async () =>
   }
 });
 
-test('scopes are permission flags: what was not allowed is 403', async () => {
+test('scopes grant permissions: anything else is 403', async () => {
   const app = await TestApp.register(url);
   const { access_token: reader } = await app.tokens({ ...asBrand(), scope: 'service.api.read' });
   expect((await service.get(`/spaces/${spaceId}/availability?date=2026-12-10`, { key: reader })).statusCode).toBe(200);
@@ -66,7 +66,7 @@ test('scopes are permission flags: what was not allowed is 403', async () => {
   expect((await service.get('/bookings', { key: nothing })).json().error).toBe('InsufficientPermissions');
 });
 
-test('the account that was chosen decides: a community may not book, and sees its own', async () => {
+test('the chosen account counts: a community may not book, and sees its own bookings', async () => {
   const app = await TestApp.register(url);
   const consent = { ...user, account: `Community:${community.id}`, scope: API_SCOPE };
   const { access_token: token } = await app.tokens(consent);
@@ -91,7 +91,7 @@ test('a webhook belongs to the client and the account, not to the token', async 
   expect((await service.get('/webhooks', { key: stranger.access_token })).json()).toEqual([]);
 });
 
-test('the metadata of the API as a protected resource', async () => {
+test('the protected resource metadata of the API', async () => {
   const response = await fetch(`${url}/.well-known/oauth-protected-resource/api/v1`);
   expect(await response.json()).toMatchObject({
     resource: `${url}/api/v1`,
@@ -100,7 +100,7 @@ test('the metadata of the API as a protected resource', async () => {
   });
 });
 
-test('limits count callers behind a trusted proxy one by one, and take nobody else’s word for it', async () => {
+test('limits count each caller behind a trusted proxy, and ignore X-Forwarded-For from anyone else', async () => {
   const registration = (app: RunningService['app'], from: string) =>
     app.inject({
       method: 'POST',

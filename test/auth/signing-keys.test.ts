@@ -21,14 +21,14 @@ describe.each(documentEngines)('signing keys on %s', (_name, makePlace) => {
   const open = async (key = secretKey) => createSigningKeys({ documents: await place.open(), secretKey: key, clock });
   const kids = async (keys: Awaited<ReturnType<typeof open>>) => (await keys.current()).keys.map(({ kid }) => kid);
 
-  test('are made once, however many processes start at the same moment', async () => {
+  test('are created once, however many processes start at the same time', async () => {
     const processes = await Promise.all([open(), open(), open()]);
     const seen = await Promise.all(processes.map(kids));
     expect(new Set(seen.map(String)).size).toBe(1);
     expect(seen[0]).toHaveLength(1);
   });
 
-  test('are sealed: another secret key does not open them, and the document holds no private part', async () => {
+  test('are sealed: another secret key does not open them, and the document holds no private part in the clear', async () => {
     const other = await open(randomBytes(32));
     await expect(other.current()).rejects.toThrow('cannot be opened');
     const documents = await (await place.open()).open<{ keys: unknown }>({
@@ -41,7 +41,7 @@ describe.each(documentEngines)('signing keys on %s', (_name, makePlace) => {
     for (const part of ['d', 'p', 'q'] as const) expect(text).not.toContain(privateJwk[part]);
   });
 
-  test('rotate: published before it signs, in every process; the old one stays while tokens live', async () => {
+  test('rotate: a new key is published before it signs, in every process; the old one stays until its tokens expire', async () => {
     const [here, there] = [await open(), await open()];
     const [first] = await kids(here);
     const { kid, signsFrom } = await here.rotate();
@@ -58,7 +58,7 @@ describe.each(documentEngines)('signing keys on %s', (_name, makePlace) => {
     expect(await kids(here)).toEqual([kid]);
   });
 
-  test('two rotations at the same moment lose neither key', async () => {
+  test('two simultaneous rotations lose neither key', async () => {
     const [here, there] = [await open(), await open()];
     const made = await Promise.all([here.rotate(), there.rotate()]);
     expect(await kids(here)).toEqual(expect.arrayContaining(made.map(({ kid }) => kid)));

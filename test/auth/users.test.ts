@@ -28,7 +28,7 @@ describe.each(documentEngines)('users on %s', (_name, makePlace) => {
     return user;
   }
 
-  test('signs in with the address in any spelling, and only with the right password', async () => {
+  test('signs in with any spelling of the e-mail, and only with the right password', async () => {
     const user = await added('  Ada@Example.com ');
     expect(user.email).toBe('ada@example.com');
     expect(await users.verifyPassword('ADA@example.com', password)).toEqual(user);
@@ -42,14 +42,14 @@ describe.each(documentEngines)('users on %s', (_name, makePlace) => {
     expect(await users.verifyPassword('nfc@example.com', 'cafe\u0301 au lait')).toEqual(user);
   });
 
-  test('an address is taken once, also when two ask at the same moment, also in other letters', async () => {
+  test('an e-mail is used only once, even if added twice at the same time or in a different case', async () => {
     const outcomes = await Promise.all(
       ['Twin@example.com', 'twin@EXAMPLE.com'].map((email) => users.add({ email, password, accounts: [brand] })),
     );
     expect(outcomes.filter(isRefusal)).toHaveLength(1);
   });
 
-  test('refuses what is no address, a short or endless password, and no account', async () => {
+  test('refuses a malformed e-mail, a password that is too short or too long, and a user without an account', async () => {
     for (const email of ['', 'ada', '@example.com', 'a b@example.com', `${'x'.repeat(250)}@example.com`])
       expect(await users.add({ email, password, accounts: [brand] })).toMatchObject({ refused: 'ValidationError' });
     for (const wrong of ['short', 'x'.repeat(257)])
@@ -61,7 +61,7 @@ describe.each(documentEngines)('users on %s', (_name, makePlace) => {
     });
   });
 
-  test('a changed password is the only one, and says when it changed', async () => {
+  test('a changed password replaces the old one and records when it changed', async () => {
     const user = await added('change@example.com');
     now += 60_000;
     const changed = await users.changePassword(user.id, 'another long one');
@@ -71,7 +71,7 @@ describe.each(documentEngines)('users on %s', (_name, makePlace) => {
     expect(await users.changePassword('usr_nobody', 'another long one')).toMatchObject({ refused: 'ResourceNotFound' });
   });
 
-  test('belongs to several accounts, to each once, and never to none', async () => {
+  test('belongs to several accounts, each only once, and always to at least one', async () => {
     const user = await added('several@example.com');
     await Promise.all([users.addAccount(user.id, community), users.addAccount(user.id, community)]);
     expect((await users.get(user.id))?.accounts).toEqual([brand, community]);
@@ -81,7 +81,7 @@ describe.each(documentEngines)('users on %s', (_name, makePlace) => {
     expect((await users.get(user.id))?.accounts).toEqual([community]);
   });
 
-  test('a removed user is gone, and the address free again', async () => {
+  test('a removed user no longer exists, and the e-mail can be used again', async () => {
     const user = await added('gone@example.com');
     expect(await users.remove(user.id)).toBe(true);
     expect(await users.remove(user.id)).toBe(false);
@@ -90,7 +90,7 @@ describe.each(documentEngines)('users on %s', (_name, makePlace) => {
     await added('gone@example.com');
   });
 
-  test('nothing that it answers holds the hash', async () => {
+  test('nothing it returns contains the hash', async () => {
     const answers = [await added('hash@example.com'), await users.list(), await users.byEmail('hash@example.com')];
     expect(JSON.stringify(answers)).not.toMatch(/argon2|hash"/i);
   });

@@ -44,14 +44,14 @@ const register = (metadata: unknown, headers: Record<string, string> = { 'conten
 describe('authorization requests', () => {
   test.each<[string, Record<string, string | undefined>, string]>([
     ['no resource', { resource: undefined }, 'invalid_target'],
-    ['a resource that nobody knows', { resource: 'https://other.example/api' }, 'invalid_target'],
-    ['a resource that is no URI', { resource: 'API' }, 'invalid_target'],
+    ['an unknown resource', { resource: 'https://other.example/api' }, 'invalid_target'],
+    ['a resource that is not a URI', { resource: 'API' }, 'invalid_target'],
     ['PKCE plain', { code_challenge_method: 'plain' }, 'invalid_request'],
     ['no PKCE', { code_challenge: undefined, code_challenge_method: undefined }, 'invalid_request'],
     ['a challenge without its method', { code_challenge_method: undefined }, 'invalid_request'],
-    ['a response type that is off', { response_type: 'none' }, 'unsupported_response_type'],
+    ['a disabled response type', { response_type: 'none' }, 'unsupported_response_type'],
     ['a request object', { request: 'e30.e30.' }, 'request_not_supported'],
-  ])('%s: the error goes back to the app', async (_what, parameters, error) => {
+  ])('%s: the error is returned to the app', async (_what, parameters, error) => {
     const { url } = await app.authorizationUrl(parameters);
     const { url: back } = await app.browser.open(url);
     expect(back.href.startsWith(REDIRECT)).toBe(true);
@@ -60,14 +60,14 @@ describe('authorization requests', () => {
     expect(back.searchParams.get('code')).toBeNull();
   });
 
-  test('the endpoint has one address: with a slash more it is no way around its limit and its rules', async () => {
+  test('a trailing slash does not bypass the limit and the rules of the endpoint', async () => {
     const { url } = await app.authorizationUrl({ resource: `${running.url}/api/v1` });
     for (const path of ['/connect/authorize/', '/connect/authorize//', '/connect/Authorize'])
       expect((await send(path + url.search)).status).toBe(404);
     expect((await send(url.pathname + url.search)).status).toBe(303);
   });
 
-  test('two resources at once: refused, a refresh token would be good for both', async () => {
+  test('two resources at once are refused: a refresh token would be valid for both', async () => {
     const { url } = await app.authorizationUrl();
     url.searchParams.append('resource', 'mcp');
     expect((await app.browser.open(url)).url.searchParams.get('error')).toBe('invalid_target');
@@ -75,18 +75,18 @@ describe('authorization requests', () => {
 
   test.each<[string, Record<string, string | undefined>]>([
     ['a foreign redirect', { redirect_uri: 'https://evil.example/callback' }],
-    ['a redirect with a path more', { redirect_uri: `${REDIRECT}/more` }],
+    ['a redirect with a longer path', { redirect_uri: `${REDIRECT}/more` }],
     ['an unknown client', { client_id: 'nobody' }],
     ['no client', { client_id: undefined }],
-  ])('%s: told to the user, never redirected', async (_what, parameters) => {
+  ])('%s: shown to the user, never redirected', async (_what, parameters) => {
     const { url } = await app.authorizationUrl(parameters);
     const page = await new Browser(running.url).open(url);
     expect(page.url.origin).toBe(running.url);
     expect(page.status).toBe(400);
-    expect(page.text).toContain('That did not work');
+    expect(page.text).toContain('This request cannot be completed');
   });
 
-  test('the literal, the absolute URI and the URI with a slash mean the same resource', async () => {
+  test('the short name, the absolute URI and the URI with a trailing slash mean the same resource', async () => {
     for (const resource of ['api', `${running.url}/api/v1`, `${running.url}/api/v1/`]) {
       const tokens = await app.tokens({ ...consent, resource });
       expect(await running.server.accessTokens.authenticate(tokens.access_token)).toMatchObject({ account: BRAND });
@@ -119,7 +119,7 @@ describe('token requests', () => {
     expect([status, body.error]).toEqual([error === 'invalid_client' ? 401 : 400, error]);
   });
 
-  test('no resource: invalid_target, with a code and with a refresh token, and neither is given away', async () => {
+  test('no resource: invalid_target, with a code and with a refresh token, and the refresh token is not used up', async () => {
     const { callback, verifier } = await app.allow(consent);
     const { body } = await form('/connect/token', {
       grant_type: 'authorization_code',
@@ -135,11 +135,11 @@ describe('token requests', () => {
       form('/connect/token', { grant_type: 'refresh_token', refresh_token: token, client_id: app.id, ...fields });
     expect((await refresh({})).body.error).toBe('invalid_target');
     expect((await refresh({ resource: 'mcp' })).body.error).toBe('invalid_target');
-    // A mistake in the request does not use the token up.
+    // A mistake in the request does not consume the token.
     expect((await refresh({ resource: 'api' })).status).toBe(200);
   });
 
-  test("another client's refresh token is refused and stays good for its own", async () => {
+  test("another client's refresh token is refused and stays valid for its own client", async () => {
     const stranger = await TestApp.register(running.url);
     const tokens = await app.tokens(consent);
     await expect(stranger.refresh(tokens.refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' });
@@ -151,7 +151,7 @@ describe('token requests', () => {
     expect(tokens.refresh_token).toBeUndefined();
   });
 
-  test('a body that is no form, or too large', async () => {
+  test('a body that is not a form, or is too large', async () => {
     const json = await send('/connect/token', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -166,7 +166,7 @@ describe('token requests', () => {
 describe('registration', () => {
   const good = { redirect_uris: [REDIRECT], token_endpoint_auth_method: 'none' };
 
-  test('answers with what was registered, and to any origin', async () => {
+  test('returns what was registered, to any origin', async () => {
     const { status, body, headers } = await register({ ...good, client_name: 'Mine' });
     expect(status).toBe(201);
     expect(body).toMatchObject({ client_name: 'Mine', redirect_uris: [REDIRECT], application_type: 'native' });
@@ -182,30 +182,30 @@ describe('registration', () => {
   test.each<[string, unknown, string]>([
     ['nothing', {}, 'invalid_redirect_uri'],
     ['no redirects', { ...good, redirect_uris: [] }, 'invalid_redirect_uri'],
-    ['redirects that are no list', { ...good, redirect_uris: REDIRECT }, 'invalid_redirect_uri'],
-    ['redirects that are no URIs', { ...good, redirect_uris: ['nowhere', 7] }, 'invalid_redirect_uri'],
-    ['plain http to elsewhere', { ...good, redirect_uris: ['http://app.example/cb'] }, 'invalid_redirect_uri'],
-    ['a script as a redirect', { ...good, redirect_uris: ['javascript:alert(1)'] }, 'invalid_redirect_uri'],
+    ['redirects that are not a list', { ...good, redirect_uris: REDIRECT }, 'invalid_redirect_uri'],
+    ['redirects that are not URIs', { ...good, redirect_uris: ['nowhere', 7] }, 'invalid_redirect_uri'],
+    ['plain http to another host', { ...good, redirect_uris: ['http://app.example/cb'] }, 'invalid_redirect_uri'],
+    ['a javascript: URL as a redirect', { ...good, redirect_uris: ['javascript:alert(1)'] }, 'invalid_redirect_uri'],
     ['a fragment', { ...good, redirect_uris: [`${REDIRECT}#x`] }, 'invalid_redirect_uri'],
     ['client credentials', { ...good, grant_types: ['client_credentials'] }, 'invalid_client_metadata'],
     ['the implicit grant', { ...good, grant_types: ['implicit'] }, 'invalid_client_metadata'],
     ['an account of its own', { ...good, account_id: 'Brand:7' }, 'invalid_client_metadata'],
-    ['a scope that there is not', { ...good, scope: 'service.admin' }, 'invalid_client_metadata'],
-    ['a very long name', { ...good, client_name: 'x'.repeat(201) }, 'invalid_client_metadata'],
-    ['very many redirects', { ...good, redirect_uris: Array(21).fill(REDIRECT) }, 'invalid_client_metadata'],
-    ['no object', [1], 'invalid_request'],
+    ['an unknown scope', { ...good, scope: 'service.admin' }, 'invalid_client_metadata'],
+    ['an overlong name', { ...good, client_name: 'x'.repeat(201) }, 'invalid_client_metadata'],
+    ['too many redirects', { ...good, redirect_uris: Array(21).fill(REDIRECT) }, 'invalid_client_metadata'],
+    ['not an object', [1], 'invalid_request'],
     ['broken JSON', '{', 'invalid_request'],
   ])('%s → %s', async (_what, metadata, error) => {
     const { status, body } = await register(metadata);
     expect([status, body.error]).toEqual([400, error]);
   });
 
-  test('too large, and of another type', async () => {
+  test('a body that is too large, or of another content type', async () => {
     expect((await register({ ...good, client_name: 'x'.repeat(100_000) })).status).toBe(413);
     expect((await register('a=b', { 'content-type': 'application/x-www-form-urlencoded' })).status).toBe(400);
   });
 
-  test('nothing that a stranger names is fetched or kept', async () => {
+  test('URLs in the metadata are neither fetched nor stored', async () => {
     const { status, body } = await register({
       ...good,
       jwks_uri: 'http://169.254.169.254/latest',
@@ -216,7 +216,7 @@ describe('registration', () => {
     expect(body).not.toHaveProperty('sector_identifier_uri');
   });
 
-  test('spelling the path otherwise leads nowhere, so no rate limit is passed by', async () => {
+  test('other spellings of the path are 404, so they bypass no rate limit', async () => {
     for (const path of ['/connect/Register', '/connect/register/', '/CONNECT/REGISTER', '//connect/register'])
       expect(
         (await send(path, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } })).status,
@@ -225,7 +225,7 @@ describe('registration', () => {
 });
 
 describe('introspection, revocation, userinfo', () => {
-  test('what is no token of ours is inactive, and nothing to revoke', async () => {
+  test('anything but a token of ours is inactive, and revoking it does nothing', async () => {
     const { access_token: token } = await app.tokens(consent);
     const [header, payload] = token.split('.');
     for (const wrong of ['nothing', 'a.b.c', `${header}.${payload}.AAAA`]) {
@@ -238,7 +238,7 @@ describe('introspection, revocation, userinfo', () => {
     expect((await form('/connect/introspect', { token, client_id: 'nobody' })).status).toBe(401);
   });
 
-  test('a stranger learns nothing about a token, and cannot revoke it', async () => {
+  test('another client learns nothing about a token and cannot revoke it', async () => {
     const stranger = await TestApp.register(running.url);
     const { access_token: token } = await app.tokens(consent);
     expect((await form('/connect/introspect', { token, client_id: stranger.id })).body).toEqual({ active: false });
@@ -246,7 +246,7 @@ describe('introspection, revocation, userinfo', () => {
     expect(await running.server.accessTokens.authenticate(token)).toBeDefined();
   });
 
-  test('userinfo wants the scope openid', async () => {
+  test('userinfo requires the scope openid', async () => {
     const { access_token: token } = await app.tokens({ ...consent, scope: 'service.api.read' });
     const { status, headers } = await send('/connect/userinfo', { headers: { authorization: `Bearer ${token}` } });
     expect(status).toBe(403);
@@ -262,7 +262,7 @@ describe('sign-in and consent', () => {
   }
   const credentials = { email: 'ada@example.com', password: PASSWORD };
 
-  test('an unknown address and a wrong password get the same answer', async () => {
+  test('an unknown e-mail and a wrong password get the same response', async () => {
     const answers = [];
     for (const fields of [
       { ...credentials, password: 'wrong password' },
@@ -292,7 +292,7 @@ describe('sign-in and consent', () => {
     expect((await new Browser(running.url).open(page.url)).status).toBe(400);
   });
 
-  test('the consent page cannot be passed by, nor answered before signing in', async () => {
+  test('the consent page cannot be skipped, or submitted before signing in', async () => {
     const { browser, page } = await signInPage();
     const jumped = page.url.pathname;
     const forged = new Page({ ...page, text: page.text.replace('/sign-in', '/consent') });
@@ -301,21 +301,21 @@ describe('sign-in and consent', () => {
     expect((await browser.open(jumped)).text).toContain('name="password"');
   });
 
-  test("somebody else's account cannot be chosen", async () => {
+  test('an account the user does not belong to cannot be chosen', async () => {
     const { browser, page } = await signInPage();
     const consentPage = await browser.send(page, '/sign-in', credentials);
     for (const account of ['Brand:8', 'Community:7', '', 'Admin:1'])
       expect((await browser.send(consentPage, '/consent', { account })).status).toBe(422);
   });
 
-  test('saying no goes back to the app as access_denied', async () => {
+  test('denying access returns to the app with access_denied', async () => {
     const { browser, page } = await signInPage();
     const consentPage = await browser.send(page, '/sign-in', credentials);
     const { url } = await browser.send(consentPage, '/cancel');
     expect(url.searchParams.get('error')).toBe('access_denied');
   });
 
-  test('what an app calls itself is shown as text, with where it redirects and what it asks for', async () => {
+  test('the consent page shows the name of the app as text, where it redirects to and what it asks for', async () => {
     const evil = await TestApp.register(running.url, { client_name: '<script>alert(1)</script>' });
     const page = await evil.browser.open((await evil.authorizationUrl({ scope: API_SCOPE })).url);
     const { text } = await evil.browser.send(page, '/sign-in', credentials);
@@ -326,7 +326,7 @@ describe('sign-in and consent', () => {
     expect(text).toMatch(/type="radio" name="account" value="Brand:7".*value="Community:3"/s);
   });
 
-  test('every page forbids to be framed or to use the camera, and runs nothing of its own', async () => {
+  test('no page may be framed, use the camera or run inline scripts', async () => {
     const { page } = await signInPage();
     for (const path of [page.url.pathname, '/connect/logout', '/connect/authorize']) {
       const { headers } = await send(path, { headers: { accept: 'text/html' } });
@@ -338,8 +338,8 @@ describe('sign-in and consent', () => {
   });
 });
 
-describe('pages that go on by themselves', () => {
-  /** The page may run its one script, send its form, and follow where that leads; nothing else. */
+describe('pages that submit themselves', () => {
+  /** The policy lets the page run its one script, submit its form and follow the redirect, and nothing else. */
   function expectToWork({ text, policy }: Page, targets: readonly string[]) {
     const [, script = ''] = /<script>(.*?)<\/script>/s.exec(text) ?? [];
     const hash = createHash('sha256').update(script).digest('base64');
@@ -348,7 +348,7 @@ describe('pages that go on by themselves', () => {
     expect(text).toMatch(/<button[^>]*type="submit">Continue/);
   }
 
-  test('response_mode=form_post posts the answer to the app', async () => {
+  test('response_mode=form_post posts the response to the app', async () => {
     const { url } = await app.authorizationUrl({ response_mode: 'form_post' });
     const browser = new Browser(running.url);
     const asked = await browser.send(await browser.open(url), '/sign-in', consent);
@@ -358,7 +358,7 @@ describe('pages that go on by themselves', () => {
     expect(page.text).toMatch(/name="code" value="[\w-]{40,}"/);
   });
 
-  test('signing out without a session goes on to the app', async () => {
+  test('signing out without a session returns to the app', async () => {
     const leaving = await TestApp.register(running.url, { post_logout_redirect_uris: [REDIRECT] });
     const query = new URLSearchParams({ client_id: leaving.id, post_logout_redirect_uri: REDIRECT });
     const page = await leaving.browser.open(`/connect/logout?${query}`);
@@ -366,13 +366,13 @@ describe('pages that go on by themselves', () => {
     expect((await leaving.browser.send(page, '/logout/confirm')).url.href).toBe(REDIRECT);
   });
 
-  test('somebody else signs in: the first is signed out, the second is asked', async () => {
+  test('signing in as someone else signs the first user out and asks the second one', async () => {
     const bea = await running.users.add({ email: 'bea@example.com', password: PASSWORD, accounts: [BRAND] });
     expect(bea).toMatchObject({ email: 'bea@example.com' });
     const browser = new Browser(running.url);
     const { url } = await app.authorizationUrl();
     const asked = await browser.send(await browser.open(url), '/sign-in', consent);
-    const link = /<a href="([^"]+)">Sign in as somebody else/.exec(asked.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+    const link = /<a href="([^"]+)">Sign in as someone else/.exec(asked.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
     const signedIn = { ...consent, email: 'bea@example.com' };
     const page = await browser.send(await browser.open(link), '/sign-in', signedIn);
     expectToWork(page, ["'self'"]);
@@ -381,7 +381,7 @@ describe('pages that go on by themselves', () => {
 });
 
 describe('limits', () => {
-  test('too many wrong passwords for one address: even the right one waits, others do not', async () => {
+  test('too many wrong passwords for one e-mail block even the right one; other e-mails are not affected', async () => {
     const limited = await runServer(await place.open(), { secretKey, limits: { perEmail: 3 } });
     try {
       const limitedApp = await TestApp.register(limited.url);
@@ -402,7 +402,7 @@ describe('limits', () => {
     }
   });
 
-  test('too many registrations from one place', async () => {
+  test('too many registrations from one IP address', async () => {
     const limited = await runServer(await place.open(), { secretKey, limits: { registrations: 2 } });
     try {
       const statuses = [];
@@ -417,7 +417,7 @@ describe('limits', () => {
     }
   });
 
-  test('a registered client that nobody uses is gone after a day; one that was allowed in stays', async () => {
+  test('a registered client that no user allowed is removed after a day; an allowed one stays', async () => {
     const used = await TestApp.register(running.url);
     const unused = await TestApp.register(running.url);
     await used.tokens(consent);
@@ -428,7 +428,7 @@ describe('limits', () => {
   });
 });
 
-test('addresses in the metadata are the issuer’s, whatever Host and the forwarding headers say', async () => {
+test('URLs in the metadata are the issuer’s, whatever Host and the forwarding headers say', async () => {
   const forged = {
     'x-forwarded-host': 'evil.example',
     'x-forwarded-proto': 'https',
@@ -460,11 +460,11 @@ test('addresses in the metadata are the issuer’s, whatever Host and the forwar
   expect(url.origin).toBe(running.url);
 });
 
-test('openid-client still finds everything after all this', async () => {
+test('openid-client still works after all this', async () => {
   expect(await oidc.fetchUserInfo(app.client, (await app.tokens(consent)).access_token, running.user.id)).toBeDefined();
 });
 
-test('over https every cookie is for https only, out of reach of scripts and of other sites', async () => {
+test('over https every cookie is Secure, HttpOnly and SameSite=Lax', async () => {
   const served = await runServer(await place.open(), { secretKey, url: 'https://venues.example' });
   try {
     const registered = await fetch(`${served.listensOn}/connect/register`, {

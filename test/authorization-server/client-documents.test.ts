@@ -6,7 +6,7 @@ import { type DocumentPlace, sqlitePlace } from '../document-store/engines.ts';
 import { certificate, type Receiver, startReceiver } from '../webhooks/receiver.ts';
 import { PASSWORD, type RunningServer, runServer } from './running-server.ts';
 
-/** Clients whose id is the URL of a document about themselves (OAuth Client ID Metadata Document). */
+/** Clients whose id is the URL of their metadata document (OAuth Client ID Metadata Document). */
 
 const secretKey = randomBytes(32);
 let place: DocumentPlace;
@@ -61,12 +61,12 @@ async function open(clientId: string, redirect: string) {
   return { client, verifier, browser, page: await browser.open(url) };
 }
 
-test('the metadata says that such clients are welcome', async () => {
+test('the metadata says that such clients are supported', async () => {
   const metadata = await (await fetch(`${running.url}/.well-known/oauth-authorization-server`)).json();
   expect(metadata).toMatchObject({ client_id_metadata_document_supported: true });
 });
 
-test('a client nobody registered gets tokens, on whatever port of the user’s machine it listens', async () => {
+test('an unregistered client gets tokens, whatever port of the user’s machine it listens on', async () => {
   const id = publish({ redirect_uris: ['http://127.0.0.1/callback'] });
   const { client, verifier, browser, page } = await open(id, 'http://127.0.0.1:4711/callback');
   const consent = await browser.send(page, '/sign-in', { email: running.user.email, password: PASSWORD });
@@ -85,26 +85,26 @@ test('a client nobody registered gets tokens, on whatever port of the user’s m
 
 test.each<[string, object]>([
   ['another client’s id', { client_id: 'https://localhost/other.json' }],
-  ['plain http to elsewhere', { redirect_uris: ['http://app.example/callback'] }],
+  ['plain http to another host', { redirect_uris: ['http://app.example/callback'] }],
   ['client credentials', { grant_types: ['client_credentials'] }],
   ['an account of its own', { account_id: 'Brand:7' }],
   ['a secret', { client_secret: 'x' }],
-  ['too much', { client_name: 'x', padding: 'x'.repeat(6_000) }],
+  ['too many bytes', { client_name: 'x', padding: 'x'.repeat(6_000) }],
 ])('refused: a document with %s', async (_what, metadata) => {
   const redirect = 'http://127.0.0.1/callback';
   const { page } = await open(publish({ redirect_uris: [redirect], ...metadata }), redirect);
   expect(page.status).toBeGreaterThanOrEqual(400);
-  expect(page.text).toContain('That did not work');
+  expect(page.text).toContain('This request cannot be completed');
 });
 
-test('no redirect is followed', async () => {
+test('redirects are not followed', async () => {
   const { page } = await open(`https://localhost:${publisher.port}/moved.json`, 'http://127.0.0.1/callback');
   expect(page.status).toBeGreaterThanOrEqual(400);
   expect(publisher.received.map(({ path }) => path)).toContain('/moved.json');
   expect(publisher.received.map(({ path }) => path)).not.toContain('/elsewhere');
 });
 
-test('nothing private is asked unless development says so', async () => {
+test('private addresses are not contacted unless they are allowed for development', async () => {
   const guarded = await runServer(await place.open(), { secretKey });
   const before = publisher.connections();
   for (const id of [publish({ redirect_uris: ['http://127.0.0.1/callback'] }), 'https://169.254.169.254/x.json']) {

@@ -19,7 +19,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, makePla
   beforeAll(async () => {
     place = await makePlace();
     running = await runServer(await place.open(), { secretKey });
-    // Another process of the same service: same issuer, same key, a store of its own on the same place.
+    // A second process of the same service: same issuer, same key, its own connection to the same store.
     other = await runServer(await place.open(), { secretKey, url: running.url });
   });
   afterAll(async () => {
@@ -31,7 +31,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, makePla
     consent = { email: running.user.email, password: PASSWORD, account: 'Brand:7' };
   });
 
-  test('openid-client passes the whole flow', async () => {
+  test('openid-client completes the whole flow', async () => {
     const { url, user, server } = running;
     const app = await TestApp.register(url);
     const { client } = app;
@@ -62,7 +62,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, makePla
     await expect(oidc.fetchUserInfo(client, third.access_token, user.id)).rejects.toThrow();
   });
 
-  test('a revoked token stops at once in the other process, which had it verified', async () => {
+  test('a revoked token stops working at once in another process that had already verified it', async () => {
     const app = await TestApp.register(running.url);
     const { access_token: token } = await app.tokens(consent);
     expect(await other.server.accessTokens.authenticate(token)).toMatchObject({ account: BRAND });
@@ -70,7 +70,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, makePla
     expect(await other.server.accessTokens.authenticate(token)).toBeUndefined();
   });
 
-  test('a refresh token used again ends the grant: nothing issued under it works any more', async () => {
+  test('reusing a refresh token ends the grant: nothing issued under it works any more', async () => {
     const app = await TestApp.register(running.url);
     const first = await app.tokens(consent);
     const second = await app.refresh(first.refresh_token);
@@ -80,7 +80,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, makePla
       expect(await running.server.accessTokens.authenticate(token)).toBeUndefined();
   });
 
-  test('of ten parallel refreshes through two processes exactly one wins', async () => {
+  test('of ten parallel refreshes through two processes exactly one succeeds', async () => {
     const app = await TestApp.register(running.url);
     for (let round = 0; round < 3; round += 1) {
       const { refresh_token: token } = await app.tokens(consent);
@@ -101,7 +101,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, makePla
     }
   });
 
-  test('a code used again is refused and ends what it was exchanged for', async () => {
+  test('a reused code is refused and revokes the tokens it was exchanged for', async () => {
     const app = await TestApp.register(running.url);
     const { callback, verifier } = await app.allow(consent);
     const exchange = () =>
@@ -111,7 +111,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, makePla
     expect(await running.server.accessTokens.authenticate(token)).toBeUndefined();
   });
 
-  test('keys rotate: published first, then signing, while old tokens stay good', async () => {
+  test('keys rotate: published first, then signing, while old tokens stay valid', async () => {
     const app = await TestApp.register(running.url);
     const before = await app.tokens(consent);
     const { kid } = await other.server.signingKeys.rotate();
@@ -131,7 +131,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, makePla
     running.shift(0);
   });
 
-  test('a confidential client acts for its account, until it is removed', async () => {
+  test('a confidential client acts for its account until it is removed', async () => {
     const { clients, accessTokens } = running.server;
     const added = await clients.addClient({ account: BRAND, grant: 'client_credentials', name: 'Nightly import' });
     if (isRefusal(added)) throw new Error(added.details);
@@ -160,7 +160,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, makePla
     });
   });
 
-  test('a grant is for the account that was chosen; another choice is another grant', async () => {
+  test('a grant is for the chosen account; choosing another account makes another grant', async () => {
     const { connectedApps, accessTokens } = running.server;
     const app = await TestApp.register(running.url, { client_name: 'Both sides' });
     const brand = await app.tokens(consent);
@@ -187,7 +187,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, makePla
     expect(await accessTokens.authenticate(community.access_token)).toBeDefined();
   });
 
-  test('a removed user takes sessions, apps and tokens along; one who leaves an account, those of that account', async () => {
+  test('removing a user ends sessions, apps and tokens; leaving an account ends those of that account', async () => {
     const { users, server } = running;
     const user = await users.add({
       email: 'leaver@example.com',
@@ -208,7 +208,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, makePla
     expect(page.text).toContain('name="password"');
   });
 
-  test('logs out by GET and by POST, asking first; apps stay connected', async () => {
+  test('signs out by GET and by POST, after confirmation; apps stay connected', async () => {
     for (const method of ['GET', 'POST']) {
       const app = await TestApp.register(running.url, { post_logout_redirect_uris: ['http://127.0.0.1:9/bye'] });
       const tokens = await app.tokens(consent);
@@ -229,7 +229,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, makePla
     }
   });
 
-  test('the console signs in without a consent page and gets no token that is good for the API', async () => {
+  test('the console signs in without a consent page and gets no token that is valid for the API', async () => {
     const discovered = await oidc.discovery(new URL(running.url), 'console', undefined, oidc.None(), insecure);
     const verifier = oidc.randomPKCECodeVerifier();
     const url = oidc.buildAuthorizationUrl(discovered, {
@@ -254,11 +254,11 @@ describe.each(documentEngines)('the authorization server on %s', (_name, makePla
     expect(shown.filter(({ clientId }) => clientId === 'console')).toEqual([]);
   });
 
-  test('another secret key than the one that sealed everything shows at start', async () => {
+  test('a secret key other than the one that sealed the data fails at start', async () => {
     await expect(runServer(await place.open(), { secretKey: randomBytes(32) })).rejects.toThrow('cannot be opened');
   });
 
-  test('nothing at rest is a credential: neither ids nor secrets stand in the documents', async () => {
+  test('no credential is stored in the clear: documents hold neither codes nor secrets', async () => {
     const app = await TestApp.register(running.url, { token_endpoint_auth_method: 'client_secret_basic' });
     const { callback } = await app.allow(consent);
     const code = callback.searchParams.get('code') ?? '';

@@ -22,7 +22,7 @@ export type RunningServer = {
   /** The issuer. */
   readonly url: string;
   readonly listensOn: string;
-  /** Moves the clock of this process by so many milliseconds. */
+  /** Shifts the clock of this process by a number of milliseconds. */
   shift(milliseconds: number): void;
   readonly server: AuthorizationServer;
   readonly users: Users;

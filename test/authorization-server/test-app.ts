@@ -12,7 +12,7 @@ export type Consent = {
   readonly account: string;
 };
 
-/** An app of somebody else's: registers itself, sends the user to sign in, gets tokens. */
+/** A third-party app: registers itself, sends the user to sign in, gets tokens. */
 export class TestApp {
   readonly client: oidc.Configuration;
   readonly browser: Browser;
@@ -42,7 +42,7 @@ export class TestApp {
     return this.client.clientMetadata().client_id;
   }
 
-  /** An address of the authorization endpoint, all in order unless a parameter is overwritten; `undefined` drops it. */
+  /** A valid authorization URL, in which parameters can be overridden; `undefined` drops one. */
   async authorizationUrl(parameters: Record<string, string | undefined> = {}): Promise<{ url: URL; verifier: string }> {
     const verifier = oidc.randomPKCECodeVerifier();
     const url = oidc.buildAuthorizationUrl(this.client, {
@@ -58,7 +58,7 @@ export class TestApp {
     return { url, verifier };
   }
 
-  /** The user signs in and allows it. @returns where the browser was sent */
+  /** Signs in as the user and allows the app. @returns the URL that the browser was redirected to */
   async allow({ email, password, account, resource = 'api', scope = API_SCOPE }: Consent) {
     const { url, verifier } = await this.authorizationUrl({ resource, scope });
     let page: Page = await this.browser.open(url);

@@ -16,7 +16,7 @@ import { accepted, CONTEXT, type RunningService, runService } from '../running-s
 
 type Shape = keyof typeof BOOKING_SHAPES;
 
-/** Details that all say something, and for each field another value that is as good. A new field does not compile without both. */
+/** Two valid values for every detail. A new detail does not compile without them. */
 const DETAILS: Required<BookingDetails> = {
   spaceId: spaceId(1),
   date: '2026-12-10' as PlainDate,
@@ -30,13 +30,13 @@ const OTHERWISE: Required<BookingDetails> = {
   message: 'Fifty guests',
 };
 
-/** A request as REST takes it. */
+/** A request body for REST. */
 const bodyOf = ({ date, ...details }: BookingDetails) => ({ ...details, startTime: date });
 
 describe('the details of a booking', () => {
   let service: RunningService;
   let brand: Awaited<ReturnType<RunningService['brand']>>;
-  /** What was shown, by shape and by where it was seen. */
+  /** Every booking that was shown, with its shape and where it was seen. */
   const seen: { readonly shape: Shape; readonly where: string; readonly shown: unknown }[] = [];
 
   beforeAll(async () => {
@@ -81,23 +81,26 @@ describe('the details of a booking', () => {
     await service.stop();
   });
 
-  /** What the first entry of a history says was made: the request. */
+  /** The fields of the request, taken from the first entry of a history. */
   const madeIn = (entries: readonly { readonly changes: Readonly<Record<string, { to: unknown }>> }[]) =>
     Object.fromEntries(Object.entries(entries[0]?.changes ?? {}).map(([field, { to }]) => [field, to]));
 
-  test('are seen in every shape that the table lists', () => {
+  test('are checked in every shape that the table lists', () => {
     expect(new Set(seen.map(({ shape }) => shape))).toEqual(new Set(Object.keys(BOOKING_SHAPES)));
   });
 
-  test.each(BOOKING_DETAILS)('show %s wherever a booking is shown, but where the table says why not', (field) => {
-    for (const { shape, where, shown } of seen) {
-      const leavesOut: { readonly [F in keyof BookingDetails]?: string } = BOOKING_SHAPES[shape];
-      if (leavesOut[field] === undefined) expect(shown, where).toHaveProperty(field, DETAILS[field]);
-      else expect(shown, `${where}: ${leavesOut[field]}`).not.toHaveProperty(field);
-    }
-  });
+  test.each(BOOKING_DETAILS)(
+    'include %s wherever a booking is shown, except where the table gives a reason',
+    (field) => {
+      for (const { shape, where, shown } of seen) {
+        const leavesOut: { readonly [F in keyof BookingDetails]?: string } = BOOKING_SHAPES[shape];
+        if (leavesOut[field] === undefined) expect(shown, where).toHaveProperty(field, DETAILS[field]);
+        else expect(shown, `${where}: ${leavesOut[field]}`).not.toHaveProperty(field);
+      }
+    },
+  );
 
-  test.each(BOOKING_DETAILS)('are another request when %s differs, and the same when nothing does', async (field) => {
+  test.each(BOOKING_DETAILS)('make another request if %s differs, and the same one if nothing does', async (field) => {
     const ask = (details: BookingDetails) =>
       service.post('/bookings', {
         key: brand.key,
@@ -116,7 +119,7 @@ describe('the details of a booking', () => {
   });
 });
 
-test('every schema of the contract is a public shape, or a part of a request', async () => {
+test('every schema of the contract is a public shape or part of a request', async () => {
   const folder = new URL('../../src/contract/', import.meta.url);
   const shapes: readonly unknown[] = Object.values(PUBLIC_SHAPES);
   const parts: readonly unknown[] = shapes.flatMap((shape) =>
@@ -133,7 +136,7 @@ test('every schema of the contract is a public shape, or a part of a request', a
   }
 });
 
-/** Calls a tool of the MCP server for an account, and answers what the tool does. */
+/** Calls a tool of the MCP server for an account and returns its result. */
 function toolsOf({ core }: RunningService, account: Account) {
   const { commands, queries, clock, config } = core;
   const handlers = new Map<string, (input: object) => Promise<CallToolResult>>();

@@ -21,7 +21,7 @@ test('BookingApproved has exactly the fields of the specification', () => {
   });
 });
 
-test('BookingRequested adds the message, when there is one', () => {
+test('BookingRequested adds the message, if there is one', () => {
   expect(payloadOf(requested({ message: 'For 30 people' })).data).toEqual({
     ...booking,
     status: 'Pending',
@@ -59,7 +59,7 @@ test('ReviewPosted has the fields of ReviewDto, reviewId and bookingId', () => {
   });
 });
 
-test('money leaves as a number with at most two decimals', () => {
+test('amounts are numbers with at most two decimals', () => {
   for (const [cents, shown] of [
     [11_500, '115'],
     [11_550, '115.5'],
@@ -71,7 +71,7 @@ test('money leaves as a number with at most two decimals', () => {
   }
 });
 
-test('a test delivery says which registration it tries out', () => {
+test('a test delivery names its webhook', () => {
   expect(testPayload(webhookId('wh_1'), timestamp(AT))).toEqual({
     event: 'Test',
     timestamp: AT,

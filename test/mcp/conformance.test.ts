@@ -9,7 +9,7 @@ import { Browser } from '../browser.ts';
 import { freePort } from '../free-port.ts';
 import { accepted, type RunningService, runService } from '../running-service.fixture.ts';
 
-/** The conformance suite of the Model Context Protocol against the running service, over HTTP. */
+/** Runs the conformance suite of the Model Context Protocol against a running service. */
 
 const user = { email: 'ada@example.com', password: 'correct horse battery' };
 let service: RunningService;
@@ -33,7 +33,7 @@ const SUITE = join(
   'dist/index.js',
 );
 
-/** Runs the suite's command line; `onOutput` sees all that was printed so far. */
+/** Runs the suite's command line. `onOutput` gets all output so far. */
 async function conformance(args: readonly string[], onOutput: (output: string) => void = () => {}) {
   const child = spawn(process.execPath, [SUITE, ...args], { env: { PATH: process.env.PATH ?? '', NO_COLOR: '1' } });
   let output = '';
@@ -47,7 +47,7 @@ async function conformance(args: readonly string[], onOutput: (output: string) =
 }
 
 describe('the MCP server', () => {
-  /** The suite knows no tokens: this stands between and adds one. */
+  /** Starts a proxy that adds a token, which the suite cannot do. */
   async function withToken() {
     const app = await TestApp.register(url);
     const { access_token: token } = await app.tokens({ ...user, account, resource: 'mcp', scope: 'service.mcp' });
@@ -70,7 +70,7 @@ describe('the MCP server', () => {
   }
 
   test.each(['2026-07-28', '2025-11-25'])(
-    'does what revision %s requires, as far as it offers it',
+    'meets the requirements of revision %s for what it offers',
     async (revision) => {
       const proxy = await withToken();
       const baseline = new URL(`conformance-baseline-${revision}.yml`, import.meta.url).pathname;

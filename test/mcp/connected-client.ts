@@ -10,7 +10,7 @@ const REDIRECT = 'http://127.0.0.1:9/callback';
 
 export type SignIn = { readonly email: string; readonly password: string; readonly account: string };
 
-/** What an MCP client keeps of its own; everything else the SDK finds out from the server. */
+/** The state that an MCP client keeps; the SDK discovers everything else from the server. */
 export class ClientMemory implements OAuthClientProvider {
   readonly redirectUrl = REDIRECT;
   readonly clientMetadata = {
@@ -20,7 +20,7 @@ export class ClientMemory implements OAuthClientProvider {
     response_types: ['code'],
     token_endpoint_auth_method: 'none',
   };
-  /** Where the user was sent, last. */
+  /** The last authorization URL that the user was sent to. */
   sentTo: URL | undefined;
   #client: Awaited<ReturnType<OAuthClientProvider['clientInformation']>>;
   #tokens: Awaited<ReturnType<OAuthClientProvider['tokens']>>;
@@ -56,7 +56,7 @@ export class ClientMemory implements OAuthClientProvider {
   }
 }
 
-/** Connects as a client does at first contact: refused, sent to sign in, allowed, connected. */
+/** Connects as a client does the first time: refused, sent to sign in, allowed, connected. */
 export async function connect(url: string, signIn: SignIn, memory = new ClientMemory()) {
   const open = () => ({
     client: new Client({ name: 'test', version: '1' }),

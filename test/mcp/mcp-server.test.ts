@@ -37,7 +37,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** What a tool answered; its text when it refused. */
+/** Calls a tool and returns its result, or the text of its error. */
 async function call(client: Client, name: string, input: Record<string, unknown>): Promise<unknown> {
   const { isError, structuredContent, content } = await client.callTool({ name, arguments: input });
   if (!isError) return structuredContent;
@@ -58,7 +58,7 @@ async function mcpToken(scope = 'service.mcp'): Promise<string> {
   return (await app.tokens({ ...asBrand, resource: 'mcp', scope })).access_token;
 }
 
-test('the SDK client goes all the way by itself: refused, told where to ask, registered, allowed, served', async () => {
+test('the SDK client connects by itself: refused, pointed to the authorization server, registered, allowed, served', async () => {
   const { client, memory } = await connect(url, asBrand);
   expect(memory.sentTo?.searchParams.get('resource')).toBe(`${url}/mcp`);
   expect(memory.sentTo?.searchParams.get('scope')).toBe('service.mcp offline_access');
@@ -72,7 +72,7 @@ test('the SDK client goes all the way by itself: refused, told where to ask, reg
   expect(memory.tokens()?.refresh_token).not.toBe(before.refresh_token);
 });
 
-test('both protocols: the current one and what earlier clients speak', async () => {
+test('speaks the current protocol and the earlier ones', async () => {
   const token = await mcpToken();
   const requestInit = { headers: { authorization: `Bearer ${token}` } };
   const current = new Client(
@@ -100,7 +100,7 @@ test('both protocols: the current one and what earlier clients speak', async () 
   }
 });
 
-test('every tool has both schemas, says whether it writes, and what it is for', async () => {
+test('every tool has a description, both schemas, and says whether it writes', async () => {
   const { tools } = await brandTools.listTools();
   expect(tools.map(({ name }) => name)).toEqual([
     'find_spaces',
@@ -118,7 +118,7 @@ test('every tool has both schemas, says whether it writes, and what it is for', 
   }
 });
 
-test('a booking through the tools is the booking of the REST API, and its community sees it', async () => {
+test('a booking made with a tool is the same over REST, and its community sees it', async () => {
   const day = { spaceId, date: '2026-12-10' };
   const request = { ...day, startHour: 10, message: 'For forty', idempotencyKey: 'mcp-1' };
   const booked = await call(brandTools, 'request_booking', request);
@@ -140,7 +140,7 @@ test('a booking through the tools is the booking of the REST API, and its commun
   expect(timeSlots.find(({ hour }) => hour === 14)?.isAvailable).toBe(true);
 });
 
-test('refusals say what is wrong and what to do', async () => {
+test('refusals say what went wrong and what to do', async () => {
   const taken = { spaceId, date: '2026-12-11', startHour: 12, message: 'x' };
   await call(brandTools, 'request_booking', { ...taken, idempotencyKey: 'mcp-2' });
   expect(await call(brandTools, 'request_booking', { ...taken, idempotencyKey: 'mcp-3' })).toMatch(
@@ -157,33 +157,33 @@ test('refusals say what is wrong and what to do', async () => {
   );
   expect(await call(brandTools, 'check_availability', { spaceId, date: '2026-11-30' })).toMatch(/^ValidationError: /);
   expect(await call(brandTools, 'booking_history', { bookingId: 999 })).toMatch(/^ResourceNotFound: /);
-  // No completed booking there: over REST it does not exist either.
+  // Without a completed booking there it is not found, as over REST.
   expect(await call(brandTools, 'list_reviews', { communityId })).toMatch(/^ResourceNotFound: /);
   expect(await call(communityTools, 'list_reviews', { communityId })).toEqual({ reviews: [] });
 });
 
 test.each<[string, string, Record<string, unknown>]>([
-  ['a date that is none', 'check_availability', { spaceId: 1, date: '2026-02-30' }],
-  ['a number as text', 'check_availability', { spaceId: '1', date: '2026-12-11' }],
-  ['a field that there is not', 'list_bookings', { state: 'Pending' }],
-  ['a status that there is not', 'list_bookings', { status: 'pending' }],
-  ['dates the wrong way round', 'list_bookings', { startDate: '2026-12-11', endDate: '2026-12-10' }],
-  ['an hour past the clock', 'request_booking', { spaceId: 1, date: '2026-12-11', startHour: 24, idempotencyKey: 'k' }],
+  ['an invalid date', 'check_availability', { spaceId: 1, date: '2026-02-30' }],
+  ['a number as a string', 'check_availability', { spaceId: '1', date: '2026-12-11' }],
+  ['an unknown field', 'list_bookings', { state: 'Pending' }],
+  ['an unknown status', 'list_bookings', { status: 'pending' }],
+  ['dates in the wrong order', 'list_bookings', { startDate: '2026-12-11', endDate: '2026-12-10' }],
+  ['an hour out of range', 'request_booking', { spaceId: 1, date: '2026-12-11', startHour: 24, idempotencyKey: 'k' }],
   ['no idempotency key', 'request_booking', { spaceId: 1, date: '2026-12-11', startHour: 10 }],
   [
     'a message too long',
     'request_booking',
     { spaceId: 1, date: '2026-12-11', startHour: 10, idempotencyKey: 'k', message: 'x'.repeat(501) },
   ],
-])('bad input is an error of the tool: %s', async (_what, name, input) => {
+])('invalid input is a tool error: %s', async (_what, name, input) => {
   expect(await call(brandTools, name, input)).toMatch(/validation|ValidationError/i);
 });
 
-test('the list says when it was cut', async () => {
+test('the list says if there are more bookings', async () => {
   expect(await call(brandTools, 'list_bookings', { limit: 1 })).toMatchObject({ bookings: [{}], more: true });
 });
 
-test('what an API key holder may not see stays unseen: another brand finds nothing of the first', async () => {
+test('another brand sees nothing of the first one', async () => {
   const other = await service.brand('Other');
   accepted(await service.core.users.add({ ...user, email: 'bea@example.com', accounts: [other.account] }));
   const { client } = await connect(url, { ...user, email: 'bea@example.com', account: `Brand:${other.id}` });
@@ -202,7 +202,7 @@ test('the metadata names the resource and its authorization server exactly', asy
   });
 });
 
-test('without a token: 401 that says where to ask and for what', async () => {
+test('without a token: 401 with the resource metadata and the scope to request', async () => {
   for (const method of ['POST', 'GET', 'DELETE']) {
     const response = await fetch(`${url}/mcp`, { method });
     expect(response.status).toBe(401);
@@ -212,7 +212,7 @@ test('without a token: 401 that says where to ask and for what', async () => {
   }
 });
 
-test('refused: an API key (told so), a token for the API, an unknown one; too small a scope is 403', async () => {
+test('refused: an API key, a token for the API, an unknown token; a missing scope is 403', async () => {
   const refusal = async (token: string) => {
     const response = await post(PING, { authorization: `Bearer ${token}` });
     const { error, error_description: description } = (await response.json()) as Record<string, string>;
@@ -238,7 +238,7 @@ test('a token for the MCP server is refused by the REST API', async () => {
   expect([response.statusCode, response.json().error]).toEqual([401, 'InvalidApiKey']);
 });
 
-test('called by another name, or from a page elsewhere: refused before anything else', async () => {
+test('requests with another host name or a foreign origin are refused before anything else', async () => {
   const authorization = `Bearer ${await mcpToken()}`;
   const status = async (headers: Record<string, string>) =>
     (await service.call('POST', '/mcp', { headers: { authorization, ...headers }, body: PING })).statusCode;
@@ -256,7 +256,7 @@ test('called by another name, or from a page elsewhere: refused before anything 
   ]);
 });
 
-test('messages that are none get the protocol’s errors', async () => {
+test('malformed messages get the protocol’s errors', async () => {
   const authorization = `Bearer ${await mcpToken()}`;
   for (const [body, headers, status] of [
     ['{', {}, 400],
@@ -270,7 +270,7 @@ test('messages that are none get the protocol’s errors', async () => {
   expect((await fetch(`${url}/mcp`, { headers: { authorization } })).status).toBe(405);
 });
 
-test('a disconnected app is out at once', async () => {
+test('a disconnected app loses access at once', async () => {
   const { client, memory } = await connect(url, asBrand, new ClientMemory());
   const { connectedApps } = service.core.authorizationServer;
   const [account] = (await service.core.users.byEmail(user.email))?.accounts ?? [];
@@ -282,7 +282,7 @@ test('a disconnected app is out at once', async () => {
   await expect(client.callTool({ name: 'find_spaces', arguments: {} })).rejects.toThrow('grant request is invalid');
 });
 
-test('methods that the protocol does not have are refused, with a good token too', async () => {
+test('methods that the protocol does not have are refused, even with a valid token', async () => {
   const authorization = `Bearer ${await mcpToken()}`;
   const status = async (method: string) => (await fetch(`${url}/mcp`, { method, headers: { authorization } })).status;
   expect([await status('HEAD'), await status('PUT')]).toEqual([404, 404]);

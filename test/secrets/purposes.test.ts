@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { purposes } from '../../src/secrets/purposes.ts';
 
-test('purposes are what they have always been, or what is stored could not be opened', () => {
+test('purposes never change, or stored values could no longer be opened', () => {
   const written = Object.values(purposes).map((purpose) => (typeof purpose === 'string' ? purpose : purpose('1')));
   expect(written).toEqual([
     'webhook:1',

@@ -4,7 +4,7 @@ import { seal, unseal } from '../../src/secrets/seal.ts';
 
 const key = randomBytes(32);
 
-test('what was sealed comes back, whatever the text', () => {
+test('unsealing returns the original text', () => {
   for (const plain of ['', 'whsec_abc', 'ü€𝄞'.repeat(100)]) expect(unseal(key, 'p', seal(key, 'p', plain))).toBe(plain);
 });
 
@@ -12,7 +12,7 @@ test('the same secret never seals to the same text', () => {
   expect(seal(key, 'p', 'secret')).not.toBe(seal(key, 'p', 'secret'));
 });
 
-test('a sealed value does not hold the secret', () => {
+test('a sealed value does not contain the secret', () => {
   const sealed = seal(key, 'p', 'secret');
   expect(Buffer.from(sealed.slice(3), 'base64url').includes('secret')).toBe(false);
 });
@@ -23,7 +23,7 @@ test('another key or another purpose does not open it', () => {
   expect(() => unseal(key, 'webhook:wh_2', sealed)).toThrow('cannot be opened');
 });
 
-test('every single changed byte is noticed, and so is a cut', () => {
+test('any changed byte is detected, and so is truncation', () => {
   const sealed = seal(key, 'p', 'secret');
   const bytes = Buffer.from(sealed.slice(3), 'base64url');
   for (let at = 0; at < bytes.length; at += 1) {
