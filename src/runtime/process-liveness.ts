@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 
 /** A process as others that share its store may check on it, on the same machine. */
 export type ProcessIdentity = {
-  /** The machine and, on Linux, the PID namespace: each container has its own. */
+  /** The machine since it started and, on Linux, the PID namespace: each container has its own. */
   readonly pidNamespace: string;
   readonly pid: number;
   /** Tells the process from an earlier or later one of the same number; absent where there is no /proc. */
@@ -13,7 +13,7 @@ export type ProcessIdentity = {
 const startedAt = startOf(process.pid);
 
 export const THIS_PROCESS: ProcessIdentity = {
-  pidNamespace: `${hostname()} ${namespaceOfThis()}`,
+  pidNamespace: `${machine()} ${namespaceOfThis()}`,
   pid: process.pid,
   ...(startedAt !== undefined && { startedAt }),
 };
@@ -30,6 +30,18 @@ export function isKnownDead(identity: ProcessIdentity): boolean {
   if (start === undefined) return false;
   // Earlier releases did not say when a process started. This one does, so it was not this process.
   return identity.startedAt === undefined ? pid === process.pid : identity.startedAt !== start;
+}
+
+/**
+ * The machine, told from others of its name: Linux draws a random id each time it starts (random(4)). Cloned machines and
+ * containers share host names, and the first PID namespace has the same number everywhere.
+ */
+function machine(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return hostname();
+  }
 }
 
 function namespaceOfThis(): string {

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
 import { isKnownDead, THIS_PROCESS } from '../../src/runtime/process-liveness.ts';
@@ -27,6 +28,11 @@ test('a process that was killed is known to be dead here, and not known to be so
   expect(isKnownDead({ pidNamespace, pid })).toBe(true);
   expect(isKnownDead({ pidNamespace, pid, startedAt: '1' })).toBe(true);
   expect(isKnownDead({ pidNamespace: 'another machine', pid })).toBe(false);
+});
+
+test.skipIf(!hasProc)('a machine of the same name, in its first PID namespace, is another machine', async () => {
+  const ofTheSameName = `${hostname()} ${readlinkSync('/proc/self/ns/pid')}`;
+  expect(isKnownDead({ pidNamespace: ofTheSameName, pid: await killed() })).toBe(false);
 });
 
 test.skipIf(!hasProc)('an earlier process of the same number is known to be dead', () => {
