@@ -11,7 +11,7 @@ const TIMEOUT_MS = 2_500;
  * over TLS and without following redirects, and the rules of registration apply to the metadata.
  */
 export function createClientDocuments(options: GuardOptions): (url: string) => Promise<Response> {
-  const dispatcher: Dispatcher = guardedAgent({ ...options, timeout: TIMEOUT_MS });
+  const dispatcher: Dispatcher = guardedAgent({ ...options, timeoutMs: TIMEOUT_MS });
   return async (url) => {
     const response = await fetch(url, {
       dispatcher,

@@ -38,7 +38,7 @@ export async function ensureDemoData(deps: DemoDeps): Promise<Demo | undefined> 
 
   if (!(await isMissing())) return readDemoFile(deps);
   const leases = await openLeases({ documents, collection: 'demo-leases', durationMs: LEASE_MS, clock });
-  const lease = await leases.acquire(KEY, { lookEveryMs: LOOK_EVERY_MS });
+  const lease = await leases.acquire(KEY, { pollMs: LOOK_EVERY_MS });
   try {
     if (!(await isMissing())) return readDemoFile(deps);
     await makings.insert(KEY, { done: false });

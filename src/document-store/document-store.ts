@@ -1,19 +1,19 @@
 /**
- * Documents: the read models, and the few records that are not domain history (users, OAuth records, deliveries,
- * leases, checkpoints). Two adapters implement this port, `sqlite/` (embedded) and `mongodb/`;
- * `test/contract/document-store.ts` holds both to the same promises.
+ * Documents: the read models, and the few records that are not domain history (users, OAuth records, deliveries, leases,
+ * checkpoints). Two adapters implement this port, `sqlite/` (embedded) and `mongodb/`; `test/contract/document-store.ts` runs
+ * one contract suite against both.
  */
 
-/** Declares a collection. Opening it makes what is missing. */
+/** Declares a collection. Opening it creates whatever is missing. */
 export type Collection<D extends object> = {
   readonly name: string;
-  /** Every query the service makes must be answered by one of these. Fields are top-level fields of the document. */
+  /** One of these must serve every query. Fields are top-level fields of the document. */
   readonly indexes: readonly Index<D>[];
-  /** Documents disappear some time after this field (ISO 8601, UTC) has passed. Readers must not rely on the moment. */
+  /** Documents are removed some time after the moment in this field (ISO 8601, UTC). Readers must not rely on when. */
   readonly ttl?: keyof D & string;
   /**
-   * `readModel`: derived from the log, may fall back to an earlier consistent state after a power failure.
-   * `record`: durable when the write has answered.
+   * `readModel`: derived from the log, may revert to an earlier consistent state after a power failure.
+   * `record`: durable once the write resolves.
    */
   readonly kind: 'readModel' | 'record';
 };
@@ -23,10 +23,10 @@ export type Index<D extends object> = {
   readonly unique?: boolean;
 };
 
-/** A document as it is stored. Treat it as immutable: it may be shared with other readers. */
+/** A stored document. Treat it as immutable: it may be shared with other readers. */
 export type Stored<D extends object> = {
   readonly key: string;
-  /** Grows by one with every write. */
+  /** Incremented by every write. */
   readonly version: number;
   readonly document: D;
 };
@@ -37,17 +37,17 @@ export type Range = { readonly from?: Scalar; readonly to?: Scalar; readonly bel
 export type Condition = Scalar | { readonly in: readonly Scalar[] } | Range;
 
 export type Find<D extends object> = {
-  /** Equality, `in`, and at most one range; all must hold. A field that is absent matches nothing. */
+  /** Equality, `in`, and at most one range; all must match. An absent field matches nothing. */
   readonly where?: { readonly [F in keyof D & string]?: Condition };
   readonly sort?: readonly { readonly field: keyof D & string; readonly direction?: 'ascending' | 'descending' }[];
   readonly limit?: number;
 };
 
 declare const declared: unique symbol;
-/** A query that was declared (`declareQuery`), and is held against the indexes by a test. A store takes no other. */
+/** A query from `declareQuery`, which a test checks against the indexes. Stores accept no other. */
 export type Query<D extends object> = Find<D> & { readonly [declared]: true };
 
-/** One step of a projection: the document as it stands at `position`, or `undefined` when it was removed. */
+/** One step of a projection: the document as of `position`, or `undefined` if it was removed. */
 export type Projected<D extends object> = {
   readonly key: string;
   readonly position: string;
@@ -59,40 +59,41 @@ export type Documents<D extends object> = {
   getMany(keys: readonly string[]): Promise<Stored<D>[]>;
 
   /**
-   * Streams: memory stays flat however many match. A document that nobody changes meanwhile comes exactly once. Documents
-   * without a field that is sorted by come first in ascending order, last in descending order; ties are ordered by key.
+   * Streams: memory use does not grow with the number of matches. A document that does not change meanwhile is returned exactly
+   * once. Documents that lack a sort field come first in ascending order, last in descending order; ties are ordered by key.
    */
   find(query: Query<D>): AsyncIterable<Stored<D>>;
-  /** How many documents match; sort and limit don't matter. */
+  /** The number of matching documents; ignores sort and limit. */
   count(query: Query<D>): Promise<number>;
 
-  /** @returns false when the key (or a unique index) is taken; nothing was written then */
+  /** @returns false, without writing, if the key or a unique value is taken */
   insert(key: string, document: D): Promise<boolean>;
 
-  /** @returns false when the document is not at `version`, gone, or a unique index is taken; nothing was written then */
+  /** @returns false, without writing, if the document does not exist, is not at `version`, or a unique value is taken */
   replace(key: string, document: D, version: number): Promise<boolean>;
 
-  /** @returns false when there was none, or not at `version` */
+  /** @returns false if the document does not exist or is not at `version` */
   delete(key: string, version?: number): Promise<boolean>;
 
   /**
-   * Writes what a projection made. Each document only ever moves forward: a write whose position is not after the stored
-   * one changes nothing, and a removed document leaves a tombstone that keeps its position. Readers do not see tombstones.
+   * Writes the output of a projection. Documents only move forward: a write whose position is not after the stored one changes
+   * nothing, and a removed document leaves a tombstone with its position. Readers do not see tombstones
+   * (docs/decisions/position-guarded-documents.md).
    */
   project(writes: readonly Projected<D>[]): Promise<void>;
 
-  /** What `project` last wrote for these keys, tombstones included; keys never projected are absent. */
+  /** What `project` last wrote to these keys, tombstones included; keys that were never projected are absent. */
   projected(keys: readonly string[]): Promise<ReadonlyMap<string, Projected<D>>>;
 };
 
 export type DocumentStore = {
-  /** Opens a collection; opening the same name twice gives the same collection. */
+  /** Opens a collection; opening the same name twice returns the same collection. */
   open<D extends object>(collection: Collection<D>): Promise<Documents<D>>;
-  /** Throws a collection away with everything in it. */
+  /** Drops a collection with its documents. */
   drop(name: string): Promise<void>;
-  /** Names of the collections there are. */
+  /** The names of all collections. */
   names(): Promise<string[]>;
-  /** Resolves when the store answers. Throws otherwise. */
+  /** Resolves if the store responds, rejects otherwise. */
   ping(): Promise<void>;
   close(): Promise<void>;
 };

@@ -4,65 +4,65 @@ import type { Clock } from '../runtime/clock.ts';
 import { isKnownDead, type ProcessIdentity, THIS_PROCESS } from '../runtime/process-liveness.ts';
 import type { Collection, DocumentStore, Stored } from './document-store.ts';
 
-/** A right that one process has at a time, kept up until it is given back (docs/decisions/leases.md). */
+/** A lease that one process at a time can hold, renewed until it is released (docs/decisions/leases.md). */
 export type Lease = {
   /**
-   * False once another process has it, or may have it because it could not be renewed in time. To be asked before each step
-   * that only the holder may take; a step under way when it is lost has to be harmless.
+   * False once another process holds it, or may hold it because it could not be renewed in time. Check it before every step that
+   * only the holder may take; a step that is running when the lease is lost has to be harmless.
    */
   isHeld(): boolean;
-  /** Gives it back. Afterwards anyone may have it at once. */
+  /** Releases it. Anyone can then acquire it immediately. */
   release(): Promise<void>;
 };
 
 export type Leases = {
-  /** Takes a lease without waiting. @returns undefined while another process holds it */
+  /** Acquires a lease without waiting. @returns undefined while another process holds it */
   tryAcquire(name: string): Promise<Lease | undefined>;
   /**
-   * Takes a lease as soon as nobody holds it; looks every `lookEveryMs`.
-   * @throws the signal's reason when it is aborted first
+   * Acquires a lease as soon as nobody holds it; checks every `pollMs`.
+   * @throws the signal's reason if it is aborted first
    */
-  acquire(name: string, options: { readonly lookEveryMs: number; readonly signal?: AbortSignal }): Promise<Lease>;
+  acquire(name: string, options: { readonly pollMs: number; readonly signal?: AbortSignal }): Promise<Lease>;
 };
 
 type LeaseDocument = Partial<ProcessIdentity> & {
-  /** Unique to the one that holds it; absent: nobody does. */
+  /** Unique to the current holder; absent if nobody holds it. */
   readonly holder?: string;
-  /** What earlier releases called the holder of a webhook's lease; empty: nobody. */
+  /** The holder of a webhook's lease in earlier releases; empty if nobody held it. */
   readonly owner?: string;
-  /** For how long it stands when it is not renewed. A length of time, not a moment: every machine knows how long it takes. */
+  /** How long it is valid without renewal. A duration, not a moment, so that it does not depend on whose clock is right. */
   readonly durationMs?: number;
-  /** When a lease that nobody uses any more may be forgotten (ISO 8601, UTC). */
+  /** When the document of an unused lease may be removed (ISO 8601, UTC). */
   readonly expiresAt: string;
 };
 
-/** Long after any process that may still take a lease for its own has ended. */
-const FORGET_AFTER_MS = 60 * 24 * 3_600_000;
-/** A lease is renewed so often in the time for which it stands, so that a process that is slow for a while keeps it. */
-const RENEWALS = 5;
+/** How long the document of an unused lease is kept: longer than any process that might still believe it holds it. */
+const RETENTION_MS = 60 * 24 * 3_600_000;
+/** Renewals within the duration of a lease, so that a process that stalls for a moment keeps it. */
+const RENEWALS_PER_DURATION = 5;
 
 /**
- * Named leases in a collection of their own. No clock is compared with another process's: a lease has run out when its document
- * was seen not to change for as long as it stands, by this process's monotonic clock, or when the process that holds it is known
- * to be dead. What a stale holder writes to the lease fails, because its version has moved on.
+ * Named leases in a collection of their own. Clocks of different processes are never compared: a lease has expired once this
+ * process has seen its document unchanged for the lease's duration, by its own monotonic clock, or once its holder is known to be
+ * dead. A stale holder cannot write to the lease, because the version has moved on.
  */
 export async function openLeases(deps: {
   readonly documents: DocumentStore;
   readonly collection: string;
-  /** How long a lease of this process stands when it is not renewed. */
+  /** How long a lease of this process is valid without renewal. */
   readonly durationMs: number;
-  /** Says when a lease that nobody uses any more may be forgotten, and nothing else. */
+  /** Only determines when the documents of unused leases may be removed. */
   readonly clock: Clock;
-  /** How many leases of others are watched at the same time. Default 10,000. */
+  /** How many leases of other processes are watched at a time. Default 10,000. */
   readonly maxWatched?: number;
 }): Promise<Leases> {
   const { documents, durationMs, clock, maxWatched = 10_000 } = deps;
   const leases = await documents.open(leaseCollection(deps.collection));
   const watch = createWatch(maxWatched);
 
-  const free = (): LeaseDocument => ({ expiresAt: new Date(clock() + FORGET_AFTER_MS).toISOString() });
+  const free = (): LeaseDocument => ({ expiresAt: new Date(clock() + RETENTION_MS).toISOString() });
 
-  /** @param acquiredAt before the document was written: others have seen it since then at the earliest */
+  /** @param acquiredAt when the write of the document started, before which no other process can have seen it */
   function hold(name: string, holder: string, acquiredVersion: number, acquiredAt: number): Lease {
     let version = acquiredVersion;
     let renewedAt = acquiredAt;
@@ -71,25 +71,25 @@ export async function openLeases(deps: {
 
     async function write(document: LeaseDocument): Promise<void> {
       while (isOurs) {
-        const began = performance.now();
+        const startedAt = performance.now();
         if (await leases.replace(name, document, version)) {
           version += 1;
-          renewedAt = began;
+          renewedAt = startedAt;
           return;
         }
-        // A write whose answer was lost may have been made all the same.
-        const there = await leases.get(name);
-        isOurs = there?.document.holder === holder;
-        version = there?.version ?? version;
+        // A write whose response was lost may have been applied.
+        const stored = await leases.get(name);
+        isOurs = stored?.document.holder === holder;
+        version = stored?.version ?? version;
       }
     }
 
     async function keepRenewing(): Promise<void> {
       const { signal } = ending;
       while (isOurs) {
-        await delay(durationMs / RENEWALS, undefined, { signal }).catch(() => {});
+        await delay(durationMs / RENEWALS_PER_DURATION, undefined, { signal }).catch(() => {});
         if (signal.aborted) return;
-        // One that fails is repeated by the next, in time before the lease runs out.
+        // If one fails, the next is still in time before the lease expires.
         await write(heldBy(holder)).catch(() => {});
       }
     }
@@ -100,7 +100,7 @@ export async function openLeases(deps: {
       async release() {
         ending.abort();
         await renewing;
-        // Not deleted: its version must never start again, or a holder long asleep could take it for its own.
+        // Not deleted: the version must never restart, or a stale holder could mistake the lease for its own.
         await write(free());
       },
     };
@@ -108,7 +108,7 @@ export async function openLeases(deps: {
 
   const heldBy = (holder: string): LeaseDocument => ({ ...THIS_PROCESS, ...free(), holder, durationMs });
 
-  function mayBeTaken({ key, version, document }: Stored<LeaseDocument>): boolean {
+  function isAvailable({ key, version, document }: Stored<LeaseDocument>): boolean {
     const { holder, owner = '', pidNamespace, pid, startedAt } = document;
     if ((holder ?? owner) === '') return true;
     if (pidNamespace !== undefined && pid !== undefined) {
@@ -119,34 +119,33 @@ export async function openLeases(deps: {
   }
 
   async function tryAcquire(name: string): Promise<Lease | undefined> {
-    const there = await leases.get(name);
-    if (there !== undefined && !mayBeTaken(there)) return undefined;
+    const stored = await leases.get(name);
+    if (stored !== undefined && !isAvailable(stored)) return undefined;
     watch.forget(name);
     const holder = randomUUID();
-    const began = performance.now();
-    const taken =
-      there === undefined
+    const writeStartedAt = performance.now();
+    const acquired =
+      stored === undefined
         ? await leases.insert(name, heldBy(holder))
-        : await leases.replace(name, heldBy(holder), there.version);
-    return taken ? hold(name, holder, (there?.version ?? 0) + 1, began) : undefined;
+        : await leases.replace(name, heldBy(holder), stored.version);
+    return acquired ? hold(name, holder, (stored?.version ?? 0) + 1, writeStartedAt) : undefined;
   }
 
   return {
     tryAcquire,
-    async acquire(name, { lookEveryMs, signal }) {
+    async acquire(name, { pollMs, signal }) {
       for (;;) {
         signal?.throwIfAborted();
         const lease = await tryAcquire(name);
         if (lease !== undefined) return lease;
-        await delay(lookEveryMs, undefined, signal && { signal }).catch(() => {});
+        await delay(pollMs, undefined, signal && { signal }).catch(() => {});
       }
     },
   };
 }
 
 /**
- * Kept with the read models: on an engine that may lose its last writes in a power failure, every process that held a lease is
- * gone then, too.
+ * Stored with the read models: where a power failure may lose the last writes, it also ends every process that held a lease.
  */
 const leaseCollection = (name: string): Collection<LeaseDocument> => ({
   name,
@@ -155,22 +154,22 @@ const leaseCollection = (name: string): Collection<LeaseDocument> => ({
   indexes: [],
 });
 
-/** A lease that nobody has looked at for so long is no longer watched, where another needs the room. */
-const UNWATCHED_AFTER_MS = 10 * 60_000;
+/** A lease that has not been checked for this long may be evicted for another. */
+const EVICTABLE_AFTER_MS = 10 * 60_000;
 
 /**
- * Remembers since when leases have been seen at the version that they have, from one look to the next. When as many are watched
- * as may be, further ones are watched once some of them have been taken over: evicting one for another would make sure that
- * neither ever is.
+ * Tracks since when leases have been seen at their current versions, from one check to the next. While `max` are being watched,
+ * further ones have to wait until some of them have been acquired: if leases evicted each other, none would ever be seen to
+ * expire.
  */
 function createWatch(max: number) {
-  /** The one that was looked at least recently comes first. */
-  const watched = new Map<string, { readonly version: number; readonly since: number; readonly lookedAt: number }>();
+  /** Least recently checked first. */
+  const watched = new Map<string, { readonly version: number; readonly since: number; readonly checkedAt: number }>();
 
   function hasRoom(now: number): boolean {
     if (watched.size < max) return true;
-    for (const [name, { lookedAt }] of watched) {
-      if (now - lookedAt < UNWATCHED_AFTER_MS) return false;
+    for (const [name, { checkedAt }] of watched) {
+      if (now - checkedAt < EVICTABLE_AFTER_MS) return false;
       watched.delete(name);
       return true;
     }
@@ -184,7 +183,7 @@ function createWatch(max: number) {
       const before = watched.get(name);
       const since = before?.version === version ? before.since : now;
       watched.delete(name);
-      if (before !== undefined || hasRoom(now)) watched.set(name, { version, since, lookedAt: now });
+      if (before !== undefined || hasRoom(now)) watched.set(name, { version, since, checkedAt: now });
       return now - since;
     },
     forget: (name: string): void => void watched.delete(name),

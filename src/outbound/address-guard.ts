@@ -4,7 +4,7 @@ import type { SecureContextOptions } from 'node:tls';
 import { Agent, buildConnector } from 'undici';
 import { isPublicAddress, withoutBrackets } from './public-address.ts';
 
-/** A connection was refused because of where it would have gone. */
+/** A connection was refused because its target is not allowed. */
 export class ForbiddenAddress extends Error {
   readonly address: string;
 
@@ -23,32 +23,33 @@ export class ResolutionFailed extends Error {
   }
 }
 
-/** All addresses of a host name. Throws when there are none. */
+/** Resolves a host name to all its addresses. Throws if there are none. */
 type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>;
 
 export type GuardOptions = {
-  /** Opens http and private addresses (`WEBHOOKS_ALLOW_PRIVATE`). */
+  /** Allows http and private addresses (`WEBHOOKS_ALLOW_PRIVATE`). */
   readonly allowPrivate: boolean;
   readonly resolve?: Resolve;
   readonly tls?: Pick<SecureContextOptions, 'ca'>;
-  /** Milliseconds for resolving and connecting; default 5,000. */
-  readonly timeout?: number;
+  /** Time limit for resolving and connecting, in milliseconds. Default 5 s. */
+  readonly timeoutMs?: number;
 };
 
 /**
- * Connects for undici, to public addresses over TLS only. Addresses are vetted inside the socket's own lookup, so there is no
- * second resolution that could answer otherwise; a name with even one forbidden address is refused whole.
+ * An undici connector that reaches only public addresses, over TLS. Addresses are checked inside the socket's own lookup, so
+ * there is no second resolution that could return others (DNS rebinding). A name with even one forbidden address is refused
+ * (docs/decisions/address-guard.md).
  *
- * Errors with {@link ForbiddenAddress} or {@link ResolutionFailed}, or whatever the socket says.
+ * Fails with {@link ForbiddenAddress}, {@link ResolutionFailed} or an error of the socket.
  */
 export function guardedConnector({
   allowPrivate,
   resolve,
   tls,
-  timeout = 5_000,
+  timeoutMs = 5_000,
 }: GuardOptions): buildConnector.connector {
   const addressesOf = resolve ?? (allowPrivate ? resolveLocally : resolvePublicly());
-  const vetted = async (hostname: string): Promise<LookupAddress[]> => {
+  const checkedAddressesOf = async (hostname: string): Promise<LookupAddress[]> => {
     let addresses: readonly LookupAddress[];
     try {
       addresses = await addressesOf(hostname);
@@ -60,7 +61,7 @@ export function guardedConnector({
     return [...addresses];
   };
   const lookup: LookupFunction = (hostname, options, callback) => {
-    vetted(hostname).then(
+    checkedAddressesOf(hostname).then(
       (addresses) => {
         const [first] = addresses;
         if (options.all === true) callback(null, addresses);
@@ -70,27 +71,28 @@ export function guardedConnector({
       (error: Error) => callback(error, ''),
     );
   };
-  const connect = buildConnector({ ...tls, allowH2: false, timeout, lookup });
+  const connect = buildConnector({ ...tls, allowH2: false, timeout: timeoutMs, lookup });
   return (options, callback) => {
     const host = withoutBrackets(options.hostname);
     if (!allowPrivate) {
-      if (options.protocol !== 'https:') return callback(new ForbiddenAddress(host, 'is not asked over TLS'), null);
-      // A literal address is never looked up.
+      if (options.protocol !== 'https:')
+        return callback(new ForbiddenAddress(host, 'must be requested over TLS'), null);
+      // `lookup` is not called for literal addresses.
       if (isIP(host) !== 0 && !isPublicAddress(host)) return callback(new ForbiddenAddress(host), null);
     }
     connect(options, callback);
   };
 }
 
-/** An undici dispatcher that reaches public addresses only; for whoever fetches a URL that a stranger named. */
+/** An undici dispatcher that reaches only public addresses, for fetching URLs supplied by strangers. */
 export const guardedAgent = (options: GuardOptions): Agent => new Agent({ connect: guardedConnector(options) });
 
-/** As this machine resolves names, `/etc/hosts` included. */
+/** Resolves names as the machine does, `/etc/hosts` included. */
 const resolveLocally: Resolve = (hostname) => dns.lookup(hostname, { all: true });
 
 /**
- * Straight from the name servers. `dns.lookup` would run on four threads that the whole process shares: a few receivers whose
- * names do not resolve would hold up everybody else's.
+ * Queries the name servers directly. `dns.lookup` runs on four threads that the whole process shares, so a few receivers whose
+ * names do not resolve would hold up all others.
  */
 function resolvePublicly(): Resolve {
   const resolver = new dns.Resolver({ timeout: 2_000, tries: 2 });
@@ -100,7 +102,7 @@ function resolvePublicly(): Resolve {
       ...(ipv4.status === 'fulfilled' ? ipv4.value.map((address) => ({ address, family: 4 })) : []),
       ...(ipv6.status === 'fulfilled' ? ipv6.value.map((address) => ({ address, family: 6 })) : []),
     ];
-    if (addresses.length === 0) throw ipv4.status === 'rejected' ? ipv4.reason : new Error('no addresses');
+    if (addresses.length === 0) throw ipv4.status === 'rejected' ? ipv4.reason : new Error('No addresses');
     return addresses;
   };
 }

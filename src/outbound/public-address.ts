@@ -6,8 +6,8 @@ const SPECIAL_IPV4: readonly (readonly [network: string, prefix: number])[] = [
   ['10.0.0.0', 8], // private
   ['100.64.0.0', 10], // carrier-grade NAT
   ['127.0.0.0', 8], // loopback
-  ['168.63.129.16', 32], // the host of an Azure machine: public by number only
-  ['169.254.0.0', 16], // link-local, the metadata services of clouds among them
+  ['168.63.129.16', 32], // Azure's platform services, in a public range but local to each machine
+  ['169.254.0.0', 16], // link-local, including cloud metadata services
   ['172.16.0.0', 12], // private
   ['192.0.0.0', 24], // IETF protocol assignments
   ['192.0.2.0', 24], // documentation
@@ -20,7 +20,7 @@ const SPECIAL_IPV4: readonly (readonly [network: string, prefix: number])[] = [
   ['240.0.0.0', 4], // reserved, broadcast
 ];
 
-/** IPv6 blocks inside the public ones that are not the public internet. */
+/** Blocks within the public IPv6 ones that are not the public internet. */
 const SPECIAL_IPV6: readonly (readonly [network: string, prefix: number])[] = [
   ['2001::', 23], // IETF protocol assignments: Teredo, benchmarking, ORCHID
   ['2001:db8::', 32], // documentation
@@ -39,7 +39,7 @@ const PUBLIC_IPV6: readonly (readonly [network: string, prefix: number])[] = [
 const special = new BlockList();
 const publicIpv6 = new BlockList();
 for (const [network, prefix] of SPECIAL_IPV4) {
-  // BlockList matches IPv4-mapped IPv6 addresses (::ffff:a.b.c.d) against IPv4 rules by itself; not so the other embeddings.
+  // BlockList itself matches IPv4-mapped IPv6 addresses (::ffff:a.b.c.d) against IPv4 rules, but not NAT64 and 6to4.
   special.addSubnet(network, prefix, 'ipv4');
   special.addSubnet(`64:ff9b::${network}`, 96 + prefix, 'ipv6');
   const [a = 0, b = 0, c = 0, d = 0] = network.split('.').map(Number);
@@ -56,7 +56,7 @@ export function isPublicAddress(address: string): boolean {
     case 4:
       return !special.check(address, 'ipv4');
     case 6: {
-      // A zone names an interface of this machine: never public.
+      // A zone id refers to an interface of this machine, so the address is not public.
       if (address.includes('%')) return false;
       return publicIpv6.check(address, 'ipv6') && !special.check(address, 'ipv6');
     }
@@ -69,9 +69,9 @@ const MAX_URL_LENGTH = 2_048;
 const LOCAL_NAME = /(^|\.)(localhost|local|internal|home\.arpa)\.?$/i;
 
 /**
- * Looks at a receiver's URL when it is registered ("publicly reachable", docs/specification.md#endpoints). Nothing is
- * resolved here: each delivery vets the addresses it connects to.
- * @returns what is wrong with it, to be read after "url"; `undefined` when nothing is
+ * Checks a receiver's URL at registration ("publicly reachable", docs/specification.md#endpoints). Nothing is resolved here:
+ * every delivery checks the addresses it connects to.
+ * @returns what is wrong with it, phrased to follow "url"; `undefined` if nothing is
  */
 export function checkWebhookUrl(url: string, { allowPrivate }: { readonly allowPrivate: boolean }): string | undefined {
   if (url.length > MAX_URL_LENGTH) return `must be at most ${MAX_URL_LENGTH} characters long`;
@@ -80,12 +80,12 @@ export function checkWebhookUrl(url: string, { allowPrivate }: { readonly allowP
   if (parsed.protocol !== 'https:' && !(allowPrivate && parsed.protocol === 'http:')) return 'must be an https URL';
   if (parsed.username !== '' || parsed.password !== '') return 'must not contain a user name or password';
   if (allowPrivate) return undefined;
-  // The URL parser has brought octal, decimal, hexadecimal and short IPv4 forms to dotted ones by now.
+  // The URL parser has already normalised octal, decimal, hexadecimal and short IPv4 forms.
   const host = withoutBrackets(parsed.hostname);
   const reachable =
     isIP(host) === 0 ? host.replace(/\.$/, '').includes('.') && !LOCAL_NAME.test(host) : isPublicAddress(host);
   return reachable ? undefined : 'must be publicly reachable: its host is private, local or reserved';
 }
 
-/** A host of a URL as an address: IPv6 without its brackets. */
+/** The host of a URL as an address: IPv6 without its brackets. */
 export const withoutBrackets = (hostname: string) => hostname.replace(/^\[(.*)\]$/, '$1');

@@ -88,7 +88,7 @@ async function run(options: ProjectorOptions, readModels: LiveReadModels, closin
     try {
       const state = await openProjectorState(documents);
       const leases = await openLeases({ documents, collection: 'projector-leases', durationMs: leaseMs, clock });
-      const lease = await leases.acquire(SINGLETON_KEY, { lookEveryMs: tickMs, signal: closing });
+      const lease = await leases.acquire(SINGLETON_KEY, { pollMs: tickMs, signal: closing });
       logger.info({}, 'Projecting');
       failures = 0;
       const term = new LeaderTerm(options, readModels, state, lease, tickMs, closing);

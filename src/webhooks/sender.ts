@@ -16,7 +16,7 @@ export type SenderOptions = Omit<GuardOptions, 'timeout'> & { readonly deadline?
 
 /** Sends to receivers that nobody vouches for; the address guard decides what may be reached. */
 export function createSender({ deadline = DEADLINE_MS, ...guard }: SenderOptions): Sender {
-  const connect = guardedConnector({ ...guard, timeout: deadline });
+  const connect = guardedConnector({ ...guard, timeoutMs: deadline });
   const connections = new Set<Connection>();
   const idle = new Map<string, Connection[]>();
 

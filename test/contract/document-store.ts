@@ -32,8 +32,8 @@ const petViews: Collection<Pet> = {
 };
 
 /**
- * What every document store promises (`document-store.ts`).
- * @param standIn a stand-in for the engine, which lacks what is named at the tests
+ * The contract of the port (`document-store.ts`), for every adapter.
+ * @param standIn whether the engine is a stand-in, which lacks the features named at the tests that it skips
  */
 export function documentStoreContract(place: () => Promise<DocumentPlace>, standIn = false): void {
   let here: DocumentPlace;
@@ -51,7 +51,7 @@ export function documentStoreContract(place: () => Promise<DocumentPlace>, stand
   const keysOf = async (query: Find<Pet>) => (await Array.fromAsync(documents.find(ask(query)))).map(({ key }) => key);
 
   describe('records', () => {
-    it('gets what was inserted, and nothing for other keys', async () => {
+    it('returns what was inserted, and nothing for other keys', async () => {
       expect(await documents.get('1')).toBeUndefined();
       expect(await documents.insert('1', pet('Tom', 'cat', { tags: ['é', '"', '$', 'a.b'] }))).toBe(true);
       expect(await documents.get('1')).toEqual({
@@ -64,9 +64,9 @@ export function documentStoreContract(place: () => Promise<DocumentPlace>, stand
     });
 
     it('inserts a key once', async () => {
-      const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => documents.insert('1', pet(`Tom ${i}`))));
-      expect(answers.filter(Boolean)).toHaveLength(1);
-      expect((await documents.get('1'))?.document.name).toBe(`Tom ${answers.indexOf(true)}`);
+      const results = await Promise.all(Array.from({ length: 20 }, (_, i) => documents.insert('1', pet(`Tom ${i}`))));
+      expect(results.filter(Boolean)).toHaveLength(1);
+      expect((await documents.get('1'))?.document.name).toBe(`Tom ${results.indexOf(true)}`);
     });
 
     it('keeps unique indexes unique', async () => {
@@ -77,8 +77,8 @@ export function documentStoreContract(place: () => Promise<DocumentPlace>, stand
       expect((await documents.get('2'))?.document.name).toBe('Jim');
     });
 
-    // mongo-java-server knows nothing of `partialFilterExpression`: to it two absent fields are equal.
-    it.skipIf(standIn)('lets any number of documents be without a field that is unique', async () => {
+    // mongo-java-server ignores `partialFilterExpression` and treats two absent fields as equal.
+    it.skipIf(standIn)('lets any number of documents lack a unique field', async () => {
       const nicknames = await store.open<{ nickname?: string }>({
         name: 'nicknames',
         kind: 'record',
@@ -97,17 +97,17 @@ export function documentStoreContract(place: () => Promise<DocumentPlace>, stand
       expect(await documents.get('1')).toEqual({ key: '1', version: 2, document: pet('Tim') });
     });
 
-    it('lets one of many simultaneous replacements through', async () => {
+    it('lets exactly one of many concurrent replacements succeed', async () => {
       const other = await (await here.open()).open(pets);
       await documents.insert('1', pet('Tom'));
-      const answers = await Promise.all(
+      const results = await Promise.all(
         Array.from({ length: 20 }, (_, i) => (i % 2 ? other : documents).replace('1', pet(`Tom ${i}`), 1)),
       );
-      expect(answers.filter(Boolean)).toHaveLength(1);
-      expect((await other.get('1'))?.document.name).toBe(`Tom ${answers.indexOf(true)}`);
+      expect(results.filter(Boolean)).toHaveLength(1);
+      expect((await other.get('1'))?.document.name).toBe(`Tom ${results.indexOf(true)}`);
     });
 
-    it('deletes, at a version when asked to', async () => {
+    it('deletes, optionally only at a version', async () => {
       await documents.insert('1', pet('Tom'));
       expect(await documents.delete('1', 2)).toBe(false);
       expect(await documents.get('1')).toBeDefined();
@@ -118,7 +118,7 @@ export function documentStoreContract(place: () => Promise<DocumentPlace>, stand
       expect(await documents.delete('1')).toBe(true);
     });
 
-    it('shows a write to every store at once', async () => {
+    it('makes a write visible to every store immediately', async () => {
       const other = await (await here.open()).open(pets);
       expect(await other.get('1')).toBeUndefined();
       await documents.insert('1', pet('Tom'));
@@ -129,7 +129,7 @@ export function documentStoreContract(place: () => Promise<DocumentPlace>, stand
       expect(await other.get('1')).toBeUndefined();
     });
 
-    it('has everything again after it was closed', async () => {
+    it('still has everything after it is reopened', async () => {
       await documents.insert('1', pet('Tom'));
       await store.close();
       const again = await (await here.open()).open(pets);
@@ -183,7 +183,7 @@ export function documentStoreContract(place: () => Promise<DocumentPlace>, stand
       expect((await keysOf(query)).join('')).toBe(keys);
     });
 
-    it('answers the same question anew after every write, in every store', async () => {
+    it('returns fresh results after every write, in every store', async () => {
       const other = await (await here.open()).open(pets);
       const cats = async (from: Documents<Pet>) =>
         (await Array.fromAsync(from.find(ask({ where: { kind: 'cat' } }))))
@@ -213,7 +213,7 @@ export function documentStoreContract(place: () => Promise<DocumentPlace>, stand
       ]);
     });
 
-    it('hands out versions that can be replaced', async () => {
+    it('returns versions that can be replaced', async () => {
       for await (const { key, version, document } of documents.find(ask({ where: { kind: 'cat' } }))) {
         expect(await documents.replace(key, { ...document, kind: 'lion' }, version)).toBe(true);
       }
@@ -231,7 +231,7 @@ export function documentStoreContract(place: () => Promise<DocumentPlace>, stand
     });
   });
 
-  it('streams many documents, each exactly once, in order, while others come and go', async () => {
+  it('streams many documents, each exactly once, in order, while others are added and removed', async () => {
     const views = await store.open(petViews);
     const total = 2_000;
     const key = (i: number) => String(i).padStart(6, '0');
@@ -318,7 +318,7 @@ export function documentStoreContract(place: () => Promise<DocumentPlace>, stand
       expect((await views.get('1'))?.document.name).toBe('Tom II');
     });
 
-    it('says where keys stand, tombstones included', async () => {
+    it('returns the positions of keys, tombstones included', async () => {
       await views.project([write('1', '05', 'Tom'), write('2', '06', 'Jim')]);
       await views.project([write('2', '07')]);
       expect(await views.projected(['1', '2', '3'])).toEqual(
@@ -329,13 +329,13 @@ export function documentStoreContract(place: () => Promise<DocumentPlace>, stand
       );
     });
 
-    it('takes one key several times in a batch, and an empty batch', async () => {
+    it('accepts the same key several times in a batch, and an empty batch', async () => {
       await views.project([]);
       await views.project([write('1', '05', 'Tom'), write('1', '06', 'Tim'), write('1', '04', 'Old')]);
       expect((await views.get('1'))?.document.name).toBe('Tim');
     });
 
-    it('ends at the highest position of each key whoever writes in whatever order', async () => {
+    it('ends at the highest position of each key, whoever writes and in whatever order', async () => {
       const other = await (await here.open()).open(petViews);
       await fc.assert(
         fc.asyncProperty(
@@ -350,7 +350,7 @@ export function documentStoreContract(place: () => Promise<DocumentPlace>, stand
           ),
           fc.nat(1e9),
           async (steps, run) => {
-            // Every write of one position is the same, as a fold of one log is.
+            // Writes at the same position are identical, as when the same log is folded.
             const goneAt = new Map(steps.map(({ key, at, gone }) => [`${key}${at}`, gone]));
             const prefix = `${run}-${Math.random()}-`;
             const writes = steps.map(({ key, at, elsewhere }) => ({
@@ -380,7 +380,7 @@ export function documentStoreContract(place: () => Promise<DocumentPlace>, stand
   });
 
   describe('collections', () => {
-    it('opens the same collection twice as one', async () => {
+    it('returns the same collection when it is opened twice', async () => {
       const again = await store.open(pets);
       await documents.insert('1', pet('Tom'));
       const found: Stored<Pet> | undefined = await again.get('1');
@@ -389,14 +389,14 @@ export function documentStoreContract(place: () => Promise<DocumentPlace>, stand
       expect((await documents.get('1'))?.document.name).toBe('Tim');
     });
 
-    it('may be opened by several stores at the same moment', async () => {
+    it('can be opened by several stores concurrently', async () => {
       const stores = await Promise.all([here.open(), here.open(), here.open()]);
       const collections = await Promise.all(stores.map((each) => each.open({ ...pets, name: 'fresh' })));
-      const answers = await Promise.all(collections.map((each) => each.insert('1', pet('Tom'))));
-      expect(answers.filter(Boolean)).toHaveLength(1);
+      const results = await Promise.all(collections.map((each) => each.insert('1', pet('Tom'))));
+      expect(results.filter(Boolean)).toHaveLength(1);
     });
 
-    it('answers by the indexes that are asked for later, also for what is written without knowing of them', async () => {
+    it('supports indexes that are added later, even for documents written by a store that does not know them', async () => {
       const plain = await store.open<Pet>({ ...pets, name: 'later', indexes: [] });
       const tom = pet('Tom', 'cat', { age: 3, tame: true });
       await plain.insert('1', tom);
@@ -416,7 +416,7 @@ export function documentStoreContract(place: () => Promise<DocumentPlace>, stand
       expect(await later.count(ask({ where: { tame: true } }))).toBe(1);
     });
 
-    it('lists and drops collections with everything in them', async () => {
+    it('lists collections and drops them with their documents', async () => {
       const views = await store.open(petViews);
       await views.project([{ key: '1', position: '1', document: pet('Tom') }]);
       await documents.insert('1', pet('Tom'));
@@ -431,7 +431,7 @@ export function documentStoreContract(place: () => Promise<DocumentPlace>, stand
       expect(await documents.count(ask())).toBe(1);
     });
 
-    it('answers a ping until it is closed', async () => {
+    it('responds to a ping until it is closed', async () => {
       await store.ping();
       await store.close();
       await expect(store.ping()).rejects.toThrow();

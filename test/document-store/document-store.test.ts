@@ -7,7 +7,7 @@ reportEngine('document store', 'SQLite', 'tested');
 reportEngine(
   'document store',
   'MongoDB',
-  'why' in mongoServer ? `not tested: ${mongoServer.why}` : `tested on ${mongoServer.is}`,
+  'missing' in mongoServer ? `not tested: ${mongoServer.missing}` : `tested on ${mongoServer.name}`,
 );
 
 const standIn = 'real' in mongoServer && !mongoServer.real;

@@ -9,10 +9,10 @@ import { openMongoDocumentStore } from '../../src/document-store/mongodb/documen
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import type { MongoServer } from './mongodb/server.ts';
 
-/** An empty place for documents, and as many stores on it as a test likes: each stands for a process of its own. */
+/** An empty database, with as many stores on it as a test needs: each stands for a separate process. */
 export type DocumentPlace = {
   open(): Promise<DocumentStore>;
-  /** Closes what is still open and throws the place away. */
+  /** Closes all stores and removes the database. */
   remove(): Promise<void>;
 };
 
@@ -30,7 +30,7 @@ export const mongoServer: MongoServer = JSON.parse(
 );
 
 async function mongoPlace(): Promise<DocumentPlace> {
-  if ('why' in mongoServer) throw new Error(mongoServer.why);
+  if ('missing' in mongoServer) throw new Error(mongoServer.missing);
   const { url } = mongoServer;
   const database = `test-${randomUUID()}`;
   return placeOf(
@@ -58,8 +58,8 @@ function placeOf(open: () => Promise<DocumentStore>, remove: () => Promise<unkno
   };
 }
 
-/** The document engines that can be had here, for `describe.each`. */
+/** The engines available here, for `describe.each`. */
 export const documentEngines: readonly (readonly [name: string, place: () => Promise<DocumentPlace>])[] = [
   ['SQLite', sqlitePlace],
-  ...('why' in mongoServer ? [] : [['MongoDB', mongoPlace] as const]),
+  ...('missing' in mongoServer ? [] : [['MongoDB', mongoPlace] as const]),
 ];

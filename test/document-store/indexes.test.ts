@@ -13,16 +13,16 @@ import { orderOf, rangesAfter, selectCount, selectRange } from '../../src/docume
 import { openTable } from '../../src/document-store/sqlite/table.ts';
 import { mongoServer } from './engines.ts';
 
-// Whoever asks declares its queries when its module is loaded, and the service loads them all.
+// Modules declare their queries when they are loaded, and the app loads them all.
 import '../../src/app.ts';
 
-/** Every declared query, under a name that says what it asks of which collection. */
+/** Every declared query, preceded by its collection and its JSON for the titles of the tests. */
 const queries = declaredQueries().map(({ of, query }) => [of.name, JSON.stringify(query), of, query] as const);
 
 /** A query that reads a whole collection in no order needs no index. */
 const isOrdered = ({ where, sort }: Find<Row>) => where !== undefined || sort !== undefined;
 
-test('what the service asks of records and of read models is declared', () => {
+test('queries on all these collections are declared', () => {
   const asked = new Set(queries.map(([name]) => name));
   expect(asked).toEqual(
     new Set([
@@ -42,7 +42,7 @@ test('what the service asks of records and of read models is declared', () => {
 });
 
 describe('indexes', () => {
-  it.each(queries)('of %s answer %s on SQLite, first page and next', async (name, _, of, query) => {
+  it.each(queries)('of %s serve %s on SQLite, first page and next', async (name, _, of, query) => {
     expect(isOrdered(query)).toBe(true);
     const folder = await mkdtemp(join(tmpdir(), 'venue-indexes-'));
     const file = await openSqliteFile(join(folder, 'documents.sqlite'), 'lazy');
@@ -51,8 +51,8 @@ describe('indexes', () => {
       const table = await openTable(file, collection);
       const order = orderOf(query, collection.indexes);
       const values = order.map(() => 'x');
-      const stretches = [{ prefix: [] }, ...rangesAfter({ prefix: [] }, order, values, 'key')];
-      const pages = stretches.map((stretch) => selectRange(table, query.where, order, stretch, 10));
+      const ranges = [{ prefix: [] }, ...rangesAfter({ prefix: [] }, order, values, 'key')];
+      const pages = ranges.map((range) => selectRange(table, query.where, order, range, 10));
       for (const { text, values } of pages) {
         const plan = file.database.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values);
         const steps = plan.map(({ detail }) => String(detail)).filter((step) => !/SUBQUERY|json_each/.test(step));
@@ -68,11 +68,11 @@ describe('indexes', () => {
     }
   });
 
-  // mongo-java-server explains nothing: on it these are not run, which the report of the engines says.
-  it.skipIf('why' in mongoServer || !mongoServer.real).each(queries)(
-    'of %s answer %s on MongoDB',
+  // mongo-java-server does not support `explain`. The engine report says that it was not a real MongoDB.
+  it.skipIf('missing' in mongoServer || !mongoServer.real).each(queries)(
+    'of %s serve %s on MongoDB',
     async (name, _, of, query) => {
-      if ('why' in mongoServer) return;
+      if ('missing' in mongoServer) return;
       const database = `indexes-${process.pid}-${Date.now()}`;
       const store = await openMongoDocumentStore({ url: mongoServer.url, database });
       const client = new MongoClient(mongoServer.url);

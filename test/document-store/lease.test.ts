@@ -10,7 +10,7 @@ import { type DocumentPlace, documentEngines } from './engines.ts';
 
 const HOUR_MS = 3_600_000;
 const COLLECTION = 'leases';
-/** Where there is none, a process cannot be told from an earlier one of its number: such a lease has to run out. */
+/** Without /proc, a process cannot be told from an earlier one with the same pid: the lease of that one has to expire. */
 const hasProc = existsSync('/proc/self/stat');
 
 describe.each(documentEngines)('leases on %s', (_, openPlace) => {
@@ -53,11 +53,11 @@ describe.each(documentEngines)('leases on %s', (_, openPlace) => {
     (await place.open()).open({ name: COLLECTION, kind: 'readModel', indexes: [] });
   const versionOf = async (name: string) => (await (await stored()).get(name))?.version ?? 0;
 
-  /** A store whose answers to `replace` can be held up, as to a process that hangs, or lost, as on a broken connection. */
-  async function disturbed() {
+  /** A store whose `replace` can be held up, as in a process that hangs, or lose its response, as on a broken connection. */
+  async function faultyStore() {
     const real = await place.open();
     let gate: PromiseWithResolvers<void> | undefined;
-    let answersLost = 0;
+    let responsesToLose = 0;
     const documents: DocumentStore = {
       ...real,
       open: async (collection) => {
@@ -67,7 +67,7 @@ describe.each(documentEngines)('leases on %s', (_, openPlace) => {
           async replace(...args) {
             await gate?.promise;
             const replaced = await opened.replace(...args);
-            if (answersLost-- > 0) throw new Error('The connection broke');
+            if (responsesToLose-- > 0) throw new Error('The connection broke');
             return replaced;
           },
         };
@@ -82,13 +82,13 @@ describe.each(documentEngines)('leases on %s', (_, openPlace) => {
         gate?.resolve();
         gate = undefined;
       },
-      loseAnswers(count: number) {
-        answersLost = count;
+      loseResponses(count: number) {
+        responsesToLose = count;
       },
     };
   }
 
-  test('of many processes that want one at once one gets it; given back, another one does', async () => {
+  test('exactly one of many competing processes acquires a lease; once released, another one can', async () => {
     const all = await Promise.all(Array.from({ length: 5 }, () => leases()));
     const taken = await Promise.all(all.map(({ tryAcquire }) => tryAcquire('a')));
     const [lease, ...others] = taken.filter((each) => each !== undefined);
@@ -101,7 +101,7 @@ describe.each(documentEngines)('leases on %s', (_, openPlace) => {
     expect(await (await leases()).tryAcquire('a')).toBeDefined();
   });
 
-  test('one that is held is renewed by itself, and nobody else gets it', async () => {
+  test('a held lease is renewed automatically, and nobody else can acquire it', async () => {
     const lease = await (await leases({ durationMs: 300 })).tryAcquire('a');
     const other = await leases({ durationMs: 300 });
     for (let version = 1; version < 6; version++) {
@@ -111,8 +111,8 @@ describe.each(documentEngines)('leases on %s', (_, openPlace) => {
     expect(lease?.isHeld()).toBe(true);
   });
 
-  test('one that is not renewed any more goes to another process, and the first notices', async () => {
-    const hanging = await disturbed();
+  test('a lease that is no longer renewed goes to another process, and its former holder notices', async () => {
+    const hanging = await faultyStore();
     const first = await (await leases({ ...hanging, durationMs: 100 })).tryAcquire('a');
     hanging.freeze();
     const other = await leases();
@@ -123,7 +123,7 @@ describe.each(documentEngines)('leases on %s', (_, openPlace) => {
     });
     expect(first?.isHeld()).toBe(false);
     expect(next.isHeld()).toBe(true);
-    // The first wakes up, renews what is no longer its own, and gives it back.
+    // The first wakes up, tries to renew the lease it has lost, and releases it.
     hanging.thaw();
     await first?.release();
     expect(first?.isHeld()).toBe(false);
@@ -131,8 +131,8 @@ describe.each(documentEngines)('leases on %s', (_, openPlace) => {
     expect(next.isHeld()).toBe(true);
   });
 
-  test('a holder that could not renew it in time does not rely on it, until it can', async () => {
-    const hanging = await disturbed();
+  test('a holder that cannot renew in time does not rely on its lease until it can', async () => {
+    const hanging = await faultyStore();
     const lease = await (await leases({ ...hanging, durationMs: 200 })).tryAcquire('a');
     hanging.freeze();
     await eventually(() => expect(lease?.isHeld()).toBe(false));
@@ -140,10 +140,10 @@ describe.each(documentEngines)('leases on %s', (_, openPlace) => {
     await eventually(() => expect(lease?.isHeld()).toBe(true));
   });
 
-  test('a renewal whose answer was lost counts', async () => {
-    const broken = await disturbed();
+  test('a renewal whose response was lost counts', async () => {
+    const broken = await faultyStore();
     const lease = await (await leases({ ...broken, durationMs: 300 })).tryAcquire('a');
-    broken.loseAnswers(2);
+    broken.loseResponses(2);
     await eventually(async () => expect(await versionOf('a')).toBeGreaterThan(5));
     await eventually(() => expect(lease?.isHeld()).toBe(true));
     await lease?.release();
@@ -159,7 +159,7 @@ describe.each(documentEngines)('leases on %s', (_, openPlace) => {
     const wrong = await leases({ clock, durationMs: 100 });
     expect(await wrong.tryAcquire('a')).toBeUndefined();
 
-    const vanishing = await disturbed();
+    const vanishing = await faultyStore();
     await (await leases({ ...vanishing, clock, durationMs: 100 })).tryAcquire('b');
     vanishing.freeze();
     const heir = await leases();
@@ -167,8 +167,8 @@ describe.each(documentEngines)('leases on %s', (_, openPlace) => {
     vanishing.thaw();
   });
 
-  test('how long a lease stands is what its holder said, whatever others would have', async () => {
-    const vanishing = await disturbed();
+  test('the duration of a lease is that of its holder, not of those who wait for it', async () => {
+    const vanishing = await faultyStore();
     await (await leases({ ...vanishing, durationMs: HOUR_MS })).tryAcquire('a');
     const impatient = await leases({ durationMs: 1 });
     for (let look = 0; look < 20; look++) {
@@ -177,11 +177,11 @@ describe.each(documentEngines)('leases on %s', (_, openPlace) => {
     }
   });
 
-  describe('of a process that is gone', () => {
+  describe('the lease of a dead process', () => {
     const expiresAt = '9999-01-01T00:00:00.000Z';
     const { pidNamespace, pid } = THIS_PROCESS;
 
-    test('is taken at once where that can be known', async () => {
+    test('can be acquired immediately if the process is known to be dead', async () => {
       const child = spawn(process.execPath, ['-e', '']);
       await once(child, 'close');
       const dead = { holder: 'h', pidNamespace, pid: child.pid, startedAt: '1', durationMs: HOUR_MS, expiresAt };
@@ -193,7 +193,7 @@ describe.each(documentEngines)('leases on %s', (_, openPlace) => {
       if (hasProc) expect(await here.tryAcquire('same number')).toBeDefined();
     });
 
-    test('is taken after it was seen unchanged for long enough where that cannot be known', async () => {
+    test('can otherwise be acquired once it has been unchanged for its duration', async () => {
       const elsewhere = { holder: 'h', pidNamespace: 'another machine', pid, durationMs: 100, expiresAt };
       await (await stored()).insert('a', elsewhere);
       const here = await leases();
@@ -201,7 +201,7 @@ describe.each(documentEngines)('leases on %s', (_, openPlace) => {
       await eventually(async () => expect(await here.tryAcquire('a')).toBeDefined());
     });
 
-    test('is taken, however many there are, by a process that watches few at the same time', async () => {
+    test('can be acquired, however many there are, by a process that watches only a few at a time', async () => {
       const documents = await stored();
       const names = Array.from({ length: 9 }, (_each, n) => `lease ${n}`);
       for (const name of names) {
@@ -216,7 +216,7 @@ describe.each(documentEngines)('leases on %s', (_, openPlace) => {
       });
     });
 
-    test('and of an earlier release is neither held for ever nor stolen from one that lives', async () => {
+    test('that was written by an earlier release neither lasts forever nor is stolen from a live process', async () => {
       const documents = await stored();
       // A projector on another machine, one of the same number as this process, and one that runs here.
       await documents.insert('elsewhere', { holder: 'h', pidNamespace: 'another machine', pid: 1 });
@@ -235,15 +235,15 @@ describe.each(documentEngines)('leases on %s', (_, openPlace) => {
     });
   });
 
-  test('waiting for one ends when it is given back, or the wait is called off', async () => {
+  test('acquire resolves once the lease is released, and rejects when aborted', async () => {
     const lease = await (await leases()).tryAcquire('a');
     const other = await leases();
     const abort = new AbortController();
-    const calledOff = other.acquire('a', { lookEveryMs: 10, signal: abort.signal });
-    const waiting = other.acquire('a', { lookEveryMs: 10 });
+    const aborted = other.acquire('a', { pollMs: 10, signal: abort.signal });
+    const waiting = other.acquire('a', { pollMs: 10 });
     const reason = new Error('no longer');
     abort.abort(reason);
-    await expect(calledOff).rejects.toBe(reason);
+    await expect(aborted).rejects.toBe(reason);
     await lease?.release();
     expect((await waiting).isHeld()).toBe(true);
   });

@@ -130,7 +130,7 @@ test.each([
   expect(checkWebhookUrl(url, { allowPrivate: false })).toContain(problem);
 });
 
-test('WEBHOOKS_ALLOW_PRIVATE opens http and private addresses, nothing else', () => {
+test('WEBHOOKS_ALLOW_PRIVATE allows http and private addresses, nothing else', () => {
   for (const url of ['http://localhost:8080/', 'http://127.0.0.1:9/', 'https://10.0.0.1/', 'https://intranet/'])
     expect(checkWebhookUrl(url, { allowPrivate: true })).toBeUndefined();
   expect(checkWebhookUrl('ftp://localhost/', { allowPrivate: true })).toContain('https');
@@ -183,7 +183,7 @@ test.each([
 });
 
 test.each(['https://127.0.0.1', 'https://[::1]', 'https://0x7f.1', 'https://127.0.0.1.'])(
-  '%s is refused although a literal address is never looked up',
+  '%s is refused even though literal addresses are never looked up',
   async (origin) => {
     expect(await fetchGuarded(`${origin}:${port}/`)).toEqual({ error: 'ForbiddenAddress', resolutions: 0 });
   },
@@ -196,7 +196,7 @@ test('http is refused even for a public name', async () => {
   });
 });
 
-test('a name that does not resolve says so', async () => {
+test('a name that does not resolve fails with ResolutionFailed', async () => {
   const dispatcher = guardedAgent({
     allowPrivate: false,
     resolve: () => Promise.reject(new Error('ENOTFOUND')),
@@ -205,7 +205,7 @@ test('a name that does not resolve says so', async () => {
   await dispatcher.destroy();
 });
 
-test('one resolution decides and connects: there is no second one to rebind', async () => {
+test('the addresses that are checked are those connected to, with no second resolution to rebind', async () => {
   expect(await fetchGuarded(`http://receiver.example:${port}/`, ['127.0.0.1'], true)).toEqual({
     answer: 'inside',
     resolutions: 1,

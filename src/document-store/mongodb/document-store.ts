@@ -2,19 +2,19 @@ import { MongoClient, MongoError, MongoNetworkError, MongoServerError, MongoServ
 import pRetry from 'p-retry';
 import type { BaseLogger } from 'pino';
 import type { Collection, DocumentStore, Documents } from '../document-store.ts';
-import { type Entry, mongoDocuments, type Repeat } from './documents.ts';
+import { type Entry, mongoDocuments, type Retry } from './documents.ts';
 import { indexesOf } from './query.ts';
 
-/** The database that a URL without one stands for. */
-const DATABASE = 'venue-booking';
+/** For URLs that do not name a database. */
+const DEFAULT_DATABASE = 'venue-booking';
 const RETRIES = { retries: 5, minTimeout: 50, maxTimeout: 2_000, randomize: true } as const;
 
 /**
- * The document store on MongoDB (a replica set in production; a lone server will do for development).
+ * The document store on MongoDB (a replica set in production; a standalone server is enough for development).
  *
- * Every write waits for a majority, read models too: a document that a failover took back under a projector that goes on
- * would be missing events for good.
- * @throws when the server cannot be reached within `serverSelectionTimeoutMS` of the URL (default 30 s)
+ * Every write is acknowledged by a majority, those to read models too: if a failover rolled back a document while the projector
+ * carries on, that document would miss events for good.
+ * @throws if the server cannot be reached within the URL's `serverSelectionTimeoutMS` (default 30 s)
  */
 export async function openMongoDocumentStore({
   url,
@@ -34,38 +34,38 @@ export async function openMongoDocumentStore({
     writeConcern: { w: 'majority' },
   });
   await client.connect();
-  const db = client.db(database ?? databaseIn(url) ?? DATABASE);
+  const db = client.db(database ?? databaseIn(url) ?? DEFAULT_DATABASE);
   const opened = new Map<string, unknown>();
   let closed = false;
 
-  const repeat: Repeat = async (operation) => {
+  const retry: Retry = async (operation) => {
     if (closed) throw new Error('The document store is closed');
     return pRetry(operation, {
       ...RETRIES,
       shouldRetry: ({ error }) => !closed && isTransient(error),
       onFailedAttempt: ({ error, attemptNumber }) => {
-        if (isTransient(error)) logger?.warn({ err: error, attemptNumber }, 'MongoDB did not answer; trying again');
+        if (isTransient(error)) logger?.warn({ err: error, attemptNumber }, 'MongoDB operation failed; retrying');
       },
     });
   };
 
-  async function openFresh<D extends object>(declared: Collection<D>): Promise<Documents<D>> {
+  async function openCollection<D extends object>(declared: Collection<D>): Promise<Documents<D>> {
     const collection = db.collection<Entry>(declared.name);
     const indexes = indexesOf(declared);
-    await repeat(async () => {
-      // Naming it makes it, so that an empty collection is seen in `names`, too.
+    await retry(async () => {
+      // Created explicitly, so that `names` lists it even while it is empty.
       await db.createCollection(declared.name).catch((error: unknown) => {
         if (!(error instanceof MongoError && error.code === NAMESPACE_EXISTS)) throw error;
       });
       if (indexes.length > 0) await collection.createIndexes(indexes);
     });
-    return mongoDocuments<D>(collection, declared, repeat);
+    return mongoDocuments<D>(collection, declared, retry);
   }
 
   return {
     open<D extends object>(declared: Collection<D>) {
-      // The name stands for the type: whoever opens a collection twice means the same documents.
-      const documents = (opened.get(declared.name) as Promise<Documents<D>> | undefined) ?? openFresh(declared);
+      // A collection's name determines the type of its documents.
+      const documents = (opened.get(declared.name) as Promise<Documents<D>> | undefined) ?? openCollection(declared);
       opened.set(declared.name, documents);
       documents.catch(() => opened.delete(declared.name));
       return documents;
@@ -73,15 +73,15 @@ export async function openMongoDocumentStore({
 
     async drop(name) {
       opened.delete(name);
-      await repeat(() =>
+      await retry(() =>
         db.dropCollection(name).catch((error: unknown) => {
-          if (!(error instanceof MongoError && error.message.includes(NO_COLLECTION))) throw error;
+          if (!(error instanceof MongoError && error.message.includes(NAMESPACE_NOT_FOUND))) throw error;
         }),
       );
     },
 
     async names() {
-      const found = await repeat(() => db.listCollections({}, { nameOnly: true }).toArray());
+      const found = await retry(() => db.listCollections({}, { nameOnly: true }).toArray());
       return found
         .map(({ name }) => name)
         .filter((name) => !name.startsWith('system.'))
@@ -100,16 +100,16 @@ export async function openMongoDocumentStore({
   };
 }
 
-/** The database that the URL names. With several hosts it is no URL to `URL`. */
+/** The database that the URL names. `URL` cannot parse one with several hosts. */
 const databaseIn = (url: string): string | undefined => /^[^/]+\/\/[^/]+\/([^?]+)/.exec(url)?.[1];
 
 const NAMESPACE_EXISTS = 48;
-/** What servers before 7.0 say to a drop in vain. */
-const NO_COLLECTION = 'ns not found';
+/** The error of servers before 7.0 when the collection to drop does not exist. */
+const NAMESPACE_NOT_FOUND = 'ns not found';
 
 function isTransient(error: unknown): boolean {
   if (error instanceof MongoServerError) {
-    // A bulk write hides in its own error what befell the connection.
+    // The error of a bulk write wraps that of the connection.
     const cause: unknown = error.errorResponse;
     if (cause instanceof MongoError) return isTransient(cause);
   }

@@ -9,38 +9,38 @@ import {
 import type { Collection, Documents, Find, Projected, Stored } from '../document-store.ts';
 import { EXPIRES, filterOf, sortOf } from './query.ts';
 
-/** Documents fetched in one go by a stream. */
-const PAGE = 500;
+/** Documents per batch of a cursor. */
+const BATCH_SIZE = 500;
 const DUPLICATE_KEY = 11_000;
 
-/** How a document is stored. A tombstone has no `d`. */
+/** A document as stored in MongoDB. A tombstone has no `d`. */
 export type Entry = {
   readonly _id: string;
   /** Version. */
   readonly v: number;
-  /** Position in the log, of what a projection wrote. */
+  /** Log position of what a projection wrote. */
   readonly p?: string;
   readonly d?: Document;
-  /** When the document may disappear. */
+  /** When the document may be removed. */
   readonly [EXPIRES]?: Date;
 };
 
-/** Runs an operation that may be repeated without harm, again when it failed for a passing reason. */
-export type Repeat = <R>(operation: () => Promise<R>) => Promise<R>;
+/** Runs an idempotent operation, and retries it after transient failures. */
+export type Retry = <R>(operation: () => Promise<R>) => Promise<R>;
 
-/** A collection of MongoDB. Writes that must not be repeated are left to the driver's retryable writes (exactly once). */
+/** A MongoDB collection. Writes that are not idempotent rely on the driver's retryable writes, which apply exactly once. */
 export function mongoDocuments<D extends object>(
   collection: MongoCollection<Entry>,
   { ttl }: Pick<Collection<D>, 'ttl'>,
-  repeat: Repeat,
+  retry: Retry,
 ): Documents<D> {
   const fieldsOf = (document: D): Pick<Entry, 'd' | typeof EXPIRES> => {
     if (ttl === undefined) return { d: document };
     const expires: unknown = Object.entries(document).find(([field]) => field === ttl)?.[1];
     return typeof expires === 'string' ? { d: document, [EXPIRES]: new Date(expires) } : { d: document };
   };
-  /** The update that makes an entry hold this document, or none. */
-  const setting = (document: D | undefined, more: Document = {}): Document => {
+  /** The update that sets the document of an entry, or turns it into a tombstone. */
+  const updateTo = (document: D | undefined, more: Document = {}): Document => {
     const fields = document === undefined ? {} : fieldsOf(document);
     const absent = ['d', EXPIRES].filter((field) => !(field in fields));
     return {
@@ -52,12 +52,12 @@ export function mongoDocuments<D extends object>(
 
   async function readMany(keys: readonly string[]): Promise<WithId<Entry>[]> {
     if (keys.length === 0) return [];
-    return repeat(() => collection.find({ _id: { $in: [...new Set(keys)] } }).toArray());
+    return retry(() => collection.find({ _id: { $in: [...new Set(keys)] } }).toArray());
   }
 
   return {
     async get(key) {
-      const entry = await repeat(() => collection.findOne({ _id: key }));
+      const entry = await retry(() => collection.findOne({ _id: key }));
       return entry === null ? undefined : toStored<D>(entry);
     },
 
@@ -71,12 +71,12 @@ export function mongoDocuments<D extends object>(
 
     async *find(query: Find<D>) {
       if (query.limit === 0) return;
-      const cursor = collection.find(filterOf(query.where), { batchSize: PAGE });
+      const cursor = collection.find(filterOf(query.where), { batchSize: BATCH_SIZE });
       const sort = sortOf(query);
       if (sort.length > 0) cursor.sort(sort);
       if (query.limit !== undefined) cursor.limit(query.limit);
       try {
-        await repeat(() => cursor.hasNext());
+        await retry(() => cursor.hasNext());
         for await (const entry of cursor) {
           const stored = toStored<D>(entry);
           if (stored !== undefined) yield stored;
@@ -86,7 +86,7 @@ export function mongoDocuments<D extends object>(
       }
     },
 
-    count: (query) => repeat(() => collection.countDocuments(filterOf(query?.where))),
+    count: (query) => retry(() => collection.countDocuments(filterOf(query?.where))),
 
     async insert(key, document) {
       try {
@@ -95,12 +95,12 @@ export function mongoDocuments<D extends object>(
       } catch (error) {
         if (!isDuplicate(error)) throw error;
       }
-      // A tombstone makes room.
-      return changed(() => collection.updateOne({ _id: key, d: { $exists: false } }, setting(document)));
+      // A tombstone may be overwritten.
+      return matched(() => collection.updateOne({ _id: key, d: { $exists: false } }, updateTo(document)));
     },
 
     replace(key, document, version) {
-      return changed(() => collection.updateOne({ _id: key, v: version, d: { $exists: true } }, setting(document)));
+      return matched(() => collection.updateOne({ _id: key, v: version, d: { $exists: true } }, updateTo(document)));
     },
 
     async delete(key, version) {
@@ -110,16 +110,16 @@ export function mongoDocuments<D extends object>(
 
     async project(writes) {
       if (writes.length === 0) return;
-      // Two writes to one key in a batch have no order among each other in MongoDB: only the last one goes out.
+      // An unordered bulk write may apply two writes to one key in any order, so only the last of them is sent.
       const last = new Map<string, Projected<D>>();
       for (const write of writes) {
-        const other = last.get(write.key);
-        if (other === undefined || other.position < write.position) last.set(write.key, write);
+        const previous = last.get(write.key);
+        if (previous === undefined || previous.position < write.position) last.set(write.key, write);
       }
-      await repeat(async () => {
-        const taken = await bulk([...last.values()], true);
-        // Stored at a later position already, or by somebody else at the same moment at an earlier one.
-        if (taken.length > 0) await bulk(taken, false);
+      await retry(async () => {
+        const existing = await bulk([...last.values()], true);
+        // Already stored at a later position, or concurrently inserted by another process at an earlier one.
+        if (existing.length > 0) await bulk(existing, false);
       });
     },
 
@@ -133,13 +133,13 @@ export function mongoDocuments<D extends object>(
     },
   };
 
-  /** @returns the writes that would have inserted a key that there is */
+  /** @returns the writes that tried to insert a key that already exists */
   async function bulk(writes: readonly Projected<D>[], upsert: boolean): Promise<Projected<D>[]> {
     const operations = writes.map(
       ({ key, position, document }): AnyBulkWriteOperation<Entry> => ({
         updateOne: {
           filter: { _id: key, p: { $not: { $gte: position } } },
-          update: setting(document, { p: position }),
+          update: updateTo(document, { p: position }),
           upsert,
         },
       }),
@@ -150,19 +150,19 @@ export function mongoDocuments<D extends object>(
     } catch (error) {
       if (!(error instanceof MongoBulkWriteError)) throw error;
       const errors = [error.writeErrors].flat();
-      const known = errors.every(({ code, errmsg }) => code === DUPLICATE_KEY && isAboutKey(errmsg));
-      if (!known || errors.length === 0 || error.result.getWriteConcernError() !== undefined) throw error;
+      const onlyKeys = errors.every(({ code, errmsg }) => code === DUPLICATE_KEY && isAboutKey(errmsg));
+      if (!onlyKeys || errors.length === 0 || error.result.getWriteConcernError() !== undefined) throw error;
       return errors.flatMap(({ index }) => writes[index] ?? []);
     }
   }
 }
 
 function toStored<D extends object>({ _id: key, v: version, d }: Entry): Stored<D> | undefined {
-  // A collection holds what was put into it, and its name stands for the type.
+  // A collection's name determines the type of its documents.
   return d === undefined ? undefined : { key, version, document: d as D };
 }
 
-async function changed(update: () => Promise<{ readonly matchedCount: number }>): Promise<boolean> {
+async function matched(update: () => Promise<{ readonly matchedCount: number }>): Promise<boolean> {
   try {
     return (await update()).matchedCount === 1;
   } catch (error) {
@@ -173,5 +173,5 @@ async function changed(update: () => Promise<{ readonly matchedCount: number }>)
 
 const isDuplicate = (error: unknown): boolean => error instanceof MongoServerError && error.code === DUPLICATE_KEY;
 
-/** Tells the key of a document from a unique index over its fields. */
+/** Whether a duplicate is the key of the document, as opposed to a unique index over its fields. */
 const isAboutKey = (message: string | undefined): boolean => /index: _id_\b|_id_ dup/.test(message ?? '');

@@ -1,10 +1,10 @@
 import type { Document, IndexDescription, SortDirection } from 'mongodb';
 import type { Collection, Condition, Find, Index } from '../document-store.ts';
 
-/** How a field of a document is called in MongoDB: documents lie under `d`, beside what the store says about them. */
+/** The path of a document's field in MongoDB: documents are nested under `d`, next to the store's own fields. */
 const fieldPath = (field: string): string => `d.${field}`;
 
-/** Documents that time has passed by go by this field. */
+/** The field of the TTL index. */
 export const EXPIRES = 't';
 
 export function filterOf<D extends object>(where: Find<D>['where']): Document {
@@ -13,7 +13,7 @@ export function filterOf<D extends object>(where: Find<D>['where']): Document {
   for (const [field, condition] of conditions) {
     if (condition !== undefined) filter[fieldPath(field)] = toMongo(condition);
   }
-  // A condition on a field leaves tombstones out by itself.
+  // A condition on a field also excludes tombstones.
   return Object.keys(filter).length === 0 ? { d: { $exists: true } } : filter;
 }
 
@@ -30,7 +30,7 @@ function toMongo(condition: Condition): unknown {
   };
 }
 
-/** Ties are ordered by key, the way the indexes are. Without a wish any order will do: that of the index that answers. */
+/** Ties are ordered by key, like the indexes. Without `sort` any order will do: that of the index that is used. */
 export function sortOf<D extends object>({ where, sort }: Find<D>): [string, SortDirection][] {
   if (sort === undefined) return Object.keys(where ?? {}).length === 0 ? [['_id', 1]] : [];
   const terms = sort.map(({ field, direction }): [string, SortDirection] => [
@@ -48,7 +48,7 @@ export function indexesOf<D extends object>({ indexes, ttl }: Collection<D>): In
 function indexOf<D extends object>({ fields, unique = false }: Index<D>): IndexDescription {
   const key = Object.fromEntries(fields.map((field): [string, 1] => [fieldPath(field), 1]));
   if (!unique) return { key: { ...key, _id: 1 } };
-  // Documents without one of the fields do not get into each other's way, nor do tombstones.
+  // Documents that lack one of the fields do not conflict, and neither do tombstones.
   const present = Object.fromEntries(fields.map((field) => [fieldPath(field), { $exists: true }]));
   return { key, unique: true, partialFilterExpression: present };
 }

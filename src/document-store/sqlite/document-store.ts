@@ -6,12 +6,12 @@ import { openSqliteDocuments } from './documents.ts';
 import { openSqliteFile, type SqliteFile } from './file.ts';
 import { quoted } from './table.ts';
 
-const SWEEP_EVERY_MS = 60_000;
+const SWEEP_INTERVAL_MS = 60_000;
 
 /**
- * The embedded document store: two SQLite files in `folder`, made when missing, that any number of processes of the
- * machine may have open. Read models may lose their last commits, all together, in a power failure (they are derived from
- * the log); records are on the disk when a write has answered.
+ * The embedded document store: two SQLite files in `folder`, created if absent, which any number of processes on the machine may
+ * have open. In a power failure the read models may lose their last commits, all of them together; records are on disk once the
+ * write resolves (docs/decisions/embedded-log.md).
  */
 export async function openSqliteDocumentStore({
   folder,
@@ -31,12 +31,12 @@ export async function openSqliteDocumentStore({
 
   const sweeper = setInterval(async () => {
     const now = new Date(clock()).toISOString();
-    // A sweep that fails (a full disk, a locked file) is repeated by the next one.
+    // If one fails (disk full, file locked), the next one catches up.
     for (const sweep of sweeps.values()) await sweep(now).catch(() => {});
-  }, SWEEP_EVERY_MS);
+  }, SWEEP_INTERVAL_MS);
   sweeper.unref();
 
-  async function openFresh<D extends object>(collection: Collection<D>): Promise<Documents<D>> {
+  async function openCollection<D extends object>(collection: Collection<D>): Promise<Documents<D>> {
     const documents = await openSqliteDocuments(files[collection.kind], collection);
     if (collection.ttl !== undefined) sweeps.set(collection.name, documents.sweep);
     return documents;
@@ -45,8 +45,8 @@ export async function openSqliteDocumentStore({
   return {
     open<D extends object>(collection: Collection<D>) {
       const { name } = collection;
-      // The name stands for the type: whoever opens a collection twice means the same documents.
-      const documents = (opened.get(name) as Promise<Documents<D>> | undefined) ?? openFresh(collection);
+      // A collection's name determines the type of its documents.
+      const documents = (opened.get(name) as Promise<Documents<D>> | undefined) ?? openCollection(collection);
       opened.set(name, documents);
       documents.catch(() => opened.delete(name));
       return documents;
@@ -59,8 +59,8 @@ export async function openSqliteDocumentStore({
       for (const file of both) {
         if (!tables(file).includes(name)) continue;
         await file.write(() => file.database.exec(`DROP TABLE IF EXISTS ${table}`));
-        file.remembered.get(name)?.forgetDocuments();
-        file.remembered.delete(name);
+        file.caches.get(name)?.invalidateDocuments();
+        file.caches.delete(name);
       }
     },
 

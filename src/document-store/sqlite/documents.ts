@@ -7,28 +7,29 @@ import { type KeysetRange, orderOf, rangesAfter, type Sql, selectCount, selectRa
 import { prepareStatements } from './statements.ts';
 import { openTable, readTable } from './table.ts';
 
-/** Documents kept parsed per collection. */
-const CACHED = 10_000;
-/** Longer keys are not remembered: nobody but a stranger asks for them, and they would fill the memory. */
-const LONGEST_REMEMBERED_KEY = 200;
-/** Results of `find` kept per collection until something in it changes, and the most documents one may have. */
-const ANSWERS = 1_000;
-const SHORT = 32;
-/** Documents read in one go by a stream: about a millisecond of the event loop. */
+/** Parsed documents cached per collection. */
+const MAX_CACHED_DOCUMENTS = 10_000;
+/** Longer keys are not cached: only made-up ones are that long, and they would fill the memory. */
+const MAX_CACHED_KEY_LENGTH = 200;
+/** Results of `find` cached per collection, until one of its documents changes. */
+const MAX_CACHED_RESULTS = 1_000;
+/** Documents in a cached result. Longer results are not cached. */
+const MAX_CACHED_RESULT_LENGTH = 32;
+/** Documents that a stream reads per query: about a millisecond of the event loop. */
 const PAGE = 256;
-/** Documents that a projection writes in one transaction: some milliseconds of the event loop. */
-const AT_ONCE = 250;
+/** Documents that a projection writes per transaction: a few milliseconds of the event loop. */
+const WRITE_BATCH = 250;
 
-/** What is known of a key. `stored` is absent for a tombstone and for a key that there is not. */
-type Known<D extends object> = { readonly stored?: Stored<D>; readonly position?: string };
-const NOTHING: Known<never> = {};
+/** What is stored under a key. `stored` is absent for a tombstone and for a key that does not exist. */
+type CacheEntry<D extends object> = { readonly stored?: Stored<D>; readonly position?: string };
+const ABSENT: CacheEntry<never> = {};
 
 export type SqliteDocuments<D extends object> = Documents<D> & {
-  /** Removes documents whose time has passed. */
+  /** Removes expired documents. */
   sweep(now: string): Promise<void>;
 };
 
-/** A collection as one table of `file`, which is made when it is missing. */
+/** A collection in a table of `file`, which is created if absent. */
 export async function openSqliteDocuments<D extends object>(
   file: SqliteFile,
   collection: Collection<D>,
@@ -36,20 +37,20 @@ export async function openSqliteDocuments<D extends object>(
   const { name, indexes, ttl } = collection;
   let statements = prepareStatements(file.database, await openTable(file, collection), ttl);
 
-  const cache = new LRUCache<string, Known<D>>({ max: CACHED });
-  const answers = new LRUCache<string, readonly Stored<D>[]>({ max: ANSWERS });
-  const forgetAnswers = () => {
-    // Emptying a cache that is empty takes as long as one that is full, and a projection writes thousands in a row.
-    if (answers.size > 0) answers.clear();
+  const cache = new LRUCache<string, CacheEntry<D>>({ max: MAX_CACHED_DOCUMENTS });
+  const results = new LRUCache<string, readonly Stored<D>[]>({ max: MAX_CACHED_RESULTS });
+  const clearResults = () => {
+    // Clearing an empty cache takes as long as clearing a full one, and a projection writes thousands of documents in a row.
+    if (results.size > 0) results.clear();
   };
-  const forgetDocuments = () => {
+  const invalidateDocuments = () => {
     cache.clear();
-    forgetAnswers();
+    clearResults();
   };
-  file.remembered.set(name, {
-    forgetDocuments,
-    forgetTable() {
-      // A column that another version of the service added has to be filled by this one, too.
+  file.caches.set(name, {
+    invalidateDocuments,
+    invalidateTable() {
+      // If another version of the service has added a column, this one has to fill it, too.
       const now = readTable(file, name);
       if (now === undefined || now.fields.join() === statements.table.fields.join()) return;
       statements = prepareStatements(file.database, now, ttl);
@@ -57,20 +58,20 @@ export async function openSqliteDocuments<D extends object>(
   });
   const queries = new LRUCache<string, StatementSync>({ max: 100 });
 
-  function look(key: string): Known<D> {
+  function lookUp(key: string): CacheEntry<D> {
     file.validate();
-    const known = cache.get(key);
-    if (known !== undefined) return known;
+    const cached = cache.get(key);
+    if (cached !== undefined) return cached;
     const row = statements.read(key);
-    const read: Known<D> = row === undefined ? NOTHING : toKnown(key, row);
-    if (key.length <= LONGEST_REMEMBERED_KEY) cache.set(key, read);
+    const read: CacheEntry<D> = row === undefined ? ABSENT : toCacheEntry(key, row);
+    if (key.length <= MAX_CACHED_KEY_LENGTH) cache.set(key, read);
     return read;
   }
 
-  /** To be called with every write, inside its transaction. */
-  function changed(key: string): void {
+  /** Call for every write, inside its transaction. */
+  function invalidate(key: string): void {
     cache.delete(key);
-    forgetAnswers();
+    clearResults();
   }
 
   function run({ text, values }: Sql): Record<string, SQLOutputValue>[] {
@@ -84,45 +85,50 @@ export async function openSqliteDocuments<D extends object>(
 
   return {
     async get(key) {
-      return look(key).stored;
+      return lookUp(key).stored;
     },
 
     async getMany(keys) {
-      return [...new Set(keys)].flatMap((key) => look(key).stored ?? []);
+      return [...new Set(keys)].flatMap((key) => lookUp(key).stored ?? []);
     },
 
     async *find({ where, sort, limit = Number.POSITIVE_INFINITY }: Find<D>) {
       file.validate();
-      const question = JSON.stringify([where, sort, limit]);
-      const answer = answers.get(question);
-      if (answer !== undefined) {
-        yield* answer;
+      const resultKey = JSON.stringify([where, sort, limit]);
+      const cachedResult = results.get(resultKey);
+      if (cachedResult !== undefined) {
+        yield* cachedResult;
         return;
       }
       const order = orderOf({ ...(where && { where }), ...(sort && { sort }) }, indexes);
-      let ahead: readonly KeysetRange[] = [{ prefix: [] }];
-      let left = limit;
-      let inTurn = PAGE;
-      while (left > 0) {
-        const [range, ...later] = ahead;
+      let ranges: readonly KeysetRange[] = [{ prefix: [] }];
+      let remaining = limit;
+      let untilYield = PAGE;
+      while (remaining > 0) {
+        const [range, ...later] = ranges;
         if (range === undefined) return;
-        const size = Math.min(inTurn, left);
+        const size = Math.min(untilYield, remaining);
         const rows = run(selectRange(statements.table, where, order, range, size));
         const page = rows.map((row) => toStored<D>(text(row.key), row));
-        if (range.prefix.length === 0 && range.after === undefined && page.length < size && page.length <= SHORT)
-          answers.set(question, page);
+        if (
+          range.prefix.length === 0 &&
+          range.after === undefined &&
+          page.length < size &&
+          page.length <= MAX_CACHED_RESULT_LENGTH
+        )
+          results.set(resultKey, page);
         yield* page;
         const last = page.at(-1);
-        left -= page.length;
-        inTurn -= page.length;
+        remaining -= page.length;
+        untilYield -= page.length;
         if (last === undefined || page.length < size) {
-          ahead = later;
+          ranges = later;
           continue;
         }
         const fields = new Map<string, unknown>(Object.entries(last.document));
         const values = order.map(({ field }) => toValue(fields.get(field)));
-        ahead = [...rangesAfter(range, order, values, last.key), ...later];
-        inTurn = PAGE;
+        ranges = [...rangesAfter(range, order, values, last.key), ...later];
+        untilYield = PAGE;
         await nextTurn();
       }
     },
@@ -134,7 +140,7 @@ export async function openSqliteDocuments<D extends object>(
     insert(key, document) {
       const json = JSON.stringify(document);
       return file.write(() => {
-        changed(key);
+        invalidate(key);
         return statements.insert(key, document, json);
       });
     },
@@ -142,26 +148,26 @@ export async function openSqliteDocuments<D extends object>(
     replace(key, document, version) {
       const json = JSON.stringify(document);
       return file.write(() => {
-        changed(key);
+        invalidate(key);
         return statements.replace(key, document, json, version);
       });
     },
 
     delete(key, version) {
       return file.write(() => {
-        changed(key);
+        invalidate(key);
         return statements.delete(key, version);
       });
     },
 
     async project(writes) {
-      for (let from = 0; from < writes.length; from += AT_ONCE) {
+      for (let from = 0; from < writes.length; from += WRITE_BATCH) {
         if (from > 0) await nextTurn();
-        const some = writes.slice(from, from + AT_ONCE);
+        const batch = writes.slice(from, from + WRITE_BATCH);
         await file.write(() => {
-          for (const { key, position, document } of some) {
-            const isNew = cache.get(key) === NOTHING;
-            changed(key);
+          for (const { key, position, document } of batch) {
+            const isNew = cache.get(key) === ABSENT;
+            invalidate(key);
             statements.project(key, position, document, isNew);
           }
         });
@@ -171,7 +177,7 @@ export async function openSqliteDocuments<D extends object>(
     async projected(keys) {
       const found = new Map<string, Projected<D>>();
       for (const key of keys) {
-        const { stored, position } = look(key);
+        const { stored, position } = lookUp(key);
         if (position !== undefined) found.set(key, { key, position, document: stored?.document });
       }
       return found;
@@ -181,7 +187,7 @@ export async function openSqliteDocuments<D extends object>(
       let removed: boolean;
       do {
         removed = await file.write(() => {
-          forgetDocuments();
+          invalidateDocuments();
           return statements.expire(now);
         });
       } while (removed);
@@ -189,7 +195,7 @@ export async function openSqliteDocuments<D extends object>(
   };
 }
 
-function toKnown<D extends object>(key: string, row: Record<string, SQLOutputValue>): Known<D> {
+function toCacheEntry<D extends object>(key: string, row: Record<string, SQLOutputValue>): CacheEntry<D> {
   return {
     ...(row.document === null ? {} : { stored: toStored<D>(key, row) }),
     ...(row.position === null ? {} : { position: text(row.position) }),
@@ -201,6 +207,6 @@ function toStored<D extends object>(key: string, row: Record<string, SQLOutputVa
 }
 
 function text(value: SQLOutputValue | undefined): string {
-  if (typeof value !== 'string') throw new TypeError(`Expected text, found ${typeof value}`);
+  if (typeof value !== 'string') throw new TypeError(`Expected text, got ${typeof value}`);
   return value;
 }

@@ -3,31 +3,32 @@ import { DataVersion } from '../../sqlite/data-version.ts';
 import { type Durability, openDatabase, transaction } from '../../sqlite/database.ts';
 import { GroupCommit } from '../../sqlite/group-commit.ts';
 
-/** One SQLite database in WAL mode, shared by any number of processes of the machine. */
+/** A SQLite database in WAL mode, shared by any number of processes on the machine. */
 export type SqliteFile = {
   readonly database: DatabaseSync;
-  /** Runs `work` in a transaction that it may share with others, as `GroupCommit.write` does. */
+  /** Runs `work` in a transaction that it may share with other writes (`GroupCommit.write`). */
   write<R>(work: () => R): Promise<R>;
-  /** To be called before a cached value is used: forgets what another connection may have changed. */
+  /** Call before using a cached value: invalidates what another connection may have changed. */
   validate(): void;
-  /** What is remembered of each collection; forgotten whenever it may be wrong. */
-  readonly remembered: Map<string, Remembered>;
+  /** The cache of each collection, invalidated whenever it may be stale. */
+  readonly caches: Map<string, CollectionCache>;
   close(): Promise<void>;
 };
 
-type Remembered = {
-  forgetDocuments(): void;
-  /** Another connection has made, changed or dropped tables. */
-  forgetTable(): void;
+type CollectionCache = {
+  invalidateDocuments(): void;
+  /** Another connection has created, altered or dropped tables. */
+  invalidateTable(): void;
 };
 
 /**
- * Looking for commits of other connections costs as much as a read, so the reads of one request share a look. It holds for less
- * time than a client takes to hear of a commit from another process and to ask this one; a turn of a busy event loop does not.
+ * A check for commits by other connections costs as much as a read, so the reads of one request share one. It stays valid for
+ * less time than a client needs to hear of a commit from another process and then ask this one. A turn of the event loop would
+ * be too long when it is busy.
  */
-const LOOK_HOLDS_MS = 0.05;
+const CHECK_VALID_MS = 0.05;
 
-// Commits of every connection in this process: two stores on one file see each other's writes within one turn, too.
+/** Commits by all connections of this process, so that two stores on one file see each other's writes immediately. */
 let commitsInProcess = 0;
 
 export async function openSqliteFile(path: string, durability: Durability): Promise<SqliteFile> {
@@ -38,33 +39,33 @@ export async function openSqliteFile(path: string, durability: Durability): Prom
   const version = new DataVersion(database);
   const readSchemaVersion = database.prepare('PRAGMA schema_version');
 
-  const remembered: SqliteFile['remembered'] = new Map();
+  const caches: SqliteFile['caches'] = new Map();
   let closed = false;
 
   let schemaVersion = readSchemaVersion.get()?.schema_version;
   let commitsSeen = commitsInProcess;
-  let lookedAt = Number.NEGATIVE_INFINITY;
+  let checkedAt = Number.NEGATIVE_INFINITY;
 
   function validate(): void {
     const now = performance.now();
-    if (now - lookedAt < LOOK_HOLDS_MS && commitsSeen === commitsInProcess) return;
-    lookForOthers();
-    lookedAt = now;
+    if (now - checkedAt < CHECK_VALID_MS && commitsSeen === commitsInProcess) return;
+    checkForCommits();
+    checkedAt = now;
   }
 
-  /** Forgets what other connections have changed. */
-  function lookForOthers(): void {
+  /** Invalidates the caches if another connection has committed. */
+  function checkForCommits(): void {
     commitsSeen = commitsInProcess;
     if (!version.hasChanged()) return;
-    forgetDocuments();
+    invalidateDocuments();
     const schema = readSchemaVersion.get()?.schema_version;
     if (schema === schemaVersion) return;
     schemaVersion = schema;
-    for (const collection of remembered.values()) collection.forgetTable();
+    for (const collection of caches.values()) collection.invalidateTable();
   }
 
-  function forgetDocuments(): void {
-    for (const collection of remembered.values()) collection.forgetDocuments();
+  function invalidateDocuments(): void {
+    for (const collection of caches.values()) collection.invalidateDocuments();
   }
 
   const commits = new GroupCommit({
@@ -72,13 +73,13 @@ export async function openSqliteFile(path: string, durability: Durability): Prom
     async transaction(work) {
       try {
         await transaction(database, durability, () => {
-          // From here to the commit nobody else writes: what is remembered now is right.
-          lookForOthers();
+          // From here to the commit this connection holds the write lock, so the caches stay valid.
+          checkForCommits();
           work();
         });
         commitsInProcess += 1;
       } catch (error) {
-        forgetDocuments();
+        invalidateDocuments();
         throw error;
       }
     },
@@ -87,7 +88,7 @@ export async function openSqliteFile(path: string, durability: Durability): Prom
   return {
     database,
     validate,
-    remembered,
+    caches,
     write: (work) => (closed ? Promise.reject(new Error('The document store is closed')) : commits.write(work)),
     async close() {
       closed = true;

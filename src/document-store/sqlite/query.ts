@@ -6,18 +6,18 @@ export type Sql = { readonly text: string; readonly values: readonly Value[] };
 export type Term = { readonly field: string; readonly descending: boolean };
 
 /**
- * A range of an ordered result: the documents whose first ordered fields equal `prefix` and, when `after` is given, whose
- * next one (the key, when there is none left) comes after it. Each range is one seek in the index that has the order.
- * One comparison of all fields at once would not do: it knows neither absent fields nor an order that changes direction.
+ * A range of an ordered result: the documents whose first ordered fields equal `prefix` and, if `after` is given, whose next
+ * ordered field (the key, if none is left) comes after it. Each range is a single seek in an index with that order. A comparison
+ * of all fields at once would not do: it can handle neither absent fields nor mixed directions.
  */
 export type KeysetRange = { readonly prefix: readonly Value[]; readonly after?: Value };
 
-/** What a query is asked of. */
+/** The table that a query reads, and the fields that have a column. */
 type Source = { readonly name: string; readonly fields: readonly string[] };
 
-/** The column that holds a field of the documents. */
+/** The column of a document field. */
 export function columnOf(field: string): string {
-  if (!/^\w+$/.test(field)) throw new Error(`Not a field name: ${field}`);
+  if (!/^\w+$/.test(field)) throw new Error(`Invalid field name: ${field}`);
   return `"$.${field}"`;
 }
 
@@ -26,7 +26,7 @@ function expressionOf({ fields }: Source, field: string): string {
   return fields.includes(field) ? column : `json_extract(document, '$.${field}')`;
 }
 
-/** The order in which a query is streamed, before the key. Without `sort` it is that of the index that answers best. */
+/** The order in which a query streams, before the key. Without `sort` it is that of the best matching index. */
 export function orderOf<D extends object>({ where, sort }: Find<D>, indexes: readonly Index<D>[]): readonly Term[] {
   const conditions = conditionsOf(where);
   const equal = new Set(conditions.filter(([, condition]) => typeof condition !== 'object').map(([field]) => field));
@@ -35,19 +35,19 @@ export function orderOf<D extends object>({ where, sort }: Find<D>, indexes: rea
       .filter(({ field }) => !equal.has(field))
       .map(({ field, direction }) => ({ field, descending: direction === 'descending' }));
   }
-  const limited = new Set(conditions.map(([field]) => field));
-  let best: { readonly answers: number; readonly rest: readonly string[] } = { answers: 0, rest: [] };
+  const constrained = new Set(conditions.map(([field]) => field));
+  let best: { readonly matched: number; readonly rest: readonly string[] } = { matched: 0, rest: [] };
   for (const { fields } of indexes) {
     const unequal = fields.findIndex((field) => !equal.has(field));
     const leading = unequal === -1 ? fields.length : unequal;
     const next = fields[leading];
-    const answers = leading + (next !== undefined && limited.has(next) ? 0.5 : 0);
-    if (answers > best.answers) best = { answers, rest: fields.slice(leading) };
+    const matched = leading + (next !== undefined && constrained.has(next) ? 0.5 : 0);
+    if (matched > best.matched) best = { matched, rest: fields.slice(leading) };
   }
   return best.rest.map((field) => ({ field, descending: false }));
 }
 
-/** What remains of `range` after a document with these values of the ordered fields, in order. */
+/** What remains of `range` after the document with these values of the ordered fields, as ranges in order. */
 export function rangesAfter(
   range: KeysetRange,
   order: readonly Term[],
@@ -62,7 +62,7 @@ export function rangesAfter(
     if (order[length]?.descending === true) {
       if (value === null) continue;
       rest.push({ prefix, after: value });
-      // A range that begins after a value has this one waiting behind it already.
+      // If the range itself starts after a value, the range of absent values already follows it.
       if (length > range.prefix.length || range.after === undefined) rest.push({ prefix: [...prefix, null] });
     } else {
       rest.push({ prefix, after: value });
@@ -93,10 +93,10 @@ export function selectRange<D extends object>(
     predicates.push(after === null ? `${expression} IS NOT NULL` : `${expression} ${descending ? '<' : '>'} ?`);
     if (after !== null) values.push(after);
   }
-  // What the range says already is left out: given two bounds the planner may seek by the worse one.
-  const settled = new Set(order.slice(0, prefix.length).map(({ field }) => field));
+  // Conditions that the range implies are left out: given two bounds, the planner might seek by the worse one.
+  const fixed = new Set(order.slice(0, prefix.length).map(({ field }) => field));
   const conditions = conditionsOf(where)
-    .filter(([field]) => !settled.has(field))
+    .filter(([field]) => !fixed.has(field))
     .map(([field, condition]): [string, Condition] =>
       field === next?.field && after !== undefined && after !== null
         ? [field, withoutBound(condition, next.descending)]
@@ -107,7 +107,7 @@ export function selectRange<D extends object>(
     ...order
       .slice(prefix.length)
       .map(({ field, descending }) => `${expressionOf(source, field)}${descending ? ' DESC' : ''}`),
-    // One direction throughout lets an index be read backwards; the key comes last in every index.
+    // With one direction throughout, an index can be read backwards; the key comes last in every index.
     `key${keyDescending ? ' DESC' : ''}`,
   ];
   return {

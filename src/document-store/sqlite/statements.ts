@@ -3,26 +3,26 @@ import { columnOf, type Value } from './query.ts';
 import { type Table, valuesOf } from './table.ts';
 
 /**
- * What is read and written of a table by key, one statement each.
- * @param ttl the field that says when a document has expired
+ * The statements that read and write a table by key.
+ * @param ttl the field with the time at which a document expires
  */
 export function prepareStatements(database: DatabaseSync, table: Table, ttl: string | undefined) {
   const { name, fields } = table;
   const columns = fields.map(columnOf);
   const list = columns.map((column) => `, ${column}`).join('');
-  const marks = columns.map((_, index) => `, ?${index + 4}`).join('');
+  const placeholders = columns.map((_, index) => `, ?${index + 4}`).join('');
   const assign = (some: Iterable<number>) =>
     Array.from(some, (at, index) => `, ${columns[at]} = ?${index + 4}`).join('');
 
   const select = database.prepare(`SELECT version, position, document FROM ${name} WHERE key = ?`);
   const selectColumns = columns.length > 0 && database.prepare(`SELECT ${columns.join()} FROM ${name} WHERE key = ?`);
   const insert = database.prepare(
-    // A tombstone makes room; a unique index that is taken makes this do nothing.
-    `INSERT OR IGNORE INTO ${name} (key, version, position, document${list}) VALUES (?1, 1, ?2, ?3${marks})
+    // Overwrites a tombstone; does nothing if a unique value is taken.
+    `INSERT OR IGNORE INTO ${name} (key, version, position, document${list}) VALUES (?1, 1, ?2, ?3${placeholders})
      ON CONFLICT (key) DO UPDATE SET version = version + 1, document = ?3${assign(columns.keys())} WHERE document IS NULL`,
   );
   const upsert = database.prepare(
-    `INSERT INTO ${name} (key, version, position, document${list}) VALUES (?1, 1, ?2, ?3${marks})
+    `INSERT INTO ${name} (key, version, position, document${list}) VALUES (?1, 1, ?2, ?3${placeholders})
      ON CONFLICT (key) DO UPDATE SET version = version + 1, position = ?2, document = ?3${assign(columns.keys())}
      WHERE position IS NULL OR position < ?2`,
   );
@@ -35,20 +35,20 @@ export function prepareStatements(database: DatabaseSync, table: Table, ttl: str
       `DELETE FROM ${name} WHERE key IN (SELECT key FROM ${name} WHERE ${columnOf(ttl)} < ? LIMIT 1000)`,
     );
 
-  /** Sets the columns `changed`, and no other: an index on none of them is not touched. */
+  /** Sets only the columns in `changed`, so that indexes on other columns are not written. */
   const updates = new Map<string, StatementSync>();
-  function update(verb: string, more: string, where: string, changed: readonly number[]): StatementSync {
+  function update(verb: string, extra: string, where: string, changed: readonly number[]): StatementSync {
     const id = `${verb} ${changed.join()}`;
-    const known = updates.get(id);
-    if (known !== undefined) return known;
+    const prepared = updates.get(id);
+    if (prepared !== undefined) return prepared;
     const statement = database.prepare(
-      `${verb} ${name} SET version = version + 1, document = ?3${more}${assign(changed)} WHERE key = ?1 AND ${where}`,
+      `${verb} ${name} SET version = version + 1, document = ?3${extra}${assign(changed)} WHERE key = ?1 AND ${where}`,
     );
     updates.set(id, statement);
     return statement;
   }
 
-  /** Where the columns are not what they are to be; all of them when there is no such key. */
+  /** The indexes of the columns whose value changes; all of them if the key does not exist. */
   function changedColumns(key: string, values: readonly Value[]): number[] {
     const before = selectColumns ? selectColumns.get(key) : undefined;
     return [...fields.keys()].filter((index) => before?.[`$.${fields[index]}`] !== values[index]);
@@ -69,7 +69,7 @@ export function prepareStatements(database: DatabaseSync, table: Table, ttl: str
       return statement.run(key, version, json, ...changed.map((index) => values[index] ?? null)).changes === 1;
     },
 
-    /** @param isNew the key is known not to be there; right in any case, and cheaper when it is so */
+    /** @param isNew whether the key is known not to exist; merely saves a read */
     project(key: string, position: string, document: object | undefined, isNew: boolean): void {
       const json = document === undefined ? null : JSON.stringify(document);
       const values = valuesOf(document, fields);
@@ -86,7 +86,7 @@ export function prepareStatements(database: DatabaseSync, table: Table, ttl: str
       return remove.run(key, version ?? null).changes === 1;
     },
 
-    /** @returns whether there may be more that has expired */
+    /** @returns whether there may be more expired documents */
     expire(now: string): boolean {
       return expire !== false && expire.run(now).changes !== 0;
     },

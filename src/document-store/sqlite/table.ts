@@ -3,20 +3,23 @@ import type { SqliteFile } from './file.ts';
 import { columnOf, toValue, type Value } from './query.ts';
 
 /**
- * Where a collection is kept: documents as JSON, and beside each, in columns of their own, the fields that its indexes are
- * made of. An index on such a column costs a write much less than one on an expression over the JSON.
+ * The table of a collection: documents as JSON, with the indexed fields also in columns of their own. Maintaining an index on
+ * such a column costs a write far less than one on an expression over the JSON.
  */
 export type Table = {
-  /** Quoted, as SQL has it. */
+  /** Quoted for SQL. */
   readonly name: string;
-  /** The fields that have a column: those of every version of the service that opened the collection. */
+  /** The fields that have a column, including those that other versions of the service have added. */
   readonly fields: readonly string[];
 };
 
-/** Rows filled in one go when a column is added. */
-const PAGE = 1_000;
+/** Rows read per query when a new column is backfilled. */
+const BACKFILL_PAGE = 1_000;
 
-/** The table of a collection, with what it lacked: the table itself, columns (filled from the documents there are), indexes. */
+/**
+ * Opens the table of a collection, creating what is missing: the table itself, columns (backfilled from the existing documents)
+ * and indexes.
+ */
 export async function openTable<D extends object>(
   file: SqliteFile,
   { name, indexes, ttl }: Collection<D>,
@@ -25,14 +28,14 @@ export async function openTable<D extends object>(
   const all = ttl === undefined ? indexes : [...indexes, { fields: [ttl] }];
   const wanted = all.map(({ fields, unique = false }) => {
     const columns = fields.map(columnOf);
-    // The key settles the order of ties, and a page begins after one.
+    // The key breaks ties, and pages start after a key.
     const on = `ON ${table} (${(unique ? columns : [...columns, 'key']).join(', ')})`;
     return { name: `${name}#${fields.join(',')}${unique ? '!' : ''}`, unique, on };
   });
   const fields = [...new Set(all.flatMap(({ fields }) => fields))];
 
-  const lacks = () => {
-    const there = readTable(file, name);
+  const findMissing = () => {
+    const existing = readTable(file, name);
     const sql = new Map(
       file.database
         .prepare(`SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = ?`)
@@ -40,30 +43,30 @@ export async function openTable<D extends object>(
         .map((row) => [row.name, String(row.sql)]),
     );
     return {
-      table: there === undefined,
-      columns: fields.filter((field) => !there?.fields.includes(field)),
+      table: existing === undefined,
+      columns: fields.filter((field) => !existing?.fields.includes(field)),
       indexes: wanted.filter((index) => !sql.get(index.name)?.endsWith(index.on)),
     };
   };
 
-  const found = lacks();
+  const found = findMissing();
   if (found.table || found.columns.length > 0 || found.indexes.length > 0) {
     await file.write(() => {
-      // Looked at again: another process may have been quicker.
-      const lacking = lacks();
+      // Checked again, holding the write lock: another process may have been faster.
+      const missing = findMissing();
       const { database } = file;
-      if (lacking.table) {
+      if (missing.table) {
         const columns = fields.map((field) => `, ${columnOf(field)} ANY`).join('');
-        // With row ids, for documents are large: a tree that holds nothing but keys finds one in fewer pages.
+        // With rowids, because documents are large: a b-tree of keys alone finds one in fewer pages.
         database.exec(
           `CREATE TABLE ${table} (key TEXT NOT NULL UNIQUE, version INTEGER NOT NULL, position TEXT${columns}, document TEXT) STRICT`,
         );
-      } else if (lacking.columns.length > 0) {
-        for (const field of lacking.columns) database.exec(`ALTER TABLE ${table} ADD COLUMN ${columnOf(field)} ANY`);
-        fill(file, table, lacking.columns);
+      } else if (missing.columns.length > 0) {
+        for (const field of missing.columns) database.exec(`ALTER TABLE ${table} ADD COLUMN ${columnOf(field)} ANY`);
+        backfill(file, table, missing.columns);
       }
-      for (const { name, unique, on } of lacking.indexes) {
-        // One of the same name that is made otherwise is an earlier version's.
+      for (const { name, unique, on } of missing.indexes) {
+        // An index of that name with another definition is left over from an earlier version.
         database.exec(`DROP INDEX IF EXISTS "${name}"; CREATE ${unique ? 'UNIQUE ' : ''}INDEX "${name}" ${on}`);
       }
     });
@@ -71,7 +74,7 @@ export async function openTable<D extends object>(
   return readTable(file, name) ?? { name: table, fields };
 }
 
-/** The table as it is now; `undefined` when there is none. */
+/** The current table; `undefined` if there is none. */
 export function readTable({ database }: SqliteFile, name: string): Table | undefined {
   const columns = database.prepare('SELECT name FROM pragma_table_info(?)').all(name);
   if (columns.length === 0) return undefined;
@@ -79,7 +82,7 @@ export function readTable({ database }: SqliteFile, name: string): Table | undef
   return { name: quoted(name), fields: fields.map((column) => column.slice(2)) };
 }
 
-/** What the columns hold for a document. */
+/** The values of a document's columns. */
 export function valuesOf(document: object | undefined, fields: readonly string[]): Value[] {
   if (document === undefined) return fields.map(() => null);
   const entries: { readonly [field: string]: unknown } = { ...document };
@@ -87,15 +90,15 @@ export function valuesOf(document: object | undefined, fields: readonly string[]
 }
 
 export const quoted = (name: string): string => {
-  if (!/^[\w@.-]+$/.test(name)) throw new Error(`Not a collection name: ${name}`);
+  if (!/^[\w@.-]+$/.test(name)) throw new Error(`Invalid collection name: ${name}`);
   return `"${name}"`;
 };
 
-function fill({ database }: SqliteFile, table: string, fields: readonly string[]): void {
-  const read = database.prepare(`SELECT key, document FROM ${table} WHERE key > ? ORDER BY key LIMIT ${PAGE}`);
+function backfill({ database }: SqliteFile, table: string, fields: readonly string[]): void {
+  const read = database.prepare(`SELECT key, document FROM ${table} WHERE key > ? ORDER BY key LIMIT ${BACKFILL_PAGE}`);
   const columns = fields.map((field) => `${columnOf(field)} = ?`).join(', ');
   const write = database.prepare(`UPDATE ${table} SET ${columns} WHERE key = ?`);
-  for (let after = '', size = PAGE; size === PAGE; ) {
+  for (let after = '', size = BACKFILL_PAGE; size === BACKFILL_PAGE; ) {
     const rows = read.all(after);
     for (const { key, document } of rows) {
       after = String(key);

@@ -15,29 +15,29 @@ declare module 'vitest' {
   }
 }
 
-/** A MongoDB to test against, and what it is; or why there is none. */
+/** A MongoDB to test against, or the reason why there is none. */
 export type MongoServer =
-  | { readonly url: string; readonly is: string; readonly real: boolean }
-  | { readonly why: string };
+  | { readonly url: string; readonly name: string; readonly real: boolean }
+  | { readonly missing: string };
 
 const folder = new URL('mongo-java-server/', import.meta.url).pathname;
 const jars = new URL('../../../.cache/mongo-java-server', import.meta.url).pathname;
 
 /**
- * Set-up of a run: the first test process that asks has a MongoDB started, all others share it. `MONGODB_URL` wins, then
- * Docker, then mongo-java-server, which speaks the protocol and keeps everything in memory.
+ * Global set-up: starts a MongoDB when the first test process asks for one; all others share it. Prefers `MONGODB_URL`, then
+ * Docker, then mongo-java-server, an in-memory server that speaks the protocol.
  */
 export default function setup(project: TestProject) {
   let started: Promise<{ server: MongoServer; stop: () => Promise<unknown> }> | undefined;
-  const asked = createServer(async (_request, response) => {
+  const requests = createServer(async (_request, response) => {
     started ??= start();
     response.end(JSON.stringify((await started).server));
   });
   return new Promise<() => Promise<void>>((resolve) => {
-    asked.listen(0, '127.0.0.1', () => {
-      project.provide('mongoServer', (asked.address() as AddressInfo).port);
+    requests.listen(0, '127.0.0.1', () => {
+      project.provide('mongoServer', (requests.address() as AddressInfo).port);
       resolve(async () => {
-        asked.close();
+        requests.close();
         await (await started)?.stop();
       });
     });
@@ -46,7 +46,7 @@ export default function setup(project: TestProject) {
 
 async function start(): Promise<{ server: MongoServer; stop: () => Promise<unknown> }> {
   const url = process.env.MONGODB_URL;
-  if (url !== undefined) return { server: { url, is: 'MONGODB_URL', real: true }, stop: async () => {} };
+  if (url !== undefined) return { server: { url, name: 'MONGODB_URL', real: true }, stop: async () => {} };
   const reasons = ['MONGODB_URL is not set'];
   try {
     await getContainerRuntimeClient();
@@ -55,7 +55,7 @@ async function start(): Promise<{ server: MongoServer; stop: () => Promise<unkno
     return {
       server: {
         url: `mongodb://${container.getHost()}:${port}/?directConnection=true`,
-        is: `a ${IMAGE} container`,
+        name: `a ${IMAGE} container`,
         real: true,
       },
       stop: () => container.stop(),
@@ -68,13 +68,13 @@ async function start(): Promise<{ server: MongoServer; stop: () => Promise<unkno
     return {
       server: {
         url: `mongodb://127.0.0.1:${port}/`,
-        is: `mongo-java-server in memory, not on a real MongoDB (${reasons.join('; ')})`,
+        name: `mongo-java-server in memory, not on a real MongoDB (${reasons.join('; ')})`,
         real: false,
       },
       stop: async () => child.kill('SIGKILL'),
     };
   } catch (error) {
-    return { server: { why: [...reasons, `no Java stand-in: ${brief(error)}`].join('; ') }, stop: async () => {} };
+    return { server: { missing: [...reasons, `no Java stand-in: ${brief(error)}`].join('; ') }, stop: async () => {} };
   }
 }
 
@@ -94,24 +94,24 @@ async function startContainer(): Promise<StartedTestContainer> {
 
 async function startJava(): Promise<{ child: ChildProcess; port: number }> {
   if (!existsSync(jars)) {
-    // Into a folder of its own first: two runs may fetch at the same moment.
-    const fetched = `${jars}-${process.pid}`;
-    await mkdir(fetched, { recursive: true });
-    const goal = ['-q', '-f', `${folder}pom.xml`, 'dependency:copy-dependencies', `-DoutputDirectory=${fetched}`];
+    // Into a separate folder first: two runs may download at the same time.
+    const downloaded = `${jars}-${process.pid}`;
+    await mkdir(downloaded, { recursive: true });
+    const goal = ['-q', '-f', `${folder}pom.xml`, 'dependency:copy-dependencies', `-DoutputDirectory=${downloaded}`];
     await promisify(execFile)('mvn', goal, { timeout: 120_000 });
-    await rename(fetched, jars).catch(() => rm(fetched, { recursive: true }));
+    await rename(downloaded, jars).catch(() => rm(downloaded, { recursive: true }));
   }
-  // It ends with its standard input, hence with this process, however that ends.
+  // It exits when its standard input closes, hence with this process, however that ends.
   const child = spawn('java', ['-Xmx512m', '-cp', `${jars}/*`, `${folder}Serve.java`], {
     stdio: ['pipe', 'pipe', 'pipe'],
   });
-  let said = '';
+  let stderr = '';
   child.stderr.on('data', (chunk) => {
-    said += chunk;
+    stderr += chunk;
   });
   return new Promise((resolve, reject) => {
     child.on('error', reject);
-    child.on('exit', (code) => reject(new Error(`java ended with ${code}: ${said}`)));
+    child.on('exit', (code) => reject(new Error(`java exited with ${code}: ${stderr}`)));
     createInterface(child.stdout).once('line', (line) => resolve({ child, port: Number(line) }));
   });
 }

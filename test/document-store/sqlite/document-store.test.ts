@@ -43,35 +43,35 @@ describe('SQLite document store', () => {
     expect([(await before)?.document.n, (await after)?.document.n]).toEqual([1, 2]);
   });
 
-  it('has every record that any process was told is stored, after all of them were killed', async () => {
+  it('has every acknowledged record after all writing processes were killed', async () => {
     const documents = await store.open(records);
-    const told: string[] = [];
+    const acknowledged: string[] = [];
     const writers = ['a', 'b'].map((prefix) => start('insert', prefix));
     for (const writer of writers) {
       let rest = '';
       writer.stdout.on('data', (chunk) => {
         const lines = `${rest}${chunk}`.split('\n');
         rest = lines.pop() ?? '';
-        told.push(...lines);
+        acknowledged.push(...lines);
       });
     }
-    const toldBy = (prefix: string) => told.filter((key) => key.startsWith(prefix)).length;
-    await eventually(() => expect(Math.min(toldBy('a'), toldBy('b'))).toBeGreaterThan(100));
+    const countOf = (prefix: string) => acknowledged.filter((key) => key.startsWith(prefix)).length;
+    await eventually(() => expect(Math.min(countOf('a'), countOf('b'))).toBeGreaterThan(100));
     const ended = Promise.all(writers.map((writer) => once(writer, 'close')));
     for (const writer of writers) writer.kill('SIGKILL');
     await ended;
     const found = new Set((await Array.fromAsync(documents.find(ask()))).map(({ key }) => key));
-    expect(told.filter((key) => !found.has(key))).toEqual([]);
+    expect(acknowledged.filter((key) => !found.has(key))).toEqual([]);
     expect(await documents.insert('after', { n: 1 })).toBe(true);
   });
 
-  it('loses no update of several processes that count at once, and sees theirs', async () => {
+  it('loses no update when several processes count concurrently, and sees all of them', async () => {
     const documents = await store.open(records);
     await documents.insert('counter', { n: 0 });
     const counters = [start('count', '100'), start('count', '100'), start('count', '100')];
     const ended = Promise.all(counters.map((counter) => once(counter, 'close')));
     let last = 0;
-    // Read between their writes, so that the cache would have every chance to be stale.
+    // Read between their writes, to give the cache every chance to be stale.
     while (counters.some(({ exitCode }) => exitCode === null)) {
       const n = (await documents.get('counter'))?.document.n ?? 0;
       expect(n).toBeGreaterThanOrEqual(last);
@@ -100,7 +100,7 @@ describe('SQLite document store', () => {
     expect(turns).toBeGreaterThan(10);
   });
 
-  it('keeps the answer that is asked for all the time, however many others are asked for once', async () => {
+  it('keeps a frequently used result cached, however many others are used once', async () => {
     const documents = await store.open(records);
     await documents.insert('a', { n: 0 });
     const read = (n: number) => Array.fromAsync(documents.find(ask({ where: { n } })), ({ key }) => key);
@@ -119,7 +119,7 @@ describe('SQLite document store', () => {
     }
   });
 
-  it('rejects only the write that cannot be made, not those that share its transaction', async () => {
+  it('rejects only the write that fails, not those that share its transaction', async () => {
     const documents = await store.open<Numbered>({
       name: 'unique',
       kind: 'readModel',
@@ -134,7 +134,7 @@ describe('SQLite document store', () => {
     await expect(documents.insert('d', JSON.parse('{"n":4}'))).resolves.toBe(true);
   });
 
-  it('sweeps out what has expired', async () => {
+  it('removes expired documents', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     const swept = await openSqliteDocumentStore({ folder, clock: () => now });
     try {
@@ -157,7 +157,7 @@ describe('SQLite document store', () => {
     }
   });
 
-  it('takes over a table whose indexes were made of the JSON itself', async () => {
+  it('migrates a table whose indexes are on the JSON itself', async () => {
     const database = new DatabaseSync(join(folder, 'records.sqlite'));
     database.exec(`CREATE TABLE "records" (key TEXT PRIMARY KEY, version INTEGER NOT NULL, position TEXT, document TEXT) STRICT, WITHOUT ROWID;
       CREATE INDEX "records#n" ON "records" (json_extract(document, '$.n'));
@@ -172,7 +172,7 @@ describe('SQLite document store', () => {
     database.close();
   });
 
-  it('keeps the columns of a document right whatever part of it changes', async () => {
+  it('keeps the columns of a document correct, whatever part of it changes', async () => {
     type Mixed = { readonly a: number; readonly b?: string; readonly c?: boolean; readonly rest?: number };
     const indexes = [{ fields: ['a', 'b'] }, { fields: ['c'] }] as const;
     const mixed = await store.open<Mixed>({ name: 'mixed', kind: 'readModel', indexes });
@@ -209,10 +209,10 @@ describe('SQLite document store', () => {
     );
   });
 
-  it('refuses names that are none', async () => {
-    await expect(store.open({ ...records, name: 'a"; DROP TABLE records' })).rejects.toThrow('Not a collection name');
+  it('refuses invalid names', async () => {
+    await expect(store.open({ ...records, name: 'a"; DROP TABLE records' })).rejects.toThrow('Invalid collection name');
     await expect(
       store.open<Record<string, number>>({ name: 'x', kind: 'record', indexes: [{ fields: ["a')"] }] }),
-    ).rejects.toThrow('Not a field name');
+    ).rejects.toThrow('Invalid field name');
   });
 });

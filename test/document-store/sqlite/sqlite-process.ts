@@ -1,6 +1,6 @@
 /**
- * A process beside the test's own: `node sqlite-process.ts FOLDER insert PREFIX` inserts for ever and prints every key that
- * it was told is stored; `node sqlite-process.ts FOLDER count TIMES` adds one to the counter so many times.
+ * A separate process for tests: `node sqlite-process.ts FOLDER insert PREFIX` inserts forever and prints every key whose insert
+ * was acknowledged; `node sqlite-process.ts FOLDER count TIMES` increments the counter that many times.
  */
 import { openSqliteDocumentStore } from '../../../src/document-store/sqlite/document-store.ts';
 

@@ -14,9 +14,9 @@ type Engines = { readonly settings: Settings; stop(): Promise<void> };
 
 const embedded = async (): Promise<Engines> => ({ settings: {}, stop: async () => {} });
 
-/** EventStoreDB's client against the gRPC test server; MongoDB as far as it is to be had here. */
+/** EventStoreDB's client against the gRPC test server, and whichever MongoDB is available here. */
 const production = async (): Promise<Engines> => {
-  if ('why' in mongoServer) throw new Error(mongoServer.why);
+  if ('missing' in mongoServer) throw new Error(mongoServer.missing);
   const log = await EventStoreDbServer.start();
   const url = new URL(mongoServer.url);
   url.pathname = `/job-${randomUUID()}`;
@@ -29,9 +29,9 @@ const production = async (): Promise<Engines> => {
 };
 
 const pairs: [string, () => Promise<Engines>][] = [['the embedded engines', embedded]];
-if (!('why' in mongoServer)) pairs.push(['EventStoreDB and MongoDB', production]);
+if (!('missing' in mongoServer)) pairs.push(['EventStoreDB and MongoDB', production]);
 
-describe.each(pairs)('the whole main job on %s', (_, engines) => {
+describe.each(pairs)('end to end on %s', (_, engines) => {
   let pair: Engines;
   let service: RunningService;
   let community: Awaited<ReturnType<RunningService['community']>>;
@@ -63,7 +63,7 @@ describe.each(pairs)('the whole main job on %s', (_, engines) => {
 
   const deliveries = (count: number) => eventually(() => expect(received).toHaveLength(count));
 
-  test('a space is booked, refused the second time, seen by those it concerns, told to the webhook until that is removed', async () => {
+  test('a booking is made once, is visible to its parties only, and reaches the webhook until that is removed', async () => {
     const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
     const webhook = (await service.post('/webhooks', { key: brand.key, body: { url, events: 15 } })).json();
 
@@ -113,14 +113,14 @@ describe.each(pairs)('the whole main job on %s', (_, engines) => {
       'BookingApproved',
       'BookingCancelled',
     ]);
-    // A second registration tells when the cancellation would have arrived, had it been sent.
+    // Once a later event has arrived at a second registration, the cancellation would have arrived too, had it been sent.
     await service.post('/webhooks', { key: brand.key, body: { url, events: 1 } });
     await service.post('/bookings', { key: brand.key, body: { ...wish, startHour: 15 } });
     await deliveries(3);
     expect(received.map(({ body }) => JSON.parse(body).event)).not.toContain('BookingCancelled');
   });
 
-  test('fifty requests for one slot: one is made, forty-nine are refused', async () => {
+  test('of fifty requests for one slot one is accepted and forty-nine are refused', async () => {
     const body = { spaceId: space, startTime: '2026-12-20', startHour: 10 };
     const answers = await Promise.all(
       Array.from({ length: 50 }, () => service.post('/bookings', { key: brand.key, body })),
@@ -130,7 +130,7 @@ describe.each(pairs)('the whole main job on %s', (_, engines) => {
     expect(codes.filter((code) => code === '422 SlotUnavailable')).toHaveLength(49);
   });
 
-  test('a revoked key stops at once', async () => {
+  test('a revoked key stops working immediately', async () => {
     const issued = accepted(
       await service.core.commands.apiKeys.issue({ account: brand.account, permissions: 2, label: 'x' }, CONTEXT),
     );
