@@ -101,10 +101,9 @@ async function startJava(): Promise<{ child: ChildProcess; port: number }> {
     await promisify(execFile)('mvn', goal, { timeout: 120_000 });
     await rename(downloaded, jars).catch(() => rm(downloaded, { recursive: true }));
   }
+  const jvm = ['-Xmx512m', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC'];
   // It exits when its standard input closes, hence with this process, however that ends.
-  const child = spawn('java', ['-Xmx512m', '-cp', `${jars}/*`, `${folder}Serve.java`], {
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
+  const child = spawn('java', [...jvm, '-cp', `${jars}/*`, `${folder}Serve.java`], { stdio: ['pipe', 'pipe', 'pipe'] });
   let stderr = '';
   child.stderr.on('data', (chunk) => {
     stderr += chunk;
