@@ -77,16 +77,3 @@ test('users, clients and keys: what the command line does shows in the running s
     expect([code, JSON.parse(stderr).error]).toEqual([1, 'ResourceNotFound']);
   }
 });
-
-test('the demo users can sign in', async () => {
-  const service = await startServiceProcess(temporaryDataDir());
-  const context = `http://localhost:${new URL(service.url).port}`;
-  const { brands, communities } = service.demo();
-  for (const [kind, { id, user }] of [
-    ['Brand', brands[0] ?? expect.fail()],
-    ['Community', communities[0] ?? expect.fail()],
-  ] as const) {
-    const tokens = await (await TestApp.register(context)).tokens({ ...user, account: `${kind}:${id}` });
-    expect(tokens.claims()).toMatchObject({ email: user.email });
-  }
-});

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createUsers } from '../../src/auth/users.ts';
 import { createRevocation } from '../../src/authorization-server/revocation.ts';
 import type { DocumentStore } from '../../src/document-store/document-store.ts';
@@ -10,78 +10,103 @@ import { openSqliteDocumentStore } from '../../src/document-store/sqlite/documen
 import type { Account } from '../../src/domain/account.ts';
 import { communityId } from '../../src/domain/ids.ts';
 import { THIS_PROCESS } from '../../src/runtime/process-liveness.ts';
+import { TestApp } from '../authorization-server/test-app.ts';
 import { call, inDays } from './client.ts';
-import { startServiceProcess, temporaryDataDir, venue } from './service-process.ts';
+import { sharedServiceProcess, startServiceProcess, temporaryDataDir, venue } from './service-process.ts';
 
-test('the first start leaves a demo in which everything printed and promised works', async () => {
-  const dataDir = temporaryDataDir();
-  const service = await startServiceProcess(dataDir);
-  const demo = service.demo();
+describe('on an empty folder', () => {
+  const started = sharedServiceProcess();
 
-  const user = { email: expect.stringContaining('@'), password: expect.any(String) };
-  const space = { id: expect.any(Number), name: expect.any(String), active: expect.any(Boolean) };
-  const community = { id: expect.any(Number), name: expect.any(String), timeZone: expect.any(String) };
-  const apiKey = expect.stringMatching(/^vbs_live_/);
-  expect(demo).toEqual({
-    baseUrl: `${demo.authUrl}/api/v1`,
-    authUrl: service.url.replace('127.0.0.1', 'localhost'),
-    communities: [
-      { ...community, apiKey, user, spaces: [space, space] },
-      { ...community, apiKey, user, spaces: [space, space] },
-    ],
-    brands: [
-      { id: expect.any(Number), name: expect.any(String), apiKey, user },
-      { id: expect.any(Number), name: expect.any(String), apiKey, user },
-    ],
+  test('a service that runs is alive and ready, and says how far its read models are', async () => {
+    const { url } = started();
+    const alive = await fetch(`${url}/healthz`);
+    expect([alive.status, await alive.json()]).toEqual([200, { status: 'ok' }]);
+    const ready = await fetch(`${url}/readyz`);
+    expect([ready.status, await ready.json()]).toEqual([
+      200,
+      { status: 'ready', eventStore: 'ok', documentStore: 'ok', eventsBehind: 0 },
+    ]);
   });
-  expect(new Set(demo.communities.map(({ timeZone }) => timeZone)).size).toBe(2);
-  expect(demo.communities.flatMap(({ spaces }) => spaces).filter(({ active }) => !active)).toHaveLength(1);
-  // Keys, hashes of passwords, messages of guests: the log and the documents are nobody else's business either.
-  const files = readdirSync(dataDir);
-  expect(files).toEqual(expect.arrayContaining(['demo.json', 'secret.key', 'events.db', 'records.sqlite-wal']));
-  for (const file of files) expect([file, statSync(join(dataDir, file)).mode & 0o777]).toEqual([file, 0o600]);
 
-  const statuses = new Set<string>();
-  for (const { apiKey: key, id, spaces } of demo.communities) {
-    const listed = await call(service, key, '/bookings');
-    expect(listed.status).toBe(200);
-    for (const { status } of listed.body) statuses.add(status);
-    expect((await call(service, key, `/communities/${id}/reviews`)).status).toBe(200);
-    expect((await call(service, key, `/spaces/${spaces[0]?.id}/availability?date=${inDays(2)}`)).status).toBe(200);
-    expect((await call(service, key, '/webhooks')).status).toBe(200);
-    expect(await call(service, key, '/bookings', {})).toMatchObject({ status: 403 });
-  }
-  expect([...statuses].sort()).toEqual(['Approved', 'Cancelled', 'Completed', 'Pending']);
+  test('the first start leaves a demo in which everything printed and promised works', async () => {
+    const { dataDir, ...service } = started();
+    const demo = service.demo();
 
-  const [brand] = demo.brands;
-  const [home] = demo.communities;
-  if (brand === undefined || home === undefined) throw new Error('The demo has no brand or community');
-  const wanted = { spaceId: home.spaces[0]?.id, startTime: inDays(20), startHour: 10 };
-  expect(await call(service, brand.apiKey, '/bookings', wanted)).toMatchObject({ status: 201 });
-  const reviews = await call(service, brand.apiKey, `/communities/${home.id}/reviews`);
-  expect(reviews.body.length).toBeGreaterThan(0);
+    const user = { email: expect.stringContaining('@'), password: expect.any(String) };
+    const space = { id: expect.any(Number), name: expect.any(String), active: expect.any(Boolean) };
+    const community = { id: expect.any(Number), name: expect.any(String), timeZone: expect.any(String) };
+    const apiKey = expect.stringMatching(/^vbs_live_/);
+    expect(demo).toEqual({
+      baseUrl: `${demo.authUrl}/api/v1`,
+      authUrl: service.url.replace('127.0.0.1', 'localhost'),
+      communities: [
+        { ...community, apiKey, user, spaces: [space, space] },
+        { ...community, apiKey, user, spaces: [space, space] },
+      ],
+      brands: [
+        { id: expect.any(Number), name: expect.any(String), apiKey, user },
+        { id: expect.any(Number), name: expect.any(String), apiKey, user },
+      ],
+    });
+    expect(new Set(demo.communities.map(({ timeZone }) => timeZone)).size).toBe(2);
+    expect(demo.communities.flatMap(({ spaces }) => spaces).filter(({ active }) => !active)).toHaveLength(1);
+    // Keys, hashes of passwords, messages of guests: the log and the documents are nobody else's business either.
+    const files = readdirSync(dataDir);
+    expect(files).toEqual(expect.arrayContaining(['demo.json', 'secret.key', 'events.db', 'records.sqlite-wal']));
+    for (const file of files) expect([file, statSync(join(dataDir, file)).mode & 0o777]).toEqual([file, 0o600]);
 
-  const [, header, value, address] = /curl -H '([^:]+): ([^']+)' '([^']+)'/.exec(service.output.stdout) ?? [];
-  if (header === undefined || value === undefined || address === undefined) throw new Error('No curl was printed');
-  const pasted = await fetch(address, { headers: { [header]: value } });
-  expect(pasted.status).toBe(200);
-  expect(await pasted.json()).toMatchObject({
-    timeSlots: expect.arrayContaining([{ hour: 9, label: '9:00 AM', isAvailable: true }]),
+    const statuses = new Set<string>();
+    for (const { apiKey: key, id, spaces } of demo.communities) {
+      const listed = await call(service, key, '/bookings');
+      expect(listed.status).toBe(200);
+      for (const { status } of listed.body) statuses.add(status);
+      expect((await call(service, key, `/communities/${id}/reviews`)).status).toBe(200);
+      expect((await call(service, key, `/spaces/${spaces[0]?.id}/availability?date=${inDays(2)}`)).status).toBe(200);
+      expect((await call(service, key, '/webhooks')).status).toBe(200);
+      expect(await call(service, key, '/bookings', {})).toMatchObject({ status: 403 });
+    }
+    expect([...statuses].sort()).toEqual(['Approved', 'Cancelled', 'Completed', 'Pending']);
+
+    const [brand] = demo.brands;
+    const [home] = demo.communities;
+    if (brand === undefined || home === undefined) throw new Error('The demo has no brand or community');
+    const wanted = { spaceId: home.spaces[0]?.id, startTime: inDays(20), startHour: 10 };
+    expect(await call(service, brand.apiKey, '/bookings', wanted)).toMatchObject({ status: 201 });
+    const reviews = await call(service, brand.apiKey, `/communities/${home.id}/reviews`);
+    expect(reviews.body.length).toBeGreaterThan(0);
+
+    const [, header, value, address] = /curl -H '([^:]+): ([^']+)' '([^']+)'/.exec(service.output.stdout) ?? [];
+    if (header === undefined || value === undefined || address === undefined) throw new Error('No curl was printed');
+    const pasted = await fetch(address, { headers: { [header]: value } });
+    expect(pasted.status).toBe(200);
+    expect(await pasted.json()).toMatchObject({
+      timeSlots: expect.arrayContaining([{ hour: 9, label: '9:00 AM', isAvailable: true }]),
+    });
   });
-});
 
-test('a later start keeps what there is, and its demo.json says where it is now', async () => {
-  const dataDir = temporaryDataDir();
-  const first = await startServiceProcess(dataDir);
-  const before = first.demo();
-  expect(await first.end('SIGTERM')).toBe(0);
+  test('the demo users can sign in', async () => {
+    const { brands, communities, authUrl } = started().demo();
+    for (const [kind, { id, user }] of [
+      ['Brand', brands[0] ?? expect.fail()],
+      ['Community', communities[0] ?? expect.fail()],
+    ] as const) {
+      const tokens = await (await TestApp.register(authUrl)).tokens({ ...user, account: `${kind}:${id}` });
+      expect(tokens.claims()).toMatchObject({ email: user.email });
+    }
+  });
 
-  const second = await startServiceProcess(dataDir);
-  const after = second.demo();
-  expect(after.communities).toEqual(before.communities);
-  expect(after.baseUrl).not.toBe(before.baseUrl);
-  const key = after.brands[0]?.apiKey ?? '';
-  expect((await call(second, key, '/bookings')).body.length).toBeGreaterThan(0);
+  test('a later start keeps what there is, and its demo.json says where it is now', async () => {
+    const first = started();
+    const before = first.demo();
+    expect(await first.end('SIGTERM')).toBe(0);
+
+    const second = await startServiceProcess(first.dataDir);
+    const after = second.demo();
+    expect(after.communities).toEqual(before.communities);
+    expect(after.baseUrl).not.toBe(before.baseUrl);
+    const key = after.brands[0]?.apiKey ?? '';
+    expect((await call(second, key, '/bookings')).body.length).toBeGreaterThan(0);
+  });
 });
 
 test('with DEMO=false the first start makes nothing up', async () => {

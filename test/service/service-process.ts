@@ -1,14 +1,18 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import type { Demo } from '../../src/demo/demo-file.ts';
 import { type Ended, type Environment, type NodeProcess, runNode, startNode } from './node-process.ts';
 
+const makeDataDir = (): string => mkdtempSync(join(tmpdir(), 'venue-booking-'));
+const removeDataDir = (dataDir: string): void =>
+  rmSync(dataDir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+
 /** A `DATA_DIR` of its own, removed when the test has ended. */
 export function temporaryDataDir(): string {
-  const dataDir = mkdtempSync(join(tmpdir(), 'venue-booking-'));
-  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }));
+  const dataDir = makeDataDir();
+  onTestFinished(() => removeDataDir(dataDir));
   return dataDir;
 }
 
@@ -23,8 +27,26 @@ export type ServiceProcess = NodeProcess & {
 };
 
 /** Starts `node src/main.ts` and waits until it is ready. It is killed when the test has ended. */
-export async function startServiceProcess(dataDir: string, env: Environment = {}): Promise<ServiceProcess> {
-  const service = await startNode('src/main.ts', '/readyz', { LOG_LEVEL: 'warn', DATA_DIR: dataDir, ...env });
+export async function startServiceProcess(dataDir: string, env?: Environment): Promise<ServiceProcess> {
+  const service = await start(dataDir, env);
   onTestFinished(async () => void (await service.end('SIGKILL')));
+  return service;
+}
+
+/** One service, on a new `DATA_DIR`, for all tests of a `describe` or a file. */
+export function sharedServiceProcess(): () => ServiceProcess {
+  let service: ServiceProcess;
+  beforeAll(async () => {
+    service = await start(makeDataDir());
+  });
+  afterAll(async () => {
+    await service.end('SIGKILL');
+    removeDataDir(service.dataDir);
+  });
+  return () => service;
+}
+
+async function start(dataDir: string, env: Environment = {}): Promise<ServiceProcess> {
+  const service = await startNode('src/main.ts', '/readyz', { LOG_LEVEL: 'warn', DATA_DIR: dataDir, ...env });
   return { ...service, dataDir, demo: () => JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) };
 }
