@@ -1,4 +1,4 @@
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './longest-first.ts';
@@ -26,8 +26,8 @@ const UNIT = [
 export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,
-    // A worker for each core: most files wait half of their time, for disks, sockets and other processes.
-    maxWorkers: '100%',
+    // One more than there are cores: most files wait half of their time, for disks, sockets and other processes.
+    maxWorkers: availableParallelism() + 1,
     // The files of a worker share its modules: what most of them import takes a second to load.
     isolate: false,
     sequence: { sequencer: LongestFirst },
