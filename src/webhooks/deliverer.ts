@@ -6,33 +6,33 @@ import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import type { Attempt, Deliveries, DeliveryDocument, Outcome } from './deliveries.ts';
-import { createInFlight, type InFlightLimits } from './in-flight.ts';
+import { createPermits, type InFlightLimits } from './in-flight.ts';
 import type { Receiver, Receivers } from './receivers.ts';
 import type { Recipient, Registrations } from './registrations.ts';
 import { DISABLE_AFTER_MS, delayBeforeNext, parseRetryAfter } from './schedule.ts';
 import { isSuccess, type Sender, type SendResult } from './sending.ts';
 import { type Secrets, signatureHeaders } from './signature.ts';
 
-/** Attempts under way for one registration. A slow one gets one at a time. */
-const PER_REGISTRATION = 4;
-/** Deliveries of one registration that are read at once. */
-const BATCH = 32;
-/** Another process's deliveries, and retries, are found at least so often, in milliseconds. */
-const POLL_EVERY_MS = 1_000;
+/** Attempts in flight per registration. While its receiver is slow, one at a time. */
+const MAX_IN_FLIGHT = 4;
+/** Deliveries of a registration read per query. */
+const PAGE = 32;
+/** How often to look for retries and for deliveries that other processes have added. */
+const POLL_INTERVAL_MS = 1_000;
 
-/** The longest a result waits to be written down, in milliseconds. After a crash its delivery is sent again. */
-const GATHER_MS = 50;
+/** How long a result may wait for others to share a commit with. If the process dies meanwhile, the delivery is sent again. */
+const MAX_BATCH_DELAY_MS = 50;
 
-const IN_FLIGHT: InFlightLimits = { prompt: 64, slow: 512, slowAfter: 500 };
+const IN_FLIGHT_LIMITS: InFlightLimits = { prompt: 64, slow: 512, slowAfterMs: 500 };
 
-/** Receivers compare `webhook-timestamp` with their own clock, so `CLOCK_SHIFT` does not move it. */
-const receiversClock = systemClock();
+/** Receivers compare `webhook-timestamp` with their own clocks, so `CLOCK_SHIFT` must not move it. */
+const realClock = systemClock();
 
 export type Deliverer = {
   start(): void;
-  /** Starts nothing new, waits for what is under way, gives the leases back. */
+  /** Starts no further attempts, waits for those in flight and releases the leases. */
   stop(): Promise<void>;
-  /** Something of the registration is due. Costs nothing when it is being looked after already. */
+  /** Call when a registration has something due. Cheap if its lane is already running. */
   wake(webhookId: string): void;
 };
 
@@ -42,52 +42,60 @@ export type DelivererDeps = {
   readonly leases: Leases;
   readonly receivers: Receivers;
   readonly sender: Sender;
-  /** Disables a registration for good; `reason` is shown to its owner. */
+  /** Disables a registration; `reason` is shown to its owner. */
   readonly disable: (disabled: {
     readonly webhookId: string;
     readonly reason: string;
-    /** The event whose delivery led to it; none for a test delivery. */
+    /** The event whose delivery led to it; absent for a test delivery. */
     readonly eventId?: string;
   }) => Promise<unknown>;
   readonly clock: Clock;
   readonly logger: Pick<BaseLogger, 'info' | 'error'>;
   readonly inFlight?: InFlightLimits;
-  /** Milliseconds. */
-  readonly pollEvery?: number;
+  readonly pollIntervalMs?: number;
 };
 
 /** The deliveries of one registration, while this process holds its lease. */
 type Lane = {
   readonly webhookId: string;
-  /** Deliveries that are being attempted. */
-  readonly underWay: Set<string>;
-  /** How many of them wait for an answer; the others are being written down. */
+  /** Deliveries being attempted, until their outcome is stored. */
+  readonly inFlight: Set<string>;
+  /** How many of them are waiting for a response; the outcomes of the others are being stored. */
   sending: number;
   woken: boolean;
   slow: boolean;
-  /** An attempt could not be written down: the registration is left alone until the next look. */
-  broken: boolean;
-  /** The registration is disabled, or gone, or is being disabled: nothing more starts. */
+  /** An attempt threw or its outcome could not be stored: the lane ends, and the next poll starts a new one. */
+  failed: boolean;
+  /** The registration is disabled, removed or being disabled: no further attempts start. */
   disabled: boolean;
   changed: PromiseWithResolvers<void>;
 };
 
 /**
- * Delivers what is due, each registration in a lane of its own: a slow or dead receiver never delays another. Any number of
- * processes may run one; a lane belongs to the process that holds its lease.
+ * Delivers what is due, each registration in a lane of its own, so that a slow or dead receiver never delays another. Any number
+ * of processes may run one; a lane runs in the process that holds its lease.
  */
 export function createDeliverer(deps: DelivererDeps): Deliverer {
-  const { deliveries, registrations, leases, receivers, sender, clock, logger, pollEvery = POLL_EVERY_MS } = deps;
-  const inFlight = createInFlight(deps.inFlight ?? IN_FLIGHT);
+  const {
+    deliveries,
+    registrations,
+    leases,
+    receivers,
+    sender,
+    clock,
+    logger,
+    pollIntervalMs = POLL_INTERVAL_MS,
+  } = deps;
+  const permits = createPermits(deps.inFlight ?? IN_FLIGHT_LIMITS);
   const lanes = new Map<string, Lane>();
-  /** Receivers found to verify with the secret before the last rotation, and that secret. */
-  const behind = new LRUCache<string, string>({ max: 10_000 });
+  /** Registrations whose receiver still verifies with the secret from before the last rotation, and that secret. */
+  const onPreviousSecret = new LRUCache<string, string>({ max: 10_000 });
   const running = new Set<Promise<void>>();
   let started = false;
   let stopping = false;
   let sending = 0;
-  let gathering: PromiseWithResolvers<void> | undefined;
-  let gatherTimer: NodeJS.Timeout | undefined;
+  let resultBatch: PromiseWithResolvers<void> | undefined;
+  let batchTimer: NodeJS.Timeout | undefined;
   let polling: Promise<void> | undefined;
   let pollTimer: NodeJS.Timeout | undefined;
 
@@ -100,7 +108,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       return;
     }
     const run = runLane(webhookId).catch((error: unknown) => {
-      logger.error({ err: error, webhookId }, 'Deliveries of a webhook could not be looked at; trying again');
+      logger.error({ err: error, webhookId }, 'Processing the deliveries of a webhook failed; retrying');
     });
     running.add(run);
     void run.finally(() => running.delete(run));
@@ -109,11 +117,11 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
   async function runLane(webhookId: string): Promise<void> {
     const lane: Lane = {
       webhookId,
-      underWay: new Set(),
+      inFlight: new Set(),
       sending: 0,
       woken: false,
       slow: false,
-      broken: false,
+      failed: false,
       disabled: false,
       changed: Promise.withResolvers(),
     };
@@ -129,56 +137,56 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     } finally {
       lanes.delete(webhookId);
     }
-    // What another process added, and left to the holder of the lease, just before it was given back.
-    if (!lane.broken && (await deliveries.due(webhookId, 1)).length > 0) wake(webhookId);
+    // Another process may have added something just before the lease was released, and left it to the holder.
+    if (!lane.failed && (await deliveries.due(webhookId, 1)).length > 0) wake(webhookId);
   }
 
   async function drain(lane: Lane, lease: Lease, receiver: Receiver): Promise<void> {
-    const mayStart = () => !stopping && !lane.broken && !lane.disabled && lease.isHeld();
+    const mayStart = () => !stopping && !lane.failed && !lane.disabled && lease.isHeld();
     let from: Timestamp | undefined;
     while (mayStart()) {
       lane.woken = false;
-      // As they were when the question was asked: one that ends meanwhile may still come back as pending.
-      const underWay = new Set(lane.underWay);
-      const batch = await deliveries.due(lane.webhookId, underWay.size + BATCH, from);
-      const due = batch.filter(({ key }) => !underWay.has(key));
+      // A snapshot from before the query: a delivery that ends meanwhile may still be returned as pending.
+      const inFlight = new Set(lane.inFlight);
+      const batch = await deliveries.due(lane.webhookId, inFlight.size + PAGE, from);
+      const due = batch.filter(({ key }) => !inFlight.has(key));
       for (const delivery of due) {
-        while (lane.sending >= (lane.slow ? 1 : PER_REGISTRATION)) await lane.changed.promise;
-        const permit = await inFlight.take(lane.slow);
+        while (lane.sending >= (lane.slow ? 1 : MAX_IN_FLIGHT)) await lane.changed.promise;
+        const permit = await permits.acquire(lane.slow);
         if (!mayStart()) {
-          permit.free();
+          permit.release();
           break;
         }
-        lane.underWay.add(delivery.key);
+        lane.inFlight.add(delivery.key);
         lane.sending += 1;
         sending += 1;
         const sent = () => {
           lane.slow = permit.isSlow();
           lane.sending -= 1;
           sending -= 1;
-          permit.free();
+          permit.release();
           notify(lane);
         };
         void attempt(lane, lease, receiver, delivery, sent)
           .catch((error: unknown) => {
-            lane.broken = true;
-            logger.error({ err: error, deliveryId: delivery.key }, 'A delivery could not be attempted; trying again');
+            lane.failed = true;
+            logger.error({ err: error, deliveryId: delivery.key }, 'A delivery attempt failed unexpectedly; retrying');
           })
           .finally(() => {
-            lane.underWay.delete(delivery.key);
+            lane.inFlight.delete(delivery.key);
             notify(lane);
           });
       }
-      // Nothing becomes due in the past: what comes next is not looked for among what is under way.
+      // Nothing becomes due in the past, so the next query need not read what is in flight again.
       from = due.at(-1)?.document.due;
       if (from !== undefined) continue;
-      while (mayStart() && !lane.woken && lane.underWay.size > 0) await lane.changed.promise;
+      while (mayStart() && !lane.woken && lane.inFlight.size > 0) await lane.changed.promise;
       if (!lane.woken) break;
     }
-    while (lane.underWay.size > 0) await lane.changed.promise;
+    while (lane.inFlight.size > 0) await lane.changed.promise;
   }
 
-  /** @param sent is called as soon as the receiver has answered: others may start while this one is written down */
+  /** @param sent is called as soon as the receiver has responded, so that others can start while the outcome is stored */
   async function attempt(
     lane: Lane,
     lease: Lease,
@@ -190,7 +198,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     let tried: Awaited<ReturnType<typeof send>>;
     let gone = false;
     try {
-      // Right before sending, so that a removed or disabled registration, or a revoked key, stops its deliveries at once.
+      // Right before sending, so that removing or disabling a registration or revoking its key stops deliveries immediately.
       const recipient = await registrations.recipient(webhookId);
       if (stopping || lane.disabled || !lease.isHeld()) return;
       if ('inactive' in recipient) {
@@ -199,14 +207,14 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
         return await deliveries.cancelAll(webhookId, recipient.inactive);
       }
       tried = await send(recipient, delivery.document);
-      // Before anything else can start, and by the first of several that say so.
+      // Before another attempt can start, and only by the first of several.
       gone = tried.result.status === 410 && !lane.disabled;
       if (gone) lane.disabled = true;
     } finally {
       sent();
     }
     const { attempts, result } = tried;
-    await gather();
+    await joinBatch();
     if (isSuccess(result)) {
       await Promise.all([deliveries.record(delivery, attempts, { state: 'Delivered' }), receiver.succeeded()]);
       return;
@@ -222,31 +230,34 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     }
   }
 
-  /** Results are written down together, so that they share a commit: once nothing is on its way, or after a moment. */
-  function gather(): Promise<void> {
-    if (gathering === undefined) {
+  /**
+   * Resolves when a result may be stored. Results are stored together, so that they share a commit: once no attempt is waiting
+   * for a response, or after `MAX_BATCH_DELAY_MS`.
+   */
+  function joinBatch(): Promise<void> {
+    if (resultBatch === undefined) {
       const next = Promise.withResolvers<void>();
-      gathering = next;
-      gatherTimer = setTimeout(writeGathered, GATHER_MS);
+      resultBatch = next;
+      batchTimer = setTimeout(flushBatch, MAX_BATCH_DELAY_MS);
     }
-    const { promise } = gathering;
-    if (sending === 0) writeGathered();
+    const { promise } = resultBatch;
+    if (sending === 0) flushBatch();
     return promise;
   }
-  function writeGathered(): void {
-    clearTimeout(gatherTimer);
-    gathering?.resolve();
-    gathering = undefined;
+  function flushBatch(): void {
+    clearTimeout(batchTimer);
+    resultBatch?.resolve();
+    resultBatch = undefined;
   }
 
-  /** One attempt. While two secrets are valid a receiver that says 401 gets it a second time, signed with the other one. */
+  /** Makes one attempt. While two secrets are valid, a receiver that responds with 401 gets it again, signed with the other. */
   async function send({ webhookId, url, secrets }: Recipient, delivery: DeliveryDocument) {
     const [current, previous] = secrets;
     const attempts: Attempt[] = [];
     const post = async (signing: Secrets): Promise<SendResult> => {
       const at = clock();
       const { deliveryId: id, body } = delivery;
-      const signature = signatureHeaders(signing, { id, at: receiversClock(), body });
+      const signature = signatureHeaders(signing, { id, at: realClock(), body });
       const headers = { 'content-type': 'application/json', ...signature };
       const result = await sender.post({ url, headers, body });
       const { retryAfter: _, ...kept } = result;
@@ -255,13 +266,13 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     };
     if (previous === undefined) return { result: await post([current]), attempts };
 
-    const isBehind = behind.get(webhookId) === previous;
-    let result = await post(isBehind ? [previous, current] : [current, previous]);
+    const usesPrevious = onPreviousSecret.get(webhookId) === previous;
+    let result = await post(usesPrevious ? [previous, current] : [current, previous]);
     if (result.status === 401 && !stopping) {
-      result = await post(isBehind ? [current, previous] : [previous, current]);
+      result = await post(usesPrevious ? [current, previous] : [previous, current]);
       if (isSuccess(result)) {
-        if (isBehind) behind.delete(webhookId);
-        else behind.set(webhookId, previous);
+        if (usesPrevious) onPreviousSecret.delete(webhookId);
+        else onPreviousSecret.set(webhookId, previous);
       }
     }
     return { result, attempts };
@@ -270,7 +281,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
   function outcomeOf({ event, tries }: DeliveryDocument, result: SendResult): Outcome {
     if (result.status === 410) return { state: 'Failed', reason: 'The receiver answered 410 Gone' };
     const now = clock();
-    // A test delivery shows how the receiver answers; nobody waits for it hours later.
+    // A test delivery shows how the receiver responds now; a retry hours later would be of no use.
     const delay =
       event === 'Test' ? undefined : delayBeforeNext(tries + 1, parseRetryAfter(result.retryAfter, now), Math.random());
     return delay === undefined
@@ -285,14 +296,14 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
   ): Promise<void> {
     logger.info({ webhookId, reason }, 'Webhook disabled');
     await deps.disable({ webhookId, reason, ...(event !== 'Test' && { eventId }) });
-    // Enabled again, it starts with a clean sheet.
+    // So that it starts with a clean slate once it is enabled again.
     await receiver.succeeded();
   }
 
-  /** Wakes every lane with something due, then waits for the next moment something is. */
+  /** Wakes every lane with something due, then schedules the next poll for when something will be. */
   async function poll(): Promise<void> {
-    let next = clock() + pollEvery;
-    const began = performance.now();
+    let next = clock() + pollIntervalMs;
+    const startedAt = performance.now();
     try {
       for await (const { webhookId, due } of deliveries.waiting()) {
         if (stopping) return;
@@ -301,11 +312,11 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
         else next = Math.min(next, at);
       }
     } catch (error) {
-      logger.error({ err: error }, 'Due deliveries could not be looked up; trying again');
+      logger.error({ err: error }, 'Looking up due deliveries failed; retrying');
     }
     if (stopping) return;
-    // However many registrations wait, looking at them takes a fifth of the time at most.
-    const pause = Math.max(10, 4 * (performance.now() - began), Math.min(pollEvery, next - clock()));
+    // However many registrations have something pending, polling takes at most a fifth of the time.
+    const pause = Math.max(10, 4 * (performance.now() - startedAt), Math.min(pollIntervalMs, next - clock()));
     pollTimer = setTimeout(startPoll, pause);
   }
   const startPoll = () => {

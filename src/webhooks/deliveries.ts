@@ -28,12 +28,12 @@ export type DeliveryDocument = {
   readonly account: AccountKey;
   readonly eventId: string;
   readonly event: DeliveryKind;
-  /** The very bytes that are sent and signed, the same in every attempt. */
+  /** Sent and signed byte for byte, the same in every attempt. */
   readonly body: string;
   readonly state: DeliveryState;
   /** Pending: when the next try is due. Otherwise: when it ended. */
   readonly due: Timestamp;
-  /** Tries of the schedule used up since it was made or resent. */
+  /** Tries of the schedule used since it was created or resent. */
   readonly tries: number;
   /** Oldest first; the last {@link MAX_ATTEMPTS}. */
   readonly attempts: readonly Attempt[];
@@ -46,9 +46,9 @@ export type DeliveryDocument = {
 };
 
 const DAY_MS = 24 * 3_600_000;
-/** Deliveries are kept for so long after they ended (docs/decisions/webhook-retries.md), in milliseconds. */
+/** How long deliveries are kept after they have ended (docs/decisions/webhook-retries.md). */
 export const RETENTION_MS = 30 * DAY_MS;
-/** Longer than any schedule may run: nothing that is pending disappears. */
+/** Longer than any schedule can run, so that no pending delivery is removed. */
 const PENDING_RETENTION_MS = 60 * DAY_MS;
 const MAX_ATTEMPTS = 50;
 
@@ -56,7 +56,7 @@ const deliveryCollection: Collection<DeliveryDocument> = {
   name: 'webhookDeliveries',
   kind: 'record',
   ttl: 'expiresAt',
-  // Each further one would cost every delivery twice, when it is made and when it ends.
+  // Any further index would cost every delivery two writes, when it is created and when it ends.
   indexes: [{ fields: ['state', 'webhookId', 'due'] }, { fields: ['state', 'webhookId', 'createdAt'] }],
 };
 
@@ -72,7 +72,7 @@ const dueOf = declareQuery(
 );
 
 /** The first pending delivery of the first registration after `webhookId`. */
-const firstWaiting = declareQuery(
+const firstPendingAfter = declareQuery(
   deliveryCollection,
   (webhookId: string): Find<DeliveryDocument> => ({
     where: { state: 'Pending', webhookId: { above: webhookId } },
@@ -101,7 +101,7 @@ const newestOf = declareQuery(
 
 export type NewDelivery = Pick<DeliveryDocument, 'webhookId' | 'account' | 'eventId'> & { readonly payload: Payload };
 
-/** What an attempt did to its delivery. */
+/** What an attempt means for its delivery. */
 export type Outcome =
   | { readonly state: 'Delivered' }
   | { readonly state: 'Pending'; readonly due: Timestamp }
@@ -111,7 +111,7 @@ export type Outcome =
 export type ListDeliveries = {
   readonly webhookId: string;
   readonly state?: DeliveryState;
-  /** Only deliveries made before then; to page on. */
+  /** Only deliveries created before then, for paging. */
   readonly before?: Timestamp;
   /** Default 100. */
   readonly limit?: number;
@@ -120,7 +120,7 @@ export type ListDeliveries = {
 export type Listener = (delivery: DeliveryDocument) => void;
 export type Deliveries = Awaited<ReturnType<typeof openDeliveries>>;
 
-/** The delivery documents: what is to be sent, what came of it, and who wants to know. */
+/** The delivery documents, and the listeners to their changes. */
 export async function openDeliveries({
   documents,
   clock,
@@ -130,11 +130,11 @@ export async function openDeliveries({
 }) {
   const collection: Documents<DeliveryDocument> = await documents.open(deliveryCollection);
   const listeners = new Set<Listener>();
-  const announce = (delivery: DeliveryDocument) => {
+  const notifyListeners = (delivery: DeliveryDocument) => {
     for (const listener of listeners) listener(delivery);
   };
 
-  /** Reads, changes and writes until nobody came between. `undefined`: it is gone, or there was nothing to change. */
+  /** Changes a delivery, retrying on conflict. @returns undefined if it no longer exists, or `next` left it as it was */
   async function change(
     known: Stored<DeliveryDocument> | undefined,
     next: (delivery: DeliveryDocument) => DeliveryDocument | undefined,
@@ -144,7 +144,7 @@ export async function openDeliveries({
       const changed = next(stored.document);
       if (changed === undefined) return undefined;
       if (await collection.replace(stored.key, changed, stored.version)) {
-        announce(changed);
+        notifyListeners(changed);
         return changed;
       }
       stored = await collection.get(stored.key);
@@ -157,14 +157,14 @@ export async function openDeliveries({
     return { due: toTimestamp(now), expiresAt: toTimestamp(now + RETENTION_MS) };
   };
 
-  const again = ({ reason: _, ...delivery }: DeliveryDocument): DeliveryDocument => {
+  const restarted = ({ reason: _, ...delivery }: DeliveryDocument): DeliveryDocument => {
     const now = clock();
     const expiresAt = toTimestamp(now + PENDING_RETENTION_MS);
     return { ...delivery, state: 'Pending', due: toTimestamp(now), tries: 0, expiresAt };
   };
 
   return {
-    /** @returns the delivery, or `undefined` when the registration has that event already */
+    /** @returns the delivery, or `undefined` if the registration already has one for that event */
     async add({ webhookId, account, eventId, payload }: NewDelivery): Promise<DeliveryDocument | undefined> {
       const now = clock();
       const createdAt = toTimestamp(now);
@@ -184,23 +184,23 @@ export async function openDeliveries({
         expiresAt: toTimestamp(now + PENDING_RETENTION_MS),
       };
       if (!(await collection.insert(delivery.deliveryId, delivery))) return undefined;
-      announce(delivery);
+      notifyListeners(delivery);
       return delivery;
     },
 
-    /** What is due of one registration, longest due first; with `from` only what became due then or later. */
+    /** The due deliveries of a registration, longest due first; with `from`, only those that became due then or later. */
     due(webhookId: string, limit: number, from?: Timestamp): Promise<Stored<DeliveryDocument>[]> {
       return Array.fromAsync(collection.find(dueOf(webhookId, limit, toTimestamp(clock()), from)));
     },
 
     /**
-     * Every registration with pending deliveries, and when its first is due. One step through the index for each, so that
-     * somebody's hundred thousand deliveries do not stand before another's one.
+     * Every registration with pending deliveries, and when the first of them is due. Takes one index seek per registration, so
+     * that the hundred thousand deliveries of one do not hold up the single delivery of another.
      */
     async *waiting(): AsyncGenerator<Pick<DeliveryDocument, 'webhookId' | 'due'>> {
       let above = '';
       for (;;) {
-        const [first] = await Array.fromAsync(collection.find(firstWaiting(above)));
+        const [first] = await Array.fromAsync(collection.find(firstPendingAfter(above)));
         if (first === undefined) return;
         yield first.document;
         above = first.document.webhookId;
@@ -208,8 +208,8 @@ export async function openDeliveries({
     },
 
     /**
-     * Writes down what was tried. A success stands whatever else happened meanwhile; a failure changes only what is still
-     * pending.
+     * Stores attempts and their outcome. A success counts whatever else has happened meanwhile; a failure changes only a delivery
+     * that is still pending.
      */
     record(stored: Stored<DeliveryDocument>, attempts: readonly Attempt[], outcome: Outcome) {
       return change(stored, (delivery) => {
@@ -224,7 +224,7 @@ export async function openDeliveries({
       });
     },
 
-    /** Cancels what is pending of a registration. */
+    /** Cancels the pending deliveries of a registration. */
     async cancelAll(webhookId: string, reason: string): Promise<void> {
       const pending = collection.find(pendingOf(webhookId));
       for await (const page of inPages(pending, 100)) {
@@ -238,15 +238,15 @@ export async function openDeliveries({
       }
     },
 
-    /** Makes a delivery due at once, with a whole schedule before it, whatever became of it. */
+    /** Makes a delivery due immediately, with a full schedule ahead of it, whatever its state. */
     async resend(deliveryId: string): Promise<DeliveryDocument | undefined> {
-      return change(await collection.get(deliveryId), again);
+      return change(await collection.get(deliveryId), restarted);
     },
 
-    /** As `resend`, for those that ended undelivered. @returns whether it was one */
+    /** Like `resend`, but only if the delivery has failed or was cancelled. @returns whether it was */
     async revive(deliveryId: string): Promise<boolean> {
       const revived = await change(await collection.get(deliveryId), (delivery) =>
-        delivery.state === 'Failed' || delivery.state === 'Cancelled' ? again(delivery) : undefined,
+        delivery.state === 'Failed' || delivery.state === 'Cancelled' ? restarted(delivery) : undefined,
       );
       return revived !== undefined;
     },
@@ -256,7 +256,7 @@ export async function openDeliveries({
     },
 
     async list({ webhookId, state, before, limit = 100 }: ListDeliveries): Promise<DeliveryDocument[]> {
-      // One look into the index for each state: it is exact however few of them have the state that is asked for.
+      // One index seek per state, so that a rare state costs no scan.
       const found = await Promise.all(
         (state === undefined ? DELIVERY_STATES : [state]).map((each) =>
           Array.fromAsync(collection.find(newestOf(webhookId, each, before, limit)), ({ document }) => document),
@@ -265,7 +265,7 @@ export async function openDeliveries({
       return found.flat().sort(newestFirst).slice(0, limit);
     },
 
-    /** Calls `listener` with every delivery that this process makes or changes. @returns how to stop that */
+    /** Calls `listener` with every delivery that this process creates or changes. @returns a function that stops it */
     onChange(listener: Listener): () => void {
       listeners.add(listener);
       return () => listeners.delete(listener);

@@ -8,25 +8,24 @@ import type { Registrations } from './registrations.ts';
 
 export const CONSUMER_GROUP = 'webhook-deliveries';
 
-/** How long an event waits for the read models before it is tried again later, in milliseconds: a stop waits as long. */
-const PATIENCE_MS = 3_000;
-/** Ten minutes and more of read models that stand still, before an event is parked. */
+/** How long an event waits for the read models before it is retried later. A stop waits as long. */
+const READ_MODEL_WAIT_MS = 3_000;
+/** An event is parked only after the read models have stood still for more than ten minutes. */
 const MAX_RETRIES = 100;
 
 /**
- * Joins the consumer group that turns each event into one delivery per matching registration. Any number of processes may.
- * The event is acknowledged once its deliveries are stored; one that comes again finds them there and adds nothing.
+ * Joins the consumer group that turns each event into one delivery per matching registration. Any number of processes can join.
+ * An event is acknowledged once its deliveries are stored; when it is redelivered, it adds nothing.
  *
- * The read model of registrations may stand behind the event. So it is asked only after the read models have passed the
- * event's position: every registration made before the event is in it by then, and one made after it shows by its own
- * position that it is younger.
+ * The read model of registrations may lag behind the event, so it is queried only after the read models have passed the event's
+ * position. By then it has every registration made before the event; one made after the event has a later position.
  */
 export function startFanOut(deps: {
   readonly events: EventStore;
   readonly readModels: ReadModels;
   readonly registrations: Registrations;
   readonly deliveries: Deliveries;
-  /** Is told of each registration that has something to send. */
+  /** Called for each registration that has something to send. */
   readonly wake: (webhookId: string) => void;
 }): Promise<Consumer> {
   const { events, readModels, registrations, deliveries, wake } = deps;
@@ -34,7 +33,7 @@ export function startFanOut(deps: {
   return events.consume(CONSUMER_GROUP, options, async (stored) => {
     const event = upcast(stored);
     if (!isDeliverable(event)) return;
-    if (!(await readModels.waitFor(event.position, PATIENCE_MS))) {
+    if (!(await readModels.waitFor(event.position, READ_MODEL_WAIT_MS))) {
       throw new Error(`The read models have not reached position ${event.position} yet`);
     }
     const recipients = await registrations.matching(event);

@@ -1,41 +1,42 @@
-/** Attempts under way at the same moment, over all registrations. */
+/** Limits for the attempts in flight, over all registrations. */
 export type InFlightLimits = {
   readonly prompt: number;
   readonly slow: number;
-  /** An attempt that takes longer counts as slow, in milliseconds. */
-  readonly slowAfter: number;
+  /** An attempt that takes longer counts as slow. */
+  readonly slowAfterMs: number;
 };
 
-/** A permit among the attempts under way. */
+/** A permit for one attempt in flight. */
 export type Permit = {
   /** Whether the attempt took long enough to count as slow. */
   isSlow(): boolean;
-  free(): void;
+  release(): void;
 };
 
 /**
- * Two rooms, so that receivers that hang can fill only their own. An attempt that does not answer soon gives its permit in the
- * prompt room back and goes on in the slow one, which it may overfill; a registration known to be slow starts there.
+ * Two semaphores, so that receivers that hang can exhaust only the slow one. An attempt without a prompt response releases its
+ * prompt permit and continues on a slow one, even over the limit. Attempts to a receiver known to be slow start there
+ * (docs/decisions/webhook-deliveries.md).
  */
-export function createInFlight({ prompt, slow, slowAfter }: InFlightLimits) {
-  const rooms = { prompt: createSemaphore(prompt), slow: createSemaphore(slow) };
+export function createPermits({ prompt, slow, slowAfterMs }: InFlightLimits) {
+  const semaphores = { prompt: createSemaphore(prompt), slow: createSemaphore(slow) };
   return {
-    async take(startsSlow: boolean): Promise<Permit> {
-      let room = startsSlow ? rooms.slow : rooms.prompt;
-      await room.enter();
+    async acquire(startsSlow: boolean): Promise<Permit> {
+      let semaphore = startsSlow ? semaphores.slow : semaphores.prompt;
+      await semaphore.acquire();
       let isSlow = false;
       const timer = setTimeout(() => {
         isSlow = true;
-        if (room === rooms.slow) return;
-        room.leave();
-        room = rooms.slow;
-        room.squeezeIn();
-      }, slowAfter);
+        if (semaphore === semaphores.slow) return;
+        semaphore.release();
+        semaphore = semaphores.slow;
+        semaphore.acquireOverLimit();
+      }, slowAfterMs);
       return {
         isSlow: () => isSlow,
-        free() {
+        release() {
           clearTimeout(timer);
-          room.leave();
+          semaphore.release();
         },
       };
     },
@@ -46,14 +47,14 @@ function createSemaphore(size: number) {
   let taken = 0;
   const waiting: (() => void)[] = [];
   return {
-    async enter() {
+    async acquire() {
       if (taken >= size) await new Promise<void>((resolve) => waiting.push(resolve));
       taken += 1;
     },
-    squeezeIn() {
+    acquireOverLimit() {
       taken += 1;
     },
-    leave() {
+    release() {
       taken -= 1;
       if (taken < size) waiting.shift()?.();
     },

@@ -4,7 +4,7 @@ import type { Timestamp } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { SerialQueue } from '../runtime/serial-queue.ts';
 
-/** What is known of the receiver of a registration. There is nothing to know of one that answers. */
+/** The failures of a registration's receiver. A healthy receiver has no document. */
 type ReceiverDocument = {
   /** The first failure since the last success. */
   readonly failingSince: Timestamp;
@@ -13,29 +13,29 @@ type ReceiverDocument = {
 
 const receiverCollection: Collection<ReceiverDocument> = {
   name: 'webhookReceivers',
-  // After a power failure the count may begin a moment later; no delivery needs to wait for the disk here.
+  // A power failure may at worst make the count start a moment later, which is not worth an fsync per failure.
   kind: 'readModel',
   ttl: 'expiresAt',
   indexes: [],
 };
 
-/** Longer than any receiver may fail before its registration is disabled. */
-const FORGET_AFTER_MS = 60 * 24 * 3_600_000;
+/** Longer than a receiver can fail before its registration is disabled. */
+const RETENTION_MS = 60 * 24 * 3_600_000;
 
-/** What one process learns about a receiver while it delivers to it. Changes are made one after the other. */
+/** The health of a receiver, for the process that delivers to it. Changes are serialised. */
 export type Receiver = {
-  /** Notes that an attempt failed. @returns since when nothing has succeeded, in milliseconds since the epoch */
+  /** Records a failed attempt. @returns since when nothing has succeeded, in milliseconds since the epoch */
   failed(): Promise<number>;
-  /** Notes that an attempt succeeded, or that what failed before no longer counts. */
+  /** Records a success, or that earlier failures no longer count. */
   succeeded(): Promise<void>;
 };
 
 export type Receivers = {
-  /** The receiver of a registration, for as long as no other process delivers to it. */
+  /** The receiver of a registration. Valid as long as this process holds the registration's lease. */
   open(webhookId: string): Promise<Receiver>;
 };
 
-/** How receivers have answered, beyond what any one process sees of them. */
+/** The health of all receivers, shared between processes. */
 export async function openReceivers(deps: {
   readonly documents: DocumentStore;
   readonly clock: Clock;
@@ -46,15 +46,15 @@ export async function openReceivers(deps: {
 
   return {
     async open(webhookId) {
-      /** As it was read or written last: a receiver that answers costs no look into the store. */
+      /** As last read or written, so that a healthy receiver costs no read. */
       let stored: Stored<ReceiverDocument> | undefined = await receivers.get(webhookId);
       return {
         failed: () =>
           changes.run(webhookId, async () => {
             if (stored === undefined) {
               const now = clock();
-              const document = { failingSince: toTimestamp(now), expiresAt: toTimestamp(now + FORGET_AFTER_MS) };
-              // Another process may have been quicker, just after it lost the lease or before this one had it.
+              const document = { failingSince: toTimestamp(now), expiresAt: toTimestamp(now + RETENTION_MS) };
+              // Another process that held the lease before or after this one may have been faster.
               await receivers.insert(webhookId, document);
               stored = await receivers.get(webhookId);
             }

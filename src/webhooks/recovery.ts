@@ -8,19 +8,19 @@ import type { Clock } from '../runtime/clock.ts';
 import { type Deliveries, inPages, RETENTION_MS } from './deliveries.ts';
 import type { Registrations } from './registrations.ts';
 
-/** Events of several processes may stand in the log in a slightly other order than their times say, in milliseconds. */
+/** How far events of different processes may be out of chronological order in the log. */
 const SKEW_MS = 5 * 60_000;
 
-/** Events recovered at the same time: their deliveries share a commit. */
+/** Events recovered together: their deliveries share a commit. */
 const PAGE = 100;
 
 /**
- * Makes everything due again that happened since a moment and did not reach a registration: deliveries that failed or were
- * cancelled, and events for which no delivery was ever made, because the registration was disabled then.
+ * Makes everything due that has happened since a given time and did not reach a registration: failed and cancelled deliveries,
+ * and events for which no delivery was created because the registration was disabled.
  *
- * Goes back 30 days at most: for longer nobody remembers what was delivered, and nothing may be delivered a second time here.
+ * Goes back 30 days at most: deliveries are not kept for longer, and nothing that was delivered may be delivered again.
  * @param since milliseconds since the epoch
- * @returns how many deliveries are due
+ * @returns how many deliveries have become due
  */
 export async function recoverDeliveries(
   deps: {
@@ -50,7 +50,7 @@ export async function recoverDeliveries(
   }
 }
 
-/** What subscribers can be told of since a moment (milliseconds since the epoch), latest first. */
+/** The deliverable events since a given time (milliseconds since the epoch), latest first. */
 async function* happenedSince(events: EventStore, from: number): AsyncGenerator<Recorded<DeliverableEvent>> {
   for await (const stored of events.readAll({ types: Object.keys(WEBHOOK_EVENTS), direction: 'backward' })) {
     const event: Recorded = upcast(stored);

@@ -2,7 +2,7 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** Planned milliseconds before each try of a delivery; the first goes out at once (docs/decisions/webhook-retries.md). */
+/** The planned delay before each try of a delivery; the first is made immediately (docs/decisions/webhook-retries.md). */
 export const PLANNED_DELAYS_MS: readonly number[] = [
   0,
   5 * SECOND_MS,
@@ -16,17 +16,17 @@ export const PLANNED_DELAYS_MS: readonly number[] = [
   14 * HOUR_MS,
 ];
 
-/** A registration whose every attempt failed for so long is disabled (docs/decisions/webhook-retries.md), in milliseconds. */
+/** A registration is disabled once every attempt has failed for this long (docs/decisions/webhook-retries.md). */
 export const DISABLE_AFTER_MS = 5 * 24 * HOUR_MS;
 
 const JITTER = 0.2;
 
 /**
- * Milliseconds to wait before the next try, or `undefined` when the last one was made.
- * @param tries how many tries failed so far, at least 1
- * @param retryAfter what the receiver asked for, in milliseconds: it can stretch the planned delay up to twice its length,
- *   never shorten it
- * @param random in [0, 1): spreads the delay by ±20 %, so that deliveries that failed together do not return together
+ * The delay before the next try, in milliseconds; `undefined` after the last one.
+ * @param tries the number of failed tries so far, at least 1
+ * @param retryAfter what the receiver asked for, in milliseconds: it can stretch the planned delay to at most twice its length,
+ *   and never shortens it
+ * @param random in [0, 1): jitter of ±20 %, so that deliveries that failed together are not retried together
  */
 export function delayBeforeNext(tries: number, retryAfter: number | undefined, random: number): number | undefined {
   const planned = PLANNED_DELAYS_MS[tries];
@@ -38,13 +38,13 @@ export function delayBeforeNext(tries: number, retryAfter: number | undefined, r
 /**
  * Reads a `Retry-After` header (RFC 9110 §10.2.3): seconds, or an HTTP date.
  * @param now milliseconds since the epoch
- * @returns milliseconds from now, at least 0; `undefined` when it is absent or means nothing
+ * @returns milliseconds from now, at least 0; `undefined` if it is absent or invalid
  */
 export function parseRetryAfter(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined;
   const text = header.trim();
   if (/^\d{1,10}$/.test(text)) return Number(text) * SECOND_MS;
-  // Dates only in the forms that HTTP knows; Date.parse alone would take a lone number for a year.
+  // Only the date formats of HTTP: Date.parse alone would accept a bare number as a year.
   const at = /^[A-Z][a-z]{2,8},? .+\d{2}:\d{2}:\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(at) ? undefined : Math.max(0, at - now);
 }

@@ -3,27 +3,27 @@ import { defined } from '../domain/defined.ts';
 import { ForbiddenAddress, type GuardOptions, guardedConnector, ResolutionFailed } from '../outbound/address-guard.ts';
 import type { Post, SendErrorType, Sender, SendResult } from './sending.ts';
 
-/** One deadline for DNS, connect, headers and body (docs/specification.md#limits), in milliseconds. */
+/** One deadline for DNS, connection, headers and body (docs/specification.md#limits). */
 export const DEADLINE_MS = 5_000;
-/** At most so many bytes of an answer are read. */
-const MAX_ANSWER = 16 * 1_024;
-/** So many bytes of it are kept with the attempt. */
-const KEPT_ANSWER = 1_024;
-/** A connection that nobody uses is closed, in milliseconds: before the 5 s after which most servers do it. */
+/** How much of a response body is read. */
+const MAX_RESPONSE_BYTES = 16 * 1_024;
+/** How much of it is kept with the attempt. */
+const KEPT_RESPONSE_BYTES = 1_024;
+/** When idle connections are closed: before the 5 s after which most servers do it. */
 const KEEP_ALIVE_MS = 4_000;
 
-export type SenderOptions = Omit<GuardOptions, 'timeout'> & { readonly deadline?: number };
+export type SenderOptions = Omit<GuardOptions, 'timeoutMs'> & { readonly deadlineMs?: number };
 
-/** Sends to receivers that nobody vouches for; the address guard decides what may be reached. */
-export function createSender({ deadline = DEADLINE_MS, ...guard }: SenderOptions): Sender {
-  const connect = guardedConnector({ ...guard, timeoutMs: deadline });
+/** Sends to URLs that strangers supplied; the address guard decides what may be reached. */
+export function createSender({ deadlineMs = DEADLINE_MS, ...guard }: SenderOptions): Sender {
+  const connect = guardedConnector({ ...guard, timeoutMs: deadlineMs });
   const connections = new Set<Connection>();
   const idle = new Map<string, Connection[]>();
 
-  /** One connection carries one request at a time, so that each attempt knows the address it went to. */
+  /** A connection carries one request at a time, so that each attempt knows the address it went to. */
   function takeConnection(origin: string): Connection {
-    const waiting = idle.get(origin)?.pop();
-    if (waiting !== undefined) return waiting;
+    const reusable = idle.get(origin)?.pop();
+    if (reusable !== undefined) return reusable;
     const connection: Connection = {
       address: undefined,
       client: new Client(origin, {
@@ -51,11 +51,11 @@ export function createSender({ deadline = DEADLINE_MS, ...guard }: SenderOptions
     const others = idle.get(origin)?.filter((other) => other !== connection) ?? [];
     if (others.length > 0) idle.set(origin, others);
     else idle.delete(origin);
-    // Fails the request under way, if there is one, in whatever phase it is.
+    // Fails the request in flight, if there is one, whatever its phase.
     void connection.client.destroy(reason);
   }
 
-  function giveBack(origin: string, connection: Connection): void {
+  function returnConnection(origin: string, connection: Connection): void {
     const others = idle.get(origin);
     if (others === undefined) idle.set(origin, [connection]);
     else others.push(connection);
@@ -76,9 +76,9 @@ export function createSender({ deadline = DEADLINE_MS, ...guard }: SenderOptions
         if (settled) return;
         settled = true;
         clearTimeout(timer);
-        // A connection that the receiver has closed already would wait for the next post in vain.
-        if (reusable && connection.client.stats.connected) giveBack(origin, connection);
-        else drop(origin, connection, error ?? new Error('Answer too long'));
+        // A connection that the receiver has already closed cannot be reused.
+        if (reusable && connection.client.stats.connected) returnConnection(origin, connection);
+        else drop(origin, connection, error ?? new Error('Response too long'));
         const address = addressIn(error) ?? connection.address;
         resolve({
           ...defined({
@@ -91,21 +91,21 @@ export function createSender({ deadline = DEADLINE_MS, ...guard }: SenderOptions
           answer,
         });
       };
-      const timer = setTimeout(() => settle(new DeadlinePassed(deadline), false), deadline);
+      const timer = setTimeout(() => settle(new DeadlineExceeded(deadlineMs), false), deadlineMs);
 
       const handler: Dispatcher.DispatchHandler = {
         onRequestStart() {},
         onResponseStart(_, statusCode, responseHeaders) {
-          // Informational answers (1xx) come before the real one.
+          // Informational responses (1xx) precede the final one.
           if (statusCode < 200) return;
           status = statusCode;
           const header = responseHeaders['retry-after'];
           if (typeof header === 'string') retryAfter = header;
         },
         onResponseData(_, chunk) {
-          if (read < KEPT_ANSWER) answer += chunk.toString('utf8', 0, KEPT_ANSWER - read);
+          if (read < KEPT_RESPONSE_BYTES) answer += chunk.toString('utf8', 0, KEPT_RESPONSE_BYTES - read);
           read += chunk.length;
-          if (read > MAX_ANSWER) settle(undefined, false);
+          if (read > MAX_RESPONSE_BYTES) settle(undefined, false);
         },
         onResponseEnd: () => settle(undefined, true),
         onResponseError: (_, error) => settle(error, false),
@@ -129,10 +129,10 @@ const USER_AGENT = 'Venue-Booking-Webhooks/1.0';
 
 type Connection = { readonly client: Client; address: string | undefined };
 
-class DeadlinePassed extends Error {
-  constructor(deadline: number) {
-    super(`No complete answer within ${deadline / 1_000} s`);
-    this.name = 'DeadlinePassed';
+class DeadlineExceeded extends Error {
+  constructor(deadlineMs: number) {
+    super(`No complete response within ${deadlineMs / 1_000} s`);
+    this.name = 'DeadlineExceeded';
   }
 }
 
@@ -140,7 +140,7 @@ const TLS_CODE =
   /^(ERR_TLS|ERR_SSL|EPROTO|CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|HOSTNAME_MISMATCH|INVALID_|CRL_|ERROR_IN_)/;
 
 function errorType(error: Error): SendErrorType {
-  if (error instanceof DeadlinePassed) return 'Timeout';
+  if (error instanceof DeadlineExceeded) return 'Timeout';
   if (error instanceof ForbiddenAddress) return 'Forbidden';
   if (error instanceof ResolutionFailed) return 'Dns';
   if (error instanceof errors.HTTPParserError || error instanceof errors.HeadersOverflowError) return 'Protocol';

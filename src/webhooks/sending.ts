@@ -1,15 +1,15 @@
-/** Why there was no answer. `Connection`: it broke, or no route; `Protocol`: what came was not HTTP. */
+/** Why there was no response. `Connection`: it broke, or there was no route; `Protocol`: the response was not HTTP. */
 export type SendErrorType = 'Timeout' | 'Dns' | 'Refused' | 'Tls' | 'Forbidden' | 'Connection' | 'Protocol';
 
-/** What came of one POST. Either `status` or `error` is there. */
+/** The result of one POST. Either `status` or `error` is present. */
 export type SendResult = {
   readonly status?: number;
   readonly error?: { readonly type: SendErrorType; readonly message: string };
-  /** IP address of the receiver, as far as it got. */
+  /** IP address of the receiver, if it got that far. */
   readonly address?: string;
   /** Milliseconds. */
   readonly duration: number;
-  /** The first KiB of the answer. */
+  /** The first KiB of the response body. */
   readonly answer: string;
   readonly retryAfter?: string;
 };
@@ -21,9 +21,9 @@ export type Post = {
 };
 
 export type Sender = {
-  /** POSTs once. Follows no redirect, reads at most 16 KiB of the answer. Never throws: failures are results. */
+  /** POSTs once. Follows no redirects, reads at most 16 KiB of the response. Never rejects: failures are results. */
   post(post: Post): Promise<SendResult>;
-  /** Closes the connections; posts under way fail. */
+  /** Closes the connections; requests in flight fail. */
   close(): Promise<void>;
 };
 

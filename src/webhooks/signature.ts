@@ -11,19 +11,18 @@ export const newSigningSecret = (): string => PREFIX + randomBytes(32).toString(
  * secret's own text.
  */
 export const serviceSignature = (secret: string, body: string): string =>
-  createHmac('sha256', keysOf(secret).text).update(body).digest('hex');
+  createHmac('sha256', hmacKeys(secret).text).update(body).digest('hex');
 
-/** What is signed. `id` stays the same over all attempts; `at` is the moment of this one, in milliseconds. */
+/** What is signed. `id` is the same in all attempts; `at` is the time of this one, in milliseconds since the epoch. */
 export type Signed = { readonly id: string; readonly at: number; readonly body: string };
 
 /**
  * The signature headers of one attempt, in both families: `X-Service-Signature` and those of Standard Webhooks.
  *
- * During a rotation two secrets are valid. `webhook-signature` is a list by its standard and carries a value for each. A
- * plain receiver compares `X-Service-Signature` with one value, so two values in it would fail receivers of either secret. It
- * holds the signature of `first` alone; a receiver that still has the other secret answers 401
- * (docs/specification.md#events), and the deliverer then sends the same attempt again at once with the secrets the other way
- * round.
+ * During a rotation two secrets are valid. By its standard, `webhook-signature` is a list, so it carries a signature for each.
+ * `X-Service-Signature` is compared with a single value, so two signatures in it would fail for either secret: it is made with
+ * `first` alone. A receiver that has the other secret responds with 401 (docs/specification.md#events), and the deliverer then
+ * repeats the attempt immediately with the secrets swapped.
  */
 export function signatureHeaders([first, second]: Secrets, { id, at, body }: Signed): Record<string, string> {
   const seconds = Math.floor(at / 1_000);
@@ -41,19 +40,19 @@ export function signatureHeaders([first, second]: Secrets, { id, at, body }: Sig
 export type Secrets = readonly [first: string, second?: string];
 
 const standardSignature = (secret: string, content: string): string =>
-  `v1,${createHmac('sha256', keysOf(secret).bytes).update(content).digest('base64')}`;
+  `v1,${createHmac('sha256', hmacKeys(secret).bytes).update(content).digest('base64')}`;
 
-/** A secret as the two families use it: its own text, and the bytes that its base64 stands for. */
+/** A secret as the two families use it: its text, and the bytes that its base64 encodes. */
 type Keys = { readonly text: KeyObject; readonly bytes: KeyObject };
-const knownKeys = new LRUCache<string, Keys>({ max: 1_000 });
+const cachedKeys = new LRUCache<string, Keys>({ max: 1_000 });
 
-function keysOf(secret: string): Keys {
-  const known = knownKeys.get(secret);
-  if (known !== undefined) return known;
+function hmacKeys(secret: string): Keys {
+  const cached = cachedKeys.get(secret);
+  if (cached !== undefined) return cached;
   const keys = {
     text: createSecretKey(secret, 'utf8'),
     bytes: createSecretKey(secret.slice(PREFIX.length), 'base64'),
   };
-  knownKeys.set(secret, keys);
+  cachedKeys.set(secret, keys);
   return keys;
 }

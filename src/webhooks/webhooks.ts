@@ -29,21 +29,21 @@ export { DELIVERY_STATES } from './deliveries.ts';
 export { CONSUMER_GROUP } from './fan-out.ts';
 
 export type Webhooks = {
-  /** Begins to fan events out and to deliver. Everything below works without it, too: another process then delivers. */
+  /** Starts the fan-out and the deliverer. Everything below works without it, too: another process then delivers. */
   start(): Promise<void>;
-  /** Takes nothing new, ends what is under way (seconds at most). */
+  /** Takes nothing new and finishes what is in flight, within seconds. */
   stop(): Promise<void>;
 
   listDeliveries(which: ListDeliveries): Promise<DeliveryDocument[]>;
   /** One delivery with its payload and attempts. */
   getDelivery(deliveryId: string): Promise<DeliveryDocument | undefined>;
-  /** Sends a delivery again at once, whatever became of it, with a whole schedule before it. */
+  /** Sends a delivery again immediately, whatever its state, with a full schedule ahead of it. */
   resend(deliveryId: string): Promise<DeliveryDocument | Refusal>;
-  /** Everything since then that did not reach the registration becomes due; 30 days back at most. */
+  /** Makes everything due that has not reached the registration since then; 30 days back at most. */
   recover(webhookId: string, since: Timestamp): Promise<{ readonly due: number } | Refusal>;
   /** Sends an event of kind `Test`, once. */
   sendTest(webhookId: string): Promise<DeliveryDocument | Refusal>;
-  /** Calls `listener` with every delivery that this process makes or changes. @returns how to stop that */
+  /** Calls `listener` with every delivery that this process creates or changes. @returns a function that stops it */
   onDelivery(listener: Listener): () => void;
 };
 
@@ -57,18 +57,18 @@ export type WebhooksDeps = {
   readonly commands: Pick<WebhookCommands, 'disable'>;
   readonly credentials: Pick<Credentials, 'key' | 'webhook'>;
   readonly isConnected: IsConnected;
-  readonly sending?: Pick<SenderOptions, 'deadline' | 'resolve' | 'tls'>;
+  readonly sending?: Pick<SenderOptions, 'deadlineMs' | 'resolve' | 'tls'>;
   readonly tuning?: Tuning;
 };
 
-/** How deliveries are paced; the defaults suit production. Times in milliseconds. */
+/** How deliveries are paced; the defaults suit production. */
 type Tuning = {
   readonly inFlight?: InFlightLimits;
   readonly leaseMs?: number;
-  readonly pollEvery?: number;
+  readonly pollIntervalMs?: number;
 };
 
-/** Three times as long as one delivery may take, so that a process that is alive keeps what it delivers. */
+/** Three times as long as one delivery may take, so that a live process keeps the registrations that it delivers to. */
 const LEASE_MS = 15_000;
 
 /**
@@ -117,10 +117,10 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
   }
 
   /**
-   * Read models may stand far behind when a process starts: after a power failure they have forgotten their last moments. A
-   * registration that they do not show yet must not be taken for one that was removed.
+   * When a process starts, the read models may lag far behind: after a power failure they may have lost their last commits.
+   * Deliveries wait for them, because each of them needs its registration.
    */
-  async function readModelsAreThere(): Promise<void> {
+  async function waitForReadModels(): Promise<void> {
     for await (const { position } of events.readAll({ direction: 'backward', limit: 1 })) {
       while (!stopping && !(await readModels.waitFor(position, 1_000)));
     }
@@ -128,7 +128,7 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
 
   return {
     async start() {
-      starting = readModelsAreThere().then(
+      starting = waitForReadModels().then(
         () => deliverer.start(),
         (error: unknown) => logger.error({ err: error }, 'Webhook deliveries could not be started'),
       );
@@ -175,7 +175,7 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
         eventId: randomUUID(),
         payload: testPayload(recipient.webhookId, toTimestamp(clock())),
       });
-      if (delivery === undefined) throw new Error('A new id was taken already');
+      if (delivery === undefined) throw new Error('A new event id is already in use');
       wake(webhookId);
       return delivery;
     },
@@ -184,7 +184,7 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
 
 const unknownDelivery = (id: string): Refusal => refuse('ResourceNotFound', `There is no delivery ${id}.`);
 
-/** undici comes with the first delivery: a start need not wait for it. */
+/** undici is loaded for the first delivery, so that a start does not have to wait for it. */
 function createLazySender(options: SenderOptions): Sender {
   const sender = loadOnce(async () => (await import('./sender.ts')).createSender(options));
   return {

@@ -26,7 +26,7 @@ export type WebhookFigures = {
 const REGISTRATIONS = 16;
 const AT_A_TIME = 64;
 const ROUNDS = 3;
-const PRODUCTION = { tuning: { pollEvery: 1_000 } };
+const PRODUCTION = { tuning: { pollIntervalMs: 1_000 } };
 
 /** Measures deliveries against the bare loop, in the same run, on embedded engines in a temporary folder. */
 export async function measureWebhooks({ deliveries = 4_000, latencySamples = 300 } = {}): Promise<WebhookFigures> {

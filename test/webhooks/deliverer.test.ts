@@ -15,7 +15,7 @@ import { approved, requested } from './deliverable-events.ts';
 import { type Answer, answering, certificate, type Receiver, startReceiver } from './receiver.ts';
 import { accepted, BRAND, COMMUNITY, openVenue, type Venue } from './venue.ts';
 
-const HOUR = 3_600_000;
+const HOUR_MS = 3_600_000;
 
 let venue: Venue;
 const receivers: Receiver[] = [];
@@ -33,7 +33,7 @@ async function receive(answer?: Answer, options?: { readonly tls?: boolean }): P
   return receiver;
 }
 
-/** Waits until the only delivery of a registration is in that state. */
+/** Waits until the only delivery of a registration is in this state. */
 const until = (webhooks: Webhooks, webhookId: string, state: DeliveryState): Promise<DeliveryDocument> =>
   eventually(async () => {
     const [delivery] = await webhooks.listDeliveries({ webhookId });
@@ -41,7 +41,7 @@ const until = (webhooks: Webhooks, webhookId: string, state: DeliveryState): Pro
     return delivery;
   });
 
-/** Waits until the only delivery of a registration has seen so many attempts. */
+/** Waits until the only delivery of a registration has had this many attempts. */
 const attempted = (webhooks: Webhooks, webhookId: string, count: number): Promise<DeliveryDocument> =>
   eventually(async () => {
     const [delivery] = await webhooks.listDeliveries({ webhookId });
@@ -51,7 +51,7 @@ const attempted = (webhooks: Webhooks, webhookId: string, count: number): Promis
 
 const plainSignature = (secret: string, body: string) => createHmac('sha256', secret).update(body).digest('hex');
 
-test('an event arrives signed, over TLS, and the delivery says how it went', async () => {
+test('an event arrives signed, over TLS, and the delivery records the result', async () => {
   const receiver = await receive(answering(200, {}, 'thanks'), { tls: true });
   const { webhookId, signingSecret } = await venue.register(COMMUNITY, receiver.url);
   const webhooks = await venue.deliver({ sending: { tls: { ca: certificate } } });
@@ -101,14 +101,14 @@ test('ten tries on the schedule, with the same id and body, then Failed and kept
   expect(failed).toMatchObject({ tries: 10, reason: 'The last try failed: status 500' });
   expect(failed.attempts).toHaveLength(10);
   expect(failed.attempts[0]).toMatchObject({ status: 500, answer: 'broken' });
-  expect(Date.parse(failed.expiresAt) - Date.parse(failed.due)).toBe(30 * 24 * HOUR);
+  expect(Date.parse(failed.expiresAt) - Date.parse(failed.due)).toBe(30 * 24 * HOUR_MS);
   expect(new Set(receiver.received.map(({ headers, body }) => `${headers['webhook-id']} ${body}`)).size).toBe(1);
-  // The service's clock has moved by days; receivers compare the timestamp with theirs, which has not.
+  // The service's clock has moved by days; those of receivers, which check the timestamp, have not.
   for (const { headers } of receiver.received)
     expect(Math.abs(Number(headers['webhook-timestamp']) - Date.now() / 1_000)).toBeLessThan(60);
 });
 
-test('Retry-After puts the next try off', async () => {
+test('Retry-After delays the next try', async () => {
   const receiver = await receive(answering(429, { 'retry-after': '9' }));
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const webhooks = await venue.deliver();
@@ -119,12 +119,12 @@ test('Retry-After puts the next try off', async () => {
   expect(waits).toBeLessThanOrEqual(10_000);
 });
 
-test('a receiver that hangs, refuses or redirects is told apart in the attempts', async () => {
+test('attempts tell apart receivers that hang, refuse or redirect', async () => {
   const hanging = await receive(() => {});
   const redirecting = await receive(answering(302, { location: 'http://127.0.0.1:1/' }));
   const gone = await startReceiver();
   await gone.close();
-  const webhooks = await venue.deliver({ sending: { deadline: 100 } });
+  const webhooks = await venue.deliver({ sending: { deadlineMs: 100 } });
   const outcomes: unknown[] = [];
   for (const { url } of [hanging, redirecting, gone]) {
     const { webhookId } = await venue.register(COMMUNITY, url);
@@ -139,7 +139,7 @@ test('a receiver that hangs, refuses or redirects is told apart in the attempts'
   ]);
 });
 
-test('an address that is not public is refused at the moment of delivery', async () => {
+test('an address that is not public is refused on delivery', async () => {
   const receiver = await receive(undefined, { tls: true });
   const { webhookId } = await venue.register(COMMUNITY, `https://rebind.example:${receiver.port}/`);
   const webhooks = await venue.deliver({
@@ -152,7 +152,7 @@ test('an address that is not public is refused at the moment of delivery', async
   expect(receiver.connections()).toBe(0);
 });
 
-test('410 disables the registration at once and cancels what else was pending', async () => {
+test('410 disables the registration immediately and cancels its other pending deliveries', async () => {
   const { promise: allThere, resolve: answer } = Promise.withResolvers<void>();
   const receiver = await receive(async (_, response) => {
     await allThere;
@@ -180,7 +180,7 @@ test('410 disables the registration at once and cancels what else was pending', 
   expect(disabling.metadata).toMatchObject({ actor: DELIVERER, correlationId: `delivery-${webhookId}` });
 });
 
-test('410 to a test delivery disables the registration, too, because of no event of the log', async () => {
+test('410 to a test delivery disables the registration, too, without a causing event', async () => {
   const receiver = await receive(answering(410));
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const webhooks = await venue.deliver();
@@ -191,7 +191,7 @@ test('410 to a test delivery disables the registration, too, because of no event
   });
 });
 
-test('five days of nothing but failures disable a registration; a success in between starts the count anew', async () => {
+test('five days of nothing but failures disable a registration; a success in between restarts the count', async () => {
   const receiver = await receive(answering(503));
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const disabled: string[] = [];
@@ -205,7 +205,7 @@ test('five days of nothing but failures disable a registration; a success in bet
     },
   });
   const failAt = async (hours: number) => {
-    venue.advance(hours * HOUR);
+    venue.advance(hours * HOUR_MS);
     const eventId = await venue.happen(approved());
     await eventually(async () =>
       expect(await webhooks.getDelivery(`${eventId}:${webhookId}`)).toMatchObject({ attempts: [{ status: 503 }] }),
@@ -222,25 +222,25 @@ test('five days of nothing but failures disable a registration; a success in bet
   await failAt(2 * 24);
   await failAt(4 * 24);
   expect(disabled).toEqual([]);
-  venue.advance(1.1 * 24 * HOUR);
+  venue.advance(1.1 * 24 * HOUR_MS);
   await eventually(() => expect(disabled).toEqual(['Every delivery failed for five days']));
 
-  // Enabled again, the first failure does not disable it at once.
+  // Once it is enabled again, the first failure does not disable it.
   await venue.enable(webhookId);
   await failAt(0);
   expect(disabled).toHaveLength(1);
 });
 
-test('receivers that hang, with many deliveries due, delay nobody', async () => {
+test('receivers that hang, with many deliveries due, do not delay others', async () => {
   const hanging = await receive(() => {});
   const prompt = await receive();
   for (let i = 0; i < 6; i++) await venue.register(COMMUNITY, `${hanging.url}&n=${i}`);
   await venue.register(BRAND, prompt.url);
   for (let i = 0; i < 30; i++) await venue.happen(requested({ bookingId: i, brandId: 77 }));
-  // Six receivers that hang could fill four places many times over, and none of them times out before the prompt one is served.
+  // Six hanging receivers could use up four permits many times over. None of them may time out before the prompt one is served.
   let timeouts = 0;
-  const tuning = { inFlight: { prompt: 4, slow: 8, slowAfter: 50 } };
-  const webhooks = await venue.deliver({ tuning, sending: { deadline: 2_000 } });
+  const tuning = { inFlight: { prompt: 4, slow: 8, slowAfterMs: 50 } };
+  const webhooks = await venue.deliver({ tuning, sending: { deadlineMs: 2_000 } });
   webhooks.onDelivery(({ attempts }) => {
     if (attempts.at(-1)?.error?.type === 'Timeout') timeouts += 1;
   });
@@ -251,13 +251,13 @@ test('receivers that hang, with many deliveries due, delay nobody', async () => 
 });
 
 test('no more than four are in flight to one receiver', async () => {
-  let underWay = 0;
+  let inFlight = 0;
   let most = 0;
   const receiver = await receive((_, response) => {
-    underWay += 1;
-    most = Math.max(most, underWay);
+    inFlight += 1;
+    most = Math.max(most, inFlight);
     setTimeout(() => {
-      underWay -= 1;
+      inFlight -= 1;
       response.end();
     }, 5);
   });
@@ -272,7 +272,7 @@ test.each([
   ['removed', (one: { webhookId: string }) => venue.remove(one.webhookId), 'The registration was removed'],
   ['disabled', (one: { webhookId: string }) => venue.disable(one.webhookId), 'The registration is disabled'],
   ['its key revoked', (one: { apiKeyId: string }) => venue.revoke(one.apiKeyId), 'The API key was revoked'],
-] as const)('once a registration is %s not one more request goes out', async (_, stop, reason) => {
+] as const)('once a registration is %s, no more requests are sent', async (_, stop, reason) => {
   const receiver = await receive((_, response) => {
     setTimeout(() => response.end(), 20);
   });
@@ -281,7 +281,7 @@ test.each([
   const webhooks = await venue.deliver();
   await receiver.until(6);
   await stop(one);
-  // The command has answered. What was under way at that moment may have left already.
+  // The command has completed. What was in flight at that moment may already have been sent.
   const sent = receiver.received.length;
   const { webhookId } = one;
   await eventually(async () =>
@@ -294,7 +294,7 @@ test.each([
   expect(receiver.received.length).toBeLessThan(60);
 });
 
-test('while a rotation overlaps, receivers of the old and of the new secret verify; afterwards only the new one does', async () => {
+test('during a rotation, receivers with the old or the new secret can verify; afterwards only those with the new one', async () => {
   const strict = (secret: () => string): Answer => {
     return ({ body, headers }, response) => {
       const genuine = headers['x-service-signature'] === plainSignature(secret(), body);
@@ -319,7 +319,7 @@ test('while a rotation overlaps, receivers of the old and of the new secret veri
   const toBehind = behind.received.length;
   await venue.happen(requested());
   await behind.until(toBehind + 1);
-  // Which secret it has is known by now.
+  // By now the deliverer knows which secret it has.
   expect((await until(webhooks, first.webhookId, 'Delivered')).attempts).toMatchObject([
     { status: 200, previousSecret: true },
   ]);
@@ -329,7 +329,7 @@ test('while a rotation overlaps, receivers of the old and of the new secret veri
     new Webhook(second.signingSecret).verify(body, headersOf(headers));
   }
 
-  venue.advance(24 * HOUR + 1_000);
+  venue.advance(24 * HOUR_MS + 1_000);
   behind.answer = answering(401);
   const seen = behind.received.length;
   await venue.happen(requested());
@@ -339,7 +339,7 @@ test('while a rotation overlaps, receivers of the old and of the new secret veri
   expect(behind.received.at(-1)?.headers['webhook-signature']).not.toContain(' ');
 });
 
-test('a delivery can be resent, whatever became of it', async () => {
+test('a delivery can be resent, whatever its state', async () => {
   const receiver = await receive(answering(500));
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const webhooks = await venue.deliver();
@@ -354,7 +354,7 @@ test('a delivery can be resent, whatever became of it', async () => {
   expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
 });
 
-test('an unknown delivery, and one of a registration that is gone, cannot be resent', async () => {
+test('an unknown delivery, and one of a removed registration, cannot be resent', async () => {
   const receiver = await receive();
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const webhooks = await venue.deliver();
@@ -366,7 +366,7 @@ test('an unknown delivery, and one of a registration that is gone, cannot be res
   expect(await webhooks.sendTest(webhookId)).toMatchObject({ refused: 'ValidationError' });
 });
 
-test('recovery delivers everything since then that did not arrive, never attempted events included, and nothing twice', async () => {
+test('recovery delivers everything since then that did not arrive, including events never attempted, and nothing twice', async () => {
   const receiver = await receive();
   const { webhookId } = await venue.register(COMMUNITY, receiver.url, 1 + 2);
   const webhooks = await venue.deliver();
@@ -376,7 +376,7 @@ test('recovery delivers everything since then that did not arrive, never attempt
   await receiver.until(1);
   await venue.disable(webhookId);
   await venue.happen(requested({ bookingId: 2 }));
-  venue.advance(2 * HOUR);
+  venue.advance(2 * HOUR_MS);
   const since = new Date(venue.clock()).toISOString();
   await venue.happen(requested({ bookingId: 3 }));
   await venue.happen(requested({ bookingId: 4, communityId: 77 }));
@@ -395,7 +395,7 @@ test('recovery delivers everything since then that did not arrive, never attempt
   expect(await webhooks.recover(webhookId, iso('2000-01-01T00:00:00.000Z'))).toEqual({ due: 0 });
 });
 
-test('recovery brings back what failed and what was cancelled', async () => {
+test('recovery resends what has failed or was cancelled', async () => {
   const receiver = await receive(answering(410));
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const webhooks = await venue.deliver();
@@ -411,15 +411,15 @@ test('recovery brings back what failed and what was cancelled', async () => {
   );
 });
 
-test('a test delivery goes out once, says so, and does not count against the receiver', async () => {
+test('a test delivery is sent once and says that it is a test', async () => {
   const receiver = await receive(answering(500));
   const { webhookId, signingSecret } = await venue.register(COMMUNITY, receiver.url, 8);
   const webhooks = await venue.deliver();
   const seen: string[] = [];
-  const unfollow = webhooks.onDelivery(({ state }) => seen.push(state));
+  const stopListening = webhooks.onDelivery(({ state }) => seen.push(state));
   accepted(await webhooks.sendTest(webhookId));
   const delivery = await until(webhooks, webhookId, 'Failed');
-  unfollow();
+  stopListening();
   expect(seen).toEqual(['Pending', 'Failed']);
   expect(delivery).toMatchObject({ event: 'Test', tries: 1 });
   const [request] = receiver.received;
@@ -459,7 +459,7 @@ test('deliveries are listed newest first, by state, page by page', async () => {
   expect(await webhooks.getDelivery(firstPage[0]?.deliveryId ?? '')).toEqual(firstPage[0]);
 });
 
-test('of a thousand deliveries to many receivers each is sent once', async () => {
+test('each of a thousand deliveries to many receivers is sent once', async () => {
   const receiver = await receive();
   for (let i = 0; i < 5; i++) await venue.register(COMMUNITY, `${receiver.url}&n=${i}`);
   await venue.deliver();
@@ -470,7 +470,7 @@ test('of a thousand deliveries to many receivers each is sent once', async () =>
   expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1_000);
 });
 
-test('when a process is killed in the middle of a delivery, another one sends it again, with the same id', async () => {
+test('when a process is killed during a delivery, another one resends it with the same id', async () => {
   const receiver = await receive(() => {});
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const process = fork(new URL('deliver-process.ts', import.meta.url), [venue.folder]);
@@ -486,7 +486,7 @@ test('when a process is killed in the middle of a delivery, another one sends it
   expect(new Set(receiver.received.map(({ headers, body }) => `${headers['webhook-id']} ${body}`)).size).toBe(1);
 });
 
-test('processes whose clocks are an hour apart do not deliver to one receiver at the same time', async () => {
+test('processes whose clocks are an hour apart do not deliver to one receiver concurrently', async () => {
   let finish: () => void = () => {};
   const receiver = await receive((_, response) => {
     finish = () => response.end();
@@ -495,7 +495,7 @@ test('processes whose clocks are an hour apart do not deliver to one receiver at
   const webhooks = await venue.deliver();
   await venue.happen(approved());
   await receiver.until(1);
-  for (const shift of [HOUR, -HOUR]) {
+  for (const shift of [HOUR_MS, -HOUR_MS]) {
     let looks = 0;
     const clock = () => venue.clock() + shift;
     const documents = {
@@ -521,7 +521,7 @@ test('processes whose clocks are an hour apart do not deliver to one receiver at
   expect(receiver.received).toHaveLength(1);
 });
 
-test('while the read models have yet to catch up, nothing is taken for removed', async () => {
+test('until the read models have caught up, no registration is mistaken for removed', async () => {
   const receiver = await receive();
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const before = await venue.deliver();
@@ -529,10 +529,10 @@ test('while the read models have yet to catch up, nothing is taken for removed',
   await venue.happen(approved());
   await attempted(before, webhookId, 1);
   await before.stop();
-  venue.advance(HOUR);
+  venue.advance(HOUR_MS);
   receiver.answer = answering(200);
 
-  // The read models as they are after a power failure: the last registrations are not in them.
+  // The read models as after a power failure: the latest registrations are missing.
   let there = false;
   const { readModels } = venue;
   const forgetful: ReadModels = {
@@ -552,7 +552,7 @@ test('while the read models have yet to catch up, nothing is taken for removed',
   await until(after, webhookId, 'Delivered');
 });
 
-test('stopping lets what is under way end and hands the registration over at once', async () => {
+test('stopping finishes what is in flight and hands the registration over immediately', async () => {
   let finish: () => void = () => {};
   const receiver = await receive((_, response) => {
     finish = () => response.end();
@@ -572,7 +572,7 @@ test('stopping lets what is under way end and hands the registration over at onc
   await receiver.until(2);
 });
 
-test('an app that was disconnected is sent nothing more, neither what was due nor what happens next', async () => {
+test('a disconnected app is sent nothing more, neither what was due nor later events', async () => {
   const receiver = await receive(answering(500));
   const webhookId = await venue.registerApp(BRAND, receiver.url);
   let connected = true;
@@ -580,7 +580,7 @@ test('an app that was disconnected is sent nothing more, neither what was due no
   await venue.happen(requested());
   await attempted(webhooks, webhookId, 1);
   connected = false;
-  venue.advance(HOUR);
+  venue.advance(HOUR_MS);
   await eventually(async () =>
     expect(await webhooks.listDeliveries({ webhookId })).toMatchObject([
       { state: 'Cancelled', reason: 'The app was disconnected' },

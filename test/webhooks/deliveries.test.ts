@@ -7,7 +7,7 @@ import { type Deliveries, openDeliveries } from '../../src/webhooks/deliveries.t
 import { type DocumentPlace, documentEngines } from '../document-store/engines.ts';
 import { approved } from './deliverable-events.ts';
 
-const HOUR = 3_600_000;
+const HOUR_MS = 3_600_000;
 
 describe.each(documentEngines)('deliveries on %s', (_, openPlace) => {
   let now: number;
@@ -35,38 +35,38 @@ describe.each(documentEngines)('deliveries on %s', (_, openPlace) => {
     return stored;
   };
 
-  test('an event is there once for a registration', async () => {
+  test('a registration has one delivery per event', async () => {
     const added = await Promise.all([add('wh_a', 'e1'), add('wh_a', 'e1'), add('wh_b', 'e1')]);
     expect(added.filter((delivery) => delivery !== undefined)).toHaveLength(2);
     expect(await add('wh_a', 'e1')).toBeUndefined();
   });
 
-  test('what is due comes in order, what is due later does not', async () => {
+  test('returns what is due, in order, and not what is due later', async () => {
     for (const event of ['e1', 'e2', 'e3']) {
       await add('wh_a', event);
       now += 1_000;
     }
-    await deliveries.record(await one('wh_a'), [attempt], { state: 'Pending', due: toTimestamp(now + HOUR) });
+    await deliveries.record(await one('wh_a'), [attempt], { state: 'Pending', due: toTimestamp(now + HOUR_MS) });
     expect(await dueIds('wh_a')).toEqual(['e2:wh_a', 'e3:wh_a']);
     expect(await dueIds('wh_a', now - 1_000)).toEqual(['e3:wh_a']);
-    now += 2 * HOUR;
+    now += 2 * HOUR_MS;
     expect(await dueIds('wh_a')).toEqual(['e2:wh_a', 'e3:wh_a', 'e1:wh_a']);
   });
 
-  test('who waits is found once for each registration, with the first moment something is due', async () => {
+  test('lists each registration with pending deliveries once, with the time the first is due', async () => {
     for (let i = 0; i < 20; i++) await add('wh_b', `e${i}`);
     await add('wh_a', 'e1');
     await add('wh_c', 'e1');
     await deliveries.record(await one('wh_c'), [], { state: 'Delivered' });
-    await deliveries.record(await one('wh_a'), [attempt], { state: 'Pending', due: toTimestamp(now + HOUR) });
+    await deliveries.record(await one('wh_a'), [attempt], { state: 'Pending', due: toTimestamp(now + HOUR_MS) });
     const waiting = await Array.fromAsync(deliveries.waiting(), ({ webhookId, due }) => [webhookId, due]);
     expect(waiting).toEqual([
-      ['wh_a', toTimestamp(now + HOUR)],
+      ['wh_a', toTimestamp(now + HOUR_MS)],
       ['wh_b', toTimestamp(now)],
     ]);
   });
 
-  test('a success that comes after somebody else changed the delivery still stands; a failure changes nothing then', async () => {
+  test('a success still counts after a concurrent change to the delivery; a failure no longer changes its state', async () => {
     await add('wh_a', 'e1');
     await add('wh_a', 'e2');
     const [first, second] = await deliveries.due('wh_a', 2);
@@ -78,7 +78,7 @@ describe.each(documentEngines)('deliveries on %s', (_, openPlace) => {
     expect(await deliveries.get(second.key)).toMatchObject({ state: 'Cancelled', attempts: [{ status: 500 }] });
   });
 
-  test('cancelling takes all that is pending of one registration and nothing else', async () => {
+  test('cancelAll cancels everything pending for one registration and nothing else', async () => {
     await Promise.all(Array.from({ length: 250 }, (_, i) => add('wh_a', `e${i}`)));
     await add('wh_b', 'e1');
     await deliveries.cancelAll('wh_a', 'gone');
@@ -87,7 +87,7 @@ describe.each(documentEngines)('deliveries on %s', (_, openPlace) => {
     expect(await dueIds('wh_b')).toEqual(['e1:wh_b']);
   });
 
-  test('a delivery resent again and again keeps its last attempts and stays small', async () => {
+  test('a delivery that is resent many times keeps only its last attempts', async () => {
     await add('wh_a', 'e1');
     for (let i = 0; i < 60; i++) {
       await deliveries.record(await one('wh_a'), [{ ...attempt, duration: i }], { state: 'Failed', reason: 'no' });
@@ -98,14 +98,14 @@ describe.each(documentEngines)('deliveries on %s', (_, openPlace) => {
     expect(kept.at(-1)?.duration).toBe(59);
   });
 
-  test('nothing that is pending is near its expiry, however long its schedule', async () => {
+  test('a pending delivery does not expire during its schedule', async () => {
     await add('wh_a', 'e1');
     const expiresIn = async () => Date.parse((await deliveries.get('e1:wh_a'))?.expiresAt ?? '') - now;
-    expect(await expiresIn()).toBeGreaterThan(50 * 24 * HOUR);
+    expect(await expiresIn()).toBeGreaterThan(50 * 24 * HOUR_MS);
     await deliveries.record(await one('wh_a'), [], { state: 'Failed', reason: 'no' });
-    expect(await expiresIn()).toBe(30 * 24 * HOUR);
-    now += 29 * 24 * HOUR;
+    expect(await expiresIn()).toBe(30 * 24 * HOUR_MS);
+    now += 29 * 24 * HOUR_MS;
     await deliveries.resend('e1:wh_a');
-    expect(await expiresIn()).toBeGreaterThan(50 * 24 * HOUR);
+    expect(await expiresIn()).toBeGreaterThan(50 * 24 * HOUR_MS);
   });
 });

@@ -8,7 +8,7 @@ import { type Receiver, startReceiver } from './receiver.ts';
 import { BRAND, COMMUNITY, openVenue, type Venue } from './venue.ts';
 
 const OTHER_COMMUNITY: Account = { kind: 'Community', id: communityId(4) };
-/** The same number as the community: accounts of two kinds must not be mistaken for each other. */
+/** The same number as the community: accounts of different kinds must not be confused. */
 const OTHER_BRAND: Account = { kind: 'Brand', id: brandId(3) };
 
 let venue: Venue;
@@ -54,7 +54,7 @@ test('each registration gets what its account may see, of the kinds it chose', a
   );
 });
 
-test('an event that is handed out again, one after the other or at once, adds nothing', async () => {
+test('an event that is redelivered, sequentially or concurrently, adds nothing', async () => {
   await venue.register(COMMUNITY, receiver.url);
   const { events } = venue;
   let handled = 0;
@@ -79,7 +79,7 @@ test('an event that is handed out again, one after the other or at once, adds no
   expect(receiver.received).toHaveLength(2);
 });
 
-test('a registration made before the event gets it, although the read models have not shown it yet', async () => {
+test('a registration made before the event gets it, even if the read models do not show it yet', async () => {
   await venue.deliver();
   venue.holdProjector();
   const registering = venue.register(COMMUNITY, receiver.url);
@@ -97,7 +97,7 @@ test('a registration made before the event gets it, although the read models hav
   expect(first?.headers['webhook-id']).toBe(`${eventId}:${webhookId}`);
 });
 
-test('a registration made after the event does not get it, even when it is seen first', async () => {
+test('a registration made after the event does not get it, even if it is seen first', async () => {
   await venue.register(COMMUNITY, urlOf('before'));
   await venue.happen(approved());
   // Nobody has fanned the event out yet.
@@ -109,7 +109,7 @@ test('a registration made after the event does not get it, even when it is seen 
   expect(delivered()).toEqual(['after BookingRequested', 'before BookingApproved', 'before BookingRequested']);
 });
 
-test('a removed or disabled registration and one with a revoked key get no delivery at all', async () => {
+test('a removed or disabled registration and one with a revoked key get no deliveries', async () => {
   const removed = await venue.register(COMMUNITY, urlOf('removed'));
   const disabled = await venue.register(COMMUNITY, urlOf('disabled'));
   const revoked = await venue.register(BRAND, urlOf('revoked'));

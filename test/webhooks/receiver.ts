@@ -3,13 +3,13 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
-/** A request as the receiver saw it. */
+/** A request as received. */
 type Received = {
   readonly method: string | undefined;
   readonly path: string | undefined;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
-  /** Of the receiver's machine, in milliseconds. */
+  /** Milliseconds since the epoch. */
   readonly at: number;
 };
 export type Answer = (received: Received, response: ServerResponse, request: IncomingMessage) => void;
@@ -18,11 +18,11 @@ export type Receiver = {
   readonly url: string;
   readonly port: number;
   readonly received: readonly Received[];
-  /** Replaces what it answers. */
+  /** How it responds; can be replaced. */
   answer: Answer;
-  /** Connections made so far. */
+  /** The number of connections so far. */
   connections(): number;
-  /** Resolves once it has had so many requests. */
+  /** Resolves once it has received this many requests. */
   until(count: number): Promise<readonly Received[]>;
   close(): Promise<void>;
 };
@@ -34,10 +34,10 @@ export const answering =
   };
 
 const file = (name: string) => readFileSync(new URL(`tls/${name}`, import.meta.url));
-/** Signs itself, for receiver.test, localhost and 127.0.0.1; made for these tests and good for nothing else. */
+/** Self-signed, for receiver.test, localhost and 127.0.0.1; made for these tests only. */
 export const certificate = file('receiver.crt');
 
-/** A real HTTP(S) server on loopback. Answers 200 unless told otherwise. */
+/** A real HTTP(S) server on loopback. Responds with 200 by default. */
 export async function startReceiver(
   answer: Answer = answering(200),
   { tls = false }: { readonly tls?: boolean } = {},
@@ -53,7 +53,7 @@ export async function startReceiver(
       const one = { method, path, headers, body: Buffer.concat(chunks).toString(), at: Date.now() };
       received.push(one);
       receiver.answer(one, response, request);
-      for (const look of waiting) look();
+      for (const check of waiting) check();
     });
   };
   const server = tls ? createTlsServer({ cert: certificate, key: file('receiver.key') }, handle) : createServer(handle);
@@ -71,13 +71,13 @@ export async function startReceiver(
     connections: () => connections,
     until: (count) =>
       new Promise((resolve) => {
-        const look = () => {
+        const check = () => {
           if (received.length < count) return;
-          waiting.delete(look);
+          waiting.delete(check);
           resolve(received);
         };
-        waiting.add(look);
-        look();
+        waiting.add(check);
+        check();
       }),
     close: async () => {
       server.closeAllConnections();

@@ -13,11 +13,11 @@ describe.each(documentEngines)('receivers on %s', (_, openPlace) => {
   });
   afterEach(() => place.remove());
 
-  /** The receiver of a registration as another process meets it. */
+  /** The receiver of a registration as another process sees it. */
   const receiver = async (webhookId = 'wh_a') =>
     (await openReceivers({ documents: await place.open(), clock: () => now })).open(webhookId);
 
-  test('since when nothing succeeded is remembered from one process to the next, until something does', async () => {
+  test('the start of the failures carries over from one process to the next, until something succeeds', async () => {
     const since = now;
     expect(await (await receiver()).failed()).toBe(since);
     now += HOUR_MS;
@@ -29,7 +29,7 @@ describe.each(documentEngines)('receivers on %s', (_, openPlace) => {
     expect(await (await receiver('wh_b')).failed()).toBe(now);
   });
 
-  test('of failures at the same moment the first counts, whoever notes it', async () => {
+  test('of concurrent failures the first counts, whoever records it', async () => {
     const since = now;
     const [one, other] = [await receiver(), await receiver()];
     expect(await Promise.all([one.failed(), one.failed()])).toEqual([since, since]);

@@ -4,7 +4,7 @@ import { delayBeforeNext, PLANNED_DELAYS_MS, parseRetryAfter } from '../../src/w
 
 const MIDDLE = 0.5;
 
-test('ten tries: at once, then 5 s, 30 s, 2 min, 10 min, 30 min, 2 h, 5 h, 10 h, 14 h', () => {
+test('ten tries: immediately, then after 5 s, 30 s, 2 min, 10 min, 30 min, 2 h, 5 h, 10 h and 14 h', () => {
   const delays = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map((tries) => delayBeforeNext(tries, undefined, MIDDLE));
   expect(delays.map((delay) => (delay ?? Number.NaN) / 1_000)).toEqual([
     0, 5, 30, 120, 600, 1_800, 7_200, 18_000, 36_000, 50_400,
@@ -13,7 +13,7 @@ test('ten tries: at once, then 5 s, 30 s, 2 min, 10 min, 30 min, 2 h, 5 h, 10 h,
   expect(delayBeforeNext(10, 60_000, MIDDLE)).toBeUndefined();
 });
 
-test('each delay is spread by 20 % both ways, no further', () => {
+test('each delay has a jitter of at most 20 % in either direction', () => {
   expect(delayBeforeNext(3, undefined, 0)).toBe(96_000);
   expect(delayBeforeNext(3, undefined, 0.999_999_9)).toBe(144_000);
 });
@@ -24,7 +24,7 @@ test('Retry-After stretches the delay up to twice the planned one and never shor
   expect(delayBeforeNext(3, 1_000, MIDDLE)).toBe(120_000);
 });
 
-test('whatever a receiver asks for, the delay stays between 0.8 and 2 times the planned one', () => {
+test('whatever the receiver asks for, the delay stays between 0.8 and 2 times the planned one', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 9 }),
@@ -39,7 +39,7 @@ test('whatever a receiver asks for, the delay stays between 0.8 and 2 times the 
   );
 });
 
-test('Retry-After is seconds or an HTTP date; anything else means nothing', () => {
+test('Retry-After is in seconds or an HTTP date; anything else is ignored', () => {
   const now = Date.parse('2026-03-01T12:00:00Z');
   expect(parseRetryAfter('120', now)).toBe(120_000);
   expect(parseRetryAfter(' 0 ', now)).toBe(0);

@@ -22,7 +22,7 @@ const post = (url: string) => ({
   body: '{"ü":1}',
 });
 
-/** A server that speaks bytes, not HTTP. */
+/** A server that sends raw bytes. */
 async function rawServer(onConnect: (write: (text: string) => void, end: () => void) => void) {
   const server = createServer((socket) => {
     socket.on('error', () => {});
@@ -40,7 +40,7 @@ async function rawServer(onConnect: (write: (text: string) => void, end: () => v
   return `http://127.0.0.1:${address.port}/`;
 }
 
-test('a POST arrives as it was given, and the answer is kept', async () => {
+test('a POST arrives unchanged, and the response is kept', async () => {
   const receiver = await receive(answering(202, {}, 'queued'));
   const result = await sender().post(post(receiver.url));
   expect(result).toMatchObject({ status: 202, answer: 'queued', address: '127.0.0.1' });
@@ -55,7 +55,7 @@ test('a POST arrives as it was given, and the answer is kept', async () => {
   ]);
 });
 
-test('posts one after the other share a connection', async () => {
+test('sequential posts share a connection', async () => {
   const receiver = await receive();
   const { post: send } = sender();
   for (let i = 0; i < 5; i++)
@@ -63,7 +63,7 @@ test('posts one after the other share a connection', async () => {
   expect(receiver.connections()).toBe(1);
 });
 
-test.each([199, 301, 302, 307, 308, 400, 401, 404, 410, 429, 500, 503])('%i is no success', (status) => {
+test.each([199, 301, 302, 307, 308, 400, 401, 404, 410, 429, 500, 503])('%i is not a success', (status) => {
   expect(isSuccess({ status, duration: 1, answer: '' })).toBe(false);
 });
 
@@ -76,49 +76,49 @@ test('a redirect is not followed', async () => {
   expect(elsewhere.received).toHaveLength(0);
 });
 
-test('Retry-After comes along', async () => {
+test('Retry-After is part of the result', async () => {
   const receiver = await receive(answering(503, { 'retry-after': '120' }));
   expect(await sender().post(post(receiver.url))).toMatchObject({ status: 503, retryAfter: '120' });
 });
 
-test('early hints are not the answer', async () => {
+test('early hints are not taken for the response', async () => {
   const url = await rawServer((write) =>
     write('HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 500 Oops\r\ncontent-length: 0\r\n\r\n'),
   );
   expect(await sender().post(post(url))).toMatchObject({ status: 500 });
 });
 
-test('no answer within the deadline is a Timeout', async () => {
+test('no response within the deadline is a Timeout', async () => {
   const receiver = await receive(() => {});
-  expect(await sender({ deadline: 80 }).post(post(receiver.url))).toMatchObject({ error: { type: 'Timeout' } });
+  expect(await sender({ deadlineMs: 80 }).post(post(receiver.url))).toMatchObject({ error: { type: 'Timeout' } });
 });
 
-test('a body that drips past the deadline is a Timeout, though 200 came at once', async () => {
+test('a body that trickles past the deadline is a Timeout, even after an immediate 200', async () => {
   const receiver = await receive((_, response) => {
     response.writeHead(200);
     const drip = setInterval(() => response.write('.'), 10);
     response.on('close', () => clearInterval(drip));
   });
-  const result = await sender({ deadline: 120 }).post(post(receiver.url));
+  const result = await sender({ deadlineMs: 120 }).post(post(receiver.url));
   expect(result).toMatchObject({ error: { type: 'Timeout' } });
   expect(result).not.toHaveProperty('status');
 });
 
-test('headers that drip past the deadline are a Timeout', async () => {
+test('headers that trickle past the deadline are a Timeout', async () => {
   const url = await rawServer((write) => {
     write('HTTP/1.1 200 OK\r\n');
     const drip = setInterval(() => write('x-a: b\r\n'), 10);
     closing.push({ close: async () => clearInterval(drip) });
   });
-  expect(await sender({ deadline: 120 }).post(post(url))).toMatchObject({ error: { type: 'Timeout' } });
+  expect(await sender({ deadlineMs: 120 }).post(post(url))).toMatchObject({ error: { type: 'Timeout' } });
 });
 
 test('name resolution counts against the same deadline', async () => {
-  const { post: send } = sender({ deadline: 80, resolve: () => new Promise(() => {}) });
+  const { post: send } = sender({ deadlineMs: 80, resolve: () => new Promise(() => {}) });
   expect(await send(post('http://slow-dns.example/'))).toMatchObject({ error: { type: 'Timeout' } });
 });
 
-test('of an endless answer no more than 16 KiB and a little is read, and 1 KiB kept', async () => {
+test('of an endless response little more than 16 KiB is read, and 1 KiB kept', async () => {
   let sent = 0;
   let closed: () => void = () => {};
   const gone = new Promise<void>((resolve) => {
@@ -151,12 +151,12 @@ test('a refused connection is Refused', async () => {
   });
 });
 
-test('a connection closed without an answer is Connection', async () => {
+test('a connection closed without a response is Connection', async () => {
   const url = await rawServer((_, end) => end());
   expect(await sender().post(post(url))).toMatchObject({ error: { type: 'Connection' } });
 });
 
-test('an answer that is not HTTP is Protocol', async () => {
+test('a response that is not HTTP is Protocol', async () => {
   const url = await rawServer((write) => write('220 smtp.example ESMTP\r\n'));
   expect(await sender().post(post(url))).toMatchObject({ error: { type: 'Protocol' } });
 });
@@ -171,7 +171,7 @@ test('a name that does not resolve is Dns', async () => {
   expect(await send(post('http://nowhere.example/'))).toMatchObject({ error: { type: 'Dns' } });
 });
 
-test('a name that resolves to a private address is Forbidden, and the attempt says which', async () => {
+test('a name that resolves to a private address is Forbidden, and the result has that address', async () => {
   const { post: send } = sender({ allowPrivate: false, resolve: async () => [{ address: '10.0.0.8', family: 4 }] });
   expect(await send(post('https://rebind.example/'))).toMatchObject({
     error: { type: 'Forbidden' },
@@ -179,7 +179,7 @@ test('a name that resolves to a private address is Forbidden, and the attempt sa
   });
 });
 
-test('a certificate nobody vouches for is Tls', async () => {
+test('an untrusted certificate is Tls', async () => {
   const receiver = await receive(undefined, { tls: true });
   expect(await sender().post(post(receiver.url))).toMatchObject({ error: { type: 'Tls' } });
   expect(receiver.received).toHaveLength(0);
@@ -194,12 +194,12 @@ test('a certificate for another name is Tls', async () => {
   expect(await send(post(`https://other.test:${receiver.port}/`))).toMatchObject({ error: { type: 'Tls' } });
 });
 
-test('TLS asked of a plain server is Tls', async () => {
+test('https to a plain HTTP server is Tls', async () => {
   const receiver = await receive();
   expect(await sender().post(post(`https://127.0.0.1:${receiver.port}/`))).toMatchObject({ error: { type: 'Tls' } });
 });
 
-test('a vouched-for certificate is served by name over TLS', async () => {
+test('a trusted certificate is accepted for its name', async () => {
   const receiver = await receive(undefined, { tls: true });
   const { post: send } = sender({
     tls: { ca: certificate },
@@ -209,7 +209,7 @@ test('a vouched-for certificate is served by name over TLS', async () => {
   expect(receiver.received[0]?.headers.host).toBe(`receiver.test:${receiver.port}`);
 });
 
-test('one resolution serves a connection, whatever a second one would say', async () => {
+test('a connection uses a single resolution, whatever a second one would return', async () => {
   const receiver = await receive();
   let resolutions = 0;
   const { post: send } = sender({
@@ -223,7 +223,7 @@ test('one resolution serves a connection, whatever a second one would say', asyn
   expect(resolutions).toBe(1);
 });
 
-test('closing fails what is under way, in its own words', async () => {
+test('closing fails what is in flight and says why', async () => {
   const receiver = await receive(() => {});
   const stopping = createSender({ allowPrivate: true });
   const result = stopping.post(post(receiver.url));

@@ -7,14 +7,14 @@ const body = '{"event":"BookingApproved","data":{"spaceName":"Café Zürich 🏛
 const headersFor = (secrets: Secrets, text = body) =>
   signatureHeaders(secrets, { id: 'e1:wh_1', at: Date.now(), body: text });
 
-/** What README tells receivers to write. */
+/** The check that README gives to receivers. */
 function isGenuine(rawBody: string, header: string | undefined, secret: string): boolean {
   const expected = createHmac('sha256', secret).update(rawBody).digest();
   const received = Buffer.from(header ?? '', 'hex');
   return received.length === expected.length && timingSafeEqual(received, expected);
 }
 
-test('a secret is whsec_ and 32 bytes in base64, never the same', () => {
+test('a secret is whsec_ and 32 random bytes in base64', () => {
   const secrets = Array.from({ length: 50 }, newSigningSecret);
   for (const secret of secrets) {
     expect(secret.slice(0, 6)).toBe('whsec_');
@@ -39,13 +39,13 @@ test('any Standard Webhooks library verifies a delivery unchanged', () => {
   expect(() => new Webhook(newSigningSecret()).verify(body, headersFor([secret]))).toThrow('No matching signature');
 });
 
-test('an attempt is stamped with its own moment, so that an old one cannot be replayed', () => {
+test('every attempt has its own timestamp, so that an old one cannot be replayed', () => {
   const secret = newSigningSecret();
   const old = signatureHeaders([secret], { id: 'e1:wh_1', at: Date.now() - 6 * 60_000, body });
   expect(() => new Webhook(secret).verify(body, old)).toThrow('too old');
 });
 
-test('while a rotation overlaps, Standard Webhooks receivers of either secret verify; a plain header holds one value', () => {
+test('during a rotation, Standard Webhooks receivers with either secret verify; the plain header has one signature', () => {
   const [current, previous] = [newSigningSecret(), newSigningSecret()];
   const headers = headersFor([current, previous]);
   new Webhook(current).verify(body, headers);

@@ -31,7 +31,7 @@ const context = { actor: OPERATOR, correlationId: 'test' };
 const logger = pino({ level: 'silent' });
 const SECRET_KEY = Buffer.alloc(32, 7);
 
-/** The service around webhooks, on the embedded engines: log, read models, commands. Several may share a folder. */
+/** What webhooks need of the service, on the embedded engines: log, read models, commands. Several can share a folder. */
 export async function openVenue({ folder: shared }: { readonly folder?: string } = {}) {
   const folder = shared ?? (await mkdtemp(join(tmpdir(), 'venue-webhooks-')));
   let shift = 0;
@@ -87,7 +87,7 @@ export async function openVenue({ folder: shared }: { readonly folder?: string }
     advance(by: number) {
       shift += by;
     },
-    /** The read models stand still until they are let go. */
+    /** Halts the read models until they are released. */
     holdProjector() {
       gate = Promise.withResolvers();
     },
@@ -96,7 +96,7 @@ export async function openVenue({ folder: shared }: { readonly folder?: string }
       gate = undefined;
     },
 
-    /** A registration of an account, made with a key of its own. */
+    /** Registers a webhook for an account, with a new key. */
     async register(account: Account, url: string, mask = 15): Promise<Registered> {
       const permissions = 16;
       const { apiKeyId } = accepted(await commands.apiKeys.issue({ account, permissions, label: 'test' }, context));
@@ -107,7 +107,7 @@ export async function openVenue({ folder: shared }: { readonly folder?: string }
       return { webhookId, signingSecret, apiKeyId };
     },
 
-    /** A registration that an OAuth client made for an account. */
+    /** Registers a webhook for an account, as an OAuth client. */
     async registerApp(account: Account, url: string): Promise<string> {
       const owner = { account, credential: 'client:app' as const };
       return accepted(await commands.webhooks.register({ owner, url, events: 15 }, context)).webhookId;
@@ -120,7 +120,7 @@ export async function openVenue({ folder: shared }: { readonly folder?: string }
     enable: async (webhookId: string) => accepted(await commands.webhooks.enable({ webhookId }, context)),
     revoke: async (apiKeyId: string) => commands.apiKeys.revoke({ apiKeyId }, context),
 
-    /** Appends an event as it is, now. @returns its id */
+    /** Appends an event with the current time. @returns its id */
     async happen({ type, data, metadata }: Recorded<DomainEvent>): Promise<string> {
       const id = randomUUIDv7();
       const at = timestamp(new Date(clock()).toISOString());
@@ -141,7 +141,7 @@ export async function openVenue({ folder: shared }: { readonly folder?: string }
         logger,
         commands: commands.webhooks,
         isConnected: async () => true,
-        tuning: { pollEvery: 20, ...tuning },
+        tuning: { pollIntervalMs: 20, ...tuning },
         ...deps,
       });
       await webhooks.start();
