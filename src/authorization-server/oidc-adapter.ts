@@ -92,7 +92,7 @@ export async function createOidcAdapter(options: {
         // tabs, a retry), one is served and the other refused (docs/decisions/refresh-tokens.md).
         if (isInFlight(stored.document) && (await route()) === 'token') throw await invalidGrant(ALREADY_USED);
         const payload = open(stored);
-        // Userinfo takes tokens without an audience only; ours have one, and say `openid` when they are good for it.
+        // The userinfo endpoint refuses tokens with an audience. Ours have one, and are valid there if their scope has `openid`.
         if (model === 'AccessToken' && (await route()) === 'userinfo') delete payload.aud;
         return payload;
       },

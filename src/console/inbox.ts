@@ -32,7 +32,7 @@ export function inboxPages(routes: Routes, { queries }: PageDeps): void {
       return {
         title: 'Requests',
         section: 'inbox',
-        main: html`<div class="head"><div><h1>Requests</h1><p class="lead">Approve or decline requests from brands. Requests that you do not answer in time expire.</p></div></div>
+        main: html`<div class="head"><div><h1>Requests</h1><p class="lead">Approve or decline requests from brands. Unanswered requests expire.</p></div></div>
 <div class="stack full" id="requests" data-live-region>${
           pending === 0
             ? html`<div class="empty">${icon('inbox')}<h2>No pending requests</h2><p>New requests appear here automatically. In the meantime, check your calendar or make sure that your spaces are up to date.</p><div class="row"><a class="button" href="/console/calendar">Open calendar</a><a class="button quiet" href="/console/spaces">View your spaces</a></div></div>`

@@ -39,7 +39,7 @@ export function createLiveFeed(deps: {
   readonly logger: Pick<FastifyBaseLogger, 'error'>;
 }) {
   const { events, readModels, webhooks, logger } = deps;
-  // Hexadecimal: a mark is taken apart at its hyphen.
+  // Hexadecimal, because a mark is split at its hyphen.
   const processId = randomBytes(6).toString('hex');
   const subscribers = new Set<Subscriber>();
   const recent: Change[] = [];

@@ -121,10 +121,10 @@ ${
     visit: Visit,
     space: Space,
   ): Html => html`<li class="card"><div class="row apart"><h2><a href="/console/spaces/${space.spaceId}">${space.name}</a></h2>${openBadge(space)}</div>
-<dl class="facts"><dt>Open</dt><dd>${clock(space.windowStart)} to ${clock(space.windowEnd)} <span class="muted nowrap">${zoneName(space.timeZone)}</span></dd>
-<dt>Event</dt><dd>${duration(space.durationHours)}</dd>
-<dt>Fee</dt><dd>${amount(space.eventFee, settings.currency)} <span class="muted">(brands pay ${amount(priceOf(space.eventFee, settings.serviceFeePercent).totalPrice, settings.currency)})</span></dd>
-<dt>Answer</dt><dd>within ${duration(space.answerHours)}</dd></dl>
+<dl class="facts"><dt>Opening hours</dt><dd>${clock(space.windowStart)} to ${clock(space.windowEnd)} <span class="muted nowrap">${zoneName(space.timeZone)}</span></dd>
+<dt>${LABELS.durationHours}</dt><dd>${duration(space.durationHours)}</dd>
+<dt>${LABELS.eventFee}</dt><dd>${amount(space.eventFee, settings.currency)} <span class="muted">(brands pay ${amount(priceOf(space.eventFee, settings.serviceFeePercent).totalPrice, settings.currency)})</span></dd>
+<dt>${LABELS.answerHours}</dt><dd>${duration(space.answerHours)}</dd></dl>
 <div class="row"><a class="button quiet small" href="/console/spaces/${space.spaceId}">Edit</a>${openOrClose(visit, space)}</div></li>`;
 
   function newPage(visit: Visit, typed: Typed, problems: Problems = NO_PROBLEMS): Answer {

@@ -32,10 +32,10 @@ const PER_PAGE = 25;
 
 /** Names and descriptions of the events. */
 const EVENT_LABELS: Readonly<Record<WebhookEventName, { readonly label: string; readonly hint: string }>> = {
-  BookingRequested: { label: 'A booking is requested', hint: 'BookingRequested' },
-  BookingApproved: { label: 'A booking is approved', hint: 'BookingApproved' },
-  BookingCancelled: { label: 'A booking is cancelled', hint: 'BookingCancelled: declined, cancelled or expired' },
-  ReviewPosted: { label: 'A review is posted', hint: 'ReviewPosted' },
+  BookingRequested: { label: 'Booking requested', hint: 'BookingRequested' },
+  BookingApproved: { label: 'Booking approved', hint: 'BookingApproved' },
+  BookingCancelled: { label: 'Booking cancelled', hint: 'BookingCancelled: declined, cancelled or expired' },
+  ReviewPosted: { label: 'Review posted', hint: 'ReviewPosted' },
 };
 
 /** Webhooks, and the log of their deliveries. */
@@ -188,7 +188,7 @@ export function webhookPages(routes: Routes, { commands, queries, webhooks }: Pa
 <div><form class="card fields" method="post" action="/console/webhooks">${csrfField(visit)}${onceField()}<h2>New webhook</h2>${formProblem(problems)}
 ${field({ name: 'url', label: 'Endpoint URL', hint: 'An HTTPS URL that is reachable from the internet.', type: 'url', value: form.text('url'), required: true, problems, attributes: { maxlength: 2000, placeholder: 'https://' } })}
 ${choices(
-  { name: 'event', label: 'Send an event when', problems },
+  { name: 'event', label: 'Events', problems },
   'checkbox',
   keysOf(EVENT_LABELS).map((name) => ({
     value: name,

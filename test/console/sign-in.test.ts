@@ -57,7 +57,7 @@ test('the cookie cannot be read by scripts or sent by other sites', async () => 
   expect(cookie).toMatch(/SameSite=Lax/);
 });
 
-test('a callback with a state that was not issued to this browser signs nobody in', async () => {
+test('a callback with a state that was not issued to this browser does not sign anyone in', async () => {
   const browser = new Browser(running.url);
   await browser.request('/console/sign-in');
   const answer = await browser.request('/console/callback?code=stolen&state=forged');
@@ -82,7 +82,7 @@ const changed = (url: URL, name: string, value: string): string => {
   return other.href;
 };
 
-test('a callback works once: repeated in this browser or another, it signs nobody in', async () => {
+test('a callback works once: repeated in this browser or another, it does not sign anyone in', async () => {
   const browser = new Browser(running.url);
   const answer = await answerFor(browser);
   const pending = browser.cookie('console_sign_in') ?? '';
@@ -100,7 +100,7 @@ test('a callback works once: repeated in this browser or another, it signs nobod
   expect(thief.cookie('console')).toBeUndefined();
 });
 
-test('a code issued to another browser signs nobody in, whichever of the two states comes with it', async () => {
+test('a code issued to another browser does not sign anyone in, whichever of the two states comes with it', async () => {
   const [victim, thief] = [new Browser(running.url), new Browser(running.url)];
   const stolen = await answerFor(victim);
   const own = await answerFor(thief);
@@ -124,7 +124,7 @@ test.each([
   ['another issuer', { answered: { iss: 'https://evil.example' } }],
   ['no issuer', { answered: { iss: '' } }],
   ['an unknown code', { answered: { code: 'made-up' } }],
-])('a callback with %s signs nobody in', async (_, { ask = {}, answered = {} }: Tampering) => {
+])('a callback with %s does not sign anyone in', async (_, { ask = {}, answered = {} }: Tampering) => {
   const browser = new Browser(running.url);
   let answer = await answerFor(browser, ask);
   for (const [name, value] of Object.entries(answered)) answer = new URL(changed(answer, name, value));
