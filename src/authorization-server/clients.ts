@@ -32,7 +32,7 @@ export type Clients = {
   }): Promise<(ConfidentialClient & { readonly clientSecret: string }) | Refusal>;
   /** The confidential clients of an account, or of all accounts. */
   listClients(account?: Account): Promise<ConfidentialClient[]>;
-  /** Removes a client, if it belongs to the account, or in any case without one. @returns false if there was none */
+  /** Removes a client; with an account, only one that belongs to it. @returns false if there was none */
   removeClient(clientId: string, account?: Account): Promise<boolean>;
   /** A client's display name. */
   nameOf(clientId: string): Promise<string | undefined>;
