@@ -54,7 +54,7 @@ type Signed = {
  * Verifies access tokens against the key set, without calling the authorization server. Every call looks up the token's record,
  * so that a revoked token stops working at once in every process (docs/decisions/token-revocation.md).
  */
-export function createAccessTokens(options: {
+export function createAccessTokens(deps: {
   issuer: string;
   signingKeys: SigningKeys;
   issuedTokens: IssuedTokens;
@@ -62,8 +62,8 @@ export function createAccessTokens(options: {
   /** The machine's clock, regardless of CLOCK_SHIFT: oidc-provider dates its tokens by it. */
   clock: Clock;
 }): AccessTokens {
-  const { issuer, signingKeys, issuedTokens, clock } = options;
-  const idOf = storedTokenIds(options.secretKey);
+  const { issuer, signingKeys, issuedTokens, clock } = deps;
+  const idOf = storedTokenIds(deps.secretKey);
   const cached = new LRUCache<string, Signed>({ max: MAX_CACHED_TOKENS });
   const publicKey = publicKeys(signingKeys);
 

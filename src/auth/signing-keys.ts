@@ -50,13 +50,13 @@ const KEY = 'tokens';
 const generateKeyPair = promisify(generate);
 
 /** The keys that sign tokens, sealed in the document store. The first process to start creates one. */
-export async function createSigningKeys(options: {
+export async function createSigningKeys(deps: {
   documents: DocumentStore;
   secretKey: Buffer;
   clock: Clock;
 }): Promise<SigningKeys> {
-  const { secretKey, clock } = options;
-  const documents = await options.documents.open(SIGNING_KEYS);
+  const { secretKey, clock } = deps;
+  const documents = await deps.documents.open(SIGNING_KEYS);
   let opened: KeySet | undefined;
 
   async function generateKey(signsFrom: number): Promise<StoredKey> {

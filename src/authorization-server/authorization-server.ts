@@ -48,7 +48,7 @@ const MAX_BODY = 64 * 1024;
  * The OAuth 2.1 / OpenID Connect authorization server: its routes, and what the console, the CLI and the resource servers
  * need from it.
  */
-export async function createAuthorizationServer(options: {
+export async function createAuthorizationServer(deps: {
   /** The issuer, and the origin of the REST API and the MCP server. */
   publicUrl: string;
   secretKey: Buffer;
@@ -62,8 +62,8 @@ export async function createAuthorizationServer(options: {
   /** The addresses from which client metadata documents may be fetched. Default: public ones only. */
   clientDocuments?: GuardOptions;
 }): Promise<AuthorizationServer> {
-  const { publicUrl: issuer, secretKey, documents, revocation, users, clock } = options;
-  const limits = { ...LIMITS, ...options.limits };
+  const { publicUrl: issuer, secretKey, documents, revocation, users, clock } = deps;
+  const limits = { ...LIMITS, ...deps.limits };
   const resources = resourcesOf(issuer);
   const signingKeys = await createSigningKeys({ documents, secretKey, clock });
   // Fails now rather than at the first sign-in if SECRET_KEY is not the one that sealed the keys.
@@ -85,7 +85,7 @@ export async function createAuthorizationServer(options: {
     readonly handle: ReturnType<Provider['callback']>;
   };
   let built: Built | undefined;
-  const loadedProvider = loadOnce(() => loadProvider(options.clientDocuments));
+  const loadedProvider = loadOnce(() => loadProvider(deps.clientDocuments));
   /** oidc-provider's keys are fixed at construction, so a changed key set needs a new provider. */
   async function current(): Promise<Built> {
     const keySet = await signingKeys.current();
@@ -172,7 +172,7 @@ export async function createAuthorizationServer(options: {
       resources,
       users,
       clients,
-      accountName: async (account) => (await options.accountName?.(account)) ?? accountKey(account).replace(':', ' '),
+      accountName: async (account) => (await deps.accountName?.(account)) ?? accountKey(account).replace(':', ' '),
       limits,
     });
   };

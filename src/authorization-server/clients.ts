@@ -68,14 +68,14 @@ const ofAccount = declareQuery(CLIENTS, (account: AccountKey): Find<ClientDocume
   'Brand:1',
 ]);
 
-export async function createClients(options: {
+export async function createClients(deps: {
   documents: DocumentStore;
   secretKey: Buffer;
   clock: Clock;
   revocation: Revocation;
 }): Promise<Clients> {
-  const { secretKey, clock, revocation } = options;
-  const clients = await options.documents.open(CLIENTS);
+  const { secretKey, clock, revocation } = deps;
+  const clients = await deps.documents.open(CLIENTS);
 
   const sealed = (id: string, metadata: AdapterPayload) =>
     seal(secretKey, purposes.oauthClient(id), JSON.stringify(metadata));

@@ -30,13 +30,13 @@ export type ConnectedApps = {
   isConnected(clientId: string, account: Account): Promise<boolean>;
 };
 
-export function createConnectedApps(options: {
+export function createConnectedApps(deps: {
   oidcAdapter: OidcAdapter;
   clients: Clients;
   resources: Resources;
   revocation: Revocation;
 }): ConnectedApps {
-  const { oidcAdapter, clients, resources, revocation } = options;
+  const { oidcAdapter, clients, resources, revocation } = deps;
 
   async function grantsOf(owner: Owner): Promise<ConnectedApp[]> {
     const grants = await oidcAdapter.grantsOf(

@@ -22,7 +22,7 @@ import { createSignInAttempts } from './sign-in-attempts.ts';
 export type SignInLimits = { readonly perIp: number; readonly perEmail: number };
 const LIMIT_WINDOW = '15 minutes';
 
-export type InteractionOptions = {
+export type InteractionDeps = {
   readonly provider: () => Promise<Provider>;
   readonly secretKey: Buffer;
   readonly issuer: string;
@@ -41,8 +41,8 @@ type Answer = { readonly status: number; readonly page: string };
  * The sign-in and consent pages. A page belongs to one interaction: the id in its path must match the cookie that oidc-provider
  * set for that path, so that a link or form made elsewhere does nothing.
  */
-export function registerInteractions(app: FastifyInstance, options: InteractionOptions): void {
-  const { secretKey, issuer, resources, users, clients, accountName, limits } = options;
+export function registerInteractions(app: FastifyInstance, deps: InteractionDeps): void {
+  const { secretKey, issuer, resources, users, clients, accountName, limits } = deps;
   const formKey = derivedKey(secretKey, purposes.interactionForms);
   const formTokenOf = (uid: string) => createHmac('sha256', formKey).update(uid).digest('base64url');
 
@@ -75,7 +75,7 @@ export function registerInteractions(app: FastifyInstance, options: InteractionO
   }
 
   async function formPageOf(interaction: Interaction) {
-    const client = await (await options.provider()).Client.find(text(interaction.params.client_id));
+    const client = await (await deps.provider()).Client.find(text(interaction.params.client_id));
     return {
       action: `${PATHS.interaction}/${interaction.uid}`,
       formToken: formTokenOf(interaction.uid),
@@ -92,7 +92,7 @@ export function registerInteractions(app: FastifyInstance, options: InteractionO
   /** The interaction of a request; undefined if it has ended or belongs to another browser. */
   async function interactionOf(request: FastifyRequest, reply: FastifyReply): Promise<Interaction | undefined> {
     try {
-      const interaction = await (await options.provider()).interactionDetails(request.raw, reply.raw);
+      const interaction = await (await deps.provider()).interactionDetails(request.raw, reply.raw);
       return interaction.uid === uidOf(request) ? interaction : undefined;
     } catch (error) {
       const { errors } = await oidcProvider();
@@ -110,7 +110,7 @@ export function registerInteractions(app: FastifyInstance, options: InteractionO
   }
 
   async function finish(request: FastifyRequest, reply: FastifyReply, result: InteractionResults) {
-    const provider = await options.provider();
+    const provider = await deps.provider();
     return reply.redirect(await provider.interactionResult(request.raw, reply.raw, result), 303);
   }
 
@@ -164,7 +164,7 @@ export function registerInteractions(app: FastifyInstance, options: InteractionO
     if (user === undefined || account === undefined)
       return send(reply, await renderConsent(interaction, 'Choose an account.'), interaction);
 
-    const provider = await options.provider();
+    const provider = await deps.provider();
     const clientId = text(interaction.params.client_id);
     const previous = interaction.grantId === undefined ? undefined : await provider.Grant.find(interaction.grantId);
     // A grant is bound to one account: choosing another account makes a new grant (docs/decisions/accounts.md).

@@ -28,14 +28,14 @@ type StoredGrant = {
 };
 
 /** Stores oidc-provider's sessions, codes, tokens and grants. */
-export async function createOidcAdapter(options: {
+export async function createOidcAdapter(deps: {
   documents: DocumentStore;
   revocation: Revocation;
   secretKey: Buffer;
   clock: Clock;
 }): Promise<OidcAdapter> {
-  const { revocation, secretKey, clock } = options;
-  const records = await options.documents.open(OIDC_RECORDS);
+  const { revocation, secretKey, clock } = deps;
+  const records = await deps.documents.open(OIDC_RECORDS);
 
   const open = ({ key, document }: Stored<OidcRecord>): AdapterPayload => ({
     ...JSON.parse(unseal(secretKey, purposes.oidcRecord(key), document.sealed)),

@@ -30,7 +30,7 @@ const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-export type ProviderOptions = {
+export type ProviderDeps = {
   readonly issuer: string;
   readonly secretKey: Buffer;
   readonly resources: Resources;
@@ -44,8 +44,8 @@ export type ProviderOptions = {
 /**
  * oidc-provider, configured for docs/specification.md#oauth. It keeps no state in memory, so any process can take over at any time.
  */
-export function buildProvider(options: ProviderOptions, { keys }: KeySet): Provider {
-  const { issuer, secretKey, resources, users, clients, oidcAdapter, clientDocument } = options;
+export function buildProvider(deps: ProviderDeps, { keys }: KeySet): Provider {
+  const { issuer, secretKey, resources, users, clients, oidcAdapter, clientDocument } = deps;
   const storedId = storedTokenIds(secretKey);
 
   const configuration: Configuration = {

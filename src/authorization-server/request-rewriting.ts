@@ -26,13 +26,13 @@ const FORM = 'application/x-www-form-urlencoded';
  * the absolute URIs it requires, JWT access tokens the ids they are stored under (it rejects structured tokens at introspection
  * and revocation), and the host it builds URLs from is always the issuer's, whatever `Host` or `X-Forwarded-*` say.
  */
-export function createRequestRewriting(options: {
+export function createRequestRewriting(deps: {
   issuer: string;
   resources: Resources;
   accessTokens: AccessTokens;
 }): RequestRewriting {
-  const issuer = new URL(options.issuer);
-  const { resources, accessTokens } = options;
+  const issuer = new URL(deps.issuer);
+  const { resources, accessTokens } = deps;
 
   /** Values of `resource` that mean the same collapse into one. Unknown ones stay, and oidc-provider refuses them. */
   function resolveResources(parameters: URLSearchParams) {

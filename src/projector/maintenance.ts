@@ -1,7 +1,7 @@
 import type { DocumentStore } from '../document-store/document-store.ts';
 import type { EventStore, ParkedEvent } from '../event-store/event-store.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
-import type { ProjectorOptions } from './projector.ts';
+import type { ProjectorDeps } from './projector.ts';
 import type { RebuildProgress } from './rebuild.ts';
 import type { Verification } from './verify.ts';
 
@@ -25,7 +25,7 @@ export type Maintenance = {
 };
 
 export function createMaintenance(
-  deps: Pick<ProjectorOptions, 'events' | 'documents' | 'projections' | 'clock' | 'logger'> & {
+  deps: Pick<ProjectorDeps, 'events' | 'documents' | 'projections' | 'clock' | 'logger'> & {
     readonly readModels: ReadModels;
     readonly openScratch: (folder: string) => Promise<DocumentStore>;
   },

@@ -28,7 +28,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { SerialQueue } from '../runtime/serial-queue.ts';
 import { createTarget, fold, type Target } from './fold.ts';
 
-export type ProjectorOptions = {
+export type ProjectorDeps = {
   readonly events: EventStore;
   readonly documents: DocumentStore;
   readonly projections: readonly AnyProjection[];
@@ -65,15 +65,15 @@ const GRACE_MS = 60_000;
 const BACKOFF_MS = [100, 200, 500, 1_000, 2_000, 5_000] as const;
 
 /** Opens the read models of this process, and the projector that keeps them up to date once started. */
-export async function openProjector(options: ProjectorOptions): Promise<Projector> {
-  const readModels = await openReadModels(options);
+export async function openProjector(deps: ProjectorDeps): Promise<Projector> {
+  const readModels = await openReadModels(deps);
   const closing = new AbortController();
   let running: Promise<void> | undefined;
   return {
     readModels,
     status: readModels.status,
     start() {
-      running ??= run(options, readModels, closing.signal);
+      running ??= run(deps, readModels, closing.signal);
     },
     async stop() {
       closing.abort();
@@ -82,8 +82,8 @@ export async function openProjector(options: ProjectorOptions): Promise<Projecto
   };
 }
 
-async function run(options: ProjectorOptions, readModels: LiveReadModels, closing: AbortSignal): Promise<void> {
-  const { documents, clock, logger, leaseMs = LEASE_MS, tickMs = TICK_MS } = options;
+async function run(deps: ProjectorDeps, readModels: LiveReadModels, closing: AbortSignal): Promise<void> {
+  const { documents, clock, logger, leaseMs = LEASE_MS, tickMs = TICK_MS } = deps;
   for (let failures = 0; !closing.aborted; ) {
     try {
       const state = await openProjectorState(documents);
@@ -91,7 +91,7 @@ async function run(options: ProjectorOptions, readModels: LiveReadModels, closin
       const lease = await leases.acquire(SINGLETON_KEY, { pollMs: tickMs, signal: closing });
       logger.info({}, 'Projecting');
       failures = 0;
-      const term = new LeaderTerm(options, readModels, state, lease, tickMs, closing);
+      const term = new LeaderTerm(deps, readModels, state, lease, tickMs, closing);
       try {
         await term.run();
       } finally {
@@ -112,7 +112,7 @@ class Fenced extends Error {}
 
 /** The term in which this process holds the lease. */
 class LeaderTerm {
-  readonly #options: ProjectorOptions;
+  readonly #deps: ProjectorDeps;
   readonly #readModels: LiveReadModels;
   readonly #state: ProjectorState;
   readonly #lease: Lease;
@@ -127,14 +127,14 @@ class LeaderTerm {
   readonly #failures = new Map<ProjectorFailure['doing'], ProjectorFailure>();
 
   constructor(
-    options: ProjectorOptions,
+    deps: ProjectorDeps,
     readModels: LiveReadModels,
     state: ProjectorState,
     lease: Lease,
     tickMs: number,
     closing: AbortSignal,
   ) {
-    this.#options = options;
+    this.#deps = deps;
     this.#readModels = readModels;
     this.#state = state;
     this.#lease = lease;
@@ -147,7 +147,7 @@ class LeaderTerm {
     try {
       await this.#report();
       this.#checkpoint = await this.#state.checkpoints.get(SINGLETON_KEY);
-      for (const projection of this.#options.projections) {
+      for (const projection of this.#deps.projections) {
         const pointer = await this.#state.pointers.get(projection.name);
         if (pointer?.document.version === projection.version) {
           this.#live.push(await this.#target(projection, pointer.document.collection));
@@ -166,7 +166,7 @@ class LeaderTerm {
 
   async #tick(): Promise<void> {
     if (!this.#lease.isHeld()) {
-      this.#options.logger.warn({}, 'Another process is projecting now');
+      this.#deps.logger.warn({}, 'Another process is projecting now');
       this.#over.abort();
       return;
     }
@@ -193,7 +193,7 @@ class LeaderTerm {
       for (const { cache } of this.#live) cache.clear();
     });
     const after = this.#checkpoint?.document.position ?? LOG_START;
-    for await (const batch of this.#options.events.subscribe({ after, signal: this.#closing })) {
+    for await (const batch of this.#deps.events.subscribe({ after, signal: this.#closing })) {
       await this.#inTurn(async () => {
         await fold(this.#live, batch.events.map(upcast));
         await this.#advance(batch.position, batch.events.length);
@@ -226,14 +226,14 @@ class LeaderTerm {
   /** The build to continue or to start, if any. */
   async #nextBuild(): Promise<Stored<Build> | undefined> {
     const { builds, pointers, requests } = this.#state;
-    const { projections } = this.#options;
+    const { projections } = this.#deps;
     const begun = await builds.get(SINGLETON_KEY);
     if (begun !== undefined) {
       const current = begun.document.collections.every(({ projection, version }) =>
         projections.some((known) => known.name === projection && known.version === version),
       );
       if (current) return begun;
-      for (const { collection } of begun.document.collections) await this.#options.documents.drop(collection);
+      for (const { collection } of begun.document.collections) await this.#deps.documents.drop(collection);
       if (!(await builds.delete(SINGLETON_KEY, begun.version))) throw new Fenced('Another projector builds');
     }
     const collections: Build['collections'][number][] = [];
@@ -256,10 +256,10 @@ class LeaderTerm {
   async #build(begun: Stored<Build>): Promise<void> {
     const { builds } = this.#state;
     const names = begun.document.collections.map(({ projection }) => projection);
-    this.#options.logger.info({ readModels: names }, 'Building read models');
+    this.#deps.logger.info({ readModels: names }, 'Building read models');
     const targets: Target[] = [];
     for (const { projection: name, collection } of begun.document.collections) {
-      const projection = this.#options.projections.find((known) => known.name === name);
+      const projection = this.#deps.projections.find((known) => known.name === name);
       if (projection !== undefined) targets.push(await this.#target(projection, collection));
     }
 
@@ -271,7 +271,7 @@ class LeaderTerm {
       at = { ...at, version: at.version + 1, document };
     };
     let read: Recorded[] = [];
-    for await (const batch of this.#options.events.subscribe({ after: at.document.position, signal: this.#closing })) {
+    for await (const batch of this.#deps.events.subscribe({ after: at.document.position, signal: this.#closing })) {
       read.push(...batch.events.map(upcast));
       if (!batch.caughtUp && read.length < BUILD_BATCH) continue;
       await write(read, batch.position);
@@ -285,7 +285,7 @@ class LeaderTerm {
       // The live collections stand still now. The new ones catch up with them before the swap.
       const live = this.#checkpoint?.document.position;
       let rest: Recorded[] = [];
-      for await (const event of this.#options.events.readAll({ after: at.document.position })) {
+      for await (const event of this.#deps.events.readAll({ after: at.document.position })) {
         if (live === undefined || event.position > live) break;
         rest.push(upcast(event));
         if (rest.length < BUILD_BATCH) continue;
@@ -296,7 +296,7 @@ class LeaderTerm {
       await this.#swap(at.document, targets);
       if (!(await builds.delete(SINGLETON_KEY, at.version))) throw new Fenced('Another projector builds');
     });
-    this.#options.logger.info({ readModels: names, events: at.document.done }, 'Read models built');
+    this.#deps.logger.info({ readModels: names, events: at.document.done }, 'Read models built');
     this.#project();
   }
 
@@ -310,9 +310,7 @@ class LeaderTerm {
         collection,
         version,
         generation,
-        retired: pointer
-          ? [...retired, { collection: pointer.document.collection, at: this.#options.clock() }]
-          : retired,
+        retired: pointer ? [...retired, { collection: pointer.document.collection, at: this.#deps.clock() }] : retired,
       });
     }
     const built = new Set(targets.map(({ projection }) => projection.name));
@@ -324,7 +322,7 @@ class LeaderTerm {
 
   async #dropRetired(): Promise<void> {
     const { pointers } = this.#state;
-    const { projections, documents, clock, graceMs = GRACE_MS } = this.#options;
+    const { projections, documents, clock, graceMs = GRACE_MS } = this.#deps;
     for (const pointer of await pointers.getMany(projections.map(({ name }) => name))) {
       const old = pointer.document.retired.filter(({ at }) => clock() - at >= graceMs);
       if (old.length === 0) continue;
@@ -344,12 +342,12 @@ class LeaderTerm {
       } catch (error) {
         if (this.#closing.aborted) return;
         if (error instanceof Fenced) {
-          this.#options.logger.warn({ reason: error.message }, 'Another process is projecting now');
+          this.#deps.logger.warn({ reason: error.message }, 'Another process is projecting now');
           this.#over.abort();
           return;
         }
         const attempts = (this.#failures.get(doing)?.attempts ?? 0) + 1;
-        this.#options.logger.error({ err: error, doing, attempts }, 'Projection failed; retrying');
+        this.#deps.logger.error({ err: error, doing, attempts }, 'Projection failed; retrying');
         this.#failures.set(doing, { doing, attempts, message: error instanceof Error ? error.message : String(error) });
         await this.#report();
         await pause(attempts - 1, this.#closing);
@@ -376,7 +374,7 @@ class LeaderTerm {
   }
 
   async #target(projection: AnyProjection, collection: string): Promise<Target> {
-    const documents: Documents<Record<string, unknown>> = await this.#options.documents.open(
+    const documents: Documents<Record<string, unknown>> = await this.#deps.documents.open(
       collectionOf(projection, collection),
     );
     return createTarget(projection, documents);

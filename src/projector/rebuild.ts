@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { defined } from '../domain/defined.ts';
 import { openProjectorState, put, SINGLETON_KEY } from '../read-models/projector-state.ts';
-import { openProjector, type ProjectorOptions } from './projector.ts';
+import { openProjector, type ProjectorDeps } from './projector.ts';
 
 export type RebuildProgress = {
   /** Events read so far. */
@@ -18,18 +18,18 @@ export type RebuildProgress = {
  * @throws for a name that is not a projection's, or if `signal` is aborted
  */
 export async function rebuild(
-  options: ProjectorOptions & {
+  deps: ProjectorDeps & {
     readonly names?: readonly string[];
     readonly onProgress?: (progress: RebuildProgress) => void;
     readonly signal?: AbortSignal;
   },
 ): Promise<void> {
-  const known = options.projections.map(({ name }) => name);
-  const { names = known, onProgress, signal } = options;
+  const known = deps.projections.map(({ name }) => name);
+  const { names = known, onProgress, signal } = deps;
   const strange = names.find((name) => !known.includes(name));
   if (strange !== undefined) throw new Error(`Unknown read model ${strange}; read models are ${known.join(', ')}`);
 
-  const { pointers, requests, builds } = await openProjectorState(options.documents);
+  const { pointers, requests, builds } = await openProjectorState(deps.documents);
   const generations = new Map<string, number>();
   for (const name of names) {
     generations.set(name, (await pointers.get(name))?.document.generation ?? 0);
@@ -37,7 +37,7 @@ export async function rebuild(
   }
 
   // Stands by while another process holds the lease; otherwise does the work itself.
-  const projector = await openProjector(options);
+  const projector = await openProjector(deps);
   projector.start();
   try {
     let done = 0;

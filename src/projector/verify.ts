@@ -40,7 +40,7 @@ const CHUNK = 500;
  * @param onProgress gets the number of events replayed and, once counted, of all events
  * @param limit differences to report, default 10
  */
-export async function verify(options: {
+export async function verify(deps: {
   readonly events: EventStore;
   readonly documents: DocumentStore;
   readonly projections: readonly AnyProjection[];
@@ -50,9 +50,9 @@ export async function verify(options: {
   readonly limit?: number;
 }): Promise<Verification> {
   const folder = await mkdtemp(join(tmpdir(), 'venue-verify-'));
-  const scratch = await options.openScratch(folder);
+  const scratch = await deps.openScratch(folder);
   try {
-    return await verifyWith(scratch, options);
+    return await verifyWith(scratch, deps);
   } finally {
     await scratch.close();
     await rm(folder, { recursive: true });

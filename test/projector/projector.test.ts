@@ -37,7 +37,7 @@ afterEach(async () => {
 
 const logger = { info: vi.fn(), warn: vi.fn(), error: vi.fn() };
 let now = 0;
-const options = (documents: DocumentStore, projections: readonly AnyProjection[] = [trails(), counts]) => ({
+const deps = (documents: DocumentStore, projections: readonly AnyProjection[] = [trails(), counts]) => ({
   events,
   documents,
   projections,
@@ -48,7 +48,7 @@ const options = (documents: DocumentStore, projections: readonly AnyProjection[]
 });
 
 async function start(documents: DocumentStore, projections?: readonly AnyProjection[]): Promise<Projector> {
-  const projector = await openProjector(options(documents, projections));
+  const projector = await openProjector(deps(documents, projections));
   projector.start();
   ends.push(() => projector.stop());
   return projector;
@@ -248,7 +248,7 @@ describe.each(documentEngines)('projector on %s', (_name, newPlace) => {
       while (writing) await readModels.waitFor(await happenings(1));
     })();
     await rebuild({
-      ...options(await place.open()),
+      ...deps(await place.open()),
       names: ['counts'],
       onProgress: ({ done }) => progress.push(done),
     });
@@ -266,10 +266,10 @@ describe.each(documentEngines)('projector on %s', (_name, newPlace) => {
     const projector = await start(documents);
     await elsewhere.waitFor(await happenings(50));
     await projector.stop();
-    await rebuild(options(await place.open()));
+    await rebuild(deps(await place.open()));
     await expectToEqualTheLog(elsewhere, trails());
     expect((await (await openProjectorState(documents)).pointers.get('trails'))?.document.generation).toBe(2);
-    await expect(rebuild({ ...options(documents), names: ['nonsense'] })).rejects.toThrow(/nonsense.*trails, counts/);
+    await expect(rebuild({ ...deps(documents), names: ['nonsense'] })).rejects.toThrow(/nonsense.*trails, counts/);
   });
 });
 

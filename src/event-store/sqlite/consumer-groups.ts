@@ -25,7 +25,7 @@ type Claimed = { readonly position: number; readonly attempts: number; readonly 
 
 type Outcome = { readonly claimed: Claimed; readonly failure?: string };
 
-export type GroupsOptions = {
+export type GroupsDeps = {
   readonly database: DatabaseSync;
   readonly changes: LogChanges;
   /** For the timestamps of parked events. */
@@ -40,15 +40,15 @@ export type GroupsOptions = {
  * redelivers events, but loses none (docs/decisions/embedded-log.md).
  */
 export class ConsumerGroups {
-  readonly #options: GroupsOptions;
+  readonly #deps: GroupsDeps;
   readonly #consumers = new Set<GroupConsumer>();
   readonly #create: StatementSync;
   readonly #parked: StatementSync;
   readonly #replay: StatementSync;
 
-  constructor(options: GroupsOptions) {
-    this.#options = options;
-    const { database } = options;
+  constructor(deps: GroupsDeps) {
+    this.#deps = deps;
+    const { database } = deps;
     this.#create = database.prepare('INSERT OR IGNORE INTO groups (name, checkpoint) VALUES (?, 0)');
     this.#parked = database.prepare(
       `SELECT events.*, reason, parked_at FROM deliveries JOIN events USING (position)
@@ -62,8 +62,8 @@ export class ConsumerGroups {
   }
 
   async consume(group: string, options: Consume, handler: Handler): Promise<Consumer> {
-    await transaction(this.#options.database, 'lazy', () => this.#create.run(group));
-    const consumer = new GroupConsumer(group, options, handler, this.#options);
+    await transaction(this.#deps.database, 'lazy', () => this.#create.run(group));
+    const consumer = new GroupConsumer(group, options, handler, this.#deps);
     this.#consumers.add(consumer);
     return {
       close: async () => {
@@ -89,10 +89,10 @@ export class ConsumerGroups {
   }
 
   async replayParked(group: string, id?: string): Promise<number> {
-    const { changes } = await transaction(this.#options.database, 'lazy', () =>
+    const { changes } = await transaction(this.#deps.database, 'lazy', () =>
       this.#replay.run({ group, id: id ?? null }),
     );
-    this.#options.changes.wakeAll();
+    this.#deps.changes.wakeAll();
     return Number(changes);
   }
 
@@ -105,7 +105,7 @@ class GroupConsumer {
   readonly #id = randomUUID();
   readonly #group: string;
   readonly #handler: Handler;
-  readonly #groups: GroupsOptions;
+  readonly #groups: GroupsDeps;
   readonly #types: readonly string[];
   readonly #maxRetries: number;
   readonly #concurrency: number;
@@ -122,7 +122,7 @@ class GroupConsumer {
   #stopped = false;
   readonly #ended: Promise<void>;
 
-  constructor(group: string, options: Consume, handler: Handler, groups: GroupsOptions) {
+  constructor(group: string, options: Consume, handler: Handler, groups: GroupsDeps) {
     this.#group = group;
     this.#handler = handler;
     this.#groups = groups;
