@@ -13,7 +13,7 @@ export default class EngineReporter implements Reporter {
       if (module.errors().length > 0) totals.failed += 1;
     }
     console.log('\nEngines');
-    const pure = modules.every(({ project }) => project.name === 'unit');
+    const pure = modules.length > 0 && modules.every(({ project }) => project.name === 'unit');
     for (const line of pure ? [UNIT_RUN] : enginesSeen()) console.log(`  ${line}`);
     const skipped = totals.skipped + totals.pending;
     console.log(`\n${totals.passed} passed, ${totals.failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
