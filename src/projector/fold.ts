@@ -24,7 +24,8 @@ type CachedDocument = { readonly position?: string; readonly document?: Row };
 export const createTarget = (projection: AnyProjection, documents: Documents<Row>): Target => ({
   projection,
   documents,
-  cache: new LRUCache({ max: CACHED_DOCUMENTS }),
+  // With `max`, all of its entries would be allocated here.
+  cache: new LRUCache({ maxSize: CACHED_DOCUMENTS, sizeCalculation: () => 1 }),
 });
 
 /**
