@@ -1,9 +1,11 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import type { BookingDocument } from '../../projections/bookings.ts';
-import { type BookingDetails, detailsOf } from '../domain/booking-details.ts';
+import { type BookingDetails, detailsOf, REPEATED_DETAILS } from '../domain/booking-details.ts';
 import type { BookingFacts, CancelledBy } from '../domain/events.ts';
 import type { BookingId, BrandId, CommunityId, SpaceId } from '../domain/ids.ts';
+import { keysOf } from '../domain/keys-of.ts';
 import { IDEMPOTENCY_KEY, MESSAGE } from '../domain/limits.ts';
+import { picked } from '../domain/picked.ts';
 import { toAmount } from '../domain/pricing.ts';
 import { BOOKING_STATUSES } from '../domain/space-day.ts';
 import { Hour, Id, OneOf, PlainDate, Text, Timestamp } from './scalars.ts';
@@ -53,7 +55,14 @@ function column(table: { readonly [row: string]: { readonly [column: string]: un
 
 /** The details as callers send them, under the names of the domain. */
 export const SentDetails = column(DETAILS, 'sent');
-const { spaceId, date, startHour, message, ...furtherShown } = column(DETAILS, 'shown');
+
+/** The details besides where and when. */
+const { spaceId: _space, date: _date, startHour: _start, ...FURTHER } = DETAILS;
+const FURTHER_DETAILS = keysOf(FURTHER);
+
+const shown = column(DETAILS, 'shown');
+const { spaceId, date, startHour, ...furtherShown } = picked(shown, REPEATED_DETAILS);
+const { message } = shown;
 
 export const BookingStatus = Type.Enum([...BOOKING_STATUSES], {
   type: 'string',
@@ -125,10 +134,13 @@ export const BookingCancelledData = Type.Object({
  * most two decimals.
  */
 export const publicFacts = (facts: BookingFacts & BookingDetails) => ({
-  ...detailsOf(facts),
+  spaceId: facts.spaceId,
   spaceName: facts.spaceName,
+  date: facts.date,
+  startHour: facts.startHour,
   endHour: facts.endHour,
   usageHours: facts.usageHours,
+  ...picked(facts, FURTHER_DETAILS),
   totalPrice: toAmount(facts.totalPrice),
 });
 
@@ -151,12 +163,15 @@ export const toOperatorBooking = (booking: BookingDocument): Static<typeof Opera
 };
 
 /** The details other than where and when, with their labels; absent ones are left out. */
-export function furtherDetails(
+export const furtherDetails = (
   details: BookingDetails,
-): readonly { readonly field: string; readonly label: string; readonly value: string | number }[] {
-  const { spaceId: _space, date: _date, startHour: _start, ...further } = detailsOf(details);
-  return Object.entries(further).map(([field, value]) => ({ field, label: DETAIL_LABELS[field] ?? field, value }));
-}
+): readonly { readonly field: string; readonly label: string; readonly value: string | number }[] =>
+  Object.entries(picked(details, FURTHER_DETAILS)).map(([field, value]) => ({
+    field,
+    label: DETAIL_LABELS[field] ?? field,
+    value,
+  }));
+
 /** The label of each detail. */
 export const DETAIL_LABELS: { readonly [field: string]: string } = column(DETAILS, 'label');
 

@@ -20,23 +20,36 @@ export type BookingDetails = {
 
 type Field = keyof Required<BookingDetails>;
 
-/** The rule for each field, whoever sends it. Exhaustive: a new field does not compile without its rule. */
-const RULES: { readonly [F in Field]: (value: BookingDetails[F]) => Refusal | undefined } = {
-  spaceId: () => undefined,
-  date: () => undefined,
-  startHour: (hour) => wrongNumber('startHour', hour, HOUR),
-  message: (text) => wrongText('message', text, MESSAGE),
+type FieldRules<F extends Field> = {
+  /** Refuses a wrong value, whoever sent it. */
+  readonly wrong: (value: BookingDetails[F]) => Refusal | undefined;
+  /** Whether approval, cancellation and completion repeat it. Stored for good: the log keeps what an event once said. */
+  readonly repeated: boolean;
 };
+
+/** Exhaustive: a new field does not compile without its rules. */
+const RULES = {
+  spaceId: { wrong: () => undefined, repeated: true },
+  date: { wrong: () => undefined, repeated: true },
+  startHour: { wrong: (hour) => wrongNumber('startHour', hour, HOUR), repeated: true },
+  message: { wrong: (text) => wrongText('message', text, MESSAGE), repeated: false },
+} as const satisfies { readonly [F in Field]: FieldRules<F> };
+
+/** The fields that later events of a booking repeat, so that their readers need no look-ups. */
+export type RepeatedField = { [F in Field]: (typeof RULES)[F]['repeated'] extends true ? F : never }[Field];
 
 /** The names of all fields. */
 export const BOOKING_DETAILS = keysOf(RULES);
+/** The names of those that later events repeat. */
+export const REPEATED_DETAILS = BOOKING_DETAILS.filter((field): field is RepeatedField => RULES[field].repeated);
 
 /** Picks the details from something that holds more, such as an event or a request body. */
 export const detailsOf = (source: BookingDetails): BookingDetails => picked(source, BOOKING_DETAILS);
 
 /** Refuses with the first rule that is broken (`ValidationError`). */
 export function wrongDetails(details: BookingDetails): Refusal | undefined {
-  const check = <F extends Field>(field: F): Refusal | undefined => RULES[field](details[field]);
+  const rules: { readonly [F in Field]: FieldRules<F> } = RULES;
+  const check = <F extends Field>(field: F): Refusal | undefined => rules[field].wrong(details[field]);
   for (const field of BOOKING_DETAILS) {
     const wrong = check(field);
     if (wrong !== undefined) return wrong;

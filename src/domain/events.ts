@@ -1,5 +1,5 @@
 import type { Account, Actor } from './account.ts';
-import type { BookingDetails } from './booking-details.ts';
+import type { BookingDetails, RepeatedField } from './booking-details.ts';
 import type {
   ApiKeyId,
   BookingId,
@@ -31,8 +31,8 @@ export type EventMetadata = {
 
 type Event<T extends string, D> = { readonly type: T; readonly data: D };
 
-/** What every booking event repeats, so that readers need no look-ups. The message is in the request only. */
-export type BookingFacts = Omit<BookingDetails, 'message'> & {
+/** What every booking event repeats, so that readers need no look-ups. */
+export type BookingFacts = Pick<BookingDetails, RepeatedField> & {
   readonly bookingId: BookingId;
   readonly spaceName: string;
   readonly communityId: CommunityId;

@@ -1,4 +1,4 @@
-import { BOOKING_DETAILS, type BookingDetails, detailsOf, fingerprintOf, wrongDetails } from './booking-details.ts';
+import { type BookingDetails, detailsOf, fingerprintOf, REPEATED_DETAILS, wrongDetails } from './booking-details.ts';
 import { localDate, momentOn, toTimestamp, wallDay } from './calendar.ts';
 import { type Decision, type Refusal, refuse } from './decision.ts';
 import { defined } from './defined.ts';
@@ -246,10 +246,7 @@ const OTHER_FACTS = {
   currency: true,
 } as const satisfies { readonly [F in keyof Required<Omit<BookingFacts, keyof BookingDetails>>]: true };
 
-const FACTS: readonly (keyof BookingFacts)[] = [
-  ...BOOKING_DETAILS.filter((field) => field !== 'message'),
-  ...keysOf(OTHER_FACTS),
-];
+const FACTS: readonly (keyof BookingFacts)[] = [...REPEATED_DETAILS, ...keysOf(OTHER_FACTS)];
 
 /** What every booking event repeats from the request. */
 export const factsOf = (request: BookingFacts): BookingFacts => picked(request, FACTS);

@@ -3,29 +3,37 @@ import type { CallToolResult, McpServer } from '@modelcontextprotocol/server';
 import { IsObject } from 'typebox';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Caller } from '../../src/auth/caller.ts';
+import { DETAIL_LABELS } from '../../src/contract/booking.ts';
 import { BOOKING_SHAPES, PUBLIC_SHAPES } from '../../src/contract/public-shapes.ts';
 import { payloadOf } from '../../src/contract/webhook-payload.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { BOOKING_DETAILS, type BookingDetails } from '../../src/domain/booking-details.ts';
+import { localDate, toPlainDate } from '../../src/domain/calendar.ts';
 import { type PlainDate, spaceId } from '../../src/domain/ids.ts';
 import { ALL_PERMISSIONS } from '../../src/domain/permissions.ts';
 import { upcast } from '../../src/domain/upcast.ts';
 import { createTools } from '../../src/mcp/tools.ts';
-import { json } from '../cli/in-process.ts';
+import { Browser } from '../browser.ts';
+import { inProcess, json } from '../cli/in-process.ts';
+import { freePort } from '../free-port.ts';
 import { accepted, CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
 
 type Shape = keyof typeof BOOKING_SHAPES;
 
+/** On real time: the session of a signed-in browser lives by it. */
+const inDays = (days: number): PlainDate =>
+  toPlainDate(Temporal.PlainDate.from(localDate(Date.now(), 'UTC')).add({ days }));
+
 /** Two valid values for every detail. A new detail does not compile without them. */
 const DETAILS: Required<BookingDetails> = {
   spaceId: spaceId(1),
-  date: '2026-12-10' as PlainDate,
+  date: inDays(30),
   startHour: 10,
   message: 'Forty guests',
 };
 const OTHERWISE: Required<BookingDetails> = {
   spaceId: spaceId(2),
-  date: '2026-12-11' as PlainDate,
+  date: inDays(31),
   startHour: 16,
   message: 'Fifty guests',
 };
@@ -36,12 +44,16 @@ const bodyOf = ({ date, ...details }: BookingDetails) => ({ ...details, startTim
 describe('the details of a booking', () => {
   let service: RunningService;
   let brand: Awaited<ReturnType<RunningService['brand']>>;
+  /** Pages and texts that show a booking to people. */
+  const read: { readonly where: string; readonly text: string }[] = [];
   /** Every booking that was shown, with its shape and where it was seen. */
   const seen: { readonly shape: Shape; readonly where: string; readonly shown: unknown }[] = [];
 
   beforeAll(async () => {
-    service = await runService();
-    const { core } = service;
+    const port = await freePort();
+    service = await runService({ PORT: String(port), PUBLIC_URL: `http://localhost:${port}` });
+    const { core, time } = service;
+    time.now = Date.now();
     const community = await service.community();
     brand = await service.brand();
     await service.space(community);
@@ -69,6 +81,16 @@ describe('the details of a booking', () => {
     see('OperatorBooking', 'venue booking show', await json('booking', 'show', String(bookingId)));
     see('HistoryEntry', 'venue booking history', madeIn(await json('booking', 'history', String(bookingId))));
 
+    const { stdout } = await inProcess('booking', 'show', String(bookingId));
+    read.push({ where: 'the text of venue booking show', text: stdout });
+    const user = { email: 'harbour@example.com', password: 'correct horse battery staple' };
+    accepted(await core.users.add({ ...user, accounts: [community.account] }));
+    await service.app.listen({ host: '127.0.0.1', port });
+    const browser = new Browser(`http://localhost:${port}`);
+    await browser.signIn(user);
+    const page = await browser.open(`/console/bookings/${bookingId}`);
+    read.push({ where: "the console's page of a booking", text: page.text });
+
     for await (const stored of core.events.readStream(`spaceDay-${DETAILS.spaceId}-${DETAILS.date}`)) {
       const event = upcast(stored);
       if (event.type !== 'BookingRequested' && event.type !== 'BookingApproved' && event.type !== 'BookingCancelled')
@@ -94,9 +116,21 @@ describe('the details of a booking', () => {
     (field) => {
       for (const { shape, where, shown } of seen) {
         const leavesOut: { readonly [F in keyof BookingDetails]?: string } = BOOKING_SHAPES[shape];
-        if (leavesOut[field] === undefined) expect(shown, where).toHaveProperty(field, DETAILS[field]);
-        else expect(shown, `${where}: ${leavesOut[field]}`).not.toHaveProperty(field);
+        if (leavesOut[field] === undefined) expect.soft(shown, where).toHaveProperty(field, DETAILS[field]);
+        else expect.soft(shown, `${where}: ${leavesOut[field]}`).not.toHaveProperty(field);
       }
+    },
+  );
+
+  // Where and when are laid out in words of their own.
+  test.each(BOOKING_DETAILS.filter((field) => !['spaceId', 'date', 'startHour'].includes(field)))(
+    'include %s wherever people read about a booking',
+    (field) => {
+      const label = DETAIL_LABELS[field] ?? field;
+      const labelled = new RegExp(
+        `${RegExp.escape(label)}[^<>]*(<[^>]*>|\\s)+${RegExp.escape(String(DETAILS[field]))}`,
+      );
+      for (const { where, text } of read) expect.soft(labelled.test(text), `${label} in ${where}`).toBe(true);
     },
   );
 
@@ -107,7 +141,7 @@ describe('the details of a booking', () => {
         body: bodyOf(details),
         headers: { 'idempotency-key': `differs-${field}` },
       });
-    const details = { ...DETAILS, date: `2026-12-2${BOOKING_DETAILS.indexOf(field)}` as PlainDate };
+    const details = { ...DETAILS, date: inDays(40 + BOOKING_DETAILS.indexOf(field)) };
     const first = await ask(details);
     expect(first.statusCode).toBe(201);
     const other = await ask({ ...details, [field]: OTHERWISE[field] });
