@@ -20,6 +20,7 @@ import { type Credentials, openCredentials } from './credentials/credentials.ts'
 import type { Demo } from './demo/demo-file.ts';
 import { ensureDemoData } from './demo/ensure-demo-data.ts';
 import type { DocumentStore } from './document-store/document-store.ts';
+import { defined } from './domain/defined.ts';
 import type { EventStore } from './event-store/event-store.ts';
 import { mcpRoutes } from './mcp/mcp-server.ts';
 import { checkWebhookUrl } from './outbound/public-address.ts';
@@ -140,7 +141,7 @@ async function openEvents({ eventStoreUrl, dataDir }: Config, logger: Logger, cl
 
 async function openSqliteDocuments(folder: string, clock?: Clock): Promise<DocumentStore> {
   const { openSqliteDocumentStore } = await import('./document-store/sqlite/document-store.ts');
-  return openSqliteDocumentStore({ folder, ...(clock && { clock }) });
+  return openSqliteDocumentStore({ folder, ...defined({ clock }) });
 }
 
 async function openDocuments({ mongoUrl, dataDir }: Config, logger: Logger, clock: Clock): Promise<DocumentStore> {

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { type CryptoKey, errors, importJWK, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Account } from '../domain/account.ts';
+import { defined } from '../domain/defined.ts';
 import { brandId, communityId } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { derivedKey } from '../secrets/derived-key.ts';
@@ -144,7 +145,7 @@ function read(payload: JWTPayload, idOf: (jti: string) => string): Signed | unde
   const caller: Caller = {
     account,
     permissions: permissionsOf(scope),
-    credential: { kind: 'client', id: clientId, ...(ofUser ? { userId: sub } : {}) },
+    credential: { kind: 'client', id: clientId, ...defined({ userId: ofUser ? sub : undefined }) },
   };
   return {
     storedAs,

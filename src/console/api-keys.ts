@@ -16,6 +16,7 @@ import {
   onceField,
   type Problems,
   problemOf,
+  statusOf,
 } from './fields.ts';
 import { counted, fromNow, momentIn } from './formats.ts';
 import type { PageDeps } from './page-deps.ts';
@@ -82,7 +83,7 @@ ${secretBox('key', outcome.key, 'Copy the key now and store it like a password. 
     return {
       title: 'API keys',
       section: 'keys',
-      ...(problems === NO_PROBLEMS ? {} : { status: 422 }),
+      status: statusOf(problems),
       main: html`<div class="head"><div><h1>API keys</h1><p class="lead">API keys let programs act for ${visit.accountName}. A key works until you revoke it. <a href="/docs">API documentation</a></p></div></div>
 <div class="split"><div>${
         valid.length === 0

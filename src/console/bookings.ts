@@ -11,7 +11,7 @@ import { type Html, html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
 import { timeline } from './booking-timeline.ts';
 import { bookingTable, cursorOf, nextPage, priceView, statusBadge } from './booking-views.ts';
-import { csrfField, formProblem, NO_PROBLEMS, type Problems, problemOf, textArea } from './fields.ts';
+import { csrfField, formProblem, NO_PROBLEMS, type Problems, problemOf, statusOf, textArea } from './fields.ts';
 import { amount, fromNow, hours, longDate, momentIn, zoneName } from './formats.ts';
 import { decisionFacts, decisionForms, usageNote } from './inbox.ts';
 import type { PageDeps } from './page-deps.ts';
@@ -97,7 +97,11 @@ export function bookingPages(routes: Routes, deps: PageDeps): void {
         if (account.kind === 'Community' && reason === '')
           return endPage(visit, booking, { reason: 'Give a reason. The brand will see it.' });
         const go = `/console/bookings/${booking.bookingId}`;
-        const command = { bookingId: booking.bookingId, by: account, ...(reason === '' ? {} : { reason }) };
+        const command = {
+          bookingId: booking.bookingId,
+          by: account,
+          ...defined({ reason: reason === '' ? undefined : reason }),
+        };
         const outcome = await commands.bookings.cancel(command, visit.context);
         if (!isRefusal(outcome)) {
           const text =
@@ -179,7 +183,7 @@ export function bookingPages(routes: Routes, deps: PageDeps): void {
     return {
       title: `Booking #${booking.bookingId}`,
       section: 'bookings',
-      ...(problems === NO_PROBLEMS ? {} : { status: 422 }),
+      status: statusOf(problems),
       main: html`<p class="back"><a href="/console/bookings">${icon('back')} ${community ? 'Bookings' : 'My bookings'}</a></p>
 <div class="head" id="booking-head" data-live-region><div><h1>${community ? booking.brandName : booking.spaceName}</h1><p class="lead">Booking #${booking.bookingId}${!community && place && `, ${place.name}`}</p></div>${statusBadge(booking.status)}</div>
 <div class="split"><div>
@@ -260,7 +264,7 @@ async function endPage(visit: Visit, booking: BookingDocument, problems: Problem
   return {
     title: `${word} this ${what}`,
     section: 'bookings',
-    ...(problems === NO_PROBLEMS ? {} : { status: 422 }),
+    status: statusOf(problems),
     main: html`<p class="back"><a href="${back}">${icon('back')} Booking #${booking.bookingId}</a></p>
 <form class="card fields narrow" method="post" action="${back}/${step}">${csrfField(visit)}
 <h1>${word} this ${what}?</h1>

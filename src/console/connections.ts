@@ -3,7 +3,17 @@ import { isRefusal } from '../domain/decision.ts';
 import { LABEL } from '../domain/limits.ts';
 import { html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
-import { confirm, csrfField, field, formProblem, NO_PROBLEMS, onceField, type Problems, problemOf } from './fields.ts';
+import {
+  confirm,
+  csrfField,
+  field,
+  formProblem,
+  NO_PROBLEMS,
+  onceField,
+  type Problems,
+  problemOf,
+  statusOf,
+} from './fields.ts';
 import { momentIn } from './formats.ts';
 import type { PageDeps } from './page-deps.ts';
 import { secretBox } from './secret.ts';
@@ -67,7 +77,7 @@ ${
     return {
       title: 'OAuth clients',
       section: 'clients',
-      ...(problems === NO_PROBLEMS ? {} : { status: 422 }),
+      status: statusOf(problems),
       main: html`<div class="head"><div><h1>OAuth clients</h1><p class="lead">Your own services that act for ${visit.accountName} and get tokens without a user (client credentials grant).</p></div></div>
 <div class="split"><div>${
         list.length === 0

@@ -4,6 +4,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import type { AuthorizationServer } from '../authorization-server/authorization-server.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import { type Account, accountKey } from '../domain/account.ts';
+import { defined } from '../domain/defined.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { registerAssets } from '../html/assets.ts';
 import { registerCompression } from '../html/compression.ts';
@@ -177,11 +178,7 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     const live = request.method === 'POST' ? undefined : feed.mark();
     if ('missing' in answer) {
       const { title, main } = notFound(answer.missing, account);
-      return sendPage(
-        reply,
-        404,
-        page({ title, main, rail: frame, flash: flashFromCookie, ...(live === undefined ? {} : { live }) }),
-      );
+      return sendPage(reply, 404, page({ title, main, rail: frame, flash: flashFromCookie, ...defined({ live }) }));
     }
     const { main, status = 200, flash = [] } = answer;
     const title = status === 422 ? `Error: ${answer.title}` : answer.title;
@@ -193,7 +190,7 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
         main,
         rail: frame,
         flash: [...flashFromCookie, ...flash],
-        ...(live === undefined ? {} : { live }),
+        ...defined({ live }),
       }),
     );
   }

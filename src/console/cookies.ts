@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { defined } from '../domain/defined.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
 
@@ -19,7 +20,7 @@ export function createCookies({ publicUrl, secretKey }: { readonly publicUrl: st
       httpOnly: true,
       sameSite: 'lax',
       secure,
-      ...(maxAge === undefined ? {} : { maxAge }),
+      ...defined({ maxAge }),
     });
 
   const get = (request: FastifyRequest, name: string): string | undefined => request.cookies[nameOf(name)];

@@ -37,7 +37,7 @@ export function createEventStreams(deps: {
         'x-accel-buffering': 'no',
       });
       const onChange = (change: Change) => {
-        const message = { topic: change.topic, ...(change.by === user.id ? {} : { say: change.say }) };
+        const message = { topic: change.topic, say: change.by === user.id ? undefined : change.say };
         raw.write(`id: ${feed.markAt(change)}\ndata: ${JSON.stringify(message)}\n\n`);
       };
       raw.write(`retry: 2000\nid: ${feed.mark()}\n\n`);

@@ -9,6 +9,9 @@ export type Problems = Readonly<Record<string, string>>;
 
 export const NO_PROBLEMS: Problems = {};
 
+/** The status of a page: 422 if it redisplays a form with errors. */
+export const statusOf = (problems: Problems): 200 | 422 => (problems === NO_PROBLEMS ? 200 : 422);
+
 /**
  * Assigns a refusal to the field it is about. Its text starts with the field's name ("windowEnd must be …"), which is replaced
  * with the label that people see.

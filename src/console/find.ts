@@ -23,6 +23,7 @@ import {
   type Problems,
   problemOf,
   select,
+  statusOf,
   textArea,
 } from './fields.ts';
 import { addDays, amount, clock, counted, dayAndMonth, duration, longDate, zoneName } from './formats.ts';
@@ -183,7 +184,7 @@ ${
     return {
       title: space.name,
       section: 'find',
-      ...(problems === NO_PROBLEMS ? {} : { status: 422 }),
+      status: statusOf(problems),
       main: html`<p class="back"><a href="/console/find?date=${date}">${icon('back')} Find a space</a></p>
 <div class="head"><div><h1>${space.name}</h1><p class="lead">${community?.name}. Open from ${clock(space.windowStart)} to ${clock(space.windowEnd)} ${zoneName(space.timeZone)}. Events last ${duration(space.durationHours)}.</p></div></div>
 ${formProblem(problems)}

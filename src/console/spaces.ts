@@ -16,6 +16,7 @@ import {
   onceField,
   type Problems,
   problemOf,
+  statusOf,
 } from './fields.ts';
 import { amount, clock, duration, zoneName } from './formats.ts';
 import type { PageDeps } from './page-deps.ts';
@@ -131,7 +132,7 @@ ${
     return {
       title: 'Add a space',
       section: 'spaces',
-      ...(problems === NO_PROBLEMS ? {} : { status: 422 }),
+      status: statusOf(problems),
       main: html`${backLink}<h1>Add a space</h1><form class="card fields narrow" method="post" action="/console/spaces/new">${csrfField(visit)}${onceField()}${fields(typed, problems)}<div><button class="button">Add space</button></div></form>`,
     };
   }
@@ -140,7 +141,7 @@ ${
     return {
       title: space.name,
       section: 'spaces',
-      ...(problems === NO_PROBLEMS ? {} : { status: 422 }),
+      status: statusOf(problems),
       main: html`${backLink}<div class="head"><h1>${space.name}</h1>${openBadge(space)}</div>
 <form class="card fields narrow" method="post" action="/console/spaces/${space.spaceId}">${csrfField(visit)}${fields(typed, problems)}<p class="muted small">Existing requests and bookings keep the terms on which they were made.</p><div><button class="button">Save</button></div></form>
 <section class="card narrow"><h2>${space.active ? 'Close space' : 'Reopen space'}</h2><p>${space.active ? 'A closed space takes no new bookings. Existing ones are kept.' : 'It takes bookings again immediately.'}</p>${openOrClose(visit, space)}</section>`,

@@ -21,6 +21,7 @@ import {
   onceField,
   type Problems,
   problemOf,
+  statusOf,
 } from './fields.ts';
 import { addDays, counted, momentIn } from './formats.ts';
 import type { PageDeps } from './page-deps.ts';
@@ -175,7 +176,7 @@ export function webhookPages(routes: Routes, { commands, queries, webhooks }: Pa
     return {
       title: 'Webhooks',
       section: 'webhooks',
-      ...(problems === NO_PROBLEMS ? {} : { status: 422 }),
+      status: statusOf(problems),
       main: html`<div class="head"><div><h1>Webhooks</h1><p class="lead">Endpoints that receive signed events about the bookings and reviews of ${visit.accountName} as they happen.</p></div></div>
 <div class="split"><div id="webhooks" data-live-region>${
         list.length === 0
@@ -211,8 +212,7 @@ ${choices(
     const before = query.text('before');
     const deliveries = await webhooks.listDeliveries({
       webhookId,
-      ...defined({ state }),
-      ...(isMoment(before) ? { before: timestamp(before) } : {}),
+      ...defined({ state, before: isMoment(before) ? timestamp(before) : undefined }),
       limit: PER_PAGE + 1,
     });
     const shown = deliveries.slice(0, PER_PAGE);
@@ -223,7 +223,7 @@ ${choices(
     return {
       title: `Webhook ${webhook.url}`,
       section: 'webhooks',
-      ...(problems === NO_PROBLEMS ? {} : { status: 422 }),
+      status: statusOf(problems),
       main: html`<p class="back"><a href="/console/webhooks">${icon('back')} Webhooks</a></p>
 <div class="head" id="webhook-head" data-live-region><div><h1 class="address">${webhook.url}</h1><p class="lead">${eventNames(webhook.events)}</p></div>${webhookBadge(webhook)}</div>
 ${

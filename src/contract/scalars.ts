@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { defined } from '../domain/defined.ts';
 import type { PlainDate as CalendarDate, Timestamp as Moment } from '../domain/ids.ts';
 import { HOUR, type TextLimit } from '../domain/limits.ts';
 
@@ -25,4 +26,4 @@ export const Text = ({ min, max }: TextLimit, description: string) =>
 
 /** One of a list of words. */
 export const OneOf = <W extends string>(words: readonly W[], description?: string) =>
-  Type.Unsafe<W>(Type.String({ enum: words, ...(description !== undefined && { description }) }));
+  Type.Unsafe<W>(Type.String({ enum: words, ...defined({ description }) }));

@@ -125,6 +125,6 @@ function webRequest(request: FastifyRequest, reply: FastifyReply, url: string): 
     method,
     headers,
     signal: disconnected.signal,
-    ...(Buffer.isBuffer(body) ? { body: new Uint8Array(body) } : {}),
+    body: Buffer.isBuffer(body) ? new Uint8Array(body) : null,
   });
 }

@@ -3,6 +3,7 @@ import type { BaseLogger } from 'pino';
 import type { Stored } from '../document-store/document-store.ts';
 import type { Lease, Leases } from '../document-store/lease.ts';
 import { toTimestamp } from '../domain/calendar.ts';
+import { defined } from '../domain/defined.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import type { Attempt, Deliveries, DeliveryDocument, Outcome } from './deliveries.ts';
@@ -295,7 +296,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     reason: string,
   ): Promise<void> {
     logger.info({ webhookId, reason }, 'Webhook disabled');
-    await deps.disable({ webhookId, reason, ...(event !== 'Test' && { eventId }) });
+    await deps.disable({ webhookId, reason, ...defined({ eventId: event === 'Test' ? undefined : eventId }) });
     // So that it starts with a clean slate once it is enabled again.
     await receiver.succeeded();
   }
