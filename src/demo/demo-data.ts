@@ -12,7 +12,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Demo, DemoUser } from './demo-file.ts';
 
 export type SeedDeps = {
-  /** Commands that run at the time a clock shows, because past bookings must have been made in the past. */
+  /** Creates commands that use the given clock, because past bookings must have been requested in the past. */
   readonly at: (clock: Clock) => Promise<Commands>;
   readonly users: Users;
   readonly clock: Clock;
@@ -64,7 +64,7 @@ export async function seedDemoData(deps: SeedDeps): Promise<Pick<Demo, 'communit
   // Hashing a password takes a while, so it runs alongside the rest and is awaited at the end.
   const member = async (account: Account, email: string): Promise<DemoUser> => {
     const password = `demo-${randomBytes(6).toString('base64url')}`;
-    // A first start that was interrupted may have left this user behind.
+    // An interrupted first start may have left this user behind.
     const before = await deps.users.byEmail(email);
     if (before !== undefined) await deps.users.remove(before.id);
     done(await deps.users.add({ email, password, accounts: [account] }));

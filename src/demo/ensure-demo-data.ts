@@ -11,47 +11,47 @@ type DemoDeps = SeedDeps & {
   readonly publicUrl: string;
 };
 
-/** Whether the demo data has been made. Absent: not begun. */
-type Making = { readonly done: boolean };
-const MAKING: Collection<Making> = { name: 'demo', kind: 'record', indexes: [] };
+/** Whether the demo data is complete. Absent if seeding has not started. */
+type Seeding = { readonly done: boolean };
+const SEEDING: Collection<Seeding> = { name: 'demo', kind: 'record', indexes: [] };
 const KEY = 'demo';
 
-/** How long nobody may hear of the process that makes the demo data before another one begins anew. */
+/** How long the process that creates the demo data may be silent before another one starts over. */
 const LEASE_MS = 10_000;
-/** How often those who wait for the demo data look. */
-const LOOK_EVERY_MS = 50;
+/** How often processes that are waiting for the demo data check for it. */
+const POLL_INTERVAL_MS = 50;
 
 /**
- * The demo data: made on an empty store, by one process of those that start on it at the same moment, and made anew when a
- * first start was cut off. @returns undefined when the store holds something else
+ * The demo data. Created on an empty store, by one of the processes that start on it concurrently, and again after a first start
+ * that was interrupted. @returns undefined if the store holds something else
  */
 export async function ensureDemoData(deps: DemoDeps): Promise<Demo | undefined> {
   const { events, documents, clock } = deps;
-  const makings = await documents.open(MAKING);
+  const seedings = await documents.open(SEEDING);
 
   async function isMissing(): Promise<boolean> {
     const isEmpty = await isEmptyLog(events);
-    // Read after the log: whoever makes the data says so before its first event.
-    const making = await makings.get(KEY);
-    return making === undefined ? isEmpty : !making.document.done;
+    // Read after the log: this record is written before the first event.
+    const seeding = await seedings.get(KEY);
+    return seeding === undefined ? isEmpty : !seeding.document.done;
   }
 
   if (!(await isMissing())) return readDemoFile(deps);
   const leases = await openLeases({ documents, collection: 'demo-leases', durationMs: LEASE_MS, clock });
-  const lease = await leases.acquire(KEY, { pollMs: LOOK_EVERY_MS });
+  const lease = await leases.acquire(KEY, { pollMs: POLL_INTERVAL_MS });
   try {
     if (!(await isMissing())) return readDemoFile(deps);
-    await makings.insert(KEY, { done: false });
+    await seedings.insert(KEY, { done: false });
     const demo = writeDemoFile(deps, await seedDemoData(deps));
-    const making = await makings.get(KEY);
-    if (making !== undefined) await makings.replace(KEY, { done: true }, making.version);
+    const seeding = await seedings.get(KEY);
+    if (seeding !== undefined) await seedings.replace(KEY, { done: true }, seeding.version);
     return demo;
   } finally {
     await lease.release();
   }
 }
 
-/** Whether nothing was ever appended. */
+/** Whether nothing has ever been appended. */
 async function isEmptyLog(events: EventStore): Promise<boolean> {
   for await (const _ of events.readAll({ limit: 1 })) return false;
   return true;

@@ -36,9 +36,9 @@ export type ProjectorDeps = {
   readonly logger: Pick<BaseLogger, 'info' | 'warn' | 'error'>;
   /** How long a collection is kept after it was swapped out, in milliseconds. Default one minute. */
   readonly graceMs?: number;
-  /** How long the lease stands without being renewed, in milliseconds. Default 3 s. */
+  /** How long the lease is valid without renewal, in milliseconds. Default 3 s. */
   readonly leaseMs?: number;
-  /** Between two looks at what there is to build or to drop, and at the lease while waiting for it, in milliseconds. Default 250. */
+  /** How often to check what to build or drop, and the lease while waiting for it, in milliseconds. Default 250. */
   readonly tickMs?: number;
 };
 

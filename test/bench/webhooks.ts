@@ -132,7 +132,7 @@ async function throughTheLog(venue: Venue, count: number): Promise<number> {
   const webhooks = await venue.deliver(PRODUCTION);
   const done = deliveredBy(webhooks, count);
   const started = performance.now();
-  await Promise.all(Array.from({ length: count }, (_, i) => venue.happen(eventFor(i))));
+  await Promise.all(Array.from({ length: count }, (_, i) => venue.append(eventFor(i))));
   await done;
   const perSecond = (count / (performance.now() - started)) * 1_000;
   await webhooks.stop();
@@ -152,7 +152,7 @@ async function measureLatency(
   for (let i = 0; i < samples; i++) {
     const delivered = deliveredBy(webhooks, 1);
     const started = performance.timeOrigin + performance.now();
-    await venue.happen(requested({ brandId: IDLE_BRAND.id, bookingId: i }));
+    await venue.append(requested({ brandId: IDLE_BRAND.id, bookingId: i }));
     await delivered;
     const [arrived = Number.NaN] = await arrivals();
     milliseconds.push(arrived - started);

@@ -20,18 +20,18 @@ import { accepted, CONTEXT, type RunningService, runService } from '../running-s
 
 type Shape = keyof typeof BOOKING_SHAPES;
 
-/** On real time: the session of a signed-in browser lives by it. */
+/** On the real clock, which the session of a signed-in browser uses. */
 const inDays = (days: number): PlainDate =>
   toPlainDate(Temporal.PlainDate.from(localDate(Date.now(), 'UTC')).add({ days }));
 
-/** Two valid values for every detail. A new detail does not compile without them. */
+/** Two valid values for every detail. Without them, a new detail does not compile. */
 const DETAILS: Required<BookingDetails> = {
   spaceId: spaceId(1),
   date: inDays(30),
   startHour: 10,
   message: 'Forty guests',
 };
-const OTHERWISE: Required<BookingDetails> = {
+const OTHER_DETAILS: Required<BookingDetails> = {
   spaceId: spaceId(2),
   date: inDays(31),
   startHour: 16,
@@ -44,9 +44,9 @@ const bodyOf = ({ date, ...details }: BookingDetails) => ({ ...details, startTim
 describe('the details of a booking', () => {
   let service: RunningService;
   let brand: Awaited<ReturnType<RunningService['brand']>>;
-  /** Pages and texts that show a booking to people. */
+  /** The pages and texts that show a booking to people. */
   const read: { readonly where: string; readonly text: string }[] = [];
-  /** Every booking that was shown, with its shape and where it was seen. */
+  /** Every booking that was returned, with its shape and where. */
   const seen: { readonly shape: Shape; readonly where: string; readonly shown: unknown }[] = [];
 
   beforeAll(async () => {
@@ -107,24 +107,21 @@ describe('the details of a booking', () => {
   const madeIn = (entries: readonly { readonly changes: Readonly<Record<string, { to: unknown }>> }[]) =>
     Object.fromEntries(Object.entries(entries[0]?.changes ?? {}).map(([field, { to }]) => [field, to]));
 
-  test('are checked in every shape that the table lists', () => {
+  test('are checked in every shape of the table', () => {
     expect(new Set(seen.map(({ shape }) => shape))).toEqual(new Set(Object.keys(BOOKING_SHAPES)));
   });
 
-  test.each(BOOKING_DETAILS)(
-    'include %s wherever a booking is shown, except where the table gives a reason',
-    (field) => {
-      for (const { shape, where, shown } of seen) {
-        const leavesOut: { readonly [F in keyof BookingDetails]?: string } = BOOKING_SHAPES[shape];
-        if (leavesOut[field] === undefined) expect.soft(shown, where).toHaveProperty(field, DETAILS[field]);
-        else expect.soft(shown, `${where}: ${leavesOut[field]}`).not.toHaveProperty(field);
-      }
-    },
-  );
+  test.each(BOOKING_DETAILS)('include %s wherever a booking is returned, unless the table gives a reason', (field) => {
+    for (const { shape, where, shown } of seen) {
+      const leavesOut: { readonly [F in keyof BookingDetails]?: string } = BOOKING_SHAPES[shape];
+      if (leavesOut[field] === undefined) expect.soft(shown, where).toHaveProperty(field, DETAILS[field]);
+      else expect.soft(shown, `${where}: ${leavesOut[field]}`).not.toHaveProperty(field);
+    }
+  });
 
-  // Where and when are laid out in words of their own.
+  // The place and time have a layout of their own.
   test.each(BOOKING_DETAILS.filter((field) => !['spaceId', 'date', 'startHour'].includes(field)))(
-    'include %s wherever people read about a booking',
+    'include %s wherever a booking is shown to people',
     (field) => {
       const label = DETAIL_LABELS[field] ?? field;
       const labelled = new RegExp(
@@ -134,7 +131,7 @@ describe('the details of a booking', () => {
     },
   );
 
-  test.each(BOOKING_DETAILS)('make another request if %s differs, and the same one if nothing does', async (field) => {
+  test.each(BOOKING_DETAILS)('a request with another %s is not a retry, an identical one is', async (field) => {
     const ask = (details: BookingDetails) =>
       service.post('/bookings', {
         key: brand.key,
@@ -144,7 +141,7 @@ describe('the details of a booking', () => {
     const details = { ...DETAILS, date: inDays(40 + BOOKING_DETAILS.indexOf(field)) };
     const first = await ask(details);
     expect(first.statusCode).toBe(201);
-    const other = await ask({ ...details, [field]: OTHERWISE[field] });
+    const other = await ask({ ...details, [field]: OTHER_DETAILS[field] });
     expect(other.json()).toMatchObject({
       error: 'BookingNotAllowed',
       details: expect.stringMatching(/Idempotency-Key/),

@@ -21,7 +21,7 @@ test('BookingApproved has exactly the fields of the specification', () => {
   });
 });
 
-test('BookingRequested adds the message, if there is one', () => {
+test('BookingRequested adds the message, if any', () => {
   expect(payloadOf(requested({ message: 'For 30 people' })).data).toEqual({
     ...booking,
     status: 'Pending',

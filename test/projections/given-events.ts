@@ -19,7 +19,7 @@ const recorded = <E extends DomainEvent>(event: E, position: number, at?: string
   metadata: at === undefined ? metadata : { ...metadata, at: timestamp(at) },
 });
 
-/** Given events, then documents: folds them as the projector does. */
+/** Folds the given events as the projector does, and returns the documents by key. */
 export function documentsOf<D extends object>(projection: Projection<D>, ...events: readonly DomainEvent[]) {
   const documents = new Map<string, D>();
   for (const [index, event] of events.entries()) {

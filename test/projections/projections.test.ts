@@ -23,7 +23,7 @@ import {
 import { approved, cancelledByBrand, completed, requested } from '../domain/bookings.fixture.ts';
 import { documentsOf } from './given-events.ts';
 
-test('names are distinct, and an event of another type changes nothing', () => {
+test('names are distinct', () => {
   expect(new Set(projections.map(({ name }) => name)).size).toBe(projections.length);
 });
 
@@ -48,12 +48,12 @@ describe('bookings', () => {
       1: { status: 'Completed' },
     });
   });
-  test('cancelled, with who and what it cost', () => {
+  test('cancelled, with by whom and the refund', () => {
     expect(documentsOf(bookings, first, cancelledByBrand(first))).toMatchObject({
       1: { status: 'Cancelled', cancelledBy: 'Brand', refund: 0 },
     });
   });
-  test('an event whose request is unknown makes no document', () => {
+  test('an event of an unknown request creates no document', () => {
     expect(documentsOf(bookings, approved(first))).toEqual({});
   });
 });
@@ -66,7 +66,7 @@ test('availability: hours are taken by a request and freed by its cancellation',
   });
 });
 
-test('spaces: terms as they are now', () => {
+test('spaces have their current terms', () => {
   const id = { spaceId: spaceId(7), communityId: communityId(1) };
   const terms = { windowStart: 9, windowEnd: 22, durationHours: 4, eventFee: cents(1), answerHours: 72 };
   const added: DomainEvent = { type: 'SpaceAdded', data: { ...id, ...terms, name: 'Hall', timeZone: 'UTC' } };
@@ -105,7 +105,7 @@ test('reviews', () => {
   });
 });
 
-test('API keys stand under their hash; a revoked one says since when', () => {
+test('API keys are stored by hash; a revoked one says since when', () => {
   const id = { apiKeyId: apiKeyId('key_1'), account: { kind: 'Brand', id: brandId(3) }, hash: 'abc' } as const;
   const issued: DomainEvent = { type: 'ApiKeyIssued', data: { ...id, permissions: 3, label: 'CI', preview: 'vbs…' } };
   expect(documentsOf(apiKeys, issued)).toEqual({

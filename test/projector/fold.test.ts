@@ -23,7 +23,7 @@ describe.each(documentEngines)('fold on %s', (_name, newPlace) => {
     .array(fc.record({ space: fc.nat(4), type: fc.constantFrom(...SPACE_EVENTS) }), { minLength: 1, maxLength: 40 })
     .map((happenings) => recorded(happenings));
 
-  /** A projector's pass over the log: where each batch begins, how long it is, in which process, remembering or not. */
+  /** A projector's pass over the log: where each batch starts, its length, in which process, and whether the cache is lost. */
   const steps = fc.array(
     fc.record({ from: fc.nat(39), length: fc.integer({ min: 1, max: 15 }), process: fc.nat(1), forgets: fc.boolean() }),
     { maxLength: 8 },
@@ -46,7 +46,7 @@ describe.each(documentEngines)('fold on %s', (_name, newPlace) => {
     expect(await found('counts')).toEqual(inMemory(events, counts));
   }
 
-  it('gives the same documents however the log is cut up, repeated, overlapped and shared out', async () => {
+  it('produces the same documents however the log is split, repeated, overlapped and distributed', async () => {
     await fc.assert(
       fc.asyncProperty(log, steps, fc.boolean(), async (events, passes, together) => {
         const prefix = `run${run++}`;
@@ -55,9 +55,9 @@ describe.each(documentEngines)('fold on %s', (_name, newPlace) => {
         let reached = 0;
         const work: Promise<void>[] = [];
         for (const { from, length, process, forgets } of passes) {
-          // A projector may go back, and never leaves anything out.
+          // A projector may go back but never skips events.
           const start = Math.min(from, reached);
-          // Who goes on from where another one has been must not rely on what it remembers.
+          // A process that continues where another one has been must not rely on its cache.
           if (forgets || start > (until[process] ?? 0)) targets[process] = forget(targets[process] ?? []);
           until[process] = Math.min(start + length, events.length);
           const pass = fold(targets[process] ?? [], events.slice(start, start + length));
@@ -73,7 +73,7 @@ describe.each(documentEngines)('fold on %s', (_name, newPlace) => {
     );
   });
 
-  it('gives the same documents when two processes fold everything at the same moment', async () => {
+  it('produces the same documents when two processes fold everything concurrently', async () => {
     await fc.assert(
       fc.asyncProperty(
         log,
@@ -96,7 +96,7 @@ describe.each(documentEngines)('fold on %s', (_name, newPlace) => {
     );
   });
 
-  it('writes nothing of a batch in which a projection throws', async () => {
+  it('writes nothing from a batch in which a projection throws', async () => {
     const [store] = stores;
     if (store === undefined) throw new Error('There are two stores');
     const targets = await targetsIn(store, 'broken');

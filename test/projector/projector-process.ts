@@ -1,5 +1,5 @@
 /**
- * A projector in a process of its own, to be killed or stopped: `node projector-process.ts FOLDER`.
+ * A projector in a separate process, for tests to kill or stop: `node projector-process.ts FOLDER`.
  * Prints `projecting` when it has the lease.
  */
 import { join } from 'node:path';

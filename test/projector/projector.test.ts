@@ -17,7 +17,7 @@ import { type LiveReadModels, openReadModels, type ReadModels } from '../../src/
 import { ask } from '../document-store/ask.ts';
 import { type DocumentPlace, documentEngines } from '../document-store/engines.ts';
 import { eventually } from '../eventually.ts';
-import { counts, expected, happen, happenMany, trails } from './space-trails.ts';
+import { appendEvent, appendEvents, counts, expected, trails } from './space-trails.ts';
 
 let folder: string;
 let events: EventStore;
@@ -32,8 +32,6 @@ afterEach(async () => {
   await events.close();
   await rm(folder, { recursive: true });
 });
-
-/** Within what even a busy machine needs. */
 
 const logger = { info: vi.fn(), warn: vi.fn(), error: vi.fn() };
 let now = 0;
@@ -54,15 +52,15 @@ async function start(documents: DocumentStore, projections?: readonly AnyProject
   return projector;
 }
 
-const happenings = (count: number, spaces = 10) => happenMany(events, count, spaces);
+const appendMany = (count: number, spaces = 10) => appendEvents(events, count, spaces);
 
 async function expectToEqualTheLog<D extends object>(readModels: ReadModels, projection: Projection<D>) {
   const found = await Array.fromAsync(readModels.collection(projection).find(ask()));
   expect(new Map(found.map(({ key, document }) => [key, document]))).toEqual(await expected(events, projection));
 }
 
-/** Gives whoever uses it the lease: each sees its own documents for it. */
-const blind = (store: DocumentStore, own: string): DocumentStore => ({
+/** A store with leases of its own, so that every projector believes it holds the lease. */
+const withOwnLease = (store: DocumentStore, own: string): DocumentStore => ({
   ...store,
   open: (collection) =>
     store.open(collection.name.endsWith('leases') ? { ...collection, name: `leases-${own}` } : collection),
@@ -85,10 +83,10 @@ describe.each(documentEngines)('projector on %s', (_name, newPlace) => {
     logger.warn.mockClear();
   });
 
-  it('folds the log and lets readers of every process wait for it', async () => {
+  it('folds the log, and readers in every process can wait for it', async () => {
     const { readModels } = await start(documents);
     for (let round = 0; round < 5; round++) {
-      const position = await happenings(20);
+      const position = await appendMany(20);
       expect(await Promise.all([readModels.waitFor(position), elsewhere.waitFor(position)])).toEqual([true, true]);
       for (const reader of [readModels, elsewhere]) {
         await expectToEqualTheLog(reader, trails());
@@ -99,8 +97,8 @@ describe.each(documentEngines)('projector on %s', (_name, newPlace) => {
     expect(logger.error).not.toHaveBeenCalled();
   });
 
-  it('answers false to those who wait in vain, and counts the lag', async () => {
-    const position = await happenings(5);
+  it('returns false when a wait times out, and counts the lag', async () => {
+    const position = await appendMany(5);
     expect(await readModels.waitFor(position, 30)).toBe(false);
     expect((await readModels.status()).lag).toBe(5);
     expect((await readModels.status(3)).lag).toBe(3);
@@ -108,24 +106,24 @@ describe.each(documentEngines)('projector on %s', (_name, newPlace) => {
     expect(await Array.fromAsync(readModels.collection(trails()).find(ask()))).toEqual([]);
   });
 
-  it('lets one project at a time and the other take over at once after a clean stop', async () => {
+  it('projects in one process at a time, and another takes over immediately after a clean stop', async () => {
     const first = await start(documents);
-    await elsewhere.waitFor(await happenings(10));
+    await elsewhere.waitFor(await appendMany(10));
     await start(await place.open());
     await first.stop();
-    const position = await happenings(10);
+    const position = await appendMany(10);
     expect(await elsewhere.waitFor(position)).toBe(true);
     await expectToEqualTheLog(elsewhere, trails());
     await expectToEqualTheLog(elsewhere, counts);
   });
 
-  it('does no harm when two believe that they may project', async () => {
+  it('does no harm when two processes believe they hold the lease', async () => {
     const other = await place.open();
-    await start(blind(documents, 'a'));
-    await start(blind(other, 'b'));
-    const position = await happenings(200);
+    await start(withOwnLease(documents, 'a'));
+    await start(withOwnLease(other, 'b'));
+    const position = await appendMany(200);
     expect(await elsewhere.waitFor(position, 20_000)).toBe(true);
-    // The one that lost the race may hear of it a moment later.
+    // The one that lost the race may notice a moment later.
     await eventually(() =>
       expect(logger.warn).toHaveBeenCalledWith(
         { reason: expect.stringContaining('Another projector') },
@@ -136,7 +134,7 @@ describe.each(documentEngines)('projector on %s', (_name, newPlace) => {
     await expectToEqualTheLog(elsewhere, counts);
   });
 
-  it('does not go by what it remembers after another one has been at work', async () => {
+  it('does not rely on its cache after another process has projected', async () => {
     let broken = false;
     const fragile: AnyProjection = {
       ...trails(),
@@ -145,20 +143,20 @@ describe.each(documentEngines)('projector on %s', (_name, newPlace) => {
         return trails().evolve(document === undefined ? undefined : { spaceId: 0, trail: [], ...document }, event);
       },
     };
-    await start(blind(documents, 'a'), [fragile]);
-    await elsewhere.waitFor(await happen(events, 1, 'SpaceAdded'));
+    await start(withOwnLease(documents, 'a'), [fragile]);
+    await elsewhere.waitFor(await appendEvent(events, 1, 'SpaceAdded'));
     broken = true;
-    const position = await happen(events, 1, 'SpaceChanged');
+    const position = await appendEvent(events, 1, 'SpaceChanged');
     await eventually(() => expect(logger.error).toHaveBeenCalled());
-    const other = await start(blind(await place.open(), 'b'), [trails()]);
+    const other = await start(withOwnLease(await place.open(), 'b'), [trails()]);
     expect(await elsewhere.waitFor(position, 15_000)).toBe(true);
     await other.stop();
     broken = false;
-    expect(await elsewhere.waitFor(await happen(events, 1, 'SpaceChanged'), 15_000)).toBe(true);
+    expect(await elsewhere.waitFor(await appendEvent(events, 1, 'SpaceChanged'), 15_000)).toBe(true);
     await expectToEqualTheLog(elsewhere, trails());
   });
 
-  it('shows a projection that throws, keeps trying, and goes on when it can', async () => {
+  it('reports a projection that throws, keeps retrying, and recovers', async () => {
     let broken = true;
     const fragile: AnyProjection = {
       ...counts,
@@ -168,8 +166,8 @@ describe.each(documentEngines)('projector on %s', (_name, newPlace) => {
       },
     };
     await start(documents, [fragile, trails()]);
-    await readModels.waitFor(await happen(events, 1, 'SpaceAdded'));
-    const position = await happen(events, 3, 'SpaceAdded');
+    await readModels.waitFor(await appendEvent(events, 1, 'SpaceAdded'));
+    const position = await appendEvent(events, 3, 'SpaceAdded');
     await eventually(async () => expect((await elsewhere.status()).failure?.attempts).toBeGreaterThan(1));
     expect((await elsewhere.status()).failure).toMatchObject({
       doing: 'project',
@@ -184,10 +182,10 @@ describe.each(documentEngines)('projector on %s', (_name, newPlace) => {
     await expectToEqualTheLog(elsewhere, counts);
   });
 
-  it('builds a new read model from an old log, unseen until it is whole', async () => {
-    await happenings(1_500, 300);
+  it('builds a new read model from an existing log, invisible until it is complete', async () => {
+    await appendMany(1_500, 300);
     await start(documents, [counts]);
-    await elsewhere.waitFor(await happenings(1));
+    await elsewhere.waitFor(await appendMany(1));
     const seen = new Set<number>();
     await start(await place.open(), [counts, trails()]);
     const closing = ends.splice(-2, 1)[0];
@@ -198,14 +196,14 @@ describe.each(documentEngines)('projector on %s', (_name, newPlace) => {
       expect(seen).toContain(whole);
     });
     expect([...seen].filter((size) => size !== 0)).toEqual([whole]);
-    await elsewhere.waitFor(await happenings(10, 300));
+    await elsewhere.waitFor(await appendMany(10, 300));
     await expectToEqualTheLog(elsewhere, trails());
     await expectToEqualTheLog(elsewhere, counts);
   });
 
-  it('keeps the old documents while another version is built, then swaps and drops them', async () => {
+  it('keeps the old documents while a new version is built, then swaps and drops them', async () => {
     const first = await start(documents);
-    await elsewhere.waitFor(await happenings(700));
+    await elsewhere.waitFor(await appendMany(700));
     const old = (await openProjectorState(documents)).pointers;
     const before = (await old.get('trails'))?.document.collection ?? '';
     await first.stop();
@@ -226,9 +224,9 @@ describe.each(documentEngines)('projector on %s', (_name, newPlace) => {
     await eventually(async () => expect(await documents.names()).not.toContain(before));
   });
 
-  it('rebuilds on request from another process while events go on, without readers noticing', async () => {
+  it('rebuilds on request from another process while events are appended, without readers noticing', async () => {
     await start(documents);
-    await elsewhere.waitFor(await happenings(800));
+    await elsewhere.waitFor(await appendMany(800));
     const state = await openProjectorState(documents);
     const generation = async () => (await state.pointers.get('counts'))?.document.generation;
     expect(await generation()).toBe(1);
@@ -245,7 +243,7 @@ describe.each(documentEngines)('projector on %s', (_name, newPlace) => {
       }
     })();
     const writer = (async () => {
-      while (writing) await readModels.waitFor(await happenings(1));
+      while (writing) await readModels.waitFor(await appendMany(1));
     })();
     await rebuild({
       ...deps(await place.open()),
@@ -256,15 +254,15 @@ describe.each(documentEngines)('projector on %s', (_name, newPlace) => {
     await delay(20);
     writing = false;
     await Promise.all([reader, writer]);
-    expect(await elsewhere.waitFor(await happenings(1))).toBe(true);
+    expect(await elsewhere.waitFor(await appendMany(1))).toBe(true);
     await expectToEqualTheLog(elsewhere, counts);
     expect(progress).toEqual(progress.toSorted((a, b) => a - b));
     expect(logger.error).not.toHaveBeenCalled();
   });
 
-  it('rebuilds in place when nobody projects', async () => {
+  it('rebuilds by itself when no process projects', async () => {
     const projector = await start(documents);
-    await elsewhere.waitFor(await happenings(50));
+    await elsewhere.waitFor(await appendMany(50));
     await projector.stop();
     await rebuild(deps(await place.open()));
     await expectToEqualTheLog(elsewhere, trails());
@@ -295,18 +293,18 @@ describe('projector processes on SQLite', () => {
     const script = new URL('projector-process.ts', import.meta.url).pathname;
     const child = spawn(process.execPath, [script, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
     processes.push(child);
-    let said = '';
+    let stdout = '';
     child.stdout.on('data', (chunk) => {
-      said += chunk;
+      stdout += chunk;
     });
-    return { child, projects: () => eventually(() => expect(said).toContain('projecting')) };
+    return { child, projects: () => eventually(() => expect(stdout).toContain('projecting')) };
   };
 
-  it('survives kill -9 under load: another goes on where it was and the read models equal the log', async () => {
+  it('survives kill -9 under load: another process resumes and the read models equal the log', async () => {
     let writing = true;
     const load = (async () => {
       let position = '';
-      while (writing) position = await happenings(20);
+      while (writing) position = await appendMany(20);
       return position;
     })();
     let { child, projects } = await spawnProjector();
@@ -323,18 +321,18 @@ describe('projector processes on SQLite', () => {
     await expectToEqualTheLog(readModels, counts);
   });
 
-  it('is taken over from when it hangs, and does no harm when it wakes up', async () => {
+  it('is replaced when it hangs, and does no harm when it wakes up', async () => {
     const hanging = await spawnProjector();
     await hanging.projects();
-    await readModels.waitFor(await happenings(50));
+    await readModels.waitFor(await appendMany(50));
     hanging.child.kill('SIGSTOP');
     const successor = await spawnProjector();
     await successor.projects();
-    expect(await readModels.waitFor(await happenings(50), 10_000)).toBe(true);
+    expect(await readModels.waitFor(await appendMany(50), 10_000)).toBe(true);
     hanging.child.kill('SIGCONT');
-    expect(await readModels.waitFor(await happenings(200), 10_000)).toBe(true);
+    expect(await readModels.waitFor(await appendMany(200), 10_000)).toBe(true);
     await delay(200);
-    expect(await readModels.waitFor(await happenings(20), 10_000)).toBe(true);
+    expect(await readModels.waitFor(await appendMany(20), 10_000)).toBe(true);
     await expectToEqualTheLog(readModels, trails());
     await expectToEqualTheLog(readModels, counts);
   });

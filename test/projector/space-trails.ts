@@ -5,10 +5,10 @@ import { cents, communityId, spaceId, timestamp } from '../../src/domain/ids.ts'
 import { upcast } from '../../src/domain/upcast.ts';
 import type { EventStore, JsonObject } from '../../src/event-store/event-store.ts';
 
-/** What happened to a space since it was last open, in order: an event that is lost, doubled or misplaced shows. */
+/** The events of a space since it was last opened, in order, so that a lost, duplicated or misplaced event shows. */
 export type Trail = { readonly spaceId: number; readonly trail: readonly string[] };
 
-/** Closing a space removes its document, opening it begins a new one. `version` and `mark` make another build tell apart. */
+/** Closing a space removes its document, opening it starts a new one. `version` and `mark` tell builds apart. */
 export const trails = (version = 1, mark = '') =>
   projection<Trail, SpaceEvent>({
     name: 'trails',
@@ -29,7 +29,7 @@ function step(document: Trail | undefined, { data, stream, revision }: Recorded<
 
 export type Count = { readonly communityId: number; readonly events: number };
 
-/** Many events to one document. */
+/** Folds many events into one document. */
 export const counts = projection<Count, SpaceEvent>({
   name: 'counts',
   version: 1,
@@ -67,8 +67,12 @@ function spaceEvent(space: number, type: (typeof SPACE_EVENTS)[number]): DomainE
 /** How many events this process has appended to the stream of each space. */
 const appended = new WeakMap<EventStore, Map<string, number>>();
 
-/** Appends one event to the stream of its space; answers its position. Appends that do not wait for each other keep their order. */
-export async function happen(events: EventStore, space: number, type: (typeof SPACE_EVENTS)[number]): Promise<string> {
+/** Appends an event to the stream of its space and returns its position. Concurrent appends keep their order. */
+export async function appendEvent(
+  events: EventStore,
+  space: number,
+  type: (typeof SPACE_EVENTS)[number],
+): Promise<string> {
   const { data } = spaceEvent(space, type);
   const stream = `space-${space}`;
   const counts = appended.get(events) ?? new Map<string, number>();
@@ -81,13 +85,13 @@ export async function happen(events: EventStore, space: number, type: (typeof SP
   return position;
 }
 
-/** Many things happen, to `spaces` spaces; every now and then one is closed. Answers the position of the last one. */
-export async function happenMany(events: EventStore, count: number, spaces: number): Promise<string> {
+/** Many things appendEvent, to `spaces` spaces; every now and then one is closed. Answers the position of the last one. */
+export async function appendEvents(events: EventStore, count: number, spaces: number): Promise<string> {
   let last = '';
   for (let i = 0; i < count; i += 20) {
     const positions = await Promise.all(
       Array.from({ length: Math.min(20, count - i) }, (_, j) =>
-        happen(events, ((i + j) * 7) % spaces, SPACE_EVENTS[((i + j) % 7) % 4] ?? 'SpaceAdded'),
+        appendEvent(events, ((i + j) * 7) % spaces, SPACE_EVENTS[((i + j) % 7) % 4] ?? 'SpaceAdded'),
       ),
     );
     for (const position of positions) if (position > last) last = position;
@@ -103,7 +107,7 @@ type Fold<D extends object> = {
   evolve(document: D | undefined, event: Recorded): D | undefined;
 };
 
-/** What the read model must hold, folded in memory. */
+/** The expected documents, folded in memory. */
 export function inMemory<D extends object>(
   events: readonly Recorded[],
   { types, key, evolve }: Fold<D>,
@@ -121,12 +125,12 @@ export function inMemory<D extends object>(
 export const expected = async <D extends object>(events: EventStore, projection: Fold<D>): Promise<Map<string, D>> =>
   inMemory((await Array.fromAsync(events.readAll())).map(upcast), projection);
 
-/** A log of these happenings, without an engine. */
+/** A log of these events, without an engine. */
 export function recorded(
-  happenings: readonly { readonly space: number; readonly type: (typeof SPACE_EVENTS)[number] }[],
+  events: readonly { readonly space: number; readonly type: (typeof SPACE_EVENTS)[number] }[],
 ): Recorded[] {
   const revisions = new Map<number, number>();
-  return happenings.map(({ space, type }, i) => {
+  return events.map(({ space, type }, i) => {
     const revision = (revisions.get(space) ?? -1) + 1;
     revisions.set(space, revision);
     const id = `event-${i}`;

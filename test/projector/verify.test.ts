@@ -12,7 +12,7 @@ import { collectionOf, openProjectorState } from '../../src/read-models/projecto
 import { ask } from '../document-store/ask.ts';
 import { type DocumentPlace, documentEngines } from '../document-store/engines.ts';
 import { eventually } from '../eventually.ts';
-import { counts, happenMany, type Trail, trails } from './space-trails.ts';
+import { appendEvents, counts, type Trail, trails } from './space-trails.ts';
 
 describe.each(documentEngines)('verify on %s', (_name, newPlace) => {
   let folder: string;
@@ -37,7 +37,7 @@ describe.each(documentEngines)('verify on %s', (_name, newPlace) => {
       tickMs: 20,
     });
     projector.start();
-    await projector.readModels.waitFor(await happenings(600));
+    await projector.readModels.waitFor(await appendMany(600));
     await eventually(async () => expect((await projector.status()).lag).toBe(0));
     const { pointers } = await openProjectorState(documents);
     const pointer = await pointers.get('trails');
@@ -51,11 +51,11 @@ describe.each(documentEngines)('verify on %s', (_name, newPlace) => {
   });
 
   const openScratch = (folder: string) => openSqliteDocumentStore({ folder });
-  const happenings = (count: number) => happenMany(events, count, 40);
+  const appendMany = (count: number) => appendEvents(events, count, 40);
   const run = (limit?: number) =>
     verify({ ...{ events, documents, projections, openScratch }, ...(limit !== undefined && { limit }) });
 
-  it('finds nothing wrong with read models that equal the log, and leaves nothing behind', async () => {
+  it('finds no differences if the read models equal the log, and leaves nothing behind', async () => {
     const names = await documents.names();
     const scratch = join(folder, 'scratch');
     await mkdir(scratch);
@@ -76,7 +76,7 @@ describe.each(documentEngines)('verify on %s', (_name, newPlace) => {
     vi.unstubAllEnvs();
   });
 
-  it('finds a document that differs, one that is missing and one too many', async () => {
+  it('finds a document that differs, one that is missing and one that should not exist', async () => {
     const [first, second] = await Array.fromAsync(live.find(ask({ limit: 2 })));
     if (first === undefined || second === undefined) throw new Error('There are documents');
     await live.replace(first.key, { ...first.document, trail: ['forged'] }, first.version);
@@ -95,17 +95,17 @@ describe.each(documentEngines)('verify on %s', (_name, newPlace) => {
     expect((await run(1)).differences).toHaveLength(1);
   });
 
-  it('is not misled by events that go on meanwhile', async () => {
+  it('is not misled by events that are appended meanwhile', async () => {
     let writing = true;
     const writer = (async () => {
-      while (writing) await happenings(5);
+      while (writing) await appendMany(5);
     })();
     for (let round = 0; round < 5; round++) expect((await run()).differences).toEqual([]);
     writing = false;
     await writer;
   });
 
-  it('says which read models it did not look at', async () => {
+  it('lists the read models that it did not verify', async () => {
     const { notVerified, differences } = await verify({
       events,
       documents,

@@ -13,7 +13,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 const mode = (file: string) => statSync(join(folder, file)).mode & 0o777;
 
 describe('private files', () => {
-  test('are whole, for their owner only, and leave no draft behind', () => {
+  test('are complete, readable by their owner only, and leave no draft behind', () => {
     writePrivate(join(folder, 'a'), 'first', 'new');
     writePrivate(join(folder, 'a'), 'second', 'replace');
     expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('second');
@@ -21,14 +21,14 @@ describe('private files', () => {
     expect(readdirSync(folder)).toEqual(['a']);
   });
 
-  test('a new one never takes the place of one that is there', () => {
+  test('a new one never replaces an existing one', () => {
     writePrivate(join(folder, 'a'), 'first', 'new');
     expect(() => writePrivate(join(folder, 'a'), 'second', 'new')).toThrow('EEXIST');
     expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('first');
     expect(readdirSync(folder)).toEqual(['a']);
   });
 
-  test('a database that others could read is closed to them, with what stands beside it', () => {
+  test('a database that others could read is restricted to its owner, with its side files', () => {
     for (const file of ['a.db', 'a.db-wal', 'a.db-shm']) {
       writeFileSync(join(folder, file), '');
       chmodSync(join(folder, file), 0o644);

@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
 import { isKnownDead, THIS_PROCESS } from '../../src/runtime/process-liveness.ts';
 
-/** A process that has ended, and been seen to. */
+/** The pid of a process that was killed and reaped. */
 async function killed(): Promise<number> {
   const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
   await once(child, 'spawn');
@@ -23,7 +23,7 @@ test('this process and its parent are not known to be dead', () => {
   expect(isKnownDead({ pidNamespace, pid: process.ppid })).toBe(false);
 });
 
-test('a process that was killed is known to be dead here, and not known to be so anywhere else', async () => {
+test('a process that was killed is known to be dead on this machine only', async () => {
   const pid = await killed();
   expect(isKnownDead({ pidNamespace, pid })).toBe(true);
   expect(isKnownDead({ pidNamespace, pid, startedAt: '1' })).toBe(true);
@@ -35,14 +35,14 @@ test.skipIf(!hasProc)('a machine of the same name, in its first PID namespace, i
   expect(isKnownDead({ pidNamespace: ofTheSameName, pid: await killed() })).toBe(false);
 });
 
-test.skipIf(!hasProc)('an earlier process of the same number is known to be dead', () => {
+test.skipIf(!hasProc)('an earlier process with the same pid is known to be dead', () => {
   expect(isKnownDead({ ...THIS_PROCESS, startedAt: '1' })).toBe(true);
   expect(isKnownDead({ pidNamespace, pid: process.ppid, startedAt: '1' })).toBe(true);
-  // As releases wrote it that did not say when they started.
+  // As earlier releases wrote it, without a start time.
   expect(isKnownDead({ pidNamespace, pid: process.pid })).toBe(true);
 });
 
-test('a worker thread is the process that it belongs to', async () => {
+test('a worker thread has the identity of its process', async () => {
   const file = new URL('../../src/runtime/process-liveness.ts', import.meta.url).href;
   const code = `import(${JSON.stringify(file)}).then(({ THIS_PROCESS }) => require('node:worker_threads').parentPort.postMessage(THIS_PROCESS))`;
   const worker = new Worker(code, { eval: true });

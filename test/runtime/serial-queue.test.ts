@@ -11,7 +11,7 @@ beforeEach(() => {
   log.length = 0;
 });
 
-/** A job that says when it begins and ends, and takes a few turns of the event loop. */
+/** A job that logs when it begins and ends, and takes a few turns of the event loop. */
 const job =
   (name: string, turns = 3) =>
   async () => {
@@ -21,22 +21,22 @@ const job =
     return name;
   };
 
-test('runs jobs of one key one after the other, in the order they came, and answers each', async () => {
-  const answers = await Promise.all([
+test('runs jobs of one key one after the other, in the order they came, and results each', async () => {
+  const results = await Promise.all([
     queue.run('k', job('a', 5)),
     queue.run('k', job('b')),
     queue.run('k', job('c', 0)),
   ]);
-  expect(answers).toEqual(['a', 'b', 'c']);
+  expect(results).toEqual(['a', 'b', 'c']);
   expect(log).toEqual(['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends']);
 });
 
-test('runs jobs of different keys side by side', async () => {
+test('runs jobs of different keys concurrently', async () => {
   await Promise.all([queue.run('k', job('a')), queue.run('l', job('b'))]);
   expect(log).toEqual(['a begins', 'b begins', 'a ends', 'b ends']);
 });
 
-test('starts the first job at once, and a later one only after all that came before it', async () => {
+test('starts the first job immediately, and a later one only after all earlier ones', async () => {
   const first = queue.run('k', job('a'));
   expect(log).toEqual(['a begins']);
   await first;
@@ -56,7 +56,7 @@ test.each([
       throw new Error('broken');
     },
   ],
-])('a job that %s tells its caller, and the next one runs', async (_, broken) => {
+])('a job that %s rejects for its caller, and the next one still runs', async (_, broken) => {
   const outcomes = await Promise.allSettled([
     queue.run('k', broken),
     queue.run('k', job('a')),
@@ -78,7 +78,7 @@ test('holds nothing of the keys whose jobs have ended', async () => {
   }
   await nextTurn();
   collectGarbage();
-  // The last ones may still be in the hands of whoever ran them.
+  // The last ones may still be referenced by their callers.
   expect(results.filter((result) => result.deref() !== undefined).length).toBeLessThan(10);
   await queue.run('another', job('a'));
 });

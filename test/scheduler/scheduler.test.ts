@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-test('a booking that cannot be changed does not keep the others waiting, and is told of', async () => {
+test('a booking that cannot be changed does not hold up the others, and is reported', async () => {
   const { core } = service;
   const [community, brand] = [await service.community(), await service.brand()];
   const space = await service.space(community);

@@ -55,7 +55,7 @@ test('an event arrives signed, over TLS, and the delivery records the result', a
   const receiver = await receive(answering(200, {}, 'thanks'), { tls: true });
   const { webhookId, signingSecret } = await venue.register(COMMUNITY, receiver.url);
   const webhooks = await venue.deliver({ sending: { tls: { ca: certificate } } });
-  const eventId = await venue.happen(approved());
+  const eventId = await venue.append(approved());
 
   const delivery = await until(webhooks, webhookId, 'Delivered');
   const [request] = receiver.received;
@@ -83,7 +83,7 @@ test('ten tries on the schedule, with the same id and body, then Failed and kept
   const receiver = await receive(answering(500, {}, 'broken'));
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const webhooks = await venue.deliver();
-  await venue.happen(approved());
+  await venue.append(approved());
   for (let tries = 1; tries < 10; tries++) {
     const delivery = await attempted(webhooks, webhookId, tries);
     expect(delivery.state).toBe('Pending');
@@ -112,7 +112,7 @@ test('Retry-After delays the next try', async () => {
   const receiver = await receive(answering(429, { 'retry-after': '9' }));
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const webhooks = await venue.deliver();
-  await venue.happen(approved());
+  await venue.append(approved());
   const { due, attempts } = await attempted(webhooks, webhookId, 1);
   const waits = Date.parse(due) - Date.parse(attempts[0]?.at ?? '');
   expect(waits).toBeGreaterThanOrEqual(9_000);
@@ -146,7 +146,7 @@ test('an address that is not public is refused on delivery', async () => {
     config: { secretKey: Buffer.alloc(32, 7), webhooksAllowPrivate: false },
     sending: { tls: { ca: certificate }, resolve: async () => [{ address: '127.0.0.1', family: 4 }] },
   });
-  await venue.happen(approved());
+  await venue.append(approved());
   const delivery = await attempted(webhooks, webhookId, 1);
   expect(delivery.attempts).toMatchObject([{ error: { type: 'Forbidden' }, address: '127.0.0.1' }]);
   expect(receiver.connections()).toBe(0);
@@ -160,7 +160,7 @@ test('410 disables the registration immediately and cancels its other pending de
   });
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const webhooks = await venue.deliver();
-  for (let i = 0; i < 20; i++) await venue.happen(requested({ bookingId: i }));
+  for (let i = 0; i < 20; i++) await venue.append(requested({ bookingId: i }));
   await eventually(async () => expect(await webhooks.listDeliveries({ webhookId })).toHaveLength(20));
   answer();
   await eventually(async () => expect(await webhooks.listDeliveries({ webhookId, state: 'Pending' })).toEqual([]));
@@ -206,7 +206,7 @@ test('five days of nothing but failures disable a registration; a success in bet
   });
   const failAt = async (hours: number) => {
     venue.advance(hours * HOUR_MS);
-    const eventId = await venue.happen(approved());
+    const eventId = await venue.append(approved());
     await eventually(async () =>
       expect(await webhooks.getDelivery(`${eventId}:${webhookId}`)).toMatchObject({ attempts: [{ status: 503 }] }),
     );
@@ -214,7 +214,7 @@ test('five days of nothing but failures disable a registration; a success in bet
   await failAt(0);
   await failAt(4 * 24);
   receiver.answer = answering(200);
-  await venue.happen(requested());
+  await venue.append(requested());
   await eventually(async () =>
     expect(await webhooks.listDeliveries({ webhookId, state: 'Delivered' })).not.toHaveLength(0),
   );
@@ -236,7 +236,7 @@ test('receivers that hang, with many deliveries due, do not delay others', async
   const prompt = await receive();
   for (let i = 0; i < 6; i++) await venue.register(COMMUNITY, `${hanging.url}&n=${i}`);
   await venue.register(BRAND, prompt.url);
-  for (let i = 0; i < 30; i++) await venue.happen(requested({ bookingId: i, brandId: 77 }));
+  for (let i = 0; i < 30; i++) await venue.append(requested({ bookingId: i, brandId: 77 }));
   // Six hanging receivers could use up four permits many times over. None of them may time out before the prompt one is served.
   let timeouts = 0;
   const tuning = { inFlight: { prompt: 4, slow: 8, slowAfterMs: 50 } };
@@ -245,7 +245,7 @@ test('receivers that hang, with many deliveries due, do not delay others', async
     if (attempts.at(-1)?.error?.type === 'Timeout') timeouts += 1;
   });
   await hanging.until(8);
-  await venue.happen(approved({ communityId: 77 }));
+  await venue.append(approved({ communityId: 77 }));
   await prompt.until(1);
   expect(timeouts).toBe(0);
 });
@@ -262,7 +262,7 @@ test('no more than four are in flight to one receiver', async () => {
     }, 5);
   });
   await venue.register(COMMUNITY, receiver.url);
-  for (let i = 0; i < 40; i++) await venue.happen(requested({ bookingId: i }));
+  for (let i = 0; i < 40; i++) await venue.append(requested({ bookingId: i }));
   await venue.deliver();
   await receiver.until(40);
   expect(most).toBe(4);
@@ -277,7 +277,7 @@ test.each([
     setTimeout(() => response.end(), 20);
   });
   const one = await venue.register(COMMUNITY, receiver.url);
-  for (let i = 0; i < 60; i++) await venue.happen(requested({ bookingId: i }));
+  for (let i = 0; i < 60; i++) await venue.append(requested({ bookingId: i }));
   const webhooks = await venue.deliver();
   await receiver.until(6);
   await stop(one);
@@ -311,13 +311,13 @@ test('during a rotation, receivers with the old or the new secret can verify; af
   newSecret = await venue.rotate(second.webhookId);
   const webhooks = await venue.deliver();
 
-  await venue.happen(approved());
+  await venue.append(approved());
   const late = await until(webhooks, first.webhookId, 'Delivered');
   expect(late.attempts).toMatchObject([{ status: 401 }, { status: 200, previousSecret: true }]);
   expect(late.tries).toBe(1);
   expect((await until(webhooks, second.webhookId, 'Delivered')).attempts).toMatchObject([{ status: 200 }]);
   const toBehind = behind.received.length;
-  await venue.happen(requested());
+  await venue.append(requested());
   await behind.until(toBehind + 1);
   // By now the deliverer knows which secret it has.
   expect((await until(webhooks, first.webhookId, 'Delivered')).attempts).toMatchObject([
@@ -332,7 +332,7 @@ test('during a rotation, receivers with the old or the new secret can verify; af
   venue.advance(24 * HOUR_MS + 1_000);
   behind.answer = answering(401);
   const seen = behind.received.length;
-  await venue.happen(requested());
+  await venue.append(requested());
   await behind.until(seen + 1);
   await pause(100);
   expect(behind.received).toHaveLength(seen + 1);
@@ -343,7 +343,7 @@ test('a delivery can be resent, whatever its state', async () => {
   const receiver = await receive(answering(500));
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const webhooks = await venue.deliver();
-  await venue.happen(approved());
+  await venue.append(approved());
   const { deliveryId } = await attempted(webhooks, webhookId, 1);
   receiver.answer = answering(204);
   accepted(await webhooks.resend(deliveryId));
@@ -358,7 +358,7 @@ test('an unknown delivery, and one of a removed registration, cannot be resent',
   const receiver = await receive();
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const webhooks = await venue.deliver();
-  await venue.happen(approved());
+  await venue.append(approved());
   const { deliveryId } = await until(webhooks, webhookId, 'Delivered');
   await venue.remove(webhookId);
   expect(await webhooks.resend('nothing')).toMatchObject({ refused: 'ResourceNotFound' });
@@ -372,16 +372,16 @@ test('recovery delivers everything since then that did not arrive, including eve
   const webhooks = await venue.deliver();
   const kindsSince = (from: number) => receiver.received.slice(from).map(({ body }) => JSON.parse(body).data.bookingId);
 
-  await venue.happen(approved({ bookingId: 1 }));
+  await venue.append(approved({ bookingId: 1 }));
   await receiver.until(1);
   await venue.disable(webhookId);
-  await venue.happen(requested({ bookingId: 2 }));
+  await venue.append(requested({ bookingId: 2 }));
   venue.advance(2 * HOUR_MS);
   const since = new Date(venue.clock()).toISOString();
-  await venue.happen(requested({ bookingId: 3 }));
-  await venue.happen(requested({ bookingId: 4, communityId: 77 }));
+  await venue.append(requested({ bookingId: 3 }));
+  await venue.append(requested({ bookingId: 4, communityId: 77 }));
   await venue.enable(webhookId);
-  await venue.happen(approved({ bookingId: 5 }));
+  await venue.append(approved({ bookingId: 5 }));
   await receiver.until(2);
   expect(kindsSince(1)).toEqual([5]);
 
@@ -400,7 +400,7 @@ test('recovery resends what has failed or was cancelled', async () => {
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const webhooks = await venue.deliver();
   const since = new Date(venue.clock()).toISOString() as DeliveryDocument['createdAt'];
-  for (let i = 0; i < 12; i++) await venue.happen(requested({ bookingId: i }));
+  for (let i = 0; i < 12; i++) await venue.append(requested({ bookingId: i }));
   await eventually(async () => expect(await webhooks.listDeliveries({ webhookId, state: 'Pending' })).toEqual([]));
   expect(await webhooks.recover(webhookId, since)).toMatchObject({ refused: 'ValidationError' });
   receiver.answer = answering(200);
@@ -435,7 +435,7 @@ test('deliveries are listed newest first, by state, page by page', async () => {
   for (let i = 0; i < 5; i++) {
     receiver.answer = answering(i === 2 ? 410 : 200);
     await venue.enable(webhookId);
-    await venue.happen(requested({ bookingId: i, brandId: 77 }));
+    await venue.append(requested({ bookingId: i, brandId: 77 }));
     await eventually(async () => {
       const [newest] = await webhooks.listDeliveries({ webhookId, limit: 1 });
       expect(JSON.parse(newest?.body ?? '{}').data?.bookingId).toBe(i);
@@ -463,7 +463,7 @@ test('each of a thousand deliveries to many receivers is sent once', async () =>
   const receiver = await receive();
   for (let i = 0; i < 5; i++) await venue.register(COMMUNITY, `${receiver.url}&n=${i}`);
   await venue.deliver();
-  await Promise.all(Array.from({ length: 200 }, (_, i) => venue.happen(requested({ bookingId: i }))));
+  await Promise.all(Array.from({ length: 200 }, (_, i) => venue.append(requested({ bookingId: i }))));
   await receiver.until(1_000);
   await pause(200);
   expect(receiver.received).toHaveLength(1_000);
@@ -475,7 +475,7 @@ test('when a process is killed during a delivery, another one resends it with th
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const process = fork(new URL('deliver-process.ts', import.meta.url), [venue.folder]);
   const exited = once(process, 'exit');
-  await venue.happen(approved());
+  await venue.append(approved());
   await receiver.until(1);
   receiver.answer = answering(200);
   const webhooks = await venue.deliver();
@@ -493,7 +493,7 @@ test('processes whose clocks are an hour apart do not deliver to one receiver co
   });
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const webhooks = await venue.deliver();
-  await venue.happen(approved());
+  await venue.append(approved());
   await receiver.until(1);
   for (const shift of [HOUR_MS, -HOUR_MS]) {
     let looks = 0;
@@ -526,7 +526,7 @@ test('until the read models have caught up, no registration is mistaken for remo
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const before = await venue.deliver();
   receiver.answer = answering(500);
-  await venue.happen(approved());
+  await venue.append(approved());
   await attempted(before, webhookId, 1);
   await before.stop();
   venue.advance(HOUR_MS);
@@ -559,7 +559,7 @@ test('stopping finishes what is in flight and hands the registration over immedi
   });
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const leaving = await venue.deliver();
-  await venue.happen(approved());
+  await venue.append(approved());
   await receiver.until(1);
   const stopped = leaving.stop();
   finish();
@@ -568,7 +568,7 @@ test('stopping finishes what is in flight and hands the registration over immedi
   expect(await until(staying, webhookId, 'Delivered')).toMatchObject({ tries: 1 });
 
   receiver.answer = answering(200);
-  await venue.happen(requested());
+  await venue.append(requested());
   await receiver.until(2);
 });
 
@@ -577,7 +577,7 @@ test('a disconnected app is sent nothing more, neither what was due nor later ev
   const webhookId = await venue.registerApp(BRAND, receiver.url);
   let connected = true;
   const webhooks = await venue.deliver({ isConnected: async (clientId) => connected && clientId === 'app' });
-  await venue.happen(requested());
+  await venue.append(requested());
   await attempted(webhooks, webhookId, 1);
   connected = false;
   venue.advance(HOUR_MS);
@@ -586,10 +586,10 @@ test('a disconnected app is sent nothing more, neither what was due nor later ev
       { state: 'Cancelled', reason: 'The app was disconnected' },
     ]),
   );
-  await venue.happen(approved());
+  await venue.append(approved());
   const other = await venue.register(BRAND, receiver.url);
   const before = receiver.received.length;
-  await venue.happen(requested({ bookingId: 2 }));
+  await venue.append(requested({ bookingId: 2 }));
   await receiver.until(before + 1);
   expect(await webhooks.listDeliveries({ webhookId })).toHaveLength(1);
   expect(await webhooks.listDeliveries({ webhookId: other.webhookId })).toHaveLength(1);

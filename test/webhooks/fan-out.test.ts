@@ -35,11 +35,11 @@ test('each registration gets what its account may see, of the kinds it chose', a
   await venue.register(OTHER_BRAND, urlOf('other-brand'));
   await venue.deliver();
 
-  await venue.happen(requested());
-  await venue.happen(approved());
-  await venue.happen(cancelled({ cancelledBy: 'Brand' }));
-  await venue.happen(reviewed());
-  await venue.happen(requested({ brandId: 77, communityId: 4 }));
+  await venue.append(requested());
+  await venue.append(approved());
+  await venue.append(cancelled({ cancelledBy: 'Brand' }));
+  await venue.append(reviewed());
+  await venue.append(requested({ brandId: 77, communityId: 4 }));
   await receiver.until(12);
 
   expect(delivered()).toEqual(
@@ -70,8 +70,8 @@ test('an event that is redelivered, sequentially or concurrently, adds nothing',
         }),
     },
   });
-  await venue.happen(approved());
-  await venue.happen(requested());
+  await venue.append(approved());
+  await venue.append(requested());
   await eventually(() => expect(handled).toBe(2));
   await receiver.until(2);
   await pause(100);
@@ -88,7 +88,7 @@ test('a registration made before the event gets it, even if the read models do n
   const { webhookId } = await registering;
   venue.holdProjector();
   const rotating = venue.rotate(webhookId);
-  const eventId = await venue.happen(approved());
+  const eventId = await venue.append(approved());
   await pause(150);
   expect(receiver.received).toHaveLength(0);
   venue.releaseProjector();
@@ -99,12 +99,12 @@ test('a registration made before the event gets it, even if the read models do n
 
 test('a registration made after the event does not get it, even if it is seen first', async () => {
   await venue.register(COMMUNITY, urlOf('before'));
-  await venue.happen(approved());
+  await venue.append(approved());
   // Nobody has fanned the event out yet.
   await venue.register(COMMUNITY, urlOf('after'));
   await venue.deliver();
   await receiver.until(1);
-  await venue.happen(requested());
+  await venue.append(requested());
   await receiver.until(3);
   expect(delivered()).toEqual(['after BookingRequested', 'before BookingApproved', 'before BookingRequested']);
 });
@@ -118,7 +118,7 @@ test('a removed or disabled registration and one with a revoked key get no deliv
   await venue.remove(removed.webhookId);
   await venue.disable(disabled.webhookId);
   await venue.revoke(revoked.apiKeyId);
-  await venue.happen(approved());
+  await venue.append(approved());
   await receiver.until(1);
   expect(delivered()).toEqual(['active BookingApproved']);
   for (const { webhookId } of [removed, disabled, revoked])
@@ -132,7 +132,7 @@ test('two processes share the events and deliver each once', async () => {
   try {
     await venue.deliver();
     await other.deliver();
-    await Promise.all(Array.from({ length: 40 }, (_, i) => venue.happen(requested({ bookingId: i }))));
+    await Promise.all(Array.from({ length: 40 }, (_, i) => venue.append(requested({ bookingId: i }))));
     await receiver.until(80);
     await pause(150);
     expect(receiver.received).toHaveLength(80);

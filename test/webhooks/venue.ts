@@ -121,7 +121,7 @@ export async function openVenue({ folder: shared }: { readonly folder?: string }
     revoke: async (apiKeyId: string) => commands.apiKeys.revoke({ apiKeyId }, context),
 
     /** Appends an event with the current time. @returns its id */
-    async happen({ type, data, metadata }: Recorded<DomainEvent>): Promise<string> {
+    async append({ type, data, metadata }: Recorded<DomainEvent>): Promise<string> {
       const id = randomUUIDv7();
       const at = timestamp(new Date(clock()).toISOString());
       const stream = `test-${randomBytes(6).toString('hex')}`;
