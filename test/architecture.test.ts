@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-/** One wrong arrow of each folder and each file beside them. Static, of a type, re-exported and dynamic in turn. */
+/** One wrong arrow for each folder and each file next to them: static, type-only, re-exported and dynamic by turns. */
 const WRONG_ARROWS: Readonly<Record<string, string>> = {
   'src/domain': `import { projections } from '../../projections/index.ts';`,
   projections: `import type { Clock } from '../src/runtime/clock.ts';`,
@@ -41,8 +41,8 @@ const WRONG_ARROWS: Readonly<Record<string, string>> = {
   'src/cli.ts': `import type { Core } from './app.ts';`,
 };
 
-/** Other things that the check refuses, by the rule that does. */
-const WRONG_OTHERWISE = {
+/** Other things that the check refuses, by rule. */
+const OTHER_VIOLATIONS = {
   'folder-without-a-rule': {
     'src/new-folder/stranger.ts': `import type { Account } from '../domain/account.ts';\nexport type A = Account;`,
   },
@@ -83,7 +83,7 @@ function write(file: string, text: string, flag: 'a' | 'wx' = 'wx'): void {
   writeFileSync(join(overlay, file), `${text}\n`, { flag });
 }
 
-/** What `npm run check` says of the overlay. */
+/** Runs the dependency rules of `npm run check` on the overlay. */
 const check = () =>
   spawnSync(
     join(bin, 'depcruise'),
@@ -91,7 +91,7 @@ const check = () =>
     { cwd: overlay, encoding: 'utf8', env: { ...process.env, NO_COLOR: '1' } },
   );
 
-/** `rule: file`, of everything that it refuses. */
+/** `rule: file` for every violation. */
 const refusalsIn = (report: string) =>
   new Set([...report.matchAll(/^ *error (\S+): (\S+)/gm)].map(([, rule, file]) => `${rule}: ${file}`));
 
@@ -103,7 +103,7 @@ const foldersOf = (folder: string): string[] => {
   return files.length === 0 ? inside : [folder, ...inside];
 };
 
-test('every folder has a wrong arrow to try', () => {
+test('there is a wrong arrow for every folder', () => {
   expect(foldersOf('src').filter((folder) => WRONG_ARROWS[folder] === undefined)).toEqual([]);
 });
 
@@ -113,14 +113,14 @@ test('src/README.md has a line for every folder', () => {
   expect(folders.map(({ name }) => `\`${name}/\``).filter((name) => !page.includes(name))).toEqual([]);
 });
 
-test('the check refuses a wrong arrow of each folder, names its rule and says what is allowed', () => {
+test('the check refuses a wrong arrow from each folder, names the rule and says what is allowed', () => {
   const expected = new Set<string>();
-  for (const [place, text] of Object.entries(WRONG_ARROWS)) {
-    const file = place.endsWith('.ts') ? place : `${place}/wrong-arrow.ts`;
+  for (const [folder, text] of Object.entries(WRONG_ARROWS)) {
+    const file = folder.endsWith('.ts') ? folder : `${folder}/wrong-arrow.ts`;
     write(file, text, 'a');
-    expected.add(`${place.replace(/^src\//, '')}-imports: ${file}`);
+    expected.add(`${folder.replace(/^src\//, '')}-imports: ${file}`);
   }
-  for (const [rule, files] of Object.entries(WRONG_OTHERWISE))
+  for (const [rule, files] of Object.entries(OTHER_VIOLATIONS))
     for (const [file, text] of Object.entries(files)) {
       write(file, text);
       expected.add(`${rule}: ${file}`);
@@ -134,7 +134,7 @@ test('the check refuses a wrong arrow of each folder, names its rule and says wh
   );
 });
 
-test('an import that hides its arrow is refused where it stands', () => {
+test('an import that hides its arrow is refused on the spot', () => {
   for (const file of ['biome.json', 'imports.grit']) cpSync(join(root, file), join(overlay, file));
   const hidden = [
     `export type Users = import('../auth/users.ts').Users;`,

@@ -32,7 +32,7 @@ test('unset, every setting has its default', () => {
   });
 });
 
-test('the secret key is made once and readable by its owner only', () => {
+test('the secret key is created once and readable by its owner only', () => {
   const folder = dataDir();
   const { secretKey } = readConfig({ DATA_DIR: folder });
   expect(secretKey).toHaveLength(32);
@@ -40,7 +40,7 @@ test('the secret key is made once and readable by its owner only', () => {
   expect(statSync(join(folder, 'secret.key')).mode & 0o777).toBe(0o600);
 });
 
-test('a DATA_DIR that cannot be used is wrong, and the message says so in one line', () => {
+test('a DATA_DIR that cannot be used is refused with a one-line message', () => {
   expect(() => readConfig({ DATA_DIR: '/dev/null/nowhere' })).toThrow(ConfigError);
   expect(() => readConfig({ DATA_DIR: '/dev/null/nowhere' })).toThrow(/^DATA_DIR: .+$/);
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../src/config.ts';
 
 const KEY = Buffer.alloc(32, 7);
-/** With it nothing has to be kept in `DATA_DIR`. */
+/** With it, nothing has to be stored in `DATA_DIR`. */
 const SECRET_KEY = KEY.toString('base64');
 
 test.each([
@@ -31,7 +31,7 @@ test.each([
   ['CREDENTIALS_GRACE', 'a while'],
   ['CREDENTIALS_GRACE', 'PT2H'],
   ['CREDENTIALS_GRACE', '-PT1S'],
-])('%s=%s is wrong, and the message says so in one line', (variable, value) => {
+])('%s=%s is refused with a one-line message', (variable, value) => {
   const read = () => readConfig({ SECRET_KEY, [variable]: value });
   expect(read).toThrow(ConfigError);
   expect(read).toThrow(new RegExp(`^${variable}: .+$`));
@@ -47,7 +47,7 @@ test.each([
   expect(() => readConfig({ SECRET_KEY, [variable]: value })).toThrow(`${variable}: ${problem}`);
 });
 
-test('the production engines need a secret key that is given, and take no demo data', () => {
+test('the production engines require SECRET_KEY and have no demo data', () => {
   const production = { EVENTSTORE_URL: 'esdb://localhost:2113' };
   expect(() => readConfig(production)).toThrow(/^SECRET_KEY: /);
   expect(() => readConfig({ ...production, SECRET_KEY, DEMO: 'true' })).toThrow(/^DEMO: /);

@@ -10,7 +10,7 @@ const PAGES = ['README.md', 'src/README.md', ...globSync('docs/**/*.md', { cwd: 
   existsSync(join(ROOT, path)),
 );
 
-/** The anchors of a page, as GitHub makes them from its headings. */
+/** The anchors of a page, as GitHub derives them from its headings. */
 const anchorsOf = (path: string): string[] =>
   [...read(path).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading
@@ -26,7 +26,7 @@ function problemOf(path: string, anchor: string | undefined): string | undefined
   return anchorsOf(path).includes(anchor) ? undefined : 'no such heading';
 }
 
-test('every page that code cites exists, and so does the heading', () => {
+test('every page and heading cited in code exists', () => {
   let citations = 0;
   const broken: string[] = [];
   for (const file of CODE) {
@@ -40,7 +40,7 @@ test('every page that code cites exists, and so does the heading', () => {
   expect(citations).toBeGreaterThan(40);
 });
 
-test('every relative link of a page leads somewhere', () => {
+test('every relative link of a page has a target', () => {
   const broken: string[] = [];
   for (const page of PAGES) {
     for (const [, target = ''] of read(page).matchAll(/\]\(([^)\s]+)\)/g)) {
@@ -60,7 +60,7 @@ test('the index lists every decision', () => {
   expect(listed.toSorted()).toEqual(pages.toSorted());
 });
 
-test('code cites pages of this repository, not documents that live elsewhere', () => {
+test('code cites only pages of this repository', () => {
   const elsewhere = /\bDESIGN(?: §|\.md)|\bSPEC\b|\bOIDC\.md/;
   const own = relative(ROOT, import.meta.filename);
   expect(CODE.filter((file) => file !== own && elsewhere.test(read(file)))).toEqual([]);

@@ -67,10 +67,10 @@ describe.each(pairs)('end to end on %s', (_, engines) => {
     const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
     const webhook = (await service.post('/webhooks', { key: brand.key, body: { url, events: 15 } })).json();
 
-    const wish = { spaceId: space, startTime: '2026-12-10', startHour: 10, message: 'Hello' };
-    const booked = await service.post('/bookings', { key: brand.key, body: wish });
+    const request = { spaceId: space, startTime: '2026-12-10', startHour: 10, message: 'Hello' };
+    const booked = await service.post('/bookings', { key: brand.key, body: request });
     expect(booked.statusCode).toBe(201);
-    expect((await service.post('/bookings', { key: brand.key, body: wish })).json().error).toBe('SlotUnavailable');
+    expect((await service.post('/bookings', { key: brand.key, body: request })).json().error).toBe('SlotUnavailable');
 
     const open = await service.get(`/spaces/${space}/availability?date=2026-12-10`, { key: community.key });
     expect(open.json().timeSlots.filter((slot: { isAvailable: boolean }) => slot.isAvailable)).toHaveLength(8);
@@ -115,7 +115,7 @@ describe.each(pairs)('end to end on %s', (_, engines) => {
     ]);
     // Once a later event has arrived at a second registration, the cancellation would have arrived too, had it been sent.
     await service.post('/webhooks', { key: brand.key, body: { url, events: 1 } });
-    await service.post('/bookings', { key: brand.key, body: { ...wish, startHour: 15 } });
+    await service.post('/bookings', { key: brand.key, body: { ...request, startHour: 15 } });
     await deliveries(3);
     expect(received.map(({ body }) => JSON.parse(body).event)).not.toContain('BookingCancelled');
   });

@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Files that take several seconds each, the longest first: begun last, one of them would keep a single core busy at the end. */
+/** Files that take several seconds each, longest first. Started last, one of them would occupy a single core at the end. */
 const LONGEST = [
   'console/browser.test.ts',
   'event-store/eventstoredb/event-store.test.ts',
@@ -13,11 +13,11 @@ const LONGEST = [
 ];
 
 const rank = ({ moduleId }: TestSpecification): number => {
-  const place = LONGEST.findIndex((file) => moduleId.endsWith(`/test/${file}`));
-  return place === -1 ? LONGEST.length : place;
+  const index = LONGEST.findIndex((file) => moduleId.endsWith(`/test/${file}`));
+  return index === -1 ? LONGEST.length : index;
 };
 
-/** Vitest's own order, which on a clean clone knows nothing of how long files take, behind the longest. */
+/** The longest files first, then Vitest's own order, which knows no durations on a fresh clone. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));

@@ -19,7 +19,7 @@ function block(heading: string, language: string): string {
   return code;
 }
 
-test('the table of settings names every one that is read, and no other, with its default', () => {
+test('the table of settings lists exactly those that are read, with their defaults', () => {
   const [, section = ''] = readme.split('\n## Configuration\n');
   const rows = [...section.matchAll(/^\| `([A-Z_]+)` +\| (.+?) +\|/gm)].map(
     ([, name, fallback]) => [name, fallback] as const,
@@ -49,13 +49,13 @@ test('the table of settings names every one that is read, and no other, with its
   expect(defaults.get('LOG_LEVEL')).toBe(config.logLevel);
 });
 
-test('every file that is linked exists', () => {
+test('every linked file exists', () => {
   const links = [...readme.matchAll(/\]\(([^)#:]+)\)/g)].map(([, path = '']) => path);
   expect(links.length).toBeGreaterThan(10);
   expect(links.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
 });
 
-test('every folder that is named exists', () => {
+test('every folder mentioned exists', () => {
   const [, section = ''] = readme.split('\n## Where things are\n');
   const folders = [...section.matchAll(/`((?:src|projections|test)\/[\w./-]*)`/g)].map(([, path = '']) => path);
   expect(folders.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
@@ -63,7 +63,7 @@ test('every folder that is named exists', () => {
 
 const hasCurl = spawnSync('curl', ['--version']).status === 0;
 
-test.skipIf(!hasCurl)('the first booking works as it is pasted (needs curl)', async () => {
+test.skipIf(!hasCurl)('the first booking works when pasted (needs curl)', async () => {
   const dataDir = temporaryDataDir();
   const service = await startServiceProcess(dataDir);
   const folder = temporaryDataDir();
@@ -82,7 +82,7 @@ test.skipIf(!hasCurl)('the first booking works as it is pasted (needs curl)', as
   await once(shell, 'close');
   expect(shell.exitCode).toBe(0);
 
-  // Four JSON values, one after the other without anything between.
+  // Four JSON values, one directly after another.
   const answers = JSON.parse(`[${output.replace(/([}\]])\s*(?=[{[]"|\[\{)/g, '$1,')}]`);
   expect(answers).toMatchObject([
     { timeSlots: expect.arrayContaining([{ hour: 10, label: '10:00 AM', isAvailable: true }]) },
@@ -92,7 +92,7 @@ test.skipIf(!hasCurl)('the first booking works as it is pasted (needs curl)', as
   ]);
 });
 
-test('the receiver takes what is signed and refuses everything else', async () => {
+test('the receiver accepts what is signed and refuses everything else', async () => {
   const folder = temporaryDataDir();
   const port = await freePort();
   const code = block('Webhooks', 'js');

@@ -25,7 +25,7 @@ const TERMS: SpaceTerms = {
   answerHours: 72,
 };
 
-/** What a command answered; a refusal is a mistake of the test. */
+/** The result of a command; a refusal fails the test. */
 export function accepted<T>(outcome: T | Refusal): T {
   if (isRefusal(outcome)) throw new Error(`${outcome.refused}: ${outcome.details}`);
   return outcome;
@@ -33,7 +33,7 @@ export function accepted<T>(outcome: T | Refusal): T {
 
 type Call = { readonly key?: string; readonly body?: unknown; readonly headers?: Record<string, string> };
 
-/** The whole service in this process, on embedded engines in a folder of its own, with a clock that the test sets. */
+/** The whole service in this process, on the embedded engines, with its own folder and a clock that the test controls. */
 export async function runService(settings: Readonly<Record<string, string>> = {}) {
   const dataDir = await mkdtemp(join(tmpdir(), 'venue-'));
   const config: Config = readConfig({ DATA_DIR: dataDir, DEMO: 'false', WEBHOOKS_ALLOW_PRIVATE: 'true', ...settings });

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './longest-first.ts';
 
-// Test files run in processes of their own and tell the reporter through this file which engines they met.
+// Test files run in separate processes; through this file they tell the reporter which engines they ran against.
 process.env.ENGINE_REPORT = join(tmpdir(), `venue-booking-engines-${process.pid}.txt`);
 
 /**
- * The pure tests, for while one works: they start no process and no thread, open no socket and write no file, hence need no
- * engine and no browser. Node refuses them all that; whoever needs it is an integration test.
+ * The pure tests, fast enough to run while working: they start no processes or threads, open no sockets and write no files, so
+ * they need neither engines nor a browser. Node denies them all of that; a test that needs it is an integration test.
  */
 const UNIT = [
   'test/{domain,html,projections,secrets}/*.test.ts',
@@ -26,13 +26,13 @@ const UNIT = [
 export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,
-    // One more than there are cores: most files wait half of their time, for disks, sockets and other processes.
+    // One more than there are cores: most files spend half their time waiting for disks, sockets and other processes.
     maxWorkers: availableParallelism() + 1,
-    // The files of a worker share its modules: what most of them import takes a second to load.
+    // The files of a worker share their modules, because what most of them import takes a second to load.
     isolate: false,
     sequence: { sequencer: LongestFirst },
     unstubEnvs: true,
-    // oidc-provider knows an LTS release by its code name, which Node 26 does not give.
+    // oidc-provider recognises LTS releases by their code name, which Node 26 does not report.
     onConsoleLog: (text) => !text.includes('oidc-provider WARNING: Unsupported runtime'),
     testTimeout: 30_000,
     hookTimeout: 60_000,

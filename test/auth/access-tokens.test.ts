@@ -5,27 +5,27 @@ import { type AccessTokens, createAccessTokens, storedTokenIds } from '../../src
 import { createSigningKeys, type SigningKeys } from '../../src/auth/signing-keys.ts';
 import { createOidcAdapter, type OidcAdapter } from '../../src/authorization-server/oidc-adapter.ts';
 import { createRevocation } from '../../src/authorization-server/revocation.ts';
-import { type DocumentPlace, sqlitePlace } from '../document-store/engines.ts';
+import { createSqliteDatabase, type TestDatabase } from '../document-store/engines.ts';
 
 const issuer = 'https://venues.example';
 const secretKey = randomBytes(32);
 const now = Date.parse('2026-01-01T00:00:00Z');
 let time = now;
-let place: DocumentPlace;
+let database: TestDatabase;
 let signingKeys: SigningKeys;
 let oidcAdapter: OidcAdapter;
 let tokens: AccessTokens;
 
 beforeAll(async () => {
-  place = await sqlitePlace();
-  const documents = await place.open();
+  database = await createSqliteDatabase();
+  const documents = await database.open();
   const clock = () => time;
   signingKeys = await createSigningKeys({ documents, secretKey, clock });
   const revocation = await createRevocation(documents);
   oidcAdapter = await createOidcAdapter({ documents, revocation, secretKey, clock });
   tokens = createAccessTokens({ issuer, signingKeys, issuedTokens: oidcAdapter, secretKey, clock });
 });
-afterAll(() => place.remove());
+afterAll(() => database.remove());
 
 type Mint = {
   readonly claims?: Record<string, unknown>;

@@ -1,24 +1,25 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSigningKeys } from '../../src/auth/signing-keys.ts';
-import { type DocumentPlace, documentEngines } from '../document-store/engines.ts';
+import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const secretKey = randomBytes(32);
 
-describe.each(documentEngines)('signing keys on %s', (_name, makePlace) => {
-  let place: DocumentPlace;
+describe.each(documentEngines)('signing keys on %s', (_name, createDatabase) => {
+  let database: TestDatabase;
   let now: number;
   const clock = () => now;
 
   beforeAll(async () => {
     now = Date.parse('2026-01-01T00:00:00Z');
-    place = await makePlace();
+    database = await createDatabase();
   });
-  afterAll(() => place.remove());
+  afterAll(() => database.remove());
 
-  const open = async (key = secretKey) => createSigningKeys({ documents: await place.open(), secretKey: key, clock });
+  const open = async (key = secretKey) =>
+    createSigningKeys({ documents: await database.open(), secretKey: key, clock });
   const kids = async (keys: Awaited<ReturnType<typeof open>>) => (await keys.current()).keys.map(({ kid }) => kid);
 
   test('are created once, however many processes start at the same time', async () => {
@@ -31,7 +32,7 @@ describe.each(documentEngines)('signing keys on %s', (_name, makePlace) => {
   test('are sealed: another secret key does not open them, and the document holds no private part in the clear', async () => {
     const other = await open(randomBytes(32));
     await expect(other.current()).rejects.toThrow('cannot be opened');
-    const documents = await (await place.open()).open<{ keys: unknown }>({
+    const documents = await (await database.open()).open<{ keys: unknown }>({
       name: 'signingKeys',
       kind: 'record',
       indexes: [],

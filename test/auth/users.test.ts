@@ -4,23 +4,23 @@ import { createRevocation } from '../../src/authorization-server/revocation.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { isRefusal } from '../../src/domain/decision.ts';
 import { brandId, communityId } from '../../src/domain/ids.ts';
-import { type DocumentPlace, documentEngines } from '../document-store/engines.ts';
+import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 
 const brand: Account = { kind: 'Brand', id: brandId(1) };
 const community: Account = { kind: 'Community', id: communityId(1) };
 const password = 'correct horse battery';
 
-describe.each(documentEngines)('users on %s', (_name, makePlace) => {
-  let place: DocumentPlace;
+describe.each(documentEngines)('users on %s', (_name, createDatabase) => {
+  let database: TestDatabase;
   let users: Users;
   let now = Date.parse('2026-01-01T00:00:00Z');
 
   beforeAll(async () => {
-    place = await makePlace();
-    const documents = await place.open();
+    database = await createDatabase();
+    const documents = await database.open();
     users = await createUsers({ documents, revocation: await createRevocation(documents), clock: () => now });
   });
-  afterAll(() => place.remove());
+  afterAll(() => database.remove());
 
   async function added(email: string): Promise<User> {
     const user = await users.add({ email, password, accounts: [brand] });

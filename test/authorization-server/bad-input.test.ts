@@ -3,25 +3,25 @@ import * as oidc from 'openid-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { pageHeaders } from '../../src/html/layout.ts';
 import { Browser, Page } from '../browser.ts';
-import { type DocumentPlace, sqlitePlace } from '../document-store/engines.ts';
+import { createSqliteDatabase, type TestDatabase } from '../document-store/engines.ts';
 import { BRAND, PASSWORD, type RunningServer, runServer } from './running-server.ts';
 import { API_SCOPE, REDIRECT, TestApp } from './test-app.ts';
 
 const secretKey = randomBytes(32);
-let place: DocumentPlace;
+let database: TestDatabase;
 let running: RunningServer;
 let app: TestApp;
 let consent: { email: string; password: string; account: string };
 
 beforeAll(async () => {
-  place = await sqlitePlace();
-  running = await runServer(await place.open(), { secretKey });
+  database = await createSqliteDatabase();
+  running = await runServer(await database.open(), { secretKey });
   app = await TestApp.register(running.url);
   consent = { email: running.user.email, password: PASSWORD, account: 'Brand:7' };
 });
 afterAll(async () => {
   await running.close();
-  await place.remove();
+  await database.remove();
 });
 
 type Answer = { readonly status: number; readonly body: Record<string, unknown>; readonly headers: Headers };
@@ -382,7 +382,7 @@ describe('pages that submit themselves', () => {
 
 describe('limits', () => {
   test('too many wrong passwords for one e-mail block even the right one; other e-mails are not affected', async () => {
-    const limited = await runServer(await place.open(), { secretKey, limits: { perEmail: 3 } });
+    const limited = await runServer(await database.open(), { secretKey, limits: { perEmail: 3 } });
     try {
       const limitedApp = await TestApp.register(limited.url);
       const attempt = async (email: string, password: string) => {
@@ -403,7 +403,7 @@ describe('limits', () => {
   });
 
   test('too many registrations from one IP address', async () => {
-    const limited = await runServer(await place.open(), { secretKey, limits: { registrations: 2 } });
+    const limited = await runServer(await database.open(), { secretKey, limits: { registrations: 2 } });
     try {
       const statuses = [];
       for (let count = 0; count < 3; count += 1) {
@@ -465,7 +465,7 @@ test('openid-client still works after all this', async () => {
 });
 
 test('over https every cookie is Secure, HttpOnly and SameSite=Lax', async () => {
-  const served = await runServer(await place.open(), { secretKey, url: 'https://venues.example' });
+  const served = await runServer(await database.open(), { secretKey, url: 'https://venues.example' });
   try {
     const registered = await fetch(`${served.listensOn}/connect/register`, {
       method: 'POST',

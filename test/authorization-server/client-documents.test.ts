@@ -2,20 +2,20 @@ import { randomBytes } from 'node:crypto';
 import * as oidc from 'openid-client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Browser } from '../browser.ts';
-import { type DocumentPlace, sqlitePlace } from '../document-store/engines.ts';
+import { createSqliteDatabase, type TestDatabase } from '../document-store/engines.ts';
 import { certificate, type Receiver, startReceiver } from '../webhooks/receiver.ts';
 import { PASSWORD, type RunningServer, runServer } from './running-server.ts';
 
 /** Clients whose id is the URL of their metadata document (OAuth Client ID Metadata Document). */
 
 const secretKey = randomBytes(32);
-let place: DocumentPlace;
+let database: TestDatabase;
 let running: RunningServer;
 let publisher: Receiver;
 const documents = new Map<string, unknown>();
 
 beforeAll(async () => {
-  place = await sqlitePlace();
+  database = await createSqliteDatabase();
   publisher = await startReceiver(
     ({ path = '' }, response) => {
       const document = documents.get(path);
@@ -25,12 +25,12 @@ beforeAll(async () => {
     { tls: true },
   );
   const clientDocuments = { allowPrivate: true, tls: { ca: certificate } };
-  running = await runServer(await place.open(), { secretKey, clientDocuments });
+  running = await runServer(await database.open(), { secretKey, clientDocuments });
 });
 afterAll(async () => {
   await running.close();
   await publisher.close();
-  await place.remove();
+  await database.remove();
 });
 
 let published = 0;
@@ -105,7 +105,7 @@ test('redirects are not followed', async () => {
 });
 
 test('private addresses are not contacted unless they are allowed for development', async () => {
-  const guarded = await runServer(await place.open(), { secretKey });
+  const guarded = await runServer(await database.open(), { secretKey });
   const before = publisher.connections();
   for (const id of [publish({ redirect_uris: ['http://127.0.0.1/callback'] }), 'https://169.254.169.254/x.json']) {
     const query = new URLSearchParams({

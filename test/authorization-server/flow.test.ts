@@ -4,28 +4,28 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { isRefusal } from '../../src/domain/decision.ts';
 import { Browser } from '../browser.ts';
 import { ask } from '../document-store/ask.ts';
-import { type DocumentPlace, documentEngines } from '../document-store/engines.ts';
+import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 import { BRAND, PASSWORD, type RunningServer, runServer } from './running-server.ts';
 import { REDIRECT, TestApp } from './test-app.ts';
 
 const secretKey = randomBytes(32);
 
-describe.each(documentEngines)('the authorization server on %s', (_name, makePlace) => {
-  let place: DocumentPlace;
+describe.each(documentEngines)('the authorization server on %s', (_name, createDatabase) => {
+  let database: TestDatabase;
   let running: RunningServer;
   let other: RunningServer;
   let consent: { email: string; password: string; account: string };
 
   beforeAll(async () => {
-    place = await makePlace();
-    running = await runServer(await place.open(), { secretKey });
+    database = await createDatabase();
+    running = await runServer(await database.open(), { secretKey });
     // A second process of the same service: same issuer, same key, its own connection to the same store.
-    other = await runServer(await place.open(), { secretKey, url: running.url });
+    other = await runServer(await database.open(), { secretKey, url: running.url });
   });
   afterAll(async () => {
     await running.close();
     await other.close();
-    await place.remove();
+    await database.remove();
   });
   beforeEach(() => {
     consent = { email: running.user.email, password: PASSWORD, account: 'Brand:7' };
@@ -255,7 +255,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, makePla
   });
 
   test('a secret key other than the one that sealed the data fails at start', async () => {
-    await expect(runServer(await place.open(), { secretKey: randomBytes(32) })).rejects.toThrow('cannot be opened');
+    await expect(runServer(await database.open(), { secretKey: randomBytes(32) })).rejects.toThrow('cannot be opened');
   });
 
   test('no credential is stored in the clear: documents hold neither codes nor secrets', async () => {
@@ -263,7 +263,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, makePla
     const { callback } = await app.allow(consent);
     const code = callback.searchParams.get('code') ?? '';
     const secret = app.client.clientMetadata().client_secret;
-    const store = await place.open();
+    const store = await database.open();
     for (const name of ['oauthArtefacts', 'oauthClients']) {
       const documents = await store.open<object>({ name, kind: 'record', indexes: [] });
       for await (const stored of documents.find(ask())) {

@@ -29,7 +29,7 @@ export const availability: Bench = async () => {
     });
     const measure = async (url: string) => {
       const { perSecond, statuses } = await load({ url, key: venue.key, connections: 32, seconds: SECONDS, requests });
-      if (Object.keys(statuses).join() !== '200') throw new Error(`Answers were ${JSON.stringify(statuses)}`);
+      if (Object.keys(statuses).join() !== '200') throw new Error(`Responses were ${JSON.stringify(statuses)}`);
       return perSecond;
     };
     await measure(service.url);

@@ -4,11 +4,11 @@ import { AvailabilityQuery, AvailabilityResponse, SpaceParams } from '../../src/
 import { BookingDto, CreateBooking } from '../../src/contract/booking.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 
-// Routes with the schemas and the payloads of the service and nothing behind them but, for a booking, one durable append:
-// what Fastify and the disk take themselves.
+// Routes with the schemas and payloads of the service, and nothing behind them but one durable append per booking: the cost of
+// Fastify and the disk alone.
 
 const timeSlots = Array.from({ length: 23 }, (_, hour) => ({ hour, label: `${hour}:00 AM`, isAvailable: hour > 2 }));
-const answer = { spaceId: 1, spaceName: 'Hall 0', windowStart: 0, windowEnd: 23, durationHours: 1, timeSlots };
+const availability = { spaceId: 1, spaceName: 'Hall 0', windowStart: 0, windowEnd: 23, durationHours: 1, timeSlots };
 
 const app = Fastify();
 app.setValidatorCompiler(validatorCompiler);
@@ -16,7 +16,7 @@ app.get('/healthz', async () => ({ status: 'ok' }));
 app.get<{ Querystring: { date: string } }>(
   '/api/v1/spaces/:spaceId/availability',
   { schema: { params: SpaceParams, querystring: AvailabilityQuery, response: { 200: AvailabilityResponse } } },
-  async (request, reply) => reply.send({ ...answer, date: request.query.date }),
+  async (request, reply) => reply.send({ ...availability, date: request.query.date }),
 );
 
 const { BARE_LOG } = process.env;
@@ -31,7 +31,7 @@ if (BARE_LOG !== undefined) {
       const { spaceId, startTime: date, startHour } = request.body;
       const facts = { id, spaceId, spaceName: 'Hall 0', date, startHour, endHour: startHour + 1, status: 'Pending' };
       const booking = { ...facts, totalPrice: 483, createdAt: '2026-01-01T00:00:00.000Z' };
-      // About as large as the event of a booking.
+      // About the size of a booking's event.
       const event = {
         type: 'Booked',
         data: { ...booking, more: 'x'.repeat(500) },

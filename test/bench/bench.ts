@@ -48,7 +48,7 @@ if (options.json) {
     aim === undefined ? '' : 'atLeast' in aim ? `≥ ${number(aim.atLeast)}` : `< ${number(aim.below)}`,
     aim === undefined ? '' : met({ value, ratio, aim }) ? 'yes' : 'NO',
   ]);
-  const table = [['Figure', 'Measured', 'Beside it, in the same run', 'Ratio', 'Aim', 'Met'], ...rows];
+  const table = [['Figure', 'Measured', 'Baseline, in the same run', 'Ratio', 'Target', 'Met'], ...rows];
   const widths = table[0]?.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0))) ?? [];
   console.log(`\nNode ${process.version}, ${cpus().length} × ${cpus()[0]?.model}\n`);
   for (const row of table)

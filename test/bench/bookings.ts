@@ -2,15 +2,15 @@ import { join } from 'node:path';
 import { startNode } from '../service/node-process.ts';
 import { type Bench, interleaved } from './figure.ts';
 import { load } from './load.ts';
-import { dateIn, makeVenue, SLOTS_A_DAY } from './venue.ts';
+import { dateIn, makeVenue, SLOTS_PER_DAY } from './venue.ts';
 
 const ROUNDS = 3;
 const SECONDS = 3;
 const CONNECTIONS = 64;
 /** Enough slots for a round. */
-const DAYS_A_ROUND = 400;
+const DAYS_PER_ROUND = 400;
 
-/** `POST /bookings`, each durable and visible when it is answered, against a bare route that appends one event durably. */
+/** `POST /bookings`, each durable and visible when its response arrives, against a bare route with one durable append. */
 export const bookings: Bench = async () => {
   const venue = await makeVenue();
   const settings = { DATA_DIR: venue.dataDir, DEMO: 'false', LOG_LEVEL: 'warn' };
@@ -19,19 +19,19 @@ export const bookings: Bench = async () => {
     BARE_LOG: join(venue.dataDir, 'bare-log.db'),
   });
   try {
-    // Where the space is, it may be tomorrow already.
+    // In the time zone of the space, it may already be tomorrow.
     let day = 2;
     const book = async (url: string) => {
-      // Hour by hour: callers that book at the same moment rarely want the same space on the same day.
-      const requests = Array.from({ length: SLOTS_A_DAY }, (_, startHour) =>
-        Array.from({ length: DAYS_A_ROUND }, (_, i) =>
+      // Hour by hour, because concurrent callers rarely want the same space on the same day.
+      const requests = Array.from({ length: SLOTS_PER_DAY }, (_, startHour) =>
+        Array.from({ length: DAYS_PER_ROUND }, (_, i) =>
           venue.spaceIds.map((spaceId) => ({
             path: '/api/v1/bookings',
             body: { spaceId, startTime: dateIn(day + i), startHour },
           })),
         ),
       ).flat(2);
-      day += DAYS_A_ROUND;
+      day += DAYS_PER_ROUND;
       const { statuses, perSecond } = await load({
         url,
         key: venue.key,
@@ -39,7 +39,7 @@ export const bookings: Bench = async () => {
         seconds: SECONDS,
         requests,
       });
-      if (Object.keys(statuses).join() !== '201') throw new Error(`Answers were ${JSON.stringify(statuses)}`);
+      if (Object.keys(statuses).join() !== '201') throw new Error(`Responses were ${JSON.stringify(statuses)}`);
       return perSecond;
     };
     await book(service.url);
@@ -51,7 +51,7 @@ export const bookings: Bench = async () => {
     const against = { what: 'bare route, one durable append', value: ceiling };
     return [
       { name: 'POST /bookings', value, unit: '/s', aim: { atLeast: 3_000 } },
-      { name: 'POST /bookings beside a bare append', value, unit: '/s', ceiling: against, ratio },
+      { name: 'POST /bookings against a bare append', value, unit: '/s', ceiling: against, ratio },
     ];
   } finally {
     await Promise.all([service.end('SIGKILL'), bare.end('SIGKILL')]);

@@ -1,13 +1,13 @@
-/** One measured number, beside what it is measured against. */
+/** A measured number, with its baseline. */
 export type Figure = {
   readonly name: string;
   readonly value: number;
   readonly unit: string;
-  /** The most that could be had, or the thing itself without the service, measured in the same run. */
+  /** The theoretical maximum, or the same operation without the service, measured in the same run. */
   readonly ceiling?: { readonly what: string; readonly value: number };
   /** `value / ceiling`, from interleaved rounds. */
   readonly ratio?: number;
-  /** What it should be: of the ratio where there is one, else of the value. */
+  /** The target: for the ratio if there is one, otherwise for the value. */
   readonly aim?: { readonly atLeast: number } | { readonly below: number };
 };
 
@@ -21,7 +21,7 @@ export function percentile(values: readonly number[], p: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor((p / 100) * sorted.length))] ?? Number.NaN;
 }
 
-/** Measures two things in turns, so that both see the same machine: their medians, and the median of the rounds' ratios. */
+/** Measures two things alternately, so that both see the same machine: their medians, and the median of the ratios per round. */
 export async function interleaved(
   rounds: number,
   measure: { readonly value: () => Promise<number>; readonly ceiling: () => Promise<number> },

@@ -8,19 +8,19 @@ export type Load = {
   readonly connections: number;
   readonly seconds: number;
   readonly key?: string;
-  /** With bodies: each is sent once. Without: each connection goes round them, which costs the sender least. */
+  /** With bodies, each is sent once. Without, each connection cycles through them, which is cheapest for the sender. */
   readonly requests: readonly { readonly path: string; readonly body?: object }[];
 };
 
 export type Loaded = {
   readonly perSecond: number;
-  /** Answers by status code. */
+  /** Responses by status code. */
   readonly statuses: Readonly<Record<string, number>>;
-  /** Requests without an answer. */
+  /** Requests without a response. */
   readonly errors: number;
 };
 
-/** Puts a load on a server from a process of its own, so that it takes no time from the one that measures or is measured. */
+/** Puts load on a server from a separate process, so that it takes no time from the one that measures or is measured. */
 export async function load(load: Load): Promise<Loaded> {
   const child = spawn(process.execPath, [new URL(import.meta.url).pathname], { stdio: ['pipe', 'pipe', 'inherit'] });
   child.stdin.end(JSON.stringify(load));

@@ -6,10 +6,10 @@ import { load } from './load.ts';
 import { appendBookings, dateIn, makeVenue, withCore } from './venue.ts';
 
 const BOOKINGS = 200_000;
-/** Of the service while it lists, as V8 counts it. */
+/** The V8 heap limit of the service while it lists. */
 const HEAP_MIB = 96;
 
-/** Memory of the service, without the mapped pages of its files: idle, after a load, and while it streams 200,000 bookings. */
+/** Memory of the service, without the mapped pages of its files: idle, after load, and while it streams 200,000 bookings. */
 export const memory: Bench = async () => {
   const venue = await makeVenue(1);
   try {
@@ -26,9 +26,9 @@ export const memory: Bench = async () => {
       await load({ url: service.url, key: venue.key, connections: 32, seconds: 3, requests });
       return [mebibytes('memory, idle', idle), mebibytes('memory, after a load', memoryOf(service))];
     });
-    // A small heap, so that garbage is not mistaken for what is needed: a list that were held would not fit.
-    const heldTight = { ...settings, NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}` };
-    const listing = await withService(heldTight, async (service) => {
+    // A small heap, so that garbage is not counted as needed: a list held in memory would not fit.
+    const constrained = { ...settings, NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}` };
+    const listing = await withService(constrained, async (service) => {
       await list(service, venue.key, BOOKINGS);
       const before = memoryOf(service);
       return (await list(service, venue.key, BOOKINGS)) - before;
@@ -51,22 +51,22 @@ async function withService<T>(env: Environment, work: (service: NodeProcess) => 
 
 const mebibytes = (name: string, kibibytes: number): Figure => ({ name, value: kibibytes / 1_024, unit: 'MiB' });
 
-/** KiB in memory that belongs to the process alone; the store's mapped files are the system's cache. */
+/** KiB of memory private to the process; the mapped files of the store belong to the system's cache. */
 function memoryOf({ pid }: NodeProcess): number {
   return Number(/RssAnon:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 }
 
-/** Reads the whole list, slowly enough to look on. @returns the most memory that was resident meanwhile */
+/** Reads the whole list, slowly enough to watch. @returns the peak resident memory meanwhile */
 async function list(service: NodeProcess, key: string, expected: number): Promise<number> {
-  let most = memoryOf(service);
+  let peak = memoryOf(service);
   let bookings = 0;
   const response = await fetch(`${service.url}/api/v1/bookings`, { headers: { authorization: `Bearer ${key}` } });
   const decoder = new TextDecoder();
   for await (const chunk of response.body ?? []) {
     bookings += decoder.decode(chunk, { stream: true }).split('"createdAt"').length - 1;
-    most = Math.max(most, memoryOf(service));
+    peak = Math.max(peak, memoryOf(service));
   }
-  // A name that is cut by two chunks is missed: rarely, so the count is close.
-  if (bookings < expected * 0.95) throw new Error(`The list had ${bookings} bookings only`);
-  return most;
+  // A name that spans two chunks is missed, but rarely, so the count is close.
+  if (bookings < expected * 0.95) throw new Error(`The list had only ${bookings} bookings`);
+  return peak;
 }

@@ -6,7 +6,7 @@ import { makeVenue, recorded, type Venue, withCore } from './venue.ts';
 
 const SAMPLES = 600;
 
-/** Milliseconds from the moment an event is durable until readers see it, in the process that projects and in another one. */
+/** Milliseconds from when an event is durable until readers see it, in the process that projects and in another one. */
 export const readYourWrites: Bench = async () => {
   const venue = await makeVenue(1);
   try {
@@ -18,7 +18,7 @@ export const readYourWrites: Bench = async () => {
     });
     const other = await sample(venue, 10_000);
     await service.end('SIGKILL');
-    return [...figures('here', own), ...figures('projected by another process', other)];
+    return [...figures('projected in this process', own), ...figures('projected in another process', other)];
   } finally {
     await venue.remove();
   }
@@ -34,19 +34,19 @@ const figures = (where: string, { appended, lags }: Samples): Figure[] =>
 
 type Samples = { readonly appended: readonly number[]; readonly lags: readonly number[] };
 
-/** Appends one event after the other and waits for each, as a command does. */
+/** Appends events one after another and waits for each, as a command does. */
 async function sample({ dataDir }: Venue, firstId: number): Promise<Samples> {
   const appended: number[] = [];
   const lags: number[] = [];
   await withCore(dataDir, async (core) => {
     for (let i = 0; i < SAMPLES; i += 1) {
       const id = firstId + i;
-      const began = performance.now();
+      const startedAt = performance.now();
       const events = [recorded({ type: 'BrandAdded', data: { brandId: brandId(id), name: 'Bench' } })];
       const { position } = await core.events.append(streamOf.brand(id), events, { expectedRevision: 'none' });
       const durable = performance.now();
-      if (!(await core.projector.readModels.waitFor(position))) throw new Error('The read models did not follow');
-      appended.push(durable - began);
+      if (!(await core.projector.readModels.waitFor(position))) throw new Error('The read models did not catch up');
+      appended.push(durable - startedAt);
       lags.push(performance.now() - durable);
     }
   });

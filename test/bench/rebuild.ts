@@ -41,11 +41,11 @@ export const rebuild: Bench = async () => {
 async function read({ events }: Core): Promise<void> {
   let count = 0;
   for await (const _ of events.readAll()) count += 1;
-  if (count < EVENTS) throw new Error(`The log holds ${count} events only`);
+  if (count < EVENTS) throw new Error(`The log has only ${count} events`);
 }
 
 async function perSecond(work: () => Promise<void>): Promise<number> {
-  const began = performance.now();
+  const startedAt = performance.now();
   await work();
-  return (EVENTS / (performance.now() - began)) * 1_000;
+  return (EVENTS / (performance.now() - startedAt)) * 1_000;
 }

@@ -6,7 +6,7 @@ import { type Bench, median } from './figure.ts';
 
 const ROUNDS = 5;
 
-/** From the start of the process to its first answer: with what an earlier start left, and with nothing. */
+/** From the start of the process to its first response: with the data of an earlier start, and with none. */
 export const start: Bench = async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'venue-bench-'));
   const started = async (file: string, env: Readonly<Record<string, string>>) => {
@@ -24,9 +24,9 @@ export const start: Bench = async () => {
     }
     const ceiling = { what: 'bare Fastify', value: median(rounds.bare) };
     return [
-      { name: 'start to first answer', value: median(rounds.existing), unit: 'ms', ceiling, aim: { below: 1_000 } },
+      { name: 'start to first response', value: median(rounds.existing), unit: 'ms', ceiling, aim: { below: 1_000 } },
       {
-        name: 'first start to first answer, with demo data',
+        name: 'first start to first response, with demo data',
         value: median(rounds.first),
         unit: 'ms',
         ceiling,

@@ -13,10 +13,10 @@ import { streamOf } from '../../src/domain/streams.ts';
 
 const CONTEXT = { actor: { kind: 'operator', id: 'bench' }, correlationId: 'bench' } as const;
 const DAY_MS = 24 * 3_600_000;
-/** Hourly slots of a space of the bench on one day. */
-export const SLOTS_A_DAY = 23;
+/** Hourly slots per day of a space in the bench. */
+export const SLOTS_PER_DAY = 23;
 
-/** A data folder with one community (in a zone whose clock never skips an hour), spaces open by the hour, a brand and its key. */
+/** A data folder with one community (in a zone without clock changes), spaces open by the hour, a brand and its key. */
 export type Venue = {
   readonly dataDir: string;
   readonly key: string;
@@ -41,7 +41,7 @@ export async function makeVenue(spaces = 4): Promise<Venue> {
   });
 }
 
-/** The parts of the service in this process, projecting. */
+/** Runs `work` with the core of the service, projecting, in this process. */
 export async function withCore<T>(dataDir: string, work: (core: Core) => Promise<T>): Promise<T> {
   const config = readConfig({ DATA_DIR: dataDir, DEMO: 'false' });
   const core = await openCore(config, pino({ level: 'silent' }));
@@ -54,30 +54,30 @@ export async function withCore<T>(dataDir: string, work: (core: Core) => Promise
   }
 }
 
-/** The date so many days from now, in UTC. */
+/** The date this many days from now, in UTC. */
 export const dateIn = (days: number): PlainDate =>
   new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10) as PlainDate;
 
-/** Appends bookings straight to the log, a full space-day at a time. */
+/** Appends bookings directly to the log, a full space-day at a time. */
 export async function appendBookings({ events }: Core, venue: Venue, space: Space, count: number): Promise<void> {
   const context = { now: Date.now(), serviceFeePercent: 15, currency: 'USD' };
   const brand = { brandId: venue.brandId, name: 'Bench' };
   let id = 1_000_000;
   let appends: Promise<unknown>[] = [];
-  for (let day = 0; day * SLOTS_A_DAY < count; day += 1) {
+  for (let day = 0; day * SLOTS_PER_DAY < count; day += 1) {
     const date = dateIn(day + 2);
     const records = [];
-    let held = EMPTY_SPACE_DAY;
-    for (let startHour = 0; startHour < Math.min(SLOTS_A_DAY, count - day * SLOTS_A_DAY); startHour += 1) {
-      const decided = done(
+    let state = EMPTY_SPACE_DAY;
+    for (let startHour = 0; startHour < Math.min(SLOTS_PER_DAY, count - day * SLOTS_PER_DAY); startHour += 1) {
+      const decision = done(
         requestBooking(
-          held,
+          state,
           { bookingId: bookingId(id++), space, brand, details: { spaceId: space.spaceId, date, startHour } },
           context,
         ),
       );
-      records.push(...decided.map(recorded));
-      held = decided.reduce(evolveSpaceDay, held);
+      records.push(...decision.map(recorded));
+      state = decision.reduce(evolveSpaceDay, state);
     }
     appends.push(events.append(streamOf.spaceDay(space.spaceId, date), records, { expectedRevision: 'none' }));
     if (appends.length < 100) continue;
@@ -93,7 +93,7 @@ export function recorded<E extends DomainEvent>({ type, data }: E) {
   return { type, data, metadata };
 }
 
-/** What the bench asks for is never refused, or it measures the wrong thing. */
+/** A refusal fails the bench, because it would measure the wrong thing. */
 function done<T>(outcome: T | Refusal): T {
   if (isRefusal(outcome)) throw new Error(`${outcome.refused}: ${outcome.details}`);
   return outcome;

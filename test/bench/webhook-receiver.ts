@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parentPort } from 'node:worker_threads';
 
-/** A receiver on a thread of its own, so that it takes no time from the sender that is measured. Answers 200 to everything. */
+/** A receiver on a separate thread, so that it takes no time from the sender that is measured. Always responds with 200. */
 let arrivals: number[] = [];
 const server = createServer((request, response) => {
   arrivals.push(performance.timeOrigin + performance.now());

@@ -11,20 +11,20 @@ import { approved, requested } from '../webhooks/deliverable-events.ts';
 import { openVenue, type Venue } from '../webhooks/venue.ts';
 
 export type WebhookFigures = {
-  /** Bare `undici` POSTs of the same bodies and headers, as many at a time: the ceiling. */
+  /** Bare `undici` POSTs of the same bodies and headers, with the same concurrency: the ceiling. */
   readonly barePostsPerSecond: number;
-  /** Deliveries that wait in the store: read, signed, sent, written down. */
+  /** Deliveries waiting in the store: read, signed, sent, recorded. */
   readonly deliveriesPerSecond: number;
-  /** The share of the ceiling, round by round. */
+  /** The median share of the ceiling per round. */
   readonly ofBare: number;
-  /** From the log: fanned out, stored, sent, written down, all at the same time. */
+  /** From the log: fanned out, stored, sent, recorded, all concurrently. */
   readonly eventsToDeliveriesPerSecond: number;
   /** Milliseconds from the append of an event to the arrival of its request, on an idle machine. */
   readonly latency: { readonly p50: number; readonly p99: number; readonly max: number };
 };
 
 const REGISTRATIONS = 16;
-const AT_A_TIME = 64;
+const CONCURRENCY = 64;
 const ROUNDS = 3;
 const PRODUCTION = { tuning: { pollIntervalMs: 1_000 } };
 
@@ -47,7 +47,7 @@ export async function measureWebhooks({ deliveries = 4_000, latencySamples = 300
     const webhookIds = registered.map(({ webhookId }) => webhookId);
     await barePosts(url, deliveries);
     await backlog(venue, webhookIds, deliveries);
-    // In turns, so that both see the same machine.
+    // Alternately, so that both see the same machine.
     const rounds: { readonly bare: number; readonly delivered: number }[] = [];
     for (let i = 0; i < ROUNDS; i++) {
       const bare = await barePosts(url, deliveries);
@@ -71,19 +71,19 @@ const brand = (i: number): Account => ({ kind: 'Brand', id: brandId(1_000 + i) }
 const eventFor = (i: number) => approved({ brandId: 1_000 + (i % REGISTRATIONS), bookingId: i });
 
 async function barePosts(url: string, count: number): Promise<number> {
-  const dispatcher = new Agent({ connections: AT_A_TIME });
+  const dispatcher = new Agent({ connections: CONCURRENCY });
   const secret = newSigningSecret();
   const body = JSON.stringify(payloadOf(eventFor(0)));
   const headers = {
     'content-type': 'application/json',
     ...signatureHeaders([secret], { id: crypto.randomUUID(), at: Date.now(), body }),
   };
-  let left = count;
+  let remaining = count;
   const started = performance.now();
   await Promise.all(
-    Array.from({ length: AT_A_TIME }, async () => {
-      while (left > 0) {
-        left -= 1;
+    Array.from({ length: CONCURRENCY }, async () => {
+      while (remaining > 0) {
+        remaining -= 1;
         const response = await request(url, { method: 'POST', headers, body, dispatcher });
         await response.body.dump();
       }
@@ -97,20 +97,20 @@ async function barePosts(url: string, count: number): Promise<number> {
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
-/** Resolves when so many deliveries have been written down as delivered. */
+/** Resolves once this many deliveries have been recorded as delivered. */
 function deliveredBy(webhooks: Awaited<ReturnType<Venue['deliver']>>, count: number): Promise<void> {
-  let left = count;
+  let remaining = count;
   return new Promise((resolve) => {
-    const unfollow = webhooks.onDelivery(({ state }) => {
-      if (state === 'Delivered') left -= 1;
-      if (left > 0) return;
-      unfollow();
+    const stopListening = webhooks.onDelivery(({ state }) => {
+      if (state === 'Delivered') remaining -= 1;
+      if (remaining > 0) return;
+      stopListening();
       resolve();
     });
   });
 }
 
-/** Lets deliveries pile up in the store, then measures how fast they go. */
+/** Lets deliveries pile up in the store, then measures how fast they are sent. */
 async function backlog(venue: Venue, webhookIds: readonly string[], count: number): Promise<number> {
   const deliveries = await openDeliveries(venue);
   await Promise.all(

@@ -7,7 +7,7 @@ import { startServiceProcess, temporaryDataDir } from '../service/service-proces
 
 const PASSWORD = 'correct horse battery';
 
-test('users, clients and keys: what the command line does shows in the running service at once', async () => {
+test('users, clients and keys: what the command line changes takes effect in the running service immediately', async () => {
   const dataDir = temporaryDataDir();
   const service = await startServiceProcess(dataDir);
   const context = `http://localhost:${new URL(service.url).port}`;
@@ -16,14 +16,14 @@ test('users, clients and keys: what the command line does shows in the running s
 
   vi.stubEnv('DATA_DIR', dataDir);
   onTestFinished(() => void vi.unstubAllEnvs());
-  /** Runs a command inside this process, beside the service's. */
+  /** Runs a command inside this process, next to that of the service. */
   async function run(...args: readonly string[]) {
     let [stdout, stderr] = ['', ''];
     const output = { out: (text: string) => (stdout += text), err: (text: string) => (stderr += text) };
     const code = await runVenue([...args, '--json'], output);
     return { code, stdout, stderr };
   }
-  /** With something to read from stdin it needs a process of its own. */
+  /** Runs a command that reads stdin, which takes a separate process. */
   const runWith = (input: string, ...args: readonly string[]) =>
     runNode('src/cli.ts', [...args, '--json'], { DATA_DIR: dataDir }, input);
   function parsed({ code, stdout, stderr }: { code: number | null; stdout: string; stderr: string }) {

@@ -1,13 +1,13 @@
 import { expect, onTestFinished, vi } from 'vitest';
 import { runVenue } from '../../src/cli/venue.ts';
 
-/** The commands run inside this process work on this `DATA_DIR` until the test ends. */
+/** Until the test ends, commands that run inside this process use this `DATA_DIR`. */
 export function useDataDir(dataDir: string): void {
   vi.stubEnv('DATA_DIR', dataDir);
   onTestFinished(() => void vi.unstubAllEnvs());
 }
 
-/** Runs a command inside this process, which is quicker than in one of its own. */
+/** Runs a command inside this process, which is faster than in a separate one. */
 export async function inProcess(...args: readonly string[]) {
   let stdout = '';
   let stderr = '';
@@ -22,7 +22,7 @@ export async function inProcess(...args: readonly string[]) {
   return { code, stdout, stderr };
 }
 
-/** What a command that succeeds prints for machines. */
+/** Runs a command that must succeed, and parses its JSON output. */
 export async function json(...args: readonly string[]) {
   const { code, stdout, stderr } = await inProcess(...args, '--json');
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });

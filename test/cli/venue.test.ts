@@ -5,15 +5,15 @@ import { call, inDays } from '../service/client.ts';
 import { startServiceProcess, temporaryDataDir, venue } from '../service/service-process.ts';
 import { inProcess, json, useDataDir } from './in-process.ts';
 
-/** What a process of its own printed for machines. */
+/** Runs a command in a separate process and parses its JSON output. */
 async function jsonOfProcess(dataDir: string, ...args: readonly string[]) {
   const { code, stdout, stderr } = await venue(dataDir, ...args, '--json');
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   return JSON.parse(stdout);
 }
 
-describe('beside the running service', () => {
-  test('what it does shows in the service at once', async () => {
+describe('next to a running service', () => {
+  test('its changes are visible in the service immediately', async () => {
     const dataDir = temporaryDataDir();
     const service = await startServiceProcess(dataDir, { DEMO: 'false' });
     useDataDir(dataDir);
@@ -58,7 +58,7 @@ describe('beside the running service', () => {
 });
 
 describe('without a running service', () => {
-  test('sees what it did before, in tables for people', async () => {
+  test('shows its earlier changes, in tables for people', async () => {
     useDataDir(temporaryDataDir());
     await inProcess('community', 'add', '--name', 'Mill', '--time-zone', 'Asia/Tokyo');
     const terms = ['--name', 'Loft', '--window', '9-22', '--duration', '4', '--fee', '99'];
@@ -77,7 +77,7 @@ describe('without a running service', () => {
     expect((await inProcess('brand', 'list')).stdout).toBe('None.\n');
   });
 
-  test('finds a read model that is not what the log says, and builds it anew', async () => {
+  test('finds a read model that differs from the log, and rebuilds it', async () => {
     const dataDir = temporaryDataDir();
     useDataDir(dataDir);
     await inProcess('brand', 'add', '--name', 'Mill');
@@ -105,14 +105,14 @@ describe('without a running service', () => {
     expect((await inProcess('brand', 'list')).stdout).toContain('Mill');
   });
 
-  test('prints no control characters that somebody stored', async () => {
+  test('does not print control characters in stored text', async () => {
     useDataDir(temporaryDataDir());
     await inProcess('brand', 'add', '--name', 'Mill\u001b[31m\nRed');
     expect((await inProcess('brand', 'list')).stdout).toBe('Id  Name\n 1  Mill [31m Red\n');
   });
 });
 
-describe('when something is wrong', () => {
+describe('errors', () => {
   const TERMS = ['--name', 'Loft', '--window', '9-22', '--duration', '4'];
 
   test.each([
@@ -126,24 +126,24 @@ describe('when something is wrong', () => {
     [['booking', 'list', '--community', '1', '--from', '2026-02-30'], 'YYYY-MM-DD'],
     [['api-key', 'issue'], 'either --community ID or --brand ID is required'],
     [['api-key', 'issue', '--brand', '1', '--community', '1'], 'either --community ID or --brand ID, not both'],
-  ])('%j is wrong usage: 2, one line', async (args, message) => {
+  ])('%j is a usage error: exit code 2, one line', async (args, message) => {
     const plain = await inProcess(...args);
     expect(plain).toMatchObject({ code: 2, stdout: '' });
     expect(plain.stderr).toContain(message);
     expect(plain.stderr).toMatch(/^ValidationError: .+\n$/);
-    const machine = await inProcess(...args, '--json');
-    expect(machine).toMatchObject({ code: 2, stdout: '' });
-    expect(JSON.parse(machine.stderr)).toEqual({ error: 'ValidationError', details: expect.stringContaining(message) });
+    const asJson = await inProcess(...args, '--json');
+    expect(asJson).toMatchObject({ code: 2, stdout: '' });
+    expect(JSON.parse(asJson.stderr)).toEqual({ error: 'ValidationError', details: expect.stringContaining(message) });
   });
 
-  test('a group without a command shows what there is: 2', async () => {
+  test('a group without a command lists its commands: exit code 2', async () => {
     const plain = await inProcess('booking');
     expect(plain).toMatchObject({ code: 2, stdout: '' });
     expect(plain.stderr).toContain('approve');
     expect(JSON.parse((await inProcess('booking', '--json')).stderr)).toMatchObject({ error: 'ValidationError' });
   });
 
-  test('what a rule refuses: 1, one line', async () => {
+  test('a refusal by a rule: exit code 1, one line', async () => {
     useDataDir(temporaryDataDir());
     const refused = [
       [['booking', 'approve', '7'], 'ResourceNotFound'],
@@ -157,13 +157,13 @@ describe('when something is wrong', () => {
       const plain = await inProcess(...args);
       expect(plain).toMatchObject({ code: 1, stdout: '' });
       expect(plain.stderr).toMatch(new RegExp(`^${error}: .+\n$`));
-      const machine = await inProcess(...args, '--json');
-      expect(machine).toMatchObject({ code: 1, stdout: '' });
-      expect(JSON.parse(machine.stderr)).toEqual({ error, details: expect.any(String) });
+      const asJson = await inProcess(...args, '--json');
+      expect(asJson).toMatchObject({ code: 1, stdout: '' });
+      expect(JSON.parse(asJson.stderr)).toEqual({ error, details: expect.any(String) });
     }
   });
 
-  test('lengths and ranges are the rules of the domain, whoever asks', async () => {
+  test('lengths and ranges are those of the domain', async () => {
     useDataDir(temporaryDataDir());
     await json('community', 'add', '--name', 'Mill', '--time-zone', 'UTC');
     await json('brand', 'add', '--name', 'Acme');
@@ -184,7 +184,7 @@ describe('when something is wrong', () => {
     }
   });
 
-  test('the process ends with that code', async () => {
+  test('the process exits with that code', async () => {
     const dataDir = temporaryDataDir();
     const ended = await Promise.all([
       venue(dataDir, 'nope'),
@@ -203,7 +203,7 @@ function commandsIn(help: string): string[] {
   return [...section.matchAll(/^ {2}([a-z-]+) /gm)].flatMap(([, name]) => (name && name !== 'help' ? [name] : []));
 }
 
-test('every command explains itself, with an example', async () => {
+test('every command has help with an example', async () => {
   const checked: string[] = [];
   const check = async (...path: readonly string[]): Promise<void> => {
     const { code, stdout } = await inProcess(...path, '--help');
@@ -224,13 +224,13 @@ test('every command explains itself, with an example', async () => {
 test.each([
   ['key', 'api-key', ['issue', 'list', 'revoke']],
   ['keys', 'signing-key', ['list', 'rotate']],
-])('%s still works as %s, unlisted', async (before, now, commands) => {
+])('%s still works as %s, unlisted', async (oldName, newName, commands) => {
   const listed = commandsIn((await inProcess('--help')).stdout);
-  expect(listed).toContain(now);
-  expect(listed).not.toContain(before);
-  expect(commandsIn((await inProcess(before, '--help')).stdout).toSorted()).toEqual(commands);
+  expect(listed).toContain(newName);
+  expect(listed).not.toContain(oldName);
+  expect(commandsIn((await inProcess(oldName, '--help')).stdout).toSorted()).toEqual(commands);
 
   useDataDir(temporaryDataDir());
-  const fresh = await json(now, 'list');
-  expect(await json(before, 'list')).toEqual(fresh);
+  const expected = await json(newName, 'list');
+  expect(await json(oldName, 'list')).toEqual(expected);
 });

@@ -9,7 +9,7 @@ import type {
   Stored,
 } from '../../src/document-store/document-store.ts';
 import { ask } from '../document-store/ask.ts';
-import type { DocumentPlace } from '../document-store/engines.ts';
+import type { TestDatabase } from '../document-store/engines.ts';
 
 type Pet = {
   readonly name: string;
@@ -35,17 +35,17 @@ const petViews: Collection<Pet> = {
  * The contract of the port (`document-store.ts`), for every adapter.
  * @param standIn whether the engine is a stand-in, which lacks the features named at the tests that it skips
  */
-export function documentStoreContract(place: () => Promise<DocumentPlace>, standIn = false): void {
-  let here: DocumentPlace;
+export function documentStoreContract(createDatabase: () => Promise<TestDatabase>, standIn = false): void {
+  let database: TestDatabase;
   let store: DocumentStore;
   let documents: Documents<Pet>;
 
   beforeEach(async () => {
-    here = await place();
-    store = await here.open();
+    database = await createDatabase();
+    store = await database.open();
     documents = await store.open(pets);
   });
-  afterEach(() => here.remove());
+  afterEach(() => database.remove());
 
   const pet = (name: string, kind = 'cat', more: Partial<Pet> = {}): Pet => ({ name, kind, ...more });
   const keysOf = async (query: Find<Pet>) => (await Array.fromAsync(documents.find(ask(query)))).map(({ key }) => key);
@@ -98,7 +98,7 @@ export function documentStoreContract(place: () => Promise<DocumentPlace>, stand
     });
 
     it('lets exactly one of many concurrent replacements succeed', async () => {
-      const other = await (await here.open()).open(pets);
+      const other = await (await database.open()).open(pets);
       await documents.insert('1', pet('Tom'));
       const results = await Promise.all(
         Array.from({ length: 20 }, (_, i) => (i % 2 ? other : documents).replace('1', pet(`Tom ${i}`), 1)),
@@ -119,7 +119,7 @@ export function documentStoreContract(place: () => Promise<DocumentPlace>, stand
     });
 
     it('makes a write visible to every store immediately', async () => {
-      const other = await (await here.open()).open(pets);
+      const other = await (await database.open()).open(pets);
       expect(await other.get('1')).toBeUndefined();
       await documents.insert('1', pet('Tom'));
       expect((await other.get('1'))?.document.name).toBe('Tom');
@@ -132,7 +132,7 @@ export function documentStoreContract(place: () => Promise<DocumentPlace>, stand
     it('still has everything after it is reopened', async () => {
       await documents.insert('1', pet('Tom'));
       await store.close();
-      const again = await (await here.open()).open(pets);
+      const again = await (await database.open()).open(pets);
       expect((await again.get('1'))?.document.name).toBe('Tom');
     });
   });
@@ -184,7 +184,7 @@ export function documentStoreContract(place: () => Promise<DocumentPlace>, stand
     });
 
     it('returns fresh results after every write, in every store', async () => {
-      const other = await (await here.open()).open(pets);
+      const other = await (await database.open()).open(pets);
       const cats = async (from: Documents<Pet>) =>
         (await Array.fromAsync(from.find(ask({ where: { kind: 'cat' } }))))
           .map(({ document: { name } }) => name)
@@ -336,7 +336,7 @@ export function documentStoreContract(place: () => Promise<DocumentPlace>, stand
     });
 
     it('ends at the highest position of each key, whoever writes and in whatever order', async () => {
-      const other = await (await here.open()).open(petViews);
+      const other = await (await database.open()).open(petViews);
       await fc.assert(
         fc.asyncProperty(
           fc.array(
@@ -390,7 +390,7 @@ export function documentStoreContract(place: () => Promise<DocumentPlace>, stand
     });
 
     it('can be opened by several stores concurrently', async () => {
-      const stores = await Promise.all([here.open(), here.open(), here.open()]);
+      const stores = await Promise.all([database.open(), database.open(), database.open()]);
       const collections = await Promise.all(stores.map((each) => each.open({ ...pets, name: 'fresh' })));
       const results = await Promise.all(collections.map((each) => each.insert('1', pet('Tom'))));
       expect(results.filter(Boolean)).toHaveLength(1);
@@ -401,7 +401,7 @@ export function documentStoreContract(place: () => Promise<DocumentPlace>, stand
       const tom = pet('Tom', 'cat', { age: 3, tame: true });
       await plain.insert('1', tom);
       await plain.insert('2', pet('Tim', 'dog', { age: 4 }));
-      const later = await (await here.open()).open<Pet>({ ...pets, name: 'later' });
+      const later = await (await database.open()).open<Pet>({ ...pets, name: 'later' });
       const found = async () => {
         const query: Find<Pet> = { where: { kind: 'cat', age: { from: 1 } }, sort: [{ field: 'age' }] };
         return (await Array.fromAsync(later.find(ask(query)))).map(({ key }) => key).join('');

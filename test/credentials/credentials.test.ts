@@ -23,7 +23,7 @@ const account = { kind: 'Brand', id: brandId(1) } as const;
 let folder: string;
 let documents: DocumentStore;
 let log: EventStore;
-/** While set, the log cannot be read. */
+/** While this is set, the log cannot be read. */
 let outage: Error | undefined;
 
 const events = (): EventStore =>
@@ -35,7 +35,7 @@ const events = (): EventStore =>
     },
   });
 
-/** A process: nothing in it, and nothing beside it, projects. */
+/** A process. Neither it nor any other projects. */
 async function openProcess(graceMs = 60_000) {
   const credentials: Credentials = await openCredentials({ events: events(), documents, graceMs });
   const handler = createCommandHandler({
@@ -71,7 +71,7 @@ afterEach(async () => {
 });
 
 describe('an API key, while nothing projects', () => {
-  test('works at once in every process, and stops within 2 s in every process', async () => {
+  test('works immediately in every process, and stops working within 2 s in every process', async () => {
     const [one, other] = [await openProcess(), await openProcess()];
     const { key, apiKeyId: id } = await one.issue();
     expect(await one.authenticate(key)).toMatchObject({ account, permissions: 31, credential: { id } });
@@ -102,7 +102,7 @@ describe('an API key, while nothing projects', () => {
 });
 
 describe('while the log cannot be read', () => {
-  test('a key that was good stays good for the time that is set, and then is an error, not a refusal', async () => {
+  test('a key that was valid stays valid for the configured time, then causes an error, not a refusal', async () => {
     const { authenticate, issue } = await openProcess(1_400);
     const { key } = await issue();
     expect(await authenticate(key)).toBeDefined();
@@ -115,7 +115,7 @@ describe('while the log cannot be read', () => {
     expect(await authenticate(key)).toBeDefined();
   });
 
-  test('a key that was revoked stays revoked, and one never seen is an error', async () => {
+  test('a revoked key stays revoked, and one never seen causes an error', async () => {
     const { authenticate, issue, revoke } = await openProcess();
     const [revoked, unseen] = [await issue(), await issue()];
     await revoke(revoked.apiKeyId);

@@ -12,6 +12,6 @@ reportEngine(
 
 const standIn = 'real' in mongoServer && !mongoServer.real;
 
-describe.each(documentEngines)('document store on %s', (name, place) =>
-  documentStoreContract(place, name === 'MongoDB' && standIn),
+describe.each(documentEngines)('document store on %s', (name, createDatabase) =>
+  documentStoreContract(createDatabase, name === 'MongoDB' && standIn),
 );

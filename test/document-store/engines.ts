@@ -10,15 +10,15 @@ import { openSqliteDocumentStore } from '../../src/document-store/sqlite/documen
 import type { MongoServer } from './mongodb/server.ts';
 
 /** An empty database, with as many stores on it as a test needs: each stands for a separate process. */
-export type DocumentPlace = {
+export type TestDatabase = {
   open(): Promise<DocumentStore>;
   /** Closes all stores and removes the database. */
   remove(): Promise<void>;
 };
 
-export async function sqlitePlace(): Promise<DocumentPlace> {
+export async function createSqliteDatabase(): Promise<TestDatabase> {
   const folder = await mkdtemp(join(tmpdir(), 'venue-documents-'));
-  return placeOf(
+  return testDatabase(
     () => openSqliteDocumentStore({ folder }),
     () => rm(folder, { recursive: true }),
   );
@@ -29,11 +29,11 @@ export const mongoServer: MongoServer = JSON.parse(
   await (await fetch(`http://127.0.0.1:${inject('mongoServer')}`)).text(),
 );
 
-async function mongoPlace(): Promise<DocumentPlace> {
+async function createMongoDatabase(): Promise<TestDatabase> {
   if ('missing' in mongoServer) throw new Error(mongoServer.missing);
   const { url } = mongoServer;
   const database = `test-${randomUUID()}`;
-  return placeOf(
+  return testDatabase(
     () => openMongoDocumentStore({ url, database }),
     async () => {
       const client = new MongoClient(url);
@@ -43,7 +43,7 @@ async function mongoPlace(): Promise<DocumentPlace> {
   );
 }
 
-function placeOf(open: () => Promise<DocumentStore>, remove: () => Promise<unknown>): DocumentPlace {
+function testDatabase(open: () => Promise<DocumentStore>, remove: () => Promise<unknown>): TestDatabase {
   const stores: DocumentStore[] = [];
   return {
     async open() {
@@ -59,7 +59,7 @@ function placeOf(open: () => Promise<DocumentStore>, remove: () => Promise<unkno
 }
 
 /** The engines available here, for `describe.each`. */
-export const documentEngines: readonly (readonly [name: string, place: () => Promise<DocumentPlace>])[] = [
-  ['SQLite', sqlitePlace],
-  ...('missing' in mongoServer ? [] : [['MongoDB', mongoPlace] as const]),
+export const documentEngines: readonly (readonly [name: string, createDatabase: () => Promise<TestDatabase>])[] = [
+  ['SQLite', createSqliteDatabase],
+  ...('missing' in mongoServer ? [] : [['MongoDB', createMongoDatabase] as const]),
 ];

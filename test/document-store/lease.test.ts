@@ -6,30 +6,30 @@ import type { DocumentStore, Documents } from '../../src/document-store/document
 import { type Lease, type Leases, openLeases } from '../../src/document-store/lease.ts';
 import { THIS_PROCESS } from '../../src/runtime/process-liveness.ts';
 import { eventually } from '../eventually.ts';
-import { type DocumentPlace, documentEngines } from './engines.ts';
+import { documentEngines, type TestDatabase } from './engines.ts';
 
 const HOUR_MS = 3_600_000;
 const COLLECTION = 'leases';
 /** Without /proc, a process cannot be told from an earlier one with the same pid: the lease of that one has to expire. */
 const hasProc = existsSync('/proc/self/stat');
 
-describe.each(documentEngines)('leases on %s', (_, openPlace) => {
-  let place: DocumentPlace;
+describe.each(documentEngines)('leases on %s', (_, createDatabase) => {
+  let database: TestDatabase;
   const held: Lease[] = [];
 
   beforeEach(async () => {
-    place = await openPlace();
+    database = await createDatabase();
   });
   afterEach(async () => {
     for (const lease of held.splice(0)) await lease.release();
-    await place.remove();
+    await database.remove();
   });
 
   type Options = Partial<Parameters<typeof openLeases>[0]>;
   /** Leases as another process sees them. */
   const leases = async (options: Options = {}): Promise<Leases> => {
     const opened = await openLeases({
-      documents: options.documents ?? (await place.open()),
+      documents: options.documents ?? (await database.open()),
       collection: COLLECTION,
       durationMs: HOUR_MS,
       clock: Date.now,
@@ -50,12 +50,12 @@ describe.each(documentEngines)('leases on %s', (_, openPlace) => {
 
   /** The documents behind the leases. */
   const stored = async (): Promise<Documents<{ readonly [field: string]: unknown }>> =>
-    (await place.open()).open({ name: COLLECTION, kind: 'readModel', indexes: [] });
+    (await database.open()).open({ name: COLLECTION, kind: 'readModel', indexes: [] });
   const versionOf = async (name: string) => (await (await stored()).get(name))?.version ?? 0;
 
   /** A store whose `replace` can be held up, as in a process that hangs, or lose its response, as on a broken connection. */
   async function faultyStore() {
-    const real = await place.open();
+    const real = await database.open();
     let gate: PromiseWithResolvers<void> | undefined;
     let responsesToLose = 0;
     const documents: DocumentStore = {

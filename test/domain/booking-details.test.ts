@@ -6,7 +6,7 @@ import { type PlainDate, spaceId } from '../../src/domain/ids.ts';
 const details: BookingDetails = { spaceId: spaceId(7), date: '2026-12-10' as PlainDate, startHour: 10 };
 
 describe('the fingerprint of a request', () => {
-  test('is what earlier versions stored the digest of', () => {
+  test('is the text whose digest earlier versions stored', () => {
     expect(fingerprintOf(details)).toBe('[7,"2026-12-10",10,null]');
     expect(fingerprintOf({ ...details, message: 'Hello' })).toBe('[7,"2026-12-10",10,"Hello"]');
     expect(createHash('sha256').update(fingerprintOf(details)).digest('base64url')).toBe(
@@ -26,7 +26,7 @@ describe('the fingerprint of a request', () => {
     for (const other of others) expect(fingerprintOf({ ...details, ...other })).not.toBe(fingerprintOf(details));
   });
 
-  test('counts nothing that is no detail', () => {
+  test('ignores anything that is not a detail', () => {
     const more = { ...details, idempotencyKey: 'k', bookingId: 4 };
     expect(fingerprintOf(more)).toBe(fingerprintOf(details));
     expect(detailsOf(more)).toEqual(details);
@@ -34,9 +34,9 @@ describe('the fingerprint of a request', () => {
 });
 
 test.each<[string, Partial<BookingDetails>, RegExp]>([
-  ['an hour that is no hour', { startHour: 24 }, /startHour must be a whole number, 0 to 23/],
+  ['hour 24', { startHour: 24 }, /startHour must be a whole number, 0 to 23/],
   ['half an hour', { startHour: 9.5 }, /startHour/],
-  ['a message too long', { message: 'x'.repeat(501) }, /message must have at most 500 characters/],
+  ['a message that is too long', { message: 'x'.repeat(501) }, /message must have at most 500 characters/],
 ])('details with %s are refused', (_, wrong, text) => {
   expect(wrongDetails({ ...details, ...wrong })).toMatchObject({
     refused: 'ValidationError',

@@ -34,16 +34,16 @@ export const at = (iso: string) => Date.parse(iso);
 /** Noon in Berlin on 1 December 2026. */
 export const context: BookingContext = { now: at('2026-12-01T11:00:00Z'), serviceFeePercent: 15, currency: 'USD' };
 
-/** A request as tests write it: the details beside the rest. */
-export type Wish = Partial<Omit<RequestBooking, 'details'> & Omit<BookingDetails, 'spaceId'>>;
+/** What a test may set of a request: its details next to the rest. */
+export type RequestOverrides = Partial<Omit<RequestBooking, 'details'> & Omit<BookingDetails, 'spaceId'>>;
 
-export const wish = ({
+export const requestCommand = ({
   bookingId: id = bookingId(1),
   space = hall,
   brand = acme,
   idempotencyKey,
   ...details
-}: Wish = {}): RequestBooking => ({
+}: RequestOverrides = {}): RequestBooking => ({
   bookingId: id,
   space,
   brand,
@@ -51,9 +51,9 @@ export const wish = ({
   ...defined({ idempotencyKey }),
 });
 
-/** The event that a request makes on an empty day. */
-export function requested(fields: Wish = {}, when = context): BookingRequested {
-  const decision = requestBooking(EMPTY_SPACE_DAY, wish(fields), when);
+/** The event of a request on an empty day. */
+export function requested(fields: RequestOverrides = {}, when = context): BookingRequested {
+  const decision = requestBooking(EMPTY_SPACE_DAY, requestCommand(fields), when);
   if (!('length' in decision) || decision[0] === undefined) throw new Error(JSON.stringify(decision));
   return decision[0];
 }

@@ -25,11 +25,11 @@ test.each([
   '2026-12-31T00:00',
   '',
   'today',
-])('%j is no date', (text) => {
+])('%j is not a date', (text) => {
   expect(isPlainDate(text)).toBe(false);
 });
 
-test('timestamps sort as text to the end of the calendar: the last evening of New York is in the year 10000 elsewhere', () => {
+test('timestamps sort as text to the end of the calendar, although the last evening in New York is the year 10000 in UTC', () => {
   const evening = momentOn(wallDay(date('9999-12-31'), 'America/New_York'), 20);
   expect(toTimestamp(evening) > toTimestamp(Date.parse('2026-12-01T00:00:00Z'))).toBe(true);
   expect(toTimestamp(evening)).toBe('9999-12-31T23:59:59.999Z');
@@ -38,7 +38,7 @@ test('timestamps sort as text to the end of the calendar: the last evening of Ne
 test.each(['Europe/Berlin', 'America/New_York', 'Pacific/Auckland', 'UTC'])('%s is a zone', (zone) => {
   expect(isTimeZone(zone)).toBe(true);
 });
-test.each(['Berlin', '+02:00', '', 'Mars/Olympus'])('%j is no zone', (zone) => {
+test.each(['Berlin', '+02:00', '', 'Mars/Olympus'])('%j is not a zone', (zone) => {
   expect(isTimeZone(zone)).toBe(false);
 });
 
@@ -53,7 +53,7 @@ describe('the same moment has different dates', () => {
   });
 });
 
-test('wall-clock hours become moments, through clock changes', () => {
+test('wall-clock hours convert to moments, across clock changes', () => {
   const berlin = (day: string) => wallDay(date(day), 'Europe/Berlin');
   const iso = (day: string, hour: number) => new Date(momentOn(berlin(day), hour)).toISOString();
   expect(iso('2026-07-01', 12)).toBe('2026-07-01T10:00:00.000Z');
@@ -77,7 +77,7 @@ test('a zone that changes its clock by half an hour, at midnight, or skips a who
   expect(hourExistsOn(apia, 12)).toBe(false);
 });
 
-test('today is told right around every midnight, whatever was asked before', () => {
+test('today is correct around every midnight, whatever was asked before', () => {
   const zone = 'America/New_York';
   for (const [moment, expected] of [
     ['2026-03-08T04:59:59.999Z', '2026-03-07'],

@@ -34,7 +34,7 @@ describe('a space', () => {
     expect(evolveSpace(undefined, added)?.active).toBe(true);
   });
 
-  test('changes say only what differs', () => {
+  test('a change contains only what differs', () => {
     given(added)
       .when(change({ name: 'Hall', windowEnd: 22 }))
       .thenEvents({ type: 'SpaceChanged', data: { name: 'Hall', spaceId: 7, communityId: 1 } });
@@ -48,7 +48,7 @@ describe('a space', () => {
 
   test.each<[string, Partial<SpaceTerms>, RegExp]>([
     ['an empty name', { name: ' ' }, /name/],
-    ['a name too long', { name: 'x'.repeat(201) }, /name/],
+    ['a name that is too long', { name: 'x'.repeat(201) }, /name/],
     ['a window that starts at 24', { windowStart: 24 }, /windowStart/],
     ['a window that starts at half past', { windowStart: 9.5 }, /windowStart/],
     ['a window that ends at 24', { windowEnd: 24 }, /windowEnd/],
@@ -56,20 +56,20 @@ describe('a space', () => {
     ['no duration', { durationHours: 0 }, /durationHours/],
     ['a negative duration', { durationHours: -1 }, /durationHours/],
     ['a duration of 20 minutes', { durationHours: 1 / 3 }, /steps of 0.25/],
-    ['no number for a duration', { durationHours: Number.NaN }, /durationHours/],
+    ['a duration that is not a number', { durationHours: Number.NaN }, /durationHours/],
     ['half a cent', { eventFee: cents(0.5) }, /eventFee/],
     ['a negative fee', { eventFee: cents(-1) }, /eventFee/],
     ['no time to answer', { answerHours: 0 }, /answerHours/],
     ['half an hour to answer', { answerHours: 0.5 }, /answerHours must be a whole number, 1 to 2160/],
     ['a year to answer', { answerHours: 24 * 365 }, /answerHours/],
-  ])('never has %s', (_, wrong, details) => {
+  ])('cannot have %s', (_, wrong, details) => {
     given()
       .when((space) => addSpace(space, { ...facts, ...wrong }))
       .thenRefused('ValidationError', details);
     given(added).when(change(wrong)).thenRefused('ValidationError', details);
   });
 
-  test('with terms that were allowed once still folds, changes and can be corrected', () => {
+  test('with terms that used to be allowed still folds, changes and can be corrected', () => {
     const legacy: SpaceEvent = { type: 'SpaceChanged', data: { ...facts, answerHours: 0.5 } };
     given(added, legacy)
       .when(change({ name: 'Hall', answerHours: 0.5 }))

@@ -43,7 +43,7 @@ describe('an API key', () => {
         .thenRefused('ValidationError', /label/);
   });
 
-  test('is revoked by its account or the operator, for good', () => {
+  test('is revoked by its account or the operator, permanently', () => {
     const revoke = (by?: Account) => (key: ApiKey | undefined) =>
       revokeApiKey(key, { apiKeyId: id, ...(by === undefined ? {} : { by }) });
     given(issued)
@@ -70,7 +70,7 @@ describe('a webhook', () => {
   const removed: WebhookEvent = { type: 'WebhookRemoved', data: { webhookId: id, owner } };
   const context = { owned: 0, urlProblem: undefined };
 
-  test('is registered with a good URL, known events and room left', () => {
+  test('is registered with a valid URL and known events, up to the limit', () => {
     const register =
       (fields = {}, when = {}) =>
       (webhook: Webhook | undefined) =>

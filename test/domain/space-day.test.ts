@@ -24,8 +24,8 @@ import {
   day,
   hall,
   other,
+  requestCommand,
   requested,
-  wish,
 } from './bookings.fixture.ts';
 import { decider } from './given.ts';
 
@@ -33,10 +33,10 @@ const given = decider<SpaceDay, BookingEvent>(EMPTY_SPACE_DAY, evolveSpaceDay);
 const request =
   (fields = {}, when = context) =>
   (state: SpaceDay) =>
-    requestBooking(state, wish({ bookingId: bookingId(2), ...fields }), when);
+    requestBooking(state, requestCommand({ bookingId: bookingId(2), ...fields }), when);
 
 describe('requesting a booking', () => {
-  test('makes a Pending request with price, hours and deadline', () => {
+  test('creates a Pending request with price, hours and deadline', () => {
     given()
       .when(request({ message: 'Hello' }))
       .thenEvents({
@@ -59,7 +59,7 @@ describe('requesting a booking', () => {
       });
   });
 
-  test('lapses at its start when that comes before the answer time', () => {
+  test('expires when the event starts if that is before the time to answer is over', () => {
     given()
       .when(request({ date: day('2026-12-02') }))
       .thenEvents({ data: { expiresAt: '2026-12-02T09:00:00.000Z' } });
@@ -67,28 +67,28 @@ describe('requesting a booking', () => {
 
   test.each([
     ['the same hour', 10],
-    ['an hour inside', 12],
+    ['an hour within it', 12],
     ['an hour whose event runs into it', 9],
-    ['the last hour that touches', 13],
+    ['its last hour', 13],
   ])('is refused for %s', (_, startHour) => {
     given(requested())
       .when(request({ startHour }))
       .thenRefused('SlotUnavailable', /overlaps/);
   });
 
-  test('may start the moment the one before ends', () => {
+  test('may start when the previous one ends', () => {
     given(requested())
       .when(request({ startHour: 14 }))
       .thenEvents({ type: 'BookingRequested' });
   });
 
-  test('an approved booking blocks; a cancelled one frees its hours; a completed one is over', () => {
+  test('an approved booking blocks its hours; a cancelled or completed one frees them', () => {
     given(requested(), approved()).when(request()).thenRefused('SlotUnavailable');
     given(requested(), cancelledByBrand()).when(request()).thenEvents({ type: 'BookingRequested' });
     given(requested(), approved(), completed()).when(request()).thenEvents({ type: 'BookingRequested' });
   });
 
-  test('near the end of the window is allowed, with the hours left', () => {
+  test('is allowed near the end of the window, with the hours that remain', () => {
     given()
       .when(request({ startHour: 20 }))
       .thenEvents({
@@ -102,7 +102,7 @@ describe('requesting a booking', () => {
       .thenRefused('SlotUnavailable', /outside the window/);
   });
 
-  test('takes an idempotency key of 255 characters and no longer one, whichever way it comes in', () => {
+  test('accepts an idempotency key of at most 255 characters, whichever way it comes in', () => {
     given()
       .when(request({ idempotencyKey: 'k'.repeat(256) }))
       .thenRefused('ValidationError', /255/);
@@ -111,7 +111,7 @@ describe('requesting a booking', () => {
       .thenEvents({ type: 'BookingRequested' });
   });
 
-  test('takes a message of 500 characters and no longer one', () => {
+  test('accepts a message of at most 500 characters', () => {
     given()
       .when(request({ message: 'm'.repeat(501) }))
       .thenRefused('ValidationError');
@@ -126,11 +126,11 @@ describe('requesting a booking', () => {
       .thenRefused('BookingNotAllowed', /not taking bookings/);
   });
 
-  test('is not allowed on a past date, judged in the zone of the space', () => {
+  test('is not allowed on a past date in the time zone of the space', () => {
     given()
       .when(request({ date: day('2026-11-30') }))
       .thenRefused('BookingNotAllowed', /past/);
-    // 23:30 UTC is the next day in Berlin already.
+    // 23:30 UTC is already the next day in Berlin.
     const late = { ...context, now: at('2026-12-09T23:30:00Z') };
     given()
       .when(request({ date: day('2026-12-09') }, late))
@@ -140,7 +140,7 @@ describe('requesting a booking', () => {
       .thenEvents({ type: 'BookingRequested' });
   });
 
-  test('an hour of today that has come is no longer available', () => {
+  test('an hour of today that has begun is no longer available', () => {
     const noon = { ...context, now: at('2026-12-10T11:00:00Z') };
     given()
       .when(request({ startHour: 12 }, noon))
@@ -161,14 +161,14 @@ describe('requesting a booking', () => {
       .thenEvents({ data: { startsAt: '2027-03-28T01:00:00.000Z' } });
   });
 
-  test('an hour that comes twice means the first time', () => {
+  test('an hour that occurs twice means the first occurrence', () => {
     const space = { ...hall, windowStart: 0, durationHours: 1 };
     given()
       .when(request({ space, date: day('2027-10-31'), startHour: 2 }))
       .thenEvents({ data: { startsAt: '2027-10-31T00:00:00.000Z', endsAt: '2027-10-31T02:00:00.000Z' } });
   });
 
-  test('a fractional duration ends on a rounded hour and frees the space to the quarter', () => {
+  test('a fractional duration ends on a rounded hour, but frees the space to the quarter hour', () => {
     const space = { ...hall, durationHours: 2.5 };
     given()
       .when(request({ space, startHour: 10 }))
@@ -182,7 +182,7 @@ describe('requesting a booking', () => {
       .thenEvents({ type: 'BookingRequested' });
   });
 
-  test('a repeated idempotency key makes nothing new, also after the booking was cancelled', () => {
+  test('a repeated idempotency key creates nothing, even after the booking was cancelled', () => {
     const first = requested({ idempotencyKey: 'k' });
     given(first)
       .when(request({ idempotencyKey: 'k' }))
@@ -192,7 +192,7 @@ describe('requesting a booking', () => {
       .thenNothing();
   });
 
-  test('an idempotency key serves one request, and one brand', () => {
+  test('an idempotency key is valid for one request of one brand', () => {
     const first = requested({ idempotencyKey: 'k' });
     given(first)
       .when(request({ idempotencyKey: 'k', startHour: 15 }))
@@ -217,7 +217,7 @@ describe('approving', () => {
       .when(approve())
       .thenEvents({ type: 'BookingApproved', data: { charge: 23_000, totalPrice: 23_000 } });
   });
-  test('is refused for what is not Pending', () => {
+  test('is refused unless the booking is Pending', () => {
     given(requested(), approved())
       .when(approve())
       .thenRefused('BookingNotAllowed', /is Approved/);
@@ -249,7 +249,7 @@ describe('cancelling', () => {
   const brand = { kind: 'Brand', id: acme.brandId } as const;
   const community = { kind: 'Community', id: hall.communityId } as const;
 
-  test('a request costs nothing to cancel; an approved booking is refunded', () => {
+  test('cancelling a request costs nothing; an approved booking is refunded', () => {
     given(requested())
       .when(cancel(brand))
       .thenEvents({ data: { cancelledBy: 'Brand', reason: 'Rain', refund: 0 } });
@@ -257,7 +257,7 @@ describe('cancelling', () => {
       .when(cancel(community))
       .thenEvents({ data: { cancelledBy: 'Community', refund: 23_000 } });
   });
-  test('takes a reason of 500 characters and no longer one', () => {
+  test('accepts a reason of at most 500 characters', () => {
     const because = (length: number) => (state: SpaceDay) =>
       cancelBooking(
         state,
@@ -268,7 +268,7 @@ describe('cancelling', () => {
     given(requested()).when(because(500)).thenEvents({ type: 'BookingCancelled' });
   });
 
-  test('is refused when it is over', () => {
+  test('is refused when the booking is over', () => {
     given(requested(), cancelledByBrand())
       .when(cancel(brand))
       .thenRefused('BookingNotAllowed', /is Cancelled/);
@@ -282,7 +282,7 @@ describe('cancelling', () => {
       .when(cancel(brand, started))
       .thenRefused('BookingNotAllowed', /started/);
   });
-  test("somebody else's booking does not exist", () => {
+  test("another account's booking does not exist", () => {
     given(requested())
       .when(cancel({ kind: 'Brand', id: brandId(99) }))
       .thenRefused('ResourceNotFound');
@@ -295,7 +295,7 @@ describe('cancelling', () => {
 
 describe('the scheduler', () => {
   const moment = (iso: string) => ({ now: at(iso) });
-  test('cancels a request nobody answered, and only then', () => {
+  test('cancels a request once its time to answer is over, and not before', () => {
     const expire = (when: { now: number }) => (state: SpaceDay) =>
       expireBooking(state, { bookingId: bookingId(1) }, when);
     given(requested())
@@ -311,7 +311,7 @@ describe('the scheduler', () => {
       .when(expire(moment('2027-01-01T00:00:00Z')))
       .thenNothing();
   });
-  test('completes an approved booking whose end has passed, and only then', () => {
+  test('completes an approved booking once it has ended, and not before', () => {
     const complete = (when: { now: number }) => (state: SpaceDay) =>
       completeBooking(state, { bookingId: bookingId(1) }, when);
     given(requested(), approved())
@@ -326,7 +326,7 @@ describe('the scheduler', () => {
   });
 });
 
-test('whatever is asked in whatever order, live bookings of a day never overlap', () => {
+test('whatever the commands and their order, the live bookings of a day never overlap', () => {
   const step = fc.record({
     what: fc.constantFrom('request', 'approve', 'cancel'),
     id: fc.integer({ min: 1, max: 12 }),
@@ -341,7 +341,7 @@ test('whatever is asked in whatever order, live bookings of a day never overlap'
         const space = { ...hall, durationHours };
         const decision =
           what === 'request'
-            ? requestBooking(state, wish({ bookingId: bookingId(next++), space, startHour }), context)
+            ? requestBooking(state, requestCommand({ bookingId: bookingId(next++), space, startHour }), context)
             : what === 'approve'
               ? approveBooking(state, { bookingId: bookingId(id), communityId: hall.communityId }, context)
               : cancelBooking(state, { bookingId: bookingId(id), by: { kind: 'Brand', id: acme.brandId } }, context);

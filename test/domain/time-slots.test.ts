@@ -15,7 +15,7 @@ test('one slot per start hour of the window, with 12-hour labels', () => {
   expect(timeSlots({ ...hall, windowStart: 0 }, day('2026-12-10'), [], now)[0]?.label).toBe('12:00 AM');
 });
 
-test('hours whose event would pass the window say how much is left', () => {
+test('slots whose event would exceed the window say how many hours remain', () => {
   const slots = timeSlots(hall, day('2026-12-10'), [], now);
   expect(
     slots.filter((slot) => slot.usageHours !== undefined).map(({ hour, usageHours }) => [hour, usageHours]),
@@ -27,13 +27,13 @@ test('hours whose event would pass the window say how much is left', () => {
 });
 
 describe('a slot is closed', () => {
-  test('when its event would overlap what is taken', () => {
+  test('when its event would overlap a booking', () => {
     expect(open(timeSlots(hall, day('2026-12-10'), [{ start: 14, until: 18 }], now))).toEqual([9, 10, 18, 19, 20, 21]);
   });
   test('when the space is inactive', () => {
     expect(open(timeSlots({ ...hall, active: false }, day('2026-12-10'), [], now))).toEqual([]);
   });
-  test('when its hour has come', () => {
+  test('when its hour has begun', () => {
     expect(open(timeSlots(hall, day('2026-12-01'), [], now))).toEqual([13, 14, 15, 16, 17, 18, 19, 20, 21]);
   });
   test('when the clock skips its hour', () => {

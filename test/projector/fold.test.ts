@@ -5,19 +5,19 @@ import type { Recorded } from '../../src/domain/events.ts';
 import { createTarget, fold, type Target } from '../../src/projector/fold.ts';
 import { collectionOf } from '../../src/read-models/projector-state.ts';
 import { ask } from '../document-store/ask.ts';
-import { type DocumentPlace, documentEngines } from '../document-store/engines.ts';
+import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 import { counts, inMemory, recorded, SPACE_EVENTS, trails } from './space-trails.ts';
 
-describe.each(documentEngines)('fold on %s', (_name, newPlace) => {
-  let place: DocumentPlace;
+describe.each(documentEngines)('fold on %s', (_name, createDatabase) => {
+  let database: TestDatabase;
   let stores: DocumentStore[];
   let run = 0;
 
   beforeEach(async () => {
-    place = await newPlace();
-    stores = [await place.open(), await place.open()];
+    database = await createDatabase();
+    stores = [await database.open(), await database.open()];
   });
-  afterEach(() => place.remove());
+  afterEach(() => database.remove());
 
   const log = fc
     .array(fc.record({ space: fc.nat(4), type: fc.constantFrom(...SPACE_EVENTS) }), { minLength: 1, maxLength: 40 })

@@ -15,7 +15,7 @@ import { rebuild } from '../../src/projector/rebuild.ts';
 import { openProjectorState } from '../../src/read-models/projector-state.ts';
 import { type LiveReadModels, openReadModels, type ReadModels } from '../../src/read-models/read-models.ts';
 import { ask } from '../document-store/ask.ts';
-import { type DocumentPlace, documentEngines } from '../document-store/engines.ts';
+import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 import { eventually } from '../eventually.ts';
 import { appendEvent, appendEvents, counts, expected, trails } from './space-trails.ts';
 
@@ -66,19 +66,19 @@ const withOwnLease = (store: DocumentStore, own: string): DocumentStore => ({
     store.open(collection.name.endsWith('leases') ? { ...collection, name: `leases-${own}` } : collection),
 });
 
-describe.each(documentEngines)('projector on %s', (_name, newPlace) => {
-  let place: DocumentPlace;
+describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
+  let database: TestDatabase;
   let documents: DocumentStore;
   let readModels: LiveReadModels;
   /** As another process sees them. */
   let elsewhere: LiveReadModels;
 
   beforeEach(async () => {
-    place = await newPlace();
-    ends.push(() => place.remove());
-    documents = await place.open();
+    database = await createDatabase();
+    ends.push(() => database.remove());
+    documents = await database.open();
     readModels = await openReadModels({ documents, events });
-    elsewhere = await openReadModels({ documents: await place.open(), events });
+    elsewhere = await openReadModels({ documents: await database.open(), events });
     logger.error.mockClear();
     logger.warn.mockClear();
   });
@@ -109,7 +109,7 @@ describe.each(documentEngines)('projector on %s', (_name, newPlace) => {
   it('projects in one process at a time, and another takes over immediately after a clean stop', async () => {
     const first = await start(documents);
     await elsewhere.waitFor(await appendMany(10));
-    await start(await place.open());
+    await start(await database.open());
     await first.stop();
     const position = await appendMany(10);
     expect(await elsewhere.waitFor(position)).toBe(true);
@@ -118,7 +118,7 @@ describe.each(documentEngines)('projector on %s', (_name, newPlace) => {
   });
 
   it('does no harm when two processes believe they hold the lease', async () => {
-    const other = await place.open();
+    const other = await database.open();
     await start(withOwnLease(documents, 'a'));
     await start(withOwnLease(other, 'b'));
     const position = await appendMany(200);
@@ -148,7 +148,7 @@ describe.each(documentEngines)('projector on %s', (_name, newPlace) => {
     broken = true;
     const position = await appendEvent(events, 1, 'SpaceChanged');
     await eventually(() => expect(logger.error).toHaveBeenCalled());
-    const other = await start(withOwnLease(await place.open(), 'b'), [trails()]);
+    const other = await start(withOwnLease(await database.open(), 'b'), [trails()]);
     expect(await elsewhere.waitFor(position, 15_000)).toBe(true);
     await other.stop();
     broken = false;
@@ -187,7 +187,7 @@ describe.each(documentEngines)('projector on %s', (_name, newPlace) => {
     await start(documents, [counts]);
     await elsewhere.waitFor(await appendMany(1));
     const seen = new Set<number>();
-    await start(await place.open(), [counts, trails()]);
+    await start(await database.open(), [counts, trails()]);
     const closing = ends.splice(-2, 1)[0];
     await closing?.();
     const whole = (await expected(events, trails())).size;
@@ -246,7 +246,7 @@ describe.each(documentEngines)('projector on %s', (_name, newPlace) => {
       while (writing) await readModels.waitFor(await appendMany(1));
     })();
     await rebuild({
-      ...deps(await place.open()),
+      ...deps(await database.open()),
       names: ['counts'],
       onProgress: ({ done }) => progress.push(done),
     });
@@ -264,7 +264,7 @@ describe.each(documentEngines)('projector on %s', (_name, newPlace) => {
     const projector = await start(documents);
     await elsewhere.waitFor(await appendMany(50));
     await projector.stop();
-    await rebuild(deps(await place.open()));
+    await rebuild(deps(await database.open()));
     await expectToEqualTheLog(elsewhere, trails());
     expect((await (await openProjectorState(documents)).pointers.get('trails'))?.document.generation).toBe(2);
     await expect(rebuild({ ...deps(documents), names: ['nonsense'] })).rejects.toThrow(/nonsense.*trails, counts/);

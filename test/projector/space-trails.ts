@@ -85,7 +85,7 @@ export async function appendEvent(
   return position;
 }
 
-/** Many things appendEvent, to `spaces` spaces; every now and then one is closed. Answers the position of the last one. */
+/** Appends many events to `spaces` spaces, some of them closures. Returns the position of the last one. */
 export async function appendEvents(events: EventStore, count: number, spaces: number): Promise<string> {
   let last = '';
   for (let i = 0; i < count; i += 20) {

@@ -10,13 +10,13 @@ import { openProjector, type Projector } from '../../src/projector/projector.ts'
 import { verify } from '../../src/projector/verify.ts';
 import { collectionOf, openProjectorState } from '../../src/read-models/projector-state.ts';
 import { ask } from '../document-store/ask.ts';
-import { type DocumentPlace, documentEngines } from '../document-store/engines.ts';
+import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 import { eventually } from '../eventually.ts';
 import { appendEvents, counts, type Trail, trails } from './space-trails.ts';
 
-describe.each(documentEngines)('verify on %s', (_name, newPlace) => {
+describe.each(documentEngines)('verify on %s', (_name, createDatabase) => {
   let folder: string;
-  let place: DocumentPlace;
+  let database: TestDatabase;
   let events: EventStore;
   let documents: DocumentStore;
   let projector: Projector;
@@ -26,8 +26,8 @@ describe.each(documentEngines)('verify on %s', (_name, newPlace) => {
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'venue-verified-'));
     events = await openSqliteEventStore({ path: join(folder, 'events.sqlite') });
-    place = await newPlace();
-    documents = await place.open();
+    database = await createDatabase();
+    documents = await database.open();
     projector = await openProjector({
       events,
       documents,
@@ -45,7 +45,7 @@ describe.each(documentEngines)('verify on %s', (_name, newPlace) => {
   });
   afterEach(async () => {
     await projector.stop();
-    await place.remove();
+    await database.remove();
     await events.close();
     await rm(folder, { recursive: true });
   });

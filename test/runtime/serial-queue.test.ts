@@ -21,7 +21,7 @@ const job =
     return name;
   };
 
-test('runs jobs of one key one after the other, in the order they came, and results each', async () => {
+test('runs jobs of one key one after another, in order of arrival, and returns the result of each', async () => {
   const results = await Promise.all([
     queue.run('k', job('a', 5)),
     queue.run('k', job('b')),

@@ -1,6 +1,6 @@
 import type { ServiceProcess } from './service-process.ts';
 
-/** A day some days from now, in UTC. */
+/** The date this many days from now, in UTC. */
 export const inDays = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
 
 /** Calls the REST API: GET, or POST when there is a body. */
@@ -9,6 +9,6 @@ export async function call({ url }: Pick<ServiceProcess, 'url'>, key: string, pa
     headers: { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }) },
     ...(body && { method: 'POST', body: JSON.stringify(body) }),
   });
-  const answer = JSON.parse(await response.text());
-  return { status: response.status, body: answer };
+  const parsed = JSON.parse(await response.text());
+  return { status: response.status, body: parsed };
 }

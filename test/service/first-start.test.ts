@@ -17,7 +17,7 @@ import { sharedServiceProcess, startServiceProcess, temporaryDataDir, venue } fr
 describe('on an empty folder', () => {
   const started = sharedServiceProcess();
 
-  test('a service that runs is alive and ready, and says how far its read models are', async () => {
+  test('a running service is alive and ready, and reports the lag of its read models', async () => {
     const { url } = started();
     const alive = await fetch(`${url}/healthz`);
     expect([alive.status, await alive.json()]).toEqual([200, { status: 'ok' }]);
@@ -28,7 +28,7 @@ describe('on an empty folder', () => {
     ]);
   });
 
-  test('the first start leaves a demo in which everything printed and promised works', async () => {
+  test('the first start creates a demo in which everything that it prints and promises works', async () => {
     const { dataDir, ...service } = started();
     const demo = service.demo();
 
@@ -50,7 +50,7 @@ describe('on an empty folder', () => {
     });
     expect(new Set(demo.communities.map(({ timeZone }) => timeZone)).size).toBe(2);
     expect(demo.communities.flatMap(({ spaces }) => spaces).filter(({ active }) => !active)).toHaveLength(1);
-    // Keys, hashes of passwords, messages of guests: the log and the documents are nobody else's business either.
+    // The log and the documents are private, too: they hold keys, password hashes and guests' messages.
     const files = readdirSync(dataDir);
     expect(files).toEqual(expect.arrayContaining(['demo.json', 'secret.key', 'events.db', 'records.sqlite-wal']));
     for (const file of files) expect([file, statSync(join(dataDir, file)).mode & 0o777]).toEqual([file, 0o600]);
@@ -95,7 +95,7 @@ describe('on an empty folder', () => {
     }
   });
 
-  test('a later start keeps what there is, and its demo.json says where it is now', async () => {
+  test('a later start keeps existing data and updates the URLs in demo.json', async () => {
     const first = started();
     const before = first.demo();
     expect(await first.end('SIGTERM')).toBe(0);
@@ -109,14 +109,14 @@ describe('on an empty folder', () => {
   });
 });
 
-test('with DEMO=false the first start makes nothing up', async () => {
+test('with DEMO=false the first start creates no demo data', async () => {
   const dataDir = temporaryDataDir();
   const service = await startServiceProcess(dataDir, { DEMO: 'false' });
   expect(() => service.demo()).toThrow('ENOENT');
   expect(service.output.stdout).not.toContain('curl');
   expect(service.output.stdout).not.toContain('Demo');
 
-  // Nor does a later one, which finds a store in use; it says how to come by a demo.
+  // Nor does a later one, which finds the store in use; it says how to get a demo.
   expect(await service.end('SIGTERM')).toBe(0);
   await venue(dataDir, 'brand', 'add', '--name', 'Acme');
   const later = await startServiceProcess(dataDir);
@@ -124,13 +124,13 @@ test('with DEMO=false the first start makes nothing up', async () => {
   expect(later.output.stdout).toContain(`empty ${dataDir} and start again`);
 });
 
-test('a first start that was cut off is made good by the next', async () => {
+test('the next start makes up for an interrupted first one', async () => {
   const dataDir = temporaryDataDir();
   const killed = spawn(process.execPath, ['-e', '']);
   await once(killed, 'close');
   const documents = await openSqliteDocumentStore({ folder: dataDir });
-  const making = await documents.open({ name: 'demo', kind: 'record', indexes: [] });
-  await making.insert('demo', { pidNamespace: THIS_PROCESS.pidNamespace, pid: killed.pid, done: false });
+  const seeding = await documents.open({ name: 'demo', kind: 'record', indexes: [] });
+  await seeding.insert('demo', { pidNamespace: THIS_PROCESS.pidNamespace, pid: killed.pid, done: false });
   const users = await usersOf(documents);
   const accounts: Account[] = [{ kind: 'Community', id: communityId(1) }];
   await users.add({ email: 'harbour@demo.example', password: 'nobody knows it', accounts });

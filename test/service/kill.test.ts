@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { call, inDays } from './client.ts';
 import { startServiceProcess, temporaryDataDir, venue } from './service-process.ts';
 
-test('kill -9 under load loses no acknowledged booking and leaves no read model behind the log', async () => {
+test('kill -9 under load loses no acknowledged booking, and the read models catch up with the log', async () => {
   const dataDir = temporaryDataDir();
   const service = await startServiceProcess(dataDir);
   const { brands, communities } = service.demo();
@@ -16,9 +16,9 @@ test('kill -9 under load loses no acknowledged booking and leaves no read model 
     while (killed === undefined) {
       next += 1;
       const wanted = { spaceId, startTime: inDays(30 + next), startHour: 12 };
-      const answer = await call(service, key, '/bookings', wanted).catch(() => undefined);
-      // What comes in after the kill was sent before it.
-      if (answer?.status === 201) acknowledged.add(answer.body.id);
+      const response = await call(service, key, '/bookings', wanted).catch(() => undefined);
+      // A response that arrives after the kill was sent before it.
+      if (response?.status === 201) acknowledged.add(response.body.id);
       if (acknowledged.size >= 150) killed ??= service.end('SIGKILL');
     }
   });

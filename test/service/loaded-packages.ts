@@ -1,7 +1,7 @@
 import { registerHooks } from 'node:module';
 import { pino } from 'pino';
 
-// Starts a service, without listening, and prints what packages that has loaded, one a line.
+// Starts a service, without listening, and prints the packages that this has loaded, one per line.
 const packages = new Set<string>();
 registerHooks({
   load(url, context, next) {

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../free-port.ts';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
-const STARTS_WITHIN_MS = 30_000;
+const START_TIMEOUT_MS = 30_000;
 
 export type Environment = Readonly<Record<string, string>>;
 type Output = { stdout: string; stderr: string };
@@ -14,9 +14,9 @@ export type NodeProcess = {
   readonly url: string;
   readonly pid: number;
   readonly output: Readonly<Output>;
-  /** Milliseconds from the start of the process to its first good answer. */
+  /** Milliseconds from the start of the process to its first successful response. */
   readonly startedIn: number;
-  /** Sends a signal and waits for the end. */
+  /** Sends a signal and waits for the process to exit. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 };
 
@@ -29,23 +29,23 @@ export async function runNode(file: string, args: readonly string[], env: Enviro
   return { code: child.exitCode, ...output };
 }
 
-/** Starts `node <file>` on a free `PORT` and waits until it answers `path` with a good status. */
+/** Starts `node <file>` on a free `PORT` and waits until it responds to `path` with success. */
 export async function startNode(file: string, path: string, env: Environment): Promise<NodeProcess> {
   const port = await freePort();
-  const began = performance.now();
+  const startedAt = performance.now();
   const child = start(file, [], { PORT: String(port), ...env });
   const output = collect(child);
   const ended = once(child, 'close');
   const url = `http://127.0.0.1:${port}`;
-  const deadline = began + STARTS_WITHIN_MS;
-  while (!(await answers(`${url}${path}`))) {
+  const deadline = startedAt + START_TIMEOUT_MS;
+  while (!(await isOk(`${url}${path}`))) {
     if (child.exitCode !== null || performance.now() > deadline) {
       child.kill('SIGKILL');
       throw new Error(`${file} did not start:\n${output.stdout}\n${output.stderr}`);
     }
     await delay(10);
   }
-  const startedIn = performance.now() - began;
+  const startedIn = performance.now() - startedAt;
   if (child.pid === undefined) throw new Error(`${file} has no process id`);
   return {
     url,
@@ -60,13 +60,13 @@ export async function startNode(file: string, path: string, env: Environment): P
   };
 }
 
-/** Of this process's environment a child gets nothing that configures the service. */
+/** The child inherits nothing of this process's environment that configures the service. */
 function start(file: string, args: readonly string[], env: Environment) {
-  const surroundings = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' };
-  return spawn(process.execPath, [file, ...args], { cwd: ROOT, env: { ...surroundings, ...env } });
+  const inherited = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' };
+  return spawn(process.execPath, [file, ...args], { cwd: ROOT, env: { ...inherited, ...env } });
 }
 
-const answers = (url: string) =>
+const isOk = (url: string) =>
   fetch(url).then(
     async (response) => {
       await response.arrayBuffer();

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { call } from './client.ts';
 import { startServiceProcess, temporaryDataDir, venue } from './service-process.ts';
 
-test('once the command line says that a key is revoked, no process takes it, though the projector is frozen', async () => {
+test('once the command line reports a key as revoked, no process accepts it, even with the projector frozen', async () => {
   const dataDir = temporaryDataDir();
   const projecting = await startServiceProcess(dataDir);
   const serving = await startServiceProcess(dataDir, { ROLES: 'api', DEMO: 'false' });
@@ -18,7 +18,7 @@ test('once the command line says that a key is revoked, no process takes it, tho
   expect(revoked).toMatchObject({ code: 0, stderr: '' });
   expect((await call(serving, brand.apiKey, '/bookings')).status).toBe(401);
 
-  // A process that slept through it does not take the key either.
+  // A process that slept through it does not accept the key either.
   process.kill(projecting.pid, 'SIGCONT');
   expect((await call(projecting, brand.apiKey, '/bookings')).status).toBe(401);
 });

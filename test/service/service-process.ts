@@ -9,20 +9,20 @@ const makeDataDir = (): string => mkdtempSync(join(tmpdir(), 'venue-booking-'));
 const removeDataDir = (dataDir: string): void =>
   rmSync(dataDir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
 
-/** A `DATA_DIR` of its own, removed when the test has ended. */
+/** A new `DATA_DIR`, removed when the test has ended. */
 export function temporaryDataDir(): string {
   const dataDir = makeDataDir();
   onTestFinished(() => removeDataDir(dataDir));
   return dataDir;
 }
 
-/** The command line on a `DATA_DIR`, in a process of its own. */
+/** Runs the command line on a `DATA_DIR`, in a separate process. */
 export const venue = (dataDir: string, ...args: readonly string[]): Promise<Ended> =>
   runNode('src/cli.ts', args, { DATA_DIR: dataDir });
 
 export type ServiceProcess = NodeProcess & {
   readonly dataDir: string;
-  /** What the first start left in `demo.json`. */
+  /** What the first start wrote to `demo.json`. */
   demo(): Demo;
 };
 

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { call, inDays } from './client.ts';
 import { startServiceProcess, temporaryDataDir } from './service-process.ts';
 
-test('fifty simultaneous requests for one slot through three processes: one booking, forty-nine refusals', async () => {
+test('fifty concurrent requests for one slot through three processes: one booking, forty-nine refusals', async () => {
   const dataDir = temporaryDataDir();
-  // All at once, on an empty store: one makes the demo data, the others wait for it.
+  // All at the same time, on an empty store: one creates the demo data, the others wait for it.
   const services = await Promise.all([1, 2, 3].map(() => startServiceProcess(dataDir)));
   const [first] = services;
   if (first === undefined) throw new Error('No process');
@@ -16,17 +16,17 @@ test('fifty simultaneous requests for one slot through three processes: one book
   const spaceId = communities[0]?.spaces[0]?.id;
   const wanted = { spaceId, startTime: inDays(50), startHour: 14 };
 
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 50 }, (_, i) => {
       const service = services[i % services.length] ?? first;
       return call(service, brands[i % brands.length]?.apiKey ?? '', '/bookings', wanted);
     }),
   );
-  const made = answers.filter(({ status }) => status === 201);
-  const refused = answers.filter(({ status, body }) => status === 422 && body.error === 'SlotUnavailable');
+  const made = responses.filter(({ status }) => status === 201);
+  const refused = responses.filter(({ status, body }) => status === 422 && body.error === 'SlotUnavailable');
   expect([made.length, refused.length]).toEqual([1, 49]);
 
-  // Whoever is asked sees the same one.
+  // Every process returns the same booking.
   const key = communities[0]?.apiKey ?? '';
   for (const service of services) {
     const { body } = await call(service, key, `/bookings?startDate=${inDays(50)}&endDate=${inDays(50)}`);

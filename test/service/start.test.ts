@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { runNode } from './node-process.ts';
 
-test('a start waits for no package that is needed later, or not at all', async () => {
+test('a start loads no packages that are needed later or not at all', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'venue-start-'));
   onTestFinished(() => rm(dataDir, { recursive: true }));
   const { code, stdout, stderr } = await runNode('test/service/loaded-packages.ts', [], { DATA_DIR: dataDir });

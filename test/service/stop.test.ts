@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { call, inDays } from './client.ts';
 import { startServiceProcess, temporaryDataDir } from './service-process.ts';
 
-test('SIGTERM under load: what is in flight is answered, nothing new is taken, the process ends with 0 within 10 s', async () => {
+test('SIGTERM under load: requests in flight are completed, no new ones accepted, and the process exits with 0 within 10 s', async () => {
   const service = await startServiceProcess(temporaryDataDir());
   const demo = service.demo();
   const key = demo.brands[0]?.apiKey ?? '';
@@ -16,7 +16,7 @@ test('SIGTERM under load: what is in flight is answered, nothing new is taken, t
   const load = Array.from({ length: 8 }, async () => {
     for (;;) {
       const answer = await call(service, key, '/bookings').catch((error: unknown) => error);
-      // Calls that come too late are refused by the system; nobody answers them with an error.
+      // Late calls are refused by the system; none gets an error response.
       if (stopping && answer instanceof Error) return;
       expect(answer).toMatchObject({ status: 200 });
     }
@@ -47,7 +47,7 @@ test('SIGTERM under load: what is in flight is answered, nothing new is taken, t
   await Promise.all(load);
 });
 
-test('somebody who never finishes a request does not keep the service from ending well', async () => {
+test('a client that never finishes its request does not prevent a clean exit', async () => {
   const service = await startServiceProcess(temporaryDataDir());
   const authorization = `Bearer ${service.demo().brands[0]?.apiKey}`;
   const headers = { authorization, 'content-type': 'application/json', 'content-length': 100 };

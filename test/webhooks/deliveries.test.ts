@@ -4,25 +4,25 @@ import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import { toTimestamp } from '../../src/domain/calendar.ts';
 import { webhookId } from '../../src/domain/ids.ts';
 import { type Deliveries, openDeliveries } from '../../src/webhooks/deliveries.ts';
-import { type DocumentPlace, documentEngines } from '../document-store/engines.ts';
+import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 import { approved } from './deliverable-events.ts';
 
 const HOUR_MS = 3_600_000;
 
-describe.each(documentEngines)('deliveries on %s', (_, openPlace) => {
+describe.each(documentEngines)('deliveries on %s', (_, createDatabase) => {
   let now: number;
   const clock = () => now;
-  let place: DocumentPlace;
+  let database: TestDatabase;
   let store: DocumentStore;
   let deliveries: Deliveries;
 
   beforeEach(async () => {
     now = Date.parse('2026-04-20T10:00:00Z');
-    place = await openPlace();
-    store = await place.open();
+    database = await createDatabase();
+    store = await database.open();
     deliveries = await openDeliveries({ documents: store, clock });
   });
-  afterEach(() => place.remove());
+  afterEach(() => database.remove());
 
   const add = (id: string, eventId: string) =>
     deliveries.add({ webhookId: webhookId(id), account: 'Brand:9', eventId, payload: payloadOf(approved()) });

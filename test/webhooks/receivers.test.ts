@@ -1,21 +1,21 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openReceivers } from '../../src/webhooks/receivers.ts';
-import { type DocumentPlace, documentEngines } from '../document-store/engines.ts';
+import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 
 const HOUR_MS = 3_600_000;
 
-describe.each(documentEngines)('receivers on %s', (_, openPlace) => {
+describe.each(documentEngines)('receivers on %s', (_, createDatabase) => {
   let now: number;
-  let place: DocumentPlace;
+  let database: TestDatabase;
   beforeEach(async () => {
     now = Date.parse('2026-04-20T10:00:00Z');
-    place = await openPlace();
+    database = await createDatabase();
   });
-  afterEach(() => place.remove());
+  afterEach(() => database.remove());
 
   /** The receiver of a registration as another process sees it. */
   const receiver = async (webhookId = 'wh_a') =>
-    (await openReceivers({ documents: await place.open(), clock: () => now })).open(webhookId);
+    (await openReceivers({ documents: await database.open(), clock: () => now })).open(webhookId);
 
   test('the start of the failures carries over from one process to the next, until something succeeds', async () => {
     const since = now;
