@@ -45,6 +45,7 @@ const WRONG_ARROWS: Readonly<Record<string, string>> = {
 const OTHER_VIOLATIONS = {
   'folder-without-a-rule': {
     'src/new-folder/stranger.ts': `import type { Account } from '../domain/account.ts';\nexport type A = Account;`,
+    'projections/new-folder/stranger.ts': `import type { Account } from '../../src/domain/account.ts';\nexport type B = Account;`,
   },
   'queries-imports': { 'src/queries/asks-stranger.ts': `import type { A } from '../new-folder/stranger.ts';` },
   'domain-imports': {
@@ -107,10 +108,53 @@ test('there is a wrong arrow for every folder', () => {
   expect(foldersOf('src').filter((folder) => WRONG_ARROWS[folder] === undefined)).toEqual([]);
 });
 
-test('src/README.md has a line for every folder', () => {
+type Arrows = Readonly<Record<string, readonly string[] | 'anything above'>>;
+const { MAY_IMPORT }: { readonly MAY_IMPORT: Arrows } = await import(join(root, '.dependency-cruiser.mjs'));
+const arrows = Object.entries(MAY_IMPORT).flatMap(([place, allowed]) =>
+  typeof allowed === 'string' ? [] : [{ place, allowed }],
+);
+
+test('the table of src/README.md says what each folder may import', () => {
   const page = readFileSync(join(root, 'src/README.md'), 'utf8');
-  const folders = readdirSync(join(root, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  expect(folders.map(({ name }) => `\`${name}/\``).filter((name) => !page.includes(name))).toEqual([]);
+  const told = new Map(
+    [...page.matchAll(/^\| `(?:\.\.\/)?([\w-]+)\/` \|.*\| ([^|]*) \|$/gm)].map(([, folder = '', imports = '']) => [
+      folder,
+      imports
+        .replace(/;.*/, '')
+        .replace('stores', 'event-store, document-store')
+        .split(', ')
+        .filter((each) => each !== 'nothing')
+        .sort(),
+    ]),
+  );
+  const checked = arrows
+    .filter(({ place }) => !place.includes('/') && !place.endsWith('.ts'))
+    .map(({ place, allowed }) => {
+      const folders = new Set(allowed.map((each) => each.replace(/\/.*/, '')));
+      return [place, [...folders].filter((each) => each !== 'domain' && each !== 'runtime').sort()] as const;
+    });
+  expect(Object.fromEntries(told)).toEqual(Object.fromEntries(checked));
+});
+
+test('no arrow is allowed that nothing uses', () => {
+  const placeOf = (file: string) => {
+    const short = file.replace(/^src\//, '');
+    return MAY_IMPORT[short] === undefined ? dirname(short) : short;
+  };
+  const used = new Set<string>();
+  for (const folder of ['src', 'projections'])
+    for (const name of readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })) {
+      const file = join(folder, name);
+      if (!file.endsWith('.ts')) continue;
+      for (const [, module = ''] of readFileSync(join(root, file), 'utf8').matchAll(
+        /(?:from|import\(?)\s*'(\.[^']+)'/g,
+      )) {
+        const imported = join(dirname(file), module);
+        used.add(`${placeOf(file)} → ${placeOf(imported)}`).add(`${placeOf(file)} → ${imported.replace(/^src\//, '')}`);
+      }
+    }
+  const allowed = arrows.flatMap(({ place, allowed }) => allowed.map((each) => `${place} → ${each}`));
+  expect(allowed.filter((each) => !used.has(each))).toEqual([]);
 });
 
 test('the check refuses a wrong arrow from each folder, names the rule and says what is allowed', () => {
@@ -140,6 +184,8 @@ test('an import that hides its arrow is refused on the spot', () => {
     `export type Users = import('../auth/users.ts').Users;`,
     `export const load = (name: string) => import(name);`,
     `export const users = import('../' + 'auth/users.ts');`,
+    `export const worker = new Worker(new URL('../auth/users.ts', import.meta.url));`,
+    `export const file = import.meta.resolve('../auth/users.ts');`,
   ];
   hidden.forEach((text, index) => {
     write(`src/secrets/hidden-${index}.ts`, text);
@@ -147,6 +193,6 @@ test('an import that hides its arrow is refused on the spot', () => {
   const { status, stderr } = spawnSync(join(bin, 'biome'), ['lint', 'src/secrets'], { cwd: overlay, encoding: 'utf8' });
   expect(status).not.toBe(0);
   expect([...stderr.matchAll(/(hidden-\d)\.ts:\d+:\d+ plugin/g)].map(([, file]) => file).sort()).toEqual([
-    ...['hidden-0', 'hidden-1', 'hidden-2'],
+    ...['hidden-0', 'hidden-1', 'hidden-2', 'hidden-3', 'hidden-4'],
   ]);
 });
