@@ -3,7 +3,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isRefusal } from '../../src/domain/decision.ts';
 import { brandId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
-import { hasChromium, keepSignedIn, launchChromium, openWindow, type Screen, signIn } from './chromium.ts';
+import { hasChromium, launchChromium, openWindow, type Screen, signIn, signInOnce } from './chromium.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 
 const SCREENS: readonly Screen[] = [
@@ -29,10 +29,10 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
   let running: Running;
   let browser: Browser;
   /** The stored sessions of users. Only the tests named "at work" sign in through the form. */
-  let signedIn: ReturnType<typeof keepSignedIn>;
+  let signedIn: ReturnType<typeof signInOnce>;
   beforeAll(async () => {
     [running, browser] = await Promise.all([startDemo(), launchChromium()]);
-    signedIn = keepSignedIn(browser, running.url);
+    signedIn = signInOnce(running.url);
   });
   afterAll(async () => {
     await browser.close();
@@ -299,7 +299,7 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
     };
     await page.goto('/console');
     await look();
-    await context.setStorageState(await signedIn(user(kind)));
+    await context.addCookies(await signedIn(user(kind)));
     for (const path of PAGES[kind]) {
       await page.goto(`/console/${path}`);
       await look();

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { Browser as HttpBrowser } from '../browser.ts';
 import { reportEngine } from '../engines.ts';
 
 const CANDIDATES = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
@@ -35,19 +36,15 @@ export type Screen = {
   readonly script: boolean;
 };
 
-/** The cookies of a signed-in user. */
-type StorageState = Awaited<ReturnType<BrowserContext['storageState']>>;
-
 /** Opens a new window, and collects its errors and warnings. */
 export async function openWindow(
   browser: Browser,
   url: string,
   { width, colorScheme, script }: Screen,
-  storageState?: StorageState,
+  cookies: readonly Cookie[] = [],
 ): Promise<{ context: BrowserContext; page: Page; complaints: string[] }> {
   const context = await browser.newContext({
     baseURL: url,
-    ...(storageState && { storageState }),
     viewport: { width, height: width === 390 ? 844 : 900 },
     isMobile: width === 390,
     hasTouch: width === 390,
@@ -57,6 +54,7 @@ export async function openWindow(
     timezoneId: 'Asia/Tokyo',
     reducedMotion: 'reduce',
   });
+  await context.addCookies(cookies);
   context.setDefaultTimeout(30_000);
   const page = await context.newPage();
   const complaints: string[] = [];
@@ -83,19 +81,15 @@ export async function signIn(page: Page, user: Credentials): Promise<void> {
   await page.waitForURL('**/console/**');
 }
 
-/** Signs each user in once, on first use; the state can be shared by any number of windows. */
-export function keepSignedIn(browser: Browser, url: string): (user: Credentials) => Promise<StorageState> {
-  const states = new Map<string, Promise<StorageState>>();
-  const state = async (user: Credentials): Promise<StorageState> => {
-    const context = await browser.newContext({ baseURL: url });
-    await signIn(await context.newPage(), user);
-    const kept = await context.storageState();
-    await context.close();
-    return kept;
+type Cookie = { readonly name: string; readonly value: string; readonly url: string };
+
+/** Signs each user in once, without a window: what their browser then keeps is good for any number of windows. */
+export function signInOnce(url: string): (user: Credentials) => Promise<readonly Cookie[]> {
+  const kept = new Map<string, Promise<readonly Cookie[]>>();
+  const cookies = async (user: Credentials) => {
+    const browser = new HttpBrowser(url);
+    await browser.signIn(user);
+    return [{ name: 'console', value: browser.cookie('console') ?? '', url }];
   };
-  return (user) => {
-    const kept = states.get(user.email) ?? state(user);
-    states.set(user.email, kept);
-    return kept;
-  };
+  return (user) => kept.getOrInsertComputed(user.email, () => cookies(user));
 }
