@@ -3,6 +3,7 @@ import type { Collection, DocumentStore, Find, Stored } from '../document-store/
 import { declareQuery, everyDocument } from '../document-store/queries.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
+import { EMAIL, hasLength, PASSWORD, wrongText } from '../domain/limits.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { hashPassword, isPassword } from './passwords.ts';
 
@@ -17,8 +18,6 @@ export type User = {
   /** ISO 8601, UTC. Sessions started before have ended. */
   readonly passwordChangedAt: string;
 };
-
-const PASSWORD_LENGTH = { min: 10, max: 256 } as const;
 
 export type Users = {
   /** Refuses an e-mail that is malformed or taken, a password that is too short or too long, and a user without an account. */
@@ -91,8 +90,8 @@ export async function createUsers(deps: {
       const address = normalisedEmail(email);
       if (!isAddress(address)) return refuse('ValidationError', `"${email}" is not an e-mail address.`);
       if (accounts.length === 0) return refuse('ValidationError', 'A user must belong to at least one account.');
-      const weak = checkPassword(password);
-      if (weak !== undefined) return weak;
+      const wrong = wrongPassword(password);
+      if (wrong !== undefined) return wrong;
       const at = now();
       const user: UserDocument = {
         id: `usr_${randomBytes(12).toString('base64url')}`,
@@ -127,14 +126,14 @@ export async function createUsers(deps: {
 
     async verifyPassword(email, password) {
       const stored = await find(email);
-      if (password.length > PASSWORD_LENGTH.max) return undefined;
+      if (!hasLength(password, { ...PASSWORD, min: 0 })) return undefined;
       const right = await isPassword(password, stored?.document.passwordHash);
       return right && stored !== undefined ? withoutHash(stored.document) : undefined;
     },
 
     async changePassword(id, password) {
-      const weak = checkPassword(password);
-      if (weak !== undefined) return weak;
+      const wrong = wrongPassword(password);
+      if (wrong !== undefined) return wrong;
       const passwordHash = await hashPassword(password);
       const changed = await change(id, (user) => ({ ...user, passwordHash, passwordChangedAt: now() }));
       if (!isRefusal(changed)) await revocation.endSessionsOf(id);
@@ -171,13 +170,9 @@ export const belongsTo = (user: User, account: Account) =>
 export const normalisedEmail = (email: string) => email.trim().normalize('NFC').toLowerCase();
 
 // Deliberately lenient: something before and after a single @. Only the mail server knows whether an address exists.
-const isAddress = (email: string) => email.length <= 254 && /^[^\s@<>"]+@[^\s@<>"]+$/.test(email);
+const isAddress = (email: string) => hasLength(email, EMAIL) && /^[^\s@<>"]+@[^\s@<>"]+$/.test(email);
 
-function checkPassword(password: string): Refusal | undefined {
-  const { min, max } = PASSWORD_LENGTH;
-  if (password.length >= min && password.length <= max) return undefined;
-  return refuse('ValidationError', `The password must have ${min} to ${max} characters.`);
-}
+const wrongPassword = (password: string) => wrongText('The password', password, PASSWORD);
 
 const unique = (accounts: readonly Account[]): Account[] => [
   ...new Map(accounts.map((account) => [accountKey(account), account])).values(),

@@ -1,5 +1,6 @@
 import { SCOPE_DESCRIPTIONS } from '../auth/scopes.ts';
 import { type Account, accountKey } from '../domain/account.ts';
+import { EMAIL, PASSWORD } from '../domain/limits.ts';
 import { flag, type Html, html, raw } from '../html/html.ts';
 import { page, problemPage } from '../html/layout.ts';
 
@@ -10,6 +11,9 @@ type FormPage = {
   readonly clientName: string;
   readonly problem?: string;
 };
+
+/** Browsers count UTF-16 code units, of which a character (code point) has up to two. */
+const MAX_TYPED_PASSWORD = 2 * PASSWORD.max;
 
 export type SignInPage = FormPage & { readonly email?: string };
 
@@ -24,11 +28,11 @@ export const signInPage = ({ action, formToken, clientName, email = '', problem 
         <input type="hidden" name="form_token" value="${formToken}">
         <div class="field">
           <label for="email">E-mail</label>
-          <input id="email" name="email" type="email" autocomplete="username" maxlength="254" value="${email}" required${flag('autofocus', email === '')}>
+          <input id="email" name="email" type="email" autocomplete="username" maxlength="${EMAIL.max}" value="${email}" required${flag('autofocus', email === '')}>
         </div>
         <div class="field">
           <label for="password">Password</label>
-          <input id="password" name="password" type="password" autocomplete="current-password" maxlength="256" required${flag('autofocus', email !== '')}>
+          <input id="password" name="password" type="password" autocomplete="current-password" maxlength="${MAX_TYPED_PASSWORD}" required${flag('autofocus', email !== '')}>
         </div>
         <button class="button full" type="submit">Sign in</button>
       </form>

@@ -1,9 +1,9 @@
 import { type ClientMetadata, errors } from 'oidc-provider';
+import { NAME, wrongText } from '../domain/limits.ts';
 import { ACCOUNT_OF_CLIENT } from './clients.ts';
 
 const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 const MAX_REDIRECTS = 20;
-const MAX_NAME = 200;
 
 /**
  * The rules for dynamically registered clients (RFC 7591; docs/decisions/client-registration.md). They act for users only.
@@ -14,8 +14,10 @@ export function applyRegistrationRules(metadata: ClientMetadata): void {
   if (metadata[ACCOUNT_OF_CLIENT] !== undefined) refuse(`${ACCOUNT_OF_CLIENT} cannot be registered`);
   if (asList(metadata.grant_types).includes('client_credentials'))
     refuse('client_credentials is not available to clients that register themselves; create a client in the console');
-  if (typeof metadata.client_name === 'string' && metadata.client_name.length > MAX_NAME)
-    refuse(`client_name must have at most ${MAX_NAME} characters`);
+  if (typeof metadata.client_name === 'string') {
+    const wrong = wrongText('client_name', metadata.client_name, NAME);
+    if (wrong !== undefined) refuse(wrong.details);
+  }
 
   const redirects = [...asList(metadata.redirect_uris), ...asList(metadata.post_logout_redirect_uris)];
   if (redirects.length > MAX_REDIRECTS) refuse(`at most ${MAX_REDIRECTS} redirect URIs are allowed`);

@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from '@commander-js/extra-typings';
 import type { ApiKeyDocument } from '../../projections/api-keys.ts';
 import { isRefusal } from '../domain/decision.ts';
-import { ALL_PERMISSIONS, permissionNames } from '../domain/permissions.ts';
+import { listOf } from '../domain/limits.ts';
+import { ALL_PERMISSIONS, Permission, permissionNames } from '../domain/permissions.ts';
 import { namedAccount, nameOf, requiredAccount } from './accounts.ts';
 import { wholeNumber } from './arguments.ts';
 import { operate } from './operation.ts';
@@ -29,7 +30,7 @@ function addCommands(apiKey: Command): void {
     .addHelpText(
       'after',
       `
-Permission flags: 1 ReadAvailability, 2 ReadBookings, 4 WriteBookings (brands only), 8 ReadReviews, 16 Webhooks.
+Permission flags: ${listOf(Permission)}. Only brands can use WriteBookings.
 
 Examples:
   venue api-key issue --brand 1

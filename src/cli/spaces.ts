@@ -1,14 +1,12 @@
 import { type Command, CommanderError } from '@commander-js/extra-typings';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
+import { DEFAULT_ANSWER_HOURS } from '../domain/limits.ts';
 import { formatAmount, toAmount } from '../domain/pricing.ts';
 import type { Space } from '../domain/space.ts';
 import { amount, decimal, hours, wholeNumber } from './arguments.ts';
 import { type Answer, type OperatorCore, operate } from './operation.ts';
 import { fields, table } from './print.ts';
-
-/** Default answer time of a space (docs/decisions/expiry-and-completion.md). */
-const ANSWER_HOURS = 72;
 
 export function spaceCommands(venue: Command): void {
   const space = venue.command('space').description('manage spaces, which can be booked');
@@ -21,7 +19,7 @@ export function spaceCommands(venue: Command): void {
     .requiredOption('--window <from-until>', 'booking window in hours of the day, such as 9-22', hours)
     .requiredOption('--duration <hours>', 'length of every event, in quarter hours', decimal)
     .requiredOption('--fee <amount>', 'flat fee per event, without the service fee', amount)
-    .option('--answer-hours <hours>', 'hours after which an unanswered request expires', decimal, ANSWER_HOURS)
+    .option('--answer-hours <hours>', 'hours after which an unanswered request expires', decimal, DEFAULT_ANSWER_HOURS)
     .addHelpText(
       'after',
       '\nExample:\n  venue space add --community 1 --name "Harbour Hall" --window 9-22 --duration 4 --fee 420.00',

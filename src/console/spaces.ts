@@ -1,7 +1,7 @@
 import { isRefusal } from '../domain/decision.ts';
 import type { SpaceTerms } from '../domain/events.ts';
 import { cents } from '../domain/ids.ts';
-import { ANSWER_HOURS, DURATION_HOURS, HOUR, NAME } from '../domain/limits.ts';
+import { ANSWER_HOURS, DEFAULT_ANSWER_HOURS, DURATION_HOURS, HOUR, NAME } from '../domain/limits.ts';
 import { formatAmount, parseAmount, priceOf } from '../domain/pricing.ts';
 import { type Space, wrongTerms } from '../domain/space.ts';
 import { type Html, html } from '../html/html.ts';
@@ -150,9 +150,9 @@ ${
 
   const fields = (typed: Typed, problems: Problems): Html => html`${formProblem(problems)}
 ${field({ name: 'name', label: LABELS.name, value: typed.name, required: true, problems, attributes: { maxlength: NAME.max, autocomplete: 'off' } })}
-<div class="fields-row">${field({ name: 'windowStart', label: LABELS.windowStart, hint: 'Hour, 0 to 23', type: 'number', value: typed.windowStart, required: true, problems, attributes: HOUR })}
-${field({ name: 'windowEnd', label: LABELS.windowEnd, hint: 'Hour, 0 to 23', type: 'number', value: typed.windowEnd, required: true, problems, attributes: HOUR })}
-${field({ name: 'durationHours', label: LABELS.durationHours, hint: 'Hours, in steps of 0.25', type: 'number', value: typed.durationHours, required: true, problems, attributes: DURATION_HOURS })}</div>
+<div class="fields-row">${field({ name: 'windowStart', label: LABELS.windowStart, hint: `Hour, ${HOUR.min} to ${HOUR.max}`, type: 'number', value: typed.windowStart, required: true, problems, attributes: HOUR })}
+${field({ name: 'windowEnd', label: LABELS.windowEnd, hint: `Hour, ${HOUR.min} to ${HOUR.max}`, type: 'number', value: typed.windowEnd, required: true, problems, attributes: HOUR })}
+${field({ name: 'durationHours', label: LABELS.durationHours, hint: `Hours, in steps of ${DURATION_HOURS.step}`, type: 'number', value: typed.durationHours, required: true, problems, attributes: DURATION_HOURS })}</div>
 <div class="fields-row">${field({ name: 'eventFee', label: LABELS.eventFee, hint: `In ${settings.currency}. Brands pay ${settings.serviceFeePercent}% on top.`, value: typed.eventFee, required: true, problems, attributes: { inputmode: 'decimal', autocomplete: 'off' } })}
 ${field({ name: 'answerHours', label: LABELS.answerHours, hint: 'Hours until an unanswered request expires', type: 'number', value: typed.answerHours, required: true, problems, attributes: ANSWER_HOURS })}</div>`;
 }
@@ -195,7 +195,7 @@ const typedOf = (space: Space | undefined): Typed => ({
   windowEnd: String(space?.windowEnd ?? 21),
   durationHours: String(space?.durationHours ?? 4),
   eventFee: space === undefined ? '' : formatAmount(space.eventFee),
-  answerHours: String(space?.answerHours ?? 72),
+  answerHours: String(space?.answerHours ?? DEFAULT_ANSWER_HOURS),
 });
 
 /** Parses what was typed. Anything that is not a number becomes NaN, which the domain's rules refuse. */

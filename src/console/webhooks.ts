@@ -5,6 +5,7 @@ import { isRefusal } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { type Timestamp, timestamp } from '../domain/ids.ts';
 import { keysOf } from '../domain/keys-of.ts';
+import { WEBHOOK_URL } from '../domain/limits.ts';
 import { WEBHOOK_EVENTS, type WebhookEventName, webhookEventNames } from '../domain/webhook.ts';
 import { type Html, html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
@@ -187,7 +188,7 @@ export function webhookPages(routes: Routes, { commands, queries, webhooks }: Pa
             )}</tbody></table>`
       }</div>
 <div><form class="card fields" method="post" action="/console/webhooks">${csrfField(visit)}${onceField()}<h2>New webhook</h2>${formProblem(problems)}
-${field({ name: 'url', label: 'Endpoint URL', hint: 'An HTTPS URL that is reachable from the internet.', type: 'url', value: form.text('url'), required: true, problems, attributes: { maxlength: 2000, placeholder: 'https://' } })}
+${field({ name: 'url', label: 'Endpoint URL', hint: 'An HTTPS URL that is reachable from the internet.', type: 'url', value: form.text('url'), required: true, problems, attributes: { maxlength: WEBHOOK_URL.max, placeholder: 'https://' } })}
 ${choices(
   { name: 'event', label: 'Events', problems },
   'checkbox',

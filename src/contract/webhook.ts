@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import type { WebhookDocument } from '../../projections/webhooks.ts';
+import { ALL_WEBHOOK_EVENTS } from '../domain/webhook.ts';
 import { Timestamp } from './scalars.ts';
 
 /** A registered endpoint (docs/specification.md#resources). */
@@ -40,5 +41,5 @@ export const WebhookParams = Type.Object({ id: Type.String({ description: 'Webho
 
 export const CreateWebhook = Type.Object({
   url: Type.String({ description: 'HTTPS endpoint that receives deliveries; must be publicly reachable.' }),
-  events: Type.Integer({ description: 'Sum of event values; 15 subscribes to all.' }),
+  events: Type.Integer({ description: `Sum of event values; ${ALL_WEBHOOK_EVENTS} subscribes to all.` }),
 });

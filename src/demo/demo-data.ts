@@ -7,6 +7,7 @@ import { localDate } from '../domain/calendar.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 import type { SpaceTerms } from '../domain/events.ts';
 import { type BrandId, type CommunityId, cents, type PlainDate, type SpaceId } from '../domain/ids.ts';
+import { DEFAULT_ANSWER_HOURS } from '../domain/limits.ts';
 import { ALL_PERMISSIONS } from '../domain/permissions.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Demo, DemoUser } from './demo-file.ts';
@@ -50,7 +51,7 @@ function terms(
   durationHours: number,
   eventFee: number,
 ): SpaceTerms {
-  return { name, windowStart, windowEnd, durationHours, eventFee: cents(eventFee), answerHours: 72 };
+  return { name, windowStart, windowEnd, durationHours, eventFee: cents(eventFee), answerHours: DEFAULT_ANSWER_HOURS };
 }
 
 /**

@@ -2,8 +2,8 @@ import { type Account, accountKey } from './account.ts';
 import { type Decision, refuse } from './decision.ts';
 import type { ApiKeyEvent, ApiKeyIssued, ApiKeyRevoked } from './events.ts';
 import type { ApiKeyId } from './ids.ts';
-import { LABEL, wrongText } from './limits.ts';
-import { ALL_PERMISSIONS } from './permissions.ts';
+import { LABEL, wrongMask, wrongText } from './limits.ts';
+import { Permission } from './permissions.ts';
 
 export type ApiKey = ApiKeyIssued['data'] & { readonly revoked: boolean };
 
@@ -21,11 +21,8 @@ export function evolveApiKey(key: ApiKey | undefined, event: ApiKeyEvent): ApiKe
 export function issueApiKey(existing: ApiKey | undefined, command: ApiKeyIssued['data']): Decision<ApiKeyIssued> {
   const { permissions, label } = command;
   if (existing !== undefined) return refuse('ValidationError', `Key ${command.apiKeyId} already exists.`);
-  const wrongLabel = wrongText('label', label, LABEL);
-  if (wrongLabel !== undefined) return wrongLabel;
-  if (!Number.isInteger(permissions) || permissions < 1 || (permissions & ~ALL_PERMISSIONS) !== 0)
-    return refuse('ValidationError', `permissions must be a sum of permission flags, 1 to ${ALL_PERMISSIONS}.`);
-  return [{ type: 'ApiKeyIssued', data: command }];
+  const wrong = wrongText('label', label, LABEL) ?? wrongMask('permissions', permissions, Permission);
+  return wrong ?? [{ type: 'ApiKeyIssued', data: command }];
 }
 
 /** Revokes a key; `by` limits it to one account's keys. No event if it is already revoked. */

@@ -5,13 +5,13 @@ import { type Refusal, refuse } from './decision.ts';
  * them from here, so that nothing is offered in one place and refused in another (docs/decisions/limits.md).
  */
 
-/** How many characters (code points) a text may have. If `min` is 1, white space alone is not enough. */
-export type TextLimit = { readonly min: 0 | 1; readonly max: number };
+/** How many characters (code points) a text may have. Unless `min` is 0, white space alone is not enough. */
+export type TextLimit = { readonly min: number; readonly max: number };
 
 /** Both ends inclusive; every value is a multiple of `step`. */
 export type NumberLimit = { readonly min: number; readonly max: number; readonly step: number };
 
-/** The name of a community, a brand or a space. */
+/** The name of a community, a brand, a space, or an app that registers itself. */
 export const NAME: TextLimit = { min: 1, max: 200 };
 /** The label of an API key, or the name of an account's own OAuth client. */
 export const LABEL: TextLimit = { min: 1, max: 100 };
@@ -23,6 +23,11 @@ export const REASON: TextLimit = { min: 0, max: 500 };
 export const IDEMPOTENCY_KEY: TextLimit = { min: 1, max: 255 };
 export const REVIEW_TITLE: TextLimit = { min: 1, max: 200 };
 export const REVIEW_CONTENT: TextLimit = { min: 1, max: 5_000 };
+export const WEBHOOK_URL: TextLimit = { min: 1, max: 2_048 };
+/** A user's e-mail address: the longest that SMTP can deliver to (RFC 5321, 4.5.3.1.3, without the angle brackets). */
+export const EMAIL: TextLimit = { min: 1, max: 254 };
+/** A user's password. There is a maximum so that hashing one cannot be made expensive. */
+export const PASSWORD: TextLimit = { min: 10, max: 256 };
 
 /** An hour of the day on the 24-hour clock. */
 export const HOUR: NumberLimit = { min: 0, max: 23, step: 1 };
@@ -30,29 +35,54 @@ export const HOUR: NumberLimit = { min: 0, max: 23, step: 1 };
 export const DURATION_HOURS: NumberLimit = { min: 0.25, max: 23, step: 0.25 };
 /** How long a request may wait for an answer, in hours: from an hour to 90 days. */
 export const ANSWER_HOURS: NumberLimit = { min: 1, max: 90 * 24, step: 1 };
+/** The answer time of a space for which none was chosen (docs/decisions/expiry-and-completion.md). */
+export const DEFAULT_ANSWER_HOURS = 72;
 /** The flat fee of an event, in cents. */
 export const EVENT_FEE: NumberLimit = { min: 0, max: 100_000_000_00, step: 1 };
 /** Stars of a review. */
 export const RATING: NumberLimit = { min: 1, max: 5, step: 1 };
 
-/** Whether a text has more than `max` code points, so that an emoji counts once rather than twice. */
-const isLongerThan = (text: string, max: number): boolean =>
-  text.length > max && (text.length > 2 * max || Array.from(text).length > max);
+/** Flags by name: different powers of two. A mask is the sum of some of them. */
+export type Flags = { readonly [name: string]: number };
+
+/** Whether a text has the right length. An emoji counts once rather than twice. */
+export function hasLength(text: string, { min, max }: TextLimit): boolean {
+  if (min > 0 && text.trim() === '') return false;
+  // A code point is at most two code units, so that an endless text need not be counted.
+  if (text.length > 2 * max) return false;
+  const characters = Array.from(text).length;
+  return characters >= min && characters <= max;
+}
+
+/** Phrased to follow the name of a field, as are the other rules. */
+export const lengthRule = ({ min, max }: TextLimit): string =>
+  `must have ${min === 0 ? 'at most' : `${min} to`} ${max} characters`;
 
 /** Refuses a text of the wrong length (`ValidationError`), naming its field. An absent text counts as empty. */
-export function wrongText(field: string, text: string | undefined, { min, max }: TextLimit): Refusal | undefined {
-  const isTooShort = min > 0 && (text ?? '').trim() === '';
-  if (!isTooShort && !isLongerThan(text ?? '', max)) return undefined;
-  return refuse('ValidationError', `${field} must have ${min === 0 ? 'at most' : `${min} to`} ${max} characters.`);
-}
+export const wrongText = (field: string, text: string | undefined, limit: TextLimit): Refusal | undefined =>
+  hasLength(text ?? '', limit) ? undefined : refuse('ValidationError', `${field} ${lengthRule(limit)}.`);
 
 export const isWithin = (value: number, { min, max, step }: NumberLimit): boolean =>
   value >= min && value <= max && Number.isSafeInteger(value / step);
 
+export const rangeRule = ({ min, max, step }: NumberLimit): string =>
+  `must be ${step === 1 ? `a whole number, ${min} to ${max}` : `${min} to ${max}, in steps of ${step}`}`;
+
 /** Refuses a number outside its range (`ValidationError`), naming its field. */
-export function wrongNumber(field: string, value: number, limit: NumberLimit): Refusal | undefined {
-  if (isWithin(value, limit)) return undefined;
-  const { min, max, step } = limit;
-  const what = step === 1 ? `a whole number, ${min} to ${max}` : `${min} to ${max}, in steps of ${step}`;
-  return refuse('ValidationError', `${field} must be ${what}.`);
-}
+export const wrongNumber = (field: string, value: number, limit: NumberLimit): Refusal | undefined =>
+  isWithin(value, limit) ? undefined : refuse('ValidationError', `${field} ${rangeRule(limit)}.`);
+
+/** The mask of all flags. */
+export const sumOf = (flags: Flags): number => Object.values(flags).reduce((mask, flag) => mask | flag, 0);
+
+/** The flags with their values: `1 ReadAvailability, 2 ReadBookings`. */
+export const listOf = (flags: Flags): string =>
+  Object.entries(flags)
+    .map(([name, flag]) => `${flag} ${name}`)
+    .join(', ');
+
+/** Refuses a mask that is empty or has unknown bits (`ValidationError`), naming its field and the flags. */
+export const wrongMask = (field: string, mask: number, flags: Flags): Refusal | undefined =>
+  Number.isInteger(mask) && mask >= 1 && mask <= sumOf(flags)
+    ? undefined
+    : refuse('ValidationError', `${field} must be a sum of these values: ${listOf(flags)}.`);

@@ -1,4 +1,5 @@
 import { keysOf } from './keys-of.ts';
+import { sumOf } from './limits.ts';
 
 /** Permission flags (docs/specification.md#permissions). A credential holds the sum of its flags. */
 export const Permission = {
@@ -14,7 +15,7 @@ export type PermissionName = keyof typeof Permission;
  * All flags; either kind of account may hold them. A Community key may carry WriteBookings too: the endpoint answers it with
  * ScopeViolation (docs/decisions/visibility.md).
  */
-export const ALL_PERMISSIONS = 31;
+export const ALL_PERMISSIONS = sumOf(Permission);
 
 export const allows = (mask: number, permission: PermissionName) => (mask & Permission[permission]) !== 0;
 

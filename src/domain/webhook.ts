@@ -13,7 +13,7 @@ import type {
 } from './events.ts';
 import type { WebhookId } from './ids.ts';
 import { keysOf } from './keys-of.ts';
-import { REASON, wrongText } from './limits.ts';
+import { REASON, sumOf, WEBHOOK_URL, wrongMask, wrongText } from './limits.ts';
 
 /** Events that can be subscribed to, with their bitmask values (docs/specification.md#events). */
 export const WEBHOOK_EVENTS = {
@@ -24,7 +24,7 @@ export const WEBHOOK_EVENTS = {
 } as const satisfies { readonly [T in EventType]?: number };
 export type WebhookEventName = keyof typeof WEBHOOK_EVENTS;
 
-const ALL_WEBHOOK_EVENTS = 15;
+export const ALL_WEBHOOK_EVENTS = sumOf(WEBHOOK_EVENTS);
 /** Registrations one credential may have (docs/decisions/webhook-registrations.md). */
 const MAX_WEBHOOKS = 20;
 /** How long both secrets sign after a rotation (docs/decisions/webhook-signature.md). */
@@ -71,14 +71,12 @@ export function registerWebhook(
 ): Decision<WebhookRegistered> {
   if (existing !== undefined) return refuse('ValidationError', `Webhook ${command.webhookId} already exists.`);
   if (context.urlProblem !== undefined) return refuse('ValidationError', `url ${context.urlProblem}`);
-  if (!isEventMask(command.events))
-    return refuse('ValidationError', `events must be a sum of event values, 1 to ${ALL_WEBHOOK_EVENTS}.`);
+  const wrong = wrongText('url', command.url, WEBHOOK_URL) ?? wrongMask('events', command.events, WEBHOOK_EVENTS);
+  if (wrong !== undefined) return wrong;
   if (context.owned >= MAX_WEBHOOKS)
     return refuse('ValidationError', `At most ${MAX_WEBHOOKS} webhooks can be registered; remove one first.`);
   return [{ type: 'WebhookRegistered', data: command }];
 }
-
-const isEventMask = (mask: number) => Number.isInteger(mask) && mask >= 1 && mask <= ALL_WEBHOOK_EVENTS;
 
 /** Who is asking: the credential that owns the registration, or its account (in the console). */
 export type WebhookParty = {

@@ -9,6 +9,7 @@ import { Id, PlainDate } from '../contract/scalars.ts';
 import { localDate } from '../domain/calendar.ts';
 import { isRefusal, refuse } from '../domain/decision.ts';
 import { brandId } from '../domain/ids.ts';
+import { NAME } from '../domain/limits.ts';
 import { priceOf, toAmount } from '../domain/pricing.ts';
 import type { Queries } from '../queries/queries.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -36,7 +37,7 @@ export function createTools({ commands, queries, clock, pricing }: ToolDeps): re
       'Lists bookable spaces with their booking window, event length, price and community. Start here to get a spaceId and today’s date in the time zone of each space.',
     input: Input({
       name: Type.Optional(
-        Type.String({ maxLength: 200, description: 'Only spaces or communities whose name contains this.' }),
+        Type.String({ maxLength: NAME.max, description: 'Only spaces or communities whose name contains this.' }),
       ),
       communityId: Type.Optional(Id('Only spaces of this community.')),
       includeInactive: Type.Optional(

@@ -65,7 +65,6 @@ export function isPublicAddress(address: string): boolean {
   }
 }
 
-const MAX_URL_LENGTH = 2_048;
 const LOCAL_NAME = /(^|\.)(localhost|local|internal|home\.arpa)\.?$/i;
 
 /**
@@ -74,7 +73,6 @@ const LOCAL_NAME = /(^|\.)(localhost|local|internal|home\.arpa)\.?$/i;
  * @returns what is wrong with it, phrased to follow "url"; `undefined` if nothing is
  */
 export function checkWebhookUrl(url: string, { allowPrivate }: { readonly allowPrivate: boolean }): string | undefined {
-  if (url.length > MAX_URL_LENGTH) return `must be at most ${MAX_URL_LENGTH} characters long`;
   const parsed = URL.parse(url);
   if (parsed === null) return 'must be an absolute URL';
   if (parsed.protocol !== 'https:' && !(allowPrivate && parsed.protocol === 'http:')) return 'must be an https URL';

@@ -55,10 +55,18 @@ describe.each(documentEngines)('users on %s', (_name, createDatabase) => {
     for (const wrong of ['short', 'x'.repeat(257)])
       expect(await users.add({ email: 'p@example.com', password: wrong, accounts: [brand] })).toMatchObject({
         refused: 'ValidationError',
+        details: 'The password must have 10 to 256 characters.',
       });
     expect(await users.add({ email: 'p@example.com', password, accounts: [] })).toMatchObject({
       refused: 'ValidationError',
     });
+  });
+
+  test('counts the characters of a password, not their code units', async () => {
+    const emoji = '\u{1F389}'.repeat(256);
+    const user = await users.add({ email: 'emoji@example.com', password: emoji, accounts: [brand] });
+    expect(await users.verifyPassword('emoji@example.com', emoji)).toEqual(user);
+    expect(await users.verifyPassword('emoji@example.com', `${emoji}!`)).toBeUndefined();
   });
 
   test('a changed password replaces the old one and records when it changed', async () => {

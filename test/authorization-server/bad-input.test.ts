@@ -179,6 +179,13 @@ describe('registration', () => {
     expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([204, '*']);
   });
 
+  test('a name has 1 to 200 characters, and an emoji is one', async () => {
+    const named = async (client_name: string) => register({ ...good, client_name });
+    expect((await named('🎉'.repeat(200))).status).toBe(201);
+    const { body } = await named('🎉'.repeat(201));
+    expect(body.error_description).toBe('client_name must have 1 to 200 characters.');
+  });
+
   test.each<[string, unknown, string]>([
     ['nothing', {}, 'invalid_redirect_uri'],
     ['no redirects', { ...good, redirect_uris: [] }, 'invalid_redirect_uri'],
@@ -192,6 +199,7 @@ describe('registration', () => {
     ['an account of its own', { ...good, account_id: 'Brand:7' }, 'invalid_client_metadata'],
     ['an unknown scope', { ...good, scope: 'service.admin' }, 'invalid_client_metadata'],
     ['an overlong name', { ...good, client_name: 'x'.repeat(201) }, 'invalid_client_metadata'],
+    ['a blank name', { ...good, client_name: ' ' }, 'invalid_client_metadata'],
     ['too many redirects', { ...good, redirect_uris: Array(21).fill(REDIRECT) }, 'invalid_client_metadata'],
     ['not an object', [1], 'invalid_request'],
     ['broken JSON', '{', 'invalid_request'],
@@ -261,6 +269,13 @@ describe('sign-in and consent', () => {
     return { browser, page };
   }
   const credentials = { email: 'ada@example.com', password: PASSWORD };
+
+  test('whatever a user may have as e-mail and password can be typed in', async () => {
+    const { page } = await signInPage();
+    expect(page.text).toMatch(/name="email"[^>]* maxlength="254"/);
+    // A browser counts an emoji twice, the rule for passwords once.
+    expect(page.text).toMatch(/name="password"[^>]* maxlength="512"/);
+  });
 
   test('an unknown e-mail and a wrong password get the same response', async () => {
     const answers = [];

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
+import { DEFAULT_ANSWER_HOURS, listOf } from '../../src/domain/limits.ts';
+import { Permission } from '../../src/domain/permissions.ts';
 import { call, inDays } from '../service/client.ts';
 import { startServiceProcess, temporaryDataDir, venue } from '../service/service-process.ts';
 import { inProcess, json, useDataDir } from './in-process.ts';
@@ -167,10 +169,15 @@ describe('errors', () => {
     useDataDir(temporaryDataDir());
     await json('community', 'add', '--name', 'Mill', '--time-zone', 'UTC');
     await json('brand', 'add', '--name', 'Acme');
-    await json('space', 'add', '--community', '1', ...TERMS, '--fee', '1');
+    const space = await json('space', 'add', '--community', '1', ...TERMS, '--fee', '1');
+    expect(space).toMatchObject({ answerHours: DEFAULT_ANSWER_HOURS });
     const refused = [
       [['client', 'add', '--brand', '1', '--name', ''], 'name must have 1 to 100 characters.'],
       [['client', 'add', '--brand', '1', '--name', 'x'.repeat(3_000)], 'name must have 1 to 100 characters.'],
+      [
+        ['api-key', 'issue', '--brand', '1', '--permissions', '32'],
+        `permissions must be a sum of these values: ${listOf(Permission)}.`,
+      ],
       [['space', 'change', '1', '--answer-hours', '0.5'], 'answerHours must be a whole number, 1 to 2160.'],
       [['space', 'change', '1', '--duration', '0.3'], 'durationHours must be 0.25 to 23, in steps of 0.25.'],
       [

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isRefusal } from '../../src/domain/decision.ts';
 import { communityId } from '../../src/domain/ids.ts';
+import { DEFAULT_ANSWER_HOURS } from '../../src/domain/limits.ts';
 import { Browser, type Page } from '../browser.ts';
 import { eventually } from '../eventually.ts';
 import { answering, type Receiver, startReceiver } from '../webhooks/receiver.ts';
@@ -237,6 +238,7 @@ test('a connected app is listed with what it may do, and loses access immediatel
 
 test('a space: added, changed, errors shown beside the field, closed and reopened', async () => {
   const form = await community.open('/console/spaces/new');
+  expect(form.text).toMatch(new RegExp(`name="answerHours"[^>]* value="${DEFAULT_ANSWER_HOURS}"`));
   const typed = {
     name: 'Attic <i>',
     windowStart: '20',

@@ -33,10 +33,13 @@ describe('an API key', () => {
     given(issued)
       .when((key) => issueApiKey(key, facts))
       .thenRefused('ValidationError');
-    for (const permissions of [0, 32, -1, 1.5, Number.NaN])
+    for (const permissions of [0, 32, -1, 1.5, Number.NaN, 2 ** 32 + 1])
       given()
         .when((key) => issueApiKey(key, { ...facts, permissions }))
-        .thenRefused('ValidationError', /permissions/);
+        .thenRefused(
+          'ValidationError',
+          /permissions must be a sum of these values: 1 ReadAvailability, 2 ReadBookings, 4 WriteBookings, 8 ReadReviews, 16 Webhooks\./,
+        );
     for (const label of ['', ' ', 'x'.repeat(101)])
       given()
         .when((key) => issueApiKey(key, { ...facts, label }))
@@ -91,7 +94,15 @@ describe('a webhook', () => {
     for (const events of [0, 16, -1, 2.5])
       given()
         .when(register({ events }))
-        .thenRefused('ValidationError', /events/);
+        .thenRefused(
+          'ValidationError',
+          /events must be a sum of these values: 1 BookingRequested, 2 BookingApproved, 4 BookingCancelled, 8 ReviewPosted\./,
+        );
+    const url = `https://example.com/${'a'.repeat(2_028)}`;
+    given().when(register({ url })).thenEvents({});
+    given()
+      .when(register({ url: `${url}a` }))
+      .thenRefused('ValidationError', /url must have 1 to 2048 characters/);
   });
 
   const operations: [

@@ -2,6 +2,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { Client as EarlierClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as EarlierTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { NAME } from '../../src/domain/limits.ts';
 import { API_SCOPE, TestApp } from '../authorization-server/test-app.ts';
 import { freePort } from '../free-port.ts';
 import { accepted, type RunningService, runService } from '../running-service.fixture.ts';
@@ -116,6 +117,7 @@ test('every tool has a description, both schemas, and says whether it writes', a
     expect(outputSchema).toMatchObject({ type: 'object' });
     expect(annotations).toMatchObject({ readOnlyHint: name !== 'request_booking', idempotentHint: true });
   }
+  expect(tools[0]?.inputSchema.properties).toMatchObject({ name: { maxLength: NAME.max } });
 });
 
 test('a booking made with a tool is the same over REST, and its community sees it', async () => {
