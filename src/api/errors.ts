@@ -51,7 +51,7 @@ export function handleError(error: FastifyError, request: FastifyRequest, reply:
   );
 }
 
-/** Names the invalid field, wherever in the request it is: `startHour must be <= 23` */
+/** Names the invalid field, wherever in the request it is: `startHour must be a whole number, 0 to 23` */
 function validationDetails(error: FastifyError): string {
   const problems = (error.validation ?? []).map(({ instancePath, keyword, params, message }) => {
     const field = instancePath.slice(1).replaceAll('/', '.');

@@ -1,9 +1,11 @@
-import { Ajv } from 'ajv';
+import { Ajv, type ErrorObject } from 'ajv';
 import type { FastifySchemaCompiler } from 'fastify';
 import { IsInteger, IsObject, type TSchema } from 'typebox';
 import { isPlainDate } from '../domain/calendar.ts';
+import { lengthRule, rangeRule } from '../domain/limits.ts';
 
-const ajv = new Ajv({ allErrors: false, strict: true, strictTuples: false });
+// Verbose: an error carries its schema and the value.
+const ajv = new Ajv({ allErrors: false, strict: true, strictTuples: false, verbose: true });
 ajv.addFormat('date', isPlainDate);
 // Webhook URLs are checked by the address guard, which explains what is wrong.
 ajv.addFormat('uri', true);
@@ -16,15 +18,26 @@ ajv.addFormat('date-time', true);
 export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
   const validate = ajv.compile(schema);
   const integers = httpPart === 'params' ? integersOf(schema) : [];
-  if (integers.length === 0) return validate;
-  return (params: Record<string, unknown>) => {
+  return (value: Record<string, unknown>) => {
     for (const name of integers) {
-      const text = params[name];
-      if (typeof text === 'string' && /^(?:0|[1-9]\d*)$/.test(text)) params[name] = Number(text);
+      const text = value[name];
+      if (typeof text === 'string' && /^(?:0|[1-9]\d*)$/.test(text)) value[name] = Number(text);
     }
-    return validate(params) ? { value: params } : { error: validate.errors ?? [] };
+    return validate(value) ? { value } : { error: (validate.errors ?? []).map(inDomainWords) };
   };
 };
+
+/** A limit is refused in the same words as by the domain (docs/decisions/limits.md); other errors keep their own. */
+function inDomainWords(error: ErrorObject): ErrorObject {
+  const { data, parentSchema = {} } = error;
+  const { type, minLength = 0, maxLength, minimum, maximum }: { [keyword: string]: unknown } = parentSchema;
+  if (typeof data === 'string' && typeof minLength === 'number' && typeof maxLength === 'number')
+    return { ...error, message: lengthRule({ min: minLength, max: maxLength }) };
+  const isInteger = typeof data === 'number' && type === 'integer';
+  if (isInteger && typeof minimum === 'number' && typeof maximum === 'number')
+    return { ...error, message: rangeRule({ min: minimum, max: maximum, step: 1 }) };
+  return error;
+}
 
 const integersOf = (schema: TSchema): string[] =>
   IsObject(schema) ? Object.keys(schema.properties).filter((name) => IsInteger(schema.properties[name])) : [];

@@ -82,6 +82,21 @@ describe('POST /bookings', () => {
     expect(answer.json()).toEqual({ error: 'ValidationError', details: expect.stringContaining(field) });
   });
 
+  test.each([
+    [{ startHour: 24 }, 'startHour must be a whole number, 0 to 23.'],
+    [{ startHour: 9.5 }, 'startHour must be a whole number, 0 to 23.'],
+    [{ message: 'x'.repeat(501) }, 'message must have at most 500 characters.'],
+  ])('%j is refused in the words of the domain', async (wrong, words) => {
+    const answer = await book({ ...wish('2026-12-13'), ...wrong });
+    expect(answer.json()).toEqual({ error: 'ValidationError', details: words });
+  });
+
+  test('an idempotency key has 1 to 255 characters', async () => {
+    const answer = await book(wish('2026-12-13'), brand.key, { 'idempotency-key': 'x'.repeat(256) });
+    expect(answer.statusCode).toBe(400);
+    expect(answer.json().details).toBe('idempotency-key must have 1 to 255 characters.');
+  });
+
   test('a message may have 500 characters, even emoji', async () => {
     expect((await book(wish('2026-12-14', 10, { message: '🎉'.repeat(500) }))).statusCode).toBe(201);
   });
