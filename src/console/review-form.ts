@@ -1,7 +1,7 @@
 import type { BookingDocument } from '../../projections/bookings.ts';
 import type { ReviewDocument } from '../../projections/reviews.ts';
 import type { Account } from '../domain/account.ts';
-import { REVIEW_CONTENT, REVIEW_TITLE } from '../domain/limits.ts';
+import { RATING, REVIEW_CONTENT, REVIEW_TITLE } from '../domain/limits.ts';
 import { type Html, html } from '../html/html.ts';
 import { choices, csrfField, field, formProblem, type Problems, textArea } from './fields.ts';
 import { momentIn } from './formats.ts';
@@ -9,7 +9,7 @@ import type { Visit } from './visit.ts';
 
 /** A rating as stars, with a text alternative. */
 export const stars = (rating: number): Html =>
-  html`<span class="stars" role="img" aria-label="${rating} out of 5 stars">${'★'.repeat(rating)}<span class="off">${'☆'.repeat(5 - rating)}</span></span>`;
+  html`<span class="stars" role="img" aria-label="${rating} out of ${RATING.max} stars">${'★'.repeat(rating)}<span class="off">${'☆'.repeat(RATING.max - rating)}</span></span>`;
 
 export const reviewText = (
   review: ReviewDocument,
