@@ -4,13 +4,14 @@ import type { CurrentSession, Sessions } from './sessions.ts';
 
 /** How often an open connection is probed and its session checked. */
 const HEARTBEAT_MS = 20_000;
+/** How much a page may leave unread. Then it is disconnected, and catches up when it connects again. */
+const MAX_UNREAD_BYTES = 1 << 20;
 
 /**
  * Server-sent events to open pages, which refresh themselves when one arrives (docs/decisions/live-pages.md).
  *
- * Neither @fastify/sse nor fastify-sse-v2 can recheck periodically whether a connection may stay open, or end connections when
- * the service stops. With @fastify/sse, every message to a page that does not read leaks listeners and a promise that never
- * settles.
+ * @fastify/sse 0.6.0 would save only the headers and the format of a message. For a page that does not read, it adds listeners
+ * to the response with each message, until Node.js warns of a leak, and buffers without a bound.
  */
 export function createEventStreams(deps: {
   readonly feed: Pick<LiveFeed, 'mark' | 'markAt' | 'subscribe'>;
@@ -36,9 +37,13 @@ export function createEventStreams(deps: {
         // Keeps reverse proxies from buffering the stream.
         'x-accel-buffering': 'no',
       });
+      const send = (text: string) => {
+        if (raw.writableLength > MAX_UNREAD_BYTES) raw.destroy();
+        else raw.write(text);
+      };
       const onChange = (change: Change) => {
         const message = { topic: change.topic, say: change.by === user.id ? undefined : change.say };
-        raw.write(`id: ${feed.markAt(change)}\ndata: ${JSON.stringify(message)}\n\n`);
+        send(`id: ${feed.markAt(change)}\ndata: ${JSON.stringify(message)}\n\n`);
       };
       raw.write(`retry: 2000\nid: ${feed.mark()}\n\n`);
       const { caughtUp, stop } = feed.subscribe({ account: session.account, onChange }, since);
@@ -51,7 +56,7 @@ export function createEventStreams(deps: {
         raw.end();
       };
       const heartbeat = setInterval(() => {
-        raw.write(': still here\n\n');
+        send(': still here\n\n');
         sessions.isActive(hash, session.account).then(
           (active) => !active && end(),
           () => end(),

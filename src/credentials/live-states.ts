@@ -52,18 +52,25 @@ export function createLiveStates<S, E extends DomainEvent>(deps: {
       state = evolve(state, upcast(stored) as unknown as E);
       ({ revision } = stored);
     }
-    const known = { state, revision, at };
-    if (revision >= 0) cached.set(stream, known);
-    return known;
+    return { state, revision, at };
   }
 
   /** One read of a stream at a time; whoever asks meanwhile shares it. */
   function shared(stream: string): Promise<Known<S>> {
     const running = reads.get(stream);
     if (running !== undefined) return running;
-    const reading = read(stream).finally(() => {
-      if (reads.get(stream) === reading) reads.delete(stream);
-    });
+    const reading = read(stream).then(
+      (known) => {
+        // Unless the stream was forgotten meanwhile: what this read found may be what it was forgotten for.
+        if (settled() && known.revision >= 0) cached.set(stream, known);
+        return known;
+      },
+      (error: unknown) => {
+        settled();
+        throw error;
+      },
+    );
+    const settled = () => reads.get(stream) === reading && reads.delete(stream);
     reads.set(stream, reading);
     return reading;
   }

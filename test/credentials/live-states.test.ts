@@ -1,0 +1,39 @@
+import { setImmediate } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { createLiveStates } from '../../src/credentials/live-states.ts';
+import type { WebhookEvent } from '../../src/domain/events.ts';
+import type { StoredEvent } from '../../src/event-store/event-store.ts';
+
+test('a read that began before a stream was forgotten does not bring the old state back', async () => {
+  const stored: StoredEvent[] = [];
+  const append = (type: WebhookEvent['type']) =>
+    stored.push({ type, revision: stored.length, data: {}, metadata: { schema: 1 } } as never);
+  /** Lets the reads go on that have found what there was when they began. */
+  const release: (() => void)[] = [];
+  const states = createLiveStates<string, WebhookEvent>({
+    events: {
+      async *readStream(_stream, { from = 0 } = {}) {
+        const found = stored.slice(from);
+        await new Promise<void>((resolve) => release.push(resolve));
+        yield* found;
+      },
+    },
+    evolve: (_, event) => event.type,
+    standsIn: () => 'none',
+    graceMs: 0,
+  });
+
+  append('WebhookRegistered');
+  const before = states.get('webhook-1');
+  append('WebhookRemoved');
+  states.forget('webhook-1');
+  const after = states.get('webhook-1');
+  expect(release).toHaveLength(2);
+  for (const go of release.toReversed()) {
+    go();
+    await setImmediate();
+  }
+  expect(await before).toBe('WebhookRegistered');
+  expect(await after).toBe('WebhookRemoved');
+  expect(await states.get('webhook-1')).toBe('WebhookRemoved');
+});
