@@ -1,12 +1,12 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
-/** A process as others that share its store may check on it, on the same machine. */
+/** What identifies a process to others on the same machine that share its store. */
 export type ProcessIdentity = {
   /** The machine since it started and, on Linux, the PID namespace: each container has its own. */
   readonly pidNamespace: string;
   readonly pid: number;
-  /** Tells the process from an earlier or later one of the same number; absent where there is no /proc. */
+  /** Tells the process from earlier and later ones with the same pid; absent where there is no /proc. */
   readonly startedAt?: string;
 };
 
@@ -19,8 +19,8 @@ export const THIS_PROCESS: ProcessIdentity = {
 };
 
 /**
- * Whether a process is known not to run any more. False when this cannot be told from here: it may be on another machine, or
- * hidden.
+ * Whether a process is known to have ended. False if that cannot be determined from here, because it may be on another machine
+ * or hidden.
  */
 export function isKnownDead(identity: ProcessIdentity): boolean {
   const { pidNamespace, pid } = identity;
@@ -28,13 +28,13 @@ export function isKnownDead(identity: ProcessIdentity): boolean {
   if (!isRunning(pid)) return true;
   const start = startOf(pid);
   if (start === undefined) return false;
-  // Earlier releases did not say when a process started. This one does, so it was not this process.
+  // Earlier releases did not record the start time. This one does, so it was not this process.
   return identity.startedAt === undefined ? pid === process.pid : identity.startedAt !== start;
 }
 
 /**
- * The machine, told from others of its name: Linux draws a random id each time it starts (random(4)). Cloned machines and
- * containers share host names, and the first PID namespace has the same number everywhere.
+ * Identifies the machine by the random id that Linux generates at every boot (random(4)). Cloned machines and containers may
+ * share their host name, and the initial PID namespace has the same number everywhere.
  */
 function machine(): string {
   try {

@@ -1,4 +1,4 @@
-/** Something that an answer depends on cannot be had at present. Trying again later is safe. */
+/** Something that the result depends on is temporarily unavailable. Retrying later is safe. */
 export class Unavailable extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, { cause });

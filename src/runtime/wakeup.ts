@@ -1,4 +1,4 @@
-/** Lets one waiter sleep until it is woken. A wake that comes before the wait is not lost. */
+/** Lets a single waiter sleep until it is woken. A wake before the wait is not lost. */
 export class Wakeup {
   #woken = false;
   #resolve: (() => void) | undefined;
@@ -8,11 +8,11 @@ export class Wakeup {
     this.#resolve?.();
   };
 
-  /** Resolves true when woken; false after `limit` milliseconds without it. */
-  async wait(limit?: number): Promise<boolean> {
+  /** Resolves to true when woken, to false after `limitMs` without a wake. */
+  async wait(limitMs?: number): Promise<boolean> {
     if (!this.#woken) {
       await new Promise<void>((resolve) => {
-        const timer = limit === undefined ? undefined : setTimeout(resolve, limit);
+        const timer = limitMs === undefined ? undefined : setTimeout(resolve, limitMs);
         this.#resolve = () => {
           clearTimeout(timer);
           resolve();

@@ -6,6 +6,7 @@ import { openSqliteDocuments } from './documents.ts';
 import { openSqliteFile, type SqliteFile } from './file.ts';
 import { quoted } from './table.ts';
 
+/** How often expired documents are removed. */
 const SWEEP_INTERVAL_MS = 60_000;
 
 /**

@@ -37,7 +37,7 @@ export async function openSqliteDocuments<D extends object>(
   const { name, indexes, ttl } = collection;
   let statements = prepareStatements(file.database, await openTable(file, collection), ttl);
 
-  // With `max`, both would allocate all of their entries here: 50 ms for the collections of a start.
+  // With `max`, both would allocate all their entries up front, which takes 50 ms for the collections opened at a start.
   const cache = new LRUCache<string, CacheEntry<D>>({ maxSize: MAX_CACHED_DOCUMENTS, sizeCalculation: () => 1 });
   const results = new LRUCache<string, readonly Stored<D>[]>({ maxSize: MAX_CACHED_RESULTS, sizeCalculation: () => 1 });
   const clearResults = () => {
