@@ -171,12 +171,12 @@ export function bookingPages(routes: Routes, deps: PageDeps): void {
     problems: Problems = NO_PROBLEMS,
   ): Promise<Answer> {
     const { account, query } = visit;
-    const community = account.kind === 'Community';
-    const [steps, review, record, sameDay, place] = await Promise.all([
+    const isCommunity = account.kind === 'Community';
+    const [steps, review, record, sameDay, community] = await Promise.all([
       queries.bookingHistory(account, booking.bookingId),
       booking.status === 'Completed' ? queries.reviews.ofBooking(booking) : undefined,
-      community ? queries.bookings.record(booking) : undefined,
-      community ? queries.bookings.onDay(account, booking.spaceId, booking.date) : [],
+      isCommunity ? queries.bookings.record(booking) : undefined,
+      isCommunity ? queries.bookings.onDay(account, booking.spaceId, booking.date) : [],
       queries.spaces.community(booking.communityId),
     ]);
     const others = sameDay.filter(({ bookingId }) => bookingId !== booking.bookingId);
@@ -184,14 +184,14 @@ export function bookingPages(routes: Routes, deps: PageDeps): void {
       title: `Booking #${booking.bookingId}`,
       section: 'bookings',
       status: statusOf(problems),
-      main: html`<p class="back"><a href="/console/bookings">${icon('back')} ${community ? 'Bookings' : 'My bookings'}</a></p>
-<div class="head" id="booking-head" data-live-region><div><h1>${community ? booking.brandName : booking.spaceName}</h1><p class="lead">Booking #${booking.bookingId}${!community && place && `, ${place.name}`}</p></div>${statusBadge(booking.status)}</div>
+      main: html`<p class="back"><a href="/console/bookings">${icon('back')} ${isCommunity ? 'Bookings' : 'My bookings'}</a></p>
+<div class="head" id="booking-head" data-live-region><div><h1>${isCommunity ? booking.brandName : booking.spaceName}</h1><p class="lead">Booking #${booking.bookingId}${!isCommunity && community && `, ${community.name}`}</p></div>${statusBadge(booking.status)}</div>
 <div class="split"><div>
-<section class="card" id="booking-facts" data-live-region><h2 class="visually-hidden">Details</h2>${facts(visit, booking, community ? undefined : place?.name)}
-${booking.message && html`<div><p class="muted small">${community ? 'Message from the brand' : 'Your message'}</p><p class="quote">${booking.message}</p></div>`}
+<section class="card" id="booking-facts" data-live-region><h2 class="visually-hidden">Details</h2>${facts(visit, booking, isCommunity ? undefined : community?.name)}
+${booking.message && html`<div><p class="muted small">${isCommunity ? 'Message from the brand' : 'Your message'}</p><p class="quote">${booking.message}</p></div>`}
 ${record && booking.status === 'Pending' && html`<div class="stack tight">${decisionFacts(booking, { record, sameDay: others })}</div>`}
 ${actions(visit, booking)}</section>
-${review && html`<section class="card"><h2>${community ? 'Review' : 'Your review'}</h2>${reviewText(review)}</section>`}
+${review && html`<section class="card"><h2>${isCommunity ? 'Review' : 'Your review'}</h2>${reviewText(review)}</section>`}
 ${canReview(account, booking, review) && html`<section class="card" id="review"><h2>How was it?</h2>${reviewForm(visit, booking, problems)}</section>`}
 </div><div>
 <section class="card" id="booking-price" data-live-region><h2>Price</h2>${priceView(booking)}${charged(booking)}</section>
@@ -207,13 +207,13 @@ const otherDetails = (booking: BookingDocument): readonly (Html | false)[] =>
     ({ field, label, value }) => field !== 'message' && html`<dt>${label}</dt><dd>${value}</dd>`,
   );
 
-/** @param place the community's name, on a brand's page */
-function facts(visit: Visit, booking: BookingDocument, place: string | undefined): Html {
+/** @param communityName only on a brand's page */
+function facts(visit: Visit, booking: BookingDocument, communityName: string | undefined): Html {
   const zone = booking.timeZone;
   return html`<dl class="facts">
 <dt>Space</dt><dd>${booking.spaceName}</dd>
 <dt>When</dt><dd>${longDate(booking.date)}, <span class="nowrap">${hours(booking.startHour, booking.freeFrom)}</span> <span class="muted nowrap">${zoneName(zone)}</span>${usageNote(booking)}</dd>
-<dt>${place === undefined ? 'Brand' : 'Community'}</dt><dd>${place ?? booking.brandName}</dd>
+<dt>${communityName === undefined ? 'Brand' : 'Community'}</dt><dd>${communityName ?? booking.brandName}</dd>
 ${otherDetails(booking)}<dt>Requested</dt><dd>${momentIn(zone, booking.createdAt)} <span class="muted nowrap">${zoneName(zone)}</span></dd>${
     booking.status === 'Pending' &&
     html`<dt>Answer by</dt><dd>${momentIn(zone, booking.expiresAt)} <span class="muted nowrap">${zoneName(zone)}, ${fromNow(booking.expiresAt, visit.now)}</span></dd>`
@@ -255,11 +255,11 @@ const refunded = (booking: BookingDocument, account: Account, verb: 'was' | 'wil
 /** Asks for confirmation before declining or withdrawing a request or cancelling a booking, and says what is refunded. */
 async function endPage(visit: Visit, booking: BookingDocument, problems: Problems = NO_PROBLEMS): Promise<Answer> {
   const { account, form } = visit;
-  const community = account.kind === 'Community';
+  const isCommunity = account.kind === 'Community';
   const pending = booking.status === 'Pending';
-  const word = pending ? (community ? 'Decline' : 'Withdraw') : 'Cancel';
+  const word = pending ? (isCommunity ? 'Decline' : 'Withdraw') : 'Cancel';
   const what = pending ? 'request' : 'booking';
-  const step = community && pending ? 'decline' : 'cancel';
+  const step = isCommunity && pending ? 'decline' : 'cancel';
   const back = `/console/bookings/${booking.bookingId}`;
   return {
     title: `${word} this ${what}`,
@@ -269,14 +269,14 @@ async function endPage(visit: Visit, booking: BookingDocument, problems: Problem
 <form class="card fields narrow" method="post" action="${back}/${step}">${csrfField(visit)}
 <h1>${word} this ${what}?</h1>
 ${formProblem(problems)}
-<p>${community ? booking.brandName : booking.spaceName}, ${longDate(booking.date)}, ${hours(booking.startHour, booking.freeFrom)} <span class="muted nowrap">${zoneName(booking.timeZone)}</span>.</p>
+<p>${isCommunity ? booking.brandName : booking.spaceName}, ${longDate(booking.date)}, ${hours(booking.startHour, booking.freeFrom)} <span class="muted nowrap">${zoneName(booking.timeZone)}</span>.</p>
 <p>${booking.status === 'Approved' ? `${refunded(booking, account, 'will be')} ` : ''}The time becomes available to others again. This cannot be undone.</p>
 ${textArea({
   name: 'reason',
-  label: community ? 'Reason' : 'Reason (optional)',
-  hint: community ? 'The brand will see it.' : 'The community will see it.',
+  label: isCommunity ? 'Reason' : 'Reason (optional)',
+  hint: isCommunity ? 'The brand will see it.' : 'The community will see it.',
   value: form.text('reason'),
-  required: community,
+  required: isCommunity,
   problems,
   attributes: { maxlength: REASON.max, rows: 3 },
 })}

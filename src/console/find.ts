@@ -47,15 +47,15 @@ export function findPages(routes: Routes, { commands, queries, settings }: PageD
     async (visit) => {
       const { account, query, now } = visit;
       const [all, communities] = await Promise.all([queries.spaces.list(account), queries.spaces.communities()]);
-      const places = new Map(communities.map((community) => [String(community.communityId), community]));
-      const place = places.get(query.text('community'));
+      const byId = new Map(communities.map((one) => [String(one.communityId), one]));
+      const community = byId.get(query.text('community'));
       // UTC-12 is the last zone to leave a day: the earliest date that is still today somewhere.
       const earliest = localDate(now, 'Etc/GMT+12');
       const asked = query.text('date');
       const date = isPlainDate(asked) && asked >= earliest ? asked : addDays(localDate(now, 'UTC'), 1);
       const problems: Problems =
         asked !== '' && date !== asked ? { date: 'Choose today or a later date.' } : NO_PROBLEMS;
-      const found = all.filter((space) => place === undefined || space.communityId === place.communityId);
+      const found = all.filter((space) => community === undefined || space.communityId === community.communityId);
       const page = Math.max(1, idOf(query.text('page')) ?? 1);
       const shown = found.slice((page - 1) * PER_PAGE, page * PER_PAGE);
       const cards = await Promise.all(
@@ -63,7 +63,7 @@ export function findPages(routes: Routes, { commands, queries, settings }: PageD
           const available = await availableSlots(visit, space, date);
           return spaceCard(
             space,
-            places.get(String(space.communityId)),
+            byId.get(String(space.communityId)),
             date,
             available,
             price(space).totalPrice,
@@ -72,7 +72,7 @@ export function findPages(routes: Routes, { commands, queries, settings }: PageD
         }),
       );
       const href = (to: number) =>
-        `/console/find?date=${date}${place ? `&community=${place.communityId}` : ''}&page=${to}`;
+        `/console/find?date=${date}${community ? `&community=${community.communityId}` : ''}&page=${to}`;
       return {
         title: 'Find a space',
         section: 'find',
@@ -82,7 +82,7 @@ ${field({ name: 'date', label: 'Date', type: 'date', value: problems === NO_PROB
 ${select({
   name: 'community',
   label: 'Community',
-  value: place === undefined ? '' : String(place.communityId),
+  value: community === undefined ? '' : String(community.communityId),
   options: [
     { value: '', label: 'All communities' },
     ...communities.map(({ communityId, name }) => ({ value: String(communityId), label: name })),

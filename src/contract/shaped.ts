@@ -1,8 +1,8 @@
 import type { Static, TObject } from 'typebox';
 import { picked } from '../domain/picked.ts';
 
-/** `T` with fields that may also be undefined, which leaves them out. */
-type Loose<T> = { readonly [F in keyof T]: T[F] | undefined };
+/** `T` whose fields may also be undefined, which leaves them out. */
+type OrUndefined<T> = { readonly [F in keyof T]: T[F] | undefined };
 
 /** Requires every field of `T`, including optional ones. The compiler reports a missing one by its name. */
 type Mentioning<T, V> = keyof T extends keyof V ? unknown : { readonly missing: Exclude<keyof T, keyof V> };
@@ -13,7 +13,7 @@ type Mentioning<T, V> = keyof T extends keyof V ? unknown : { readonly missing: 
  */
 export function shaped<S extends TObject>(
   schema: S,
-): <V extends Loose<Static<S>>>(source: V & Mentioning<Static<S>, V>) => Static<S>;
+): <V extends OrUndefined<Static<S>>>(source: V & Mentioning<Static<S>, V>) => Static<S>;
 export function shaped(schema: TObject): (source: { readonly [field: string]: unknown }) => object {
   const fields = Object.keys(schema.properties);
   return (source) => picked(source, fields);
