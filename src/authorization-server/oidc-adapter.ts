@@ -76,6 +76,8 @@ export async function createOidcAdapter(deps: {
     throw await invalidGrant('grant not found');
   }
 
+  // Another machine may have set `consumedAt`, by its own clock. Misjudging never gets a second token issued: too late, a replay is
+  // refused for longer before it ends the grant; too soon, a request sent twice at once ends it (docs/decisions/refresh-tokens.md).
   const isInFlight = ({ consumedAt, answered = false }: OidcRecord) =>
     consumedAt !== undefined && !answered && Date.parse(consumedAt) + LONGEST_REQUEST_MS > clock();
 
