@@ -45,7 +45,8 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
     const { hostname, port } = new URL(mongoServer.url);
     const proxy = await startProxy(Number(port), hostname);
     const warn = vi.fn();
-    const url = `mongodb://127.0.0.1:${proxy.port}/?directConnection=true`;
+    // Otherwise the driver looks for a server that it has lost twice a second only.
+    const url = `mongodb://127.0.0.1:${proxy.port}/?directConnection=true&minHeartbeatFrequencyMS=20`;
     const store = await openMongoDocumentStore({ url, database: `test-${randomUUID()}`, logger: { warn } });
     try {
       const documents = await store.open<{ n: number }>({
