@@ -1,10 +1,9 @@
 import { once } from 'node:events';
-import { request } from 'node:http';
+import { type ClientRequest, request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { call, inDays } from './client.ts';
-import { startServiceProcess, temporaryDataDir } from './service-process.ts';
+import { type ServiceProcess, startServiceProcess, temporaryDataDir } from './service-process.ts';
 
 test('SIGTERM under load: requests in flight are completed, no new ones accepted, and the process exits with 0 within 10 s', async () => {
   const service = await startServiceProcess(temporaryDataDir());
@@ -23,20 +22,14 @@ test('SIGTERM under load: requests in flight are completed, no new ones accepted
   });
 
   const body = JSON.stringify({ spaceId, startTime: inDays(40), startHour: 10 });
-  const halfway = request(`${service.url}/api/v1/bookings`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'content-length': body.length },
-  });
+  const halfway = await begun(service, key, body.length);
   const responded = once(halfway, 'response');
   halfway.write(body.slice(0, 20));
-  await delay(300);
 
   const began = performance.now();
   stopping = true;
   const ended = service.end('SIGTERM');
-  await delay(300);
-  const late = await call(service, key, '/bookings').catch(() => 'refused');
-  expect(late).toBe('refused');
+  await expect.poll(() => call(service, key, '/bookings').catch(() => 'refused')).toBe('refused');
   halfway.end(body.slice(20));
   const [response] = await responded;
   expect(response.statusCode).toBe(201);
@@ -49,12 +42,20 @@ test('SIGTERM under load: requests in flight are completed, no new ones accepted
 
 test('a client that never finishes its request does not prevent a clean exit', async () => {
   const service = await startServiceProcess(temporaryDataDir());
-  const authorization = `Bearer ${service.demo().brands[0]?.apiKey}`;
-  const headers = { authorization, 'content-type': 'application/json', 'content-length': 100 };
-  const stalled = request(`${service.url}/api/v1/bookings`, { method: 'POST', headers });
+  const stalled = await begun(service, service.demo().brands[0]?.apiKey ?? '', 100);
   const broken = once(stalled, 'error');
   stalled.write('{"spaceId":');
-  await delay(300);
   expect(await service.end('SIGTERM')).toBe(0);
   await broken;
 });
+
+/** A request whose head the service has read and whose body it waits for. */
+async function begun({ url }: ServiceProcess, key: string, length: number): Promise<ClientRequest> {
+  const headers = { 'content-type': 'application/json', 'content-length': length, expect: '100-continue' };
+  const started = request(`${url}/api/v1/bookings`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, ...headers },
+  });
+  await once(started, 'continue');
+  return started;
+}
