@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from '@commander-js/extra-typings';
-import type { ApiKeyDocument } from '../../projections/api-keys.ts';
+import { toOperatorApiKey, toOperatorIssuedApiKey } from '../contract/api-key.ts';
 import { isRefusal } from '../domain/decision.ts';
 import { listOf } from '../domain/limits.ts';
 import { ALL_PERMISSIONS, Permission, permissionNames } from '../domain/permissions.ts';
@@ -45,7 +45,7 @@ Examples:
         const issued = await core.commands.apiKeys.issue({ account, permissions, label }, context);
         if (isRefusal(issued)) return issued;
         return {
-          json: { id: issued.apiKeyId, account, permissions, label, key: issued.key },
+          json: toOperatorIssuedApiKey({ ...issued, account, permissions, label }),
           text: fields({
             Id: issued.apiKeyId,
             Account: `${account.kind} ${account.id}, ${owner.name}`,
@@ -76,7 +76,7 @@ Examples:
           Issued: issuedAt,
           Revoked: revokedAt,
         }));
-        return { json: all.map(toJson), text: table(rows) };
+        return { json: all.map(toOperatorApiKey), text: table(rows) };
       });
     });
 
@@ -98,5 +98,3 @@ Examples:
       ),
     );
 }
-
-const toJson = ({ apiKeyId: id, owner: account, account: _, ...key }: ApiKeyDocument) => ({ id, account, ...key });

@@ -1,4 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
+import { toOperatorBrand } from '../contract/account.ts';
 import { isRefusal } from '../domain/decision.ts';
 import { operate } from './operation.ts';
 import { fields, table } from './print.ts';
@@ -15,8 +16,8 @@ export function brandCommands(venue: Command): void {
       operate(command, async ({ commands }, context) => {
         const added = await commands.catalogue.addBrand(options, context);
         if (isRefusal(added)) return added;
-        const { brandId: id, name } = added;
-        return { json: { id, name }, text: fields({ Brand: id, Name: name }) };
+        const json = toOperatorBrand(added);
+        return { json, text: fields({ Brand: json.id, Name: json.name }) };
       }),
     );
 
@@ -26,7 +27,7 @@ export function brandCommands(venue: Command): void {
     .addHelpText('after', '\nExample:\n  venue brand list')
     .action((_, command) =>
       operate(command, async ({ queries }) => {
-        const all = (await queries.operator.brands()).map(({ brandId: id, name }) => ({ id, name }));
+        const all = (await queries.operator.brands()).map(toOperatorBrand);
         return { json: all, text: table(all.map(({ id, name }) => ({ Id: id, Name: name }))) };
       }),
     );

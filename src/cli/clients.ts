@@ -1,4 +1,5 @@
 import { type Command, Option } from '@commander-js/extra-typings';
+import { toOperatorAddedClient, toOperatorClient } from '../contract/client.ts';
 import { isRefusal, refuse } from '../domain/decision.ts';
 import { namedAccount, nameOf, requiredAccount } from './accounts.ts';
 import { wholeNumber } from './arguments.ts';
@@ -27,7 +28,7 @@ export function clientCommands(venue: Command): void {
         const added = await clients.addClient({ account, grant: 'client_credentials', name });
         if (isRefusal(added)) return added;
         return {
-          json: added,
+          json: toOperatorAddedClient(added),
           text: fields({
             'Client id': added.clientId,
             Secret: added.clientSecret,
@@ -54,7 +55,7 @@ export function clientCommands(venue: Command): void {
           Name: found.name,
           Added: found.createdAt,
         }));
-        return { json: all, text: table(rows) };
+        return { json: all.map(toOperatorClient), text: table(rows) };
       });
     });
 

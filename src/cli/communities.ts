@@ -1,4 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
+import { toOperatorCommunity } from '../contract/account.ts';
 import { isRefusal } from '../domain/decision.ts';
 import { operate } from './operation.ts';
 import { fields, table } from './print.ts';
@@ -16,8 +17,8 @@ export function communityCommands(venue: Command): void {
       operate(command, async ({ commands }, context) => {
         const added = await commands.catalogue.addCommunity(options, context);
         if (isRefusal(added)) return added;
-        const { communityId: id, name, timeZone } = added;
-        return { json: { id, name, timeZone }, text: fields({ Community: id, Name: name, 'Time zone': timeZone }) };
+        const json = toOperatorCommunity(added);
+        return { json, text: fields({ Community: json.id, Name: json.name, 'Time zone': json.timeZone }) };
       }),
     );
 
@@ -27,13 +28,9 @@ export function communityCommands(venue: Command): void {
     .addHelpText('after', '\nExample:\n  venue community list')
     .action((_, command) =>
       operate(command, async ({ queries }) => {
-        const all = await queries.spaces.communities();
-        return {
-          json: all.map(({ communityId: id, name, timeZone }) => ({ id, name, timeZone })),
-          text: table(
-            all.map(({ communityId, name, timeZone }) => ({ Id: communityId, Name: name, 'Time zone': timeZone })),
-          ),
-        };
+        const all = (await queries.spaces.communities()).map(toOperatorCommunity);
+        const rows = all.map(({ id, name, timeZone }) => ({ Id: id, Name: name, 'Time zone': timeZone }));
+        return { json: all, text: table(rows) };
       }),
     );
 }

@@ -1,4 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
+import { toOperatorParkedEvent } from '../contract/maintenance.ts';
 import { CONSUMER_GROUP } from '../webhooks/webhooks.ts';
 import { operate } from './operation.ts';
 import { table } from './print.ts';
@@ -21,15 +22,7 @@ export function parkedCommands(venue: Command): void {
           Parked: parkedAt,
           Reason: reason,
         }));
-        const json = all.map(({ id, event: { type, stream, revision }, reason, parkedAt }) => ({
-          id,
-          type,
-          stream,
-          revision,
-          reason,
-          parkedAt,
-        }));
-        return { json, text: table(rows) };
+        return { json: all.map(toOperatorParkedEvent), text: table(rows) };
       }),
     );
 

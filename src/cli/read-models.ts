@@ -1,5 +1,6 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
 import { projections } from '../../projections/index.ts';
+import { toOperatorVerification } from '../contract/maintenance.ts';
 import { operate } from './operation.ts';
 import { table } from './print.ts';
 import { progressBar } from './progress.ts';
@@ -35,7 +36,8 @@ export function readModelCommands(venue: Command): void {
           notVerified.length === 0
             ? ''
             : ` Not verified because they are still being built: ${notVerified.join(', ')}.`;
-        if (differences.length === 0 && notVerified.length === 0) return { json: found, text: summary };
+        if (differences.length === 0 && notVerified.length === 0)
+          return { json: toOperatorVerification(found), text: summary };
         const rows = differences.map(({ projection, key, expected, actual }) => ({
           'Read model': projection,
           Key: key,
@@ -43,7 +45,7 @@ export function readModelCommands(venue: Command): void {
           Stored: JSON.stringify(actual) ?? 'none',
         }));
         return {
-          json: found,
+          json: toOperatorVerification(found),
           text: differences.length === 0 ? summary : `${table(rows)}\n${summary}`,
           failure: `${differences.length === 0 ? 'No differences found' : 'Read models differ from the log'}.${left}`,
         };

@@ -1,4 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
+import { toOperatorReview } from '../contract/review.ts';
 import { isRefusal } from '../domain/decision.ts';
 import { wholeNumber } from './arguments.ts';
 import { operate } from './operation.ts';
@@ -22,9 +23,9 @@ export function reviewCommands(venue: Command): void {
       operate(command, async ({ commands }, context) => {
         const posted = await commands.reviews.post({ bookingId, ...options }, context);
         if (isRefusal(posted)) return posted;
-        const { reviewId: id, communityId, spaceId, spaceName, rating, title, content } = posted;
+        const { reviewId: id, spaceId, spaceName, rating, title } = posted;
         return {
-          json: { id, bookingId, propertyId: communityId, spaceId, rating, title, content },
+          json: toOperatorReview(posted),
           text: fields({
             Review: id,
             Booking: bookingId,

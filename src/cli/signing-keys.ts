@@ -1,4 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
+import { toOperatorCreatedSigningKey, toOperatorSigningKey } from '../contract/signing-key.ts';
 import { operate } from './operation.ts';
 import { table } from './print.ts';
 
@@ -17,7 +18,7 @@ function addCommands(signingKey: Command): void {
     .action((_, command) =>
       operate(command, async ({ authorizationServer }) => {
         const made = await authorizationServer.signingKeys.rotate();
-        return { json: made, text: `Key ${made.kid} will sign from ${made.signsFrom}.` };
+        return { json: toOperatorCreatedSigningKey(made), text: `Key ${made.kid} will sign from ${made.signsFrom}.` };
       }),
     );
 
@@ -29,7 +30,7 @@ function addCommands(signingKey: Command): void {
       operate(command, async ({ authorizationServer }) => {
         const { keys: published } = await authorizationServer.signingKeys.current();
         const rows = published.map(({ kid }, index) => ({ Key: kid, Signs: index === 0 }));
-        return { json: published.map(({ kid, publicJwk }) => ({ kid, publicJwk })), text: table(rows) };
+        return { json: published.map(toOperatorSigningKey), text: table(rows) };
       }),
     );
 }

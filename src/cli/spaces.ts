@@ -1,9 +1,9 @@
 import { type Command, CommanderError } from '@commander-js/extra-typings';
+import { toOperatorSpace } from '../contract/space.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { DEFAULT_ANSWER_HOURS } from '../domain/limits.ts';
-import { formatAmount, toAmount } from '../domain/pricing.ts';
-import type { Space } from '../domain/space.ts';
+import { formatAmount } from '../domain/pricing.ts';
 import { amount, decimal, hours, wholeNumber } from './arguments.ts';
 import { type Answer, type OperatorCore, operate } from './operation.ts';
 import { fields, table } from './print.ts';
@@ -87,7 +87,7 @@ export function spaceCommands(venue: Command): void {
           Fee: `${formatAmount(space.eventFee)} ${config.currency}`,
           'Time zone': space.timeZone,
         }));
-        return { json: all.map(toJson), text: table(rows) };
+        return { json: all.map(toOperatorSpace), text: table(rows) };
       }),
     );
 }
@@ -111,7 +111,5 @@ async function shown({ queries, config }: OperatorCore, id: number): Promise<Ans
     Fee: `${formatAmount(space.eventFee)} ${config.currency}`,
     'Answer within': `${space.answerHours} h`,
   });
-  return { json: toJson(space), text };
+  return { json: toOperatorSpace(space), text };
 }
-
-const toJson = ({ spaceId: id, eventFee, ...space }: Space) => ({ id, ...space, eventFee: toAmount(eventFee) });

@@ -1,5 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { User, Users } from '../auth/users.ts';
+import { toOperatorUser } from '../contract/user.ts';
 import type { Account } from '../domain/account.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { namedAccount, nameOf, requiredAccount } from './accounts.ts';
@@ -80,7 +81,7 @@ Examples:
           Accounts: accounts.map(inWords).join(', '),
           Added: createdAt,
         }));
-        return { json: all, text: table(rows) };
+        return { json: all.map(toOperatorUser), text: table(rows) };
       });
     });
 
@@ -126,5 +127,5 @@ const inWords = ({ kind, id }: Account) => `${kind} ${id}`;
 function shown(user: User | Refusal): Answer | Refusal {
   if (isRefusal(user)) return user;
   const text = fields({ Id: user.id, 'E-mail': user.email, Accounts: user.accounts.map(inWords).join(', ') });
-  return { json: user, text };
+  return { json: toOperatorUser(user), text };
 }

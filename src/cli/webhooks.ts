@@ -1,9 +1,10 @@
 import { type Command, Option } from '@commander-js/extra-typings';
-import type { WebhookDocument } from '../../projections/webhooks.ts';
+import { DELIVERY_STATES, toOperatorDelivery } from '../contract/delivery.ts';
+import { toOperatorWebhook, toOperatorWebhookSecret } from '../contract/webhook.ts';
 import { isRefusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { webhookEventNames } from '../domain/webhook.ts';
-import { type Attempt, DELIVERY_STATES } from '../webhooks/webhooks.ts';
+import type { Attempt } from '../webhooks/webhooks.ts';
 import { namedAccount } from './accounts.ts';
 import { moment, wholeNumber } from './arguments.ts';
 import { operate } from './operation.ts';
@@ -30,7 +31,7 @@ export function webhookCommands(venue: Command): void {
           Status: disabledReason === undefined ? status : `${status}: ${disabledReason}`,
           Created: createdAt,
         }));
-        return { json: all.map(toJson), text: table(rows) };
+        return { json: all.map(toOperatorWebhook), text: table(rows) };
       });
     });
 
@@ -57,7 +58,7 @@ export function webhookCommands(venue: Command): void {
           Due: each.state === 'Pending' ? each.due : undefined,
           Last: outcomeOf(each.attempts.at(-1)) ?? each.reason,
         }));
-        return { json: all, text: table(rows) };
+        return { json: all.map(toOperatorDelivery), text: table(rows) };
       }),
     );
 
@@ -78,7 +79,7 @@ export function webhookCommands(venue: Command): void {
           Url: attempt.url,
         }));
         const facts = { Event: delivery.event, State: delivery.state, Reason: delivery.reason, Payload: delivery.body };
-        return { json: delivery, text: `${fields(facts)}\n\n${table(attempts)}` };
+        return { json: toOperatorDelivery(delivery), text: `${fields(facts)}\n\n${table(attempts)}` };
       }),
     );
 
@@ -90,7 +91,7 @@ export function webhookCommands(venue: Command): void {
     .action((id, _, command) =>
       operate(command, async ({ webhooks }) => {
         const resent = await webhooks.resend(id);
-        return isRefusal(resent) ? resent : { json: resent, text: `Delivery ${id} is due now.` };
+        return isRefusal(resent) ? resent : { json: toOperatorDelivery(resent), text: `Delivery ${id} is due now.` };
       }),
     );
 
@@ -117,7 +118,9 @@ export function webhookCommands(venue: Command): void {
     .action((id, _, command) =>
       operate(command, async ({ webhooks }) => {
         const sent = await webhooks.sendTest(id);
-        return isRefusal(sent) ? sent : { json: sent, text: `Delivery ${sent.deliveryId} is due now.` };
+        return isRefusal(sent)
+          ? sent
+          : { json: toOperatorDelivery(sent), text: `Delivery ${sent.deliveryId} is due now.` };
       }),
     );
 
@@ -169,7 +172,7 @@ export function webhookCommands(venue: Command): void {
         if (isRefusal(rotated)) return rotated;
         const { signingSecret, previousUntil } = rotated;
         return {
-          json: { id, signingSecret, previousUntil },
+          json: toOperatorWebhookSecret({ ...rotated, webhookId: id }),
           text: fields({ Webhook: id, 'Signing secret': signingSecret, 'Old secret valid until': previousUntil }),
         };
       }),
@@ -179,15 +182,3 @@ export function webhookCommands(venue: Command): void {
 /** The status, such as `200`, or the error. */
 const outcomeOf = (attempt: Attempt | undefined): string | undefined =>
   attempt && (attempt.error ? `${attempt.error.type}: ${attempt.error.message}` : String(attempt.status));
-
-/** A registration without its secrets. */
-const toJson = ({ webhookId: id, owner: account, url, events, status, ...rest }: WebhookDocument) => ({
-  id,
-  account,
-  credential: rest.credential,
-  url,
-  events,
-  status,
-  ...defined({ disabledReason: rest.disabledReason }),
-  createdAt: rest.createdAt,
-});

@@ -1,7 +1,8 @@
 import type { WebhookDocument } from '../../projections/webhooks.ts';
+import type { DeliveryState } from '../contract/delivery.ts';
 import { type Html, html } from '../html/html.ts';
 import { type IconName, icon } from '../html/layout.ts';
-import type { Attempt, DeliveryDocument, DeliveryState } from '../webhooks/webhooks.ts';
+import type { Attempt, DeliveryDocument } from '../webhooks/webhooks.ts';
 import { csrfField, onceField } from './fields.ts';
 import { counted, fromNow, momentIn } from './formats.ts';
 import type { Shown, Visit } from './visit.ts';

@@ -1,4 +1,5 @@
 import type { WebhookDocument } from '../../projections/webhooks.ts';
+import { DELIVERY_STATES, type DeliveryState } from '../contract/delivery.ts';
 import { accountKey } from '../domain/account.ts';
 import { isPlainDate, localDate, toTimestamp } from '../domain/calendar.ts';
 import { isRefusal } from '../domain/decision.ts';
@@ -9,7 +10,7 @@ import { WEBHOOK_URL } from '../domain/limits.ts';
 import { WEBHOOK_EVENTS, type WebhookEventName, webhookEventNames } from '../domain/webhook.ts';
 import { type Html, html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
-import { DELIVERY_STATES, type DeliveryDocument, type DeliveryState } from '../webhooks/webhooks.ts';
+import type { DeliveryDocument } from '../webhooks/webhooks.ts';
 import { deliveryBadge, deliveryHref, deliveryPage, deliveryTable } from './delivery-views.ts';
 import {
   actionButton,

@@ -1,19 +1,49 @@
 import type { BookingDetails } from '../domain/booking-details.ts';
+import { OperatorBrand, OperatorCommunity } from './account.ts';
+import { OperatorApiKey, OperatorIssuedApiKey } from './api-key.ts';
 import { AvailabilityResponse } from './availability.ts';
 import { BookingDto, OperatorBooking } from './booking.ts';
+import { OperatorAddedClient, OperatorClient } from './client.ts';
+import { OperatorDelivery } from './delivery.ts';
 import { ErrorBody } from './errors.ts';
 import { HistoryEntry } from './history-entry.ts';
-import { ReviewDto } from './review.ts';
-import { WebhookCreatedDto, WebhookDto } from './webhook.ts';
+import { OperatorParkedEvent, OperatorVerification } from './maintenance.ts';
+import { OperatorReview, ReviewDto } from './review.ts';
+import { OperatorCreatedSigningKey, OperatorSigningKey } from './signing-key.ts';
+import { OperatorSpace, SpaceListing } from './space.ts';
+import { OperatorUser } from './user.ts';
+import { OperatorWebhook, OperatorWebhookSecret, WebhookCreatedDto, WebhookDto } from './webhook.ts';
 import { WebhookPayloads } from './webhook-payload.ts';
+
+/** What the command line prints with `--json`. */
+export const OPERATOR_SHAPES = {
+  OperatorAddedClient,
+  OperatorApiKey,
+  OperatorBooking,
+  OperatorBrand,
+  OperatorClient,
+  OperatorCommunity,
+  OperatorCreatedSigningKey,
+  OperatorDelivery,
+  OperatorIssuedApiKey,
+  OperatorParkedEvent,
+  OperatorReview,
+  OperatorSigningKey,
+  OperatorSpace,
+  OperatorUser,
+  OperatorVerification,
+  OperatorWebhook,
+  OperatorWebhookSecret,
+  HistoryEntry,
+} as const;
 
 /** Every shape that clients see (docs/decisions/public-shapes.md). */
 export const PUBLIC_SHAPES = {
+  ...OPERATOR_SHAPES,
   AvailabilityResponse,
   BookingDto,
-  OperatorBooking,
-  HistoryEntry,
   ReviewDto,
+  SpaceListing,
   WebhookDto,
   WebhookCreatedDto,
   ErrorBody,

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import type { ReviewDocument } from '../../projections/reviews.ts';
 import type { ReviewPosted } from '../domain/events.ts';
-import type { BookingId, CommunityId, Timestamp as Moment, ReviewId, SpaceId } from '../domain/ids.ts';
+import type { BookingId, CommunityId, ReviewId, SpaceId } from '../domain/ids.ts';
 import { RATING } from '../domain/limits.ts';
 import { Id, Timestamp } from './scalars.ts';
 import { shaped } from './shaped.ts';
@@ -22,24 +22,34 @@ export const ReviewDto = Type.Object(
 );
 
 const { id, ...shown } = ReviewDto.properties;
+const bookingId = Id<BookingId>('The booking reviewed.');
+
 /** The data of a webhook delivery about a review. */
 export const ReviewPostedData = Type.Object({
   id,
   reviewId: id,
-  bookingId: Id<BookingId>('The booking reviewed.'),
+  bookingId,
   ...shown,
 });
 
-/** The only public mapping of a review. */
-export const publicReview = (review: ReviewPosted['data'], createdAt: Moment) => ({
+const { propertyId, spaceId, rating, title, content } = shown;
+/** A review as an operator sees it who posts it: the command line's JSON. */
+export const OperatorReview = Type.Object({ id, bookingId, propertyId, spaceId, rating, title, content });
+
+/** The only public mapping of a review's facts; a shape picks what it lists. */
+export const publicReview = (review: ReviewPosted['data']) => ({
   ...review,
   id: review.reviewId,
   propertyId: review.communityId,
-  createdAt,
 });
 
 const dto = shaped(ReviewDto);
+const operatorReview = shaped(OperatorReview);
+
 export const toReviewDto = (review: ReviewDocument): Static<typeof ReviewDto> =>
-  dto(publicReview(review, review.createdAt));
+  dto({ ...publicReview(review), createdAt: review.createdAt });
+
+export const toOperatorReview = (review: ReviewPosted['data']): Static<typeof OperatorReview> =>
+  operatorReview(publicReview(review));
 
 export const CommunityParams = Type.Object({ communityId: Id<CommunityId>('Community identifier.') });

@@ -40,7 +40,7 @@ const posted = shaped(ReviewPostedData);
 export function payloadOf(event: Recorded<DeliverableEvent>): Payload {
   const { at: timestamp } = event.metadata;
   if (event.type === 'ReviewPosted')
-    return { event: event.type, timestamp, data: posted(publicReview(event.data, timestamp)) };
+    return { event: event.type, timestamp, data: posted({ ...publicReview(event.data), createdAt: timestamp }) };
   const { bookingId } = event.data;
   const data = { ...publicFacts(event.data), bookingId, status: statusAfter(event) };
   switch (event.type) {

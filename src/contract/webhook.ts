@@ -1,7 +1,10 @@
 import { type Static, Type } from 'typebox';
 import type { WebhookDocument } from '../../projections/webhooks.ts';
+import type { Timestamp as Moment } from '../domain/ids.ts';
 import { ALL_WEBHOOK_EVENTS } from '../domain/webhook.ts';
-import { Timestamp } from './scalars.ts';
+import { PublicAccount, toPublicAccount } from './account.ts';
+import { OneOf, Timestamp } from './scalars.ts';
+import { shaped } from './shaped.ts';
 
 /** A registered endpoint (docs/specification.md#resources). */
 export const WebhookDto = Type.Object(
@@ -24,18 +27,56 @@ export const WebhookCreatedDto = Type.Object(
   { title: 'WebhookCreatedDto' },
 );
 
-type Registered = Pick<WebhookDocument, 'webhookId' | 'url' | 'events' | 'createdAt'>;
+const { id, url, events, createdAt } = WebhookDto.properties;
 
-export const toWebhookDto = ({ webhookId, url, events, createdAt }: Registered): Static<typeof WebhookDto> => ({
-  id: webhookId,
+/** A registration as an operator sees it, without its secrets: the command line's JSON. */
+export const OperatorWebhook = Type.Object({
+  id,
+  account: PublicAccount,
+  credential: Type.String({ description: 'The API key, client or user that registered it.' }),
   url,
   events,
+  status: OneOf<WebhookDocument['status']>(['enabled', 'disabled']),
+  disabledReason: Type.Optional(Type.String({ description: 'Why it was disabled.' })),
   createdAt,
 });
 
+/** The new secret of a registration. */
+export const OperatorWebhookSecret = Type.Object({
+  id,
+  signingSecret: WebhookCreatedDto.properties.signingSecret,
+  previousUntil: Timestamp('Until then deliveries are also signed with the old secret, UTC.'),
+});
+
+type Registered = Pick<WebhookDocument, 'webhookId' | 'url' | 'events' | 'createdAt'>;
+
+/** The only public mapping of a registration's facts; a shape picks what it lists. */
+const publicWebhook = <R extends Pick<WebhookDocument, 'webhookId'>>(webhook: R) => ({
+  ...webhook,
+  id: webhook.webhookId,
+});
+
+const dto = shaped(WebhookDto);
+const createdDto = shaped(WebhookCreatedDto);
+const operatorWebhook = shaped(OperatorWebhook);
+const operatorWebhookSecret = shaped(OperatorWebhookSecret);
+
+export const toWebhookDto = (webhook: Registered): Static<typeof WebhookDto> => dto(publicWebhook(webhook));
+
 export const toWebhookCreatedDto = (
   webhook: Registered & { readonly signingSecret: string },
-): Static<typeof WebhookCreatedDto> => ({ ...toWebhookDto(webhook), signingSecret: webhook.signingSecret });
+): Static<typeof WebhookCreatedDto> => createdDto(publicWebhook(webhook));
+
+export const toOperatorWebhook = (webhook: WebhookDocument): Static<typeof OperatorWebhook> => {
+  const { disabledReason } = webhook;
+  return operatorWebhook({ ...publicWebhook(webhook), account: toPublicAccount(webhook.owner), disabledReason });
+};
+
+export const toOperatorWebhookSecret = (rotated: {
+  readonly webhookId: string;
+  readonly signingSecret: string;
+  readonly previousUntil: Moment;
+}): Static<typeof OperatorWebhookSecret> => operatorWebhookSecret({ ...rotated, id: rotated.webhookId });
 
 export const WebhookParams = Type.Object({ id: Type.String({ description: 'Webhook identifier.' }) });
 

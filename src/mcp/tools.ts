@@ -6,11 +6,12 @@ import { BookingDto, BookingStatus, IdempotencyKey, SentDetails, toBookingDto } 
 import { HistoryEntry, historyEntries } from '../contract/history-entry.ts';
 import { ReviewDto, toReviewDto } from '../contract/review.ts';
 import { Id, PlainDate } from '../contract/scalars.ts';
+import { SpaceListing, toSpaceListing } from '../contract/space.ts';
 import { localDate } from '../domain/calendar.ts';
 import { isRefusal, refuse } from '../domain/decision.ts';
 import { brandId } from '../domain/ids.ts';
 import { NAME } from '../domain/limits.ts';
-import { priceOf, toAmount } from '../domain/pricing.ts';
+import { priceOf } from '../domain/pricing.ts';
 import type { Queries } from '../queries/queries.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { type Tool, tool } from './tool.ts';
@@ -45,22 +46,7 @@ export function createTools({ commands, queries, clock, pricing }: ToolDeps): re
       ),
     }),
     output: Type.Object({
-      spaces: Type.Array(
-        Type.Object({
-          spaceId: Id('Space identifier.'),
-          name: Type.String(),
-          communityId: Id('Community identifier.'),
-          communityName: Type.String(),
-          timeZone: Type.String({ description: 'IANA time zone of the dates and hours of the space.' }),
-          today: PlainDate('Today’s date in that time zone.'),
-          windowStart: Type.Integer({ description: 'Earliest start hour, 24-hour clock.' }),
-          windowEnd: Type.Integer({ description: 'Latest hour of the window.' }),
-          durationHours: Type.Number({ description: 'Fixed length of an event.' }),
-          totalPrice: Type.Number({ description: 'The price of an event for the brand, including the service fee.' }),
-          currency: Type.String(),
-          active: Type.Boolean({ description: 'Whether the space takes bookings.' }),
-        }),
-      ),
+      spaces: Type.Array(SpaceListing),
     }),
     access: { permission: 'ReadAvailability' },
     readOnly: true,
@@ -71,20 +57,14 @@ export function createTools({ commands, queries, clock, pricing }: ToolDeps): re
       ]);
       const names = new Map(communities.map((community) => [community.communityId, community.name]));
       const wanted = name?.trim().toLowerCase() ?? '';
-      const described = spaces.map((space) => ({
-        spaceId: space.spaceId,
-        name: space.name,
-        communityId: space.communityId,
-        communityName: names.get(space.communityId) ?? '',
-        timeZone: space.timeZone,
-        today: localDate(clock(), space.timeZone),
-        windowStart: space.windowStart,
-        windowEnd: space.windowEnd,
-        durationHours: space.durationHours,
-        totalPrice: toAmount(priceOf(space.eventFee, pricing.serviceFeePercent).totalPrice),
-        currency: pricing.currency,
-        active: space.active,
-      }));
+      const described = spaces.map((space) =>
+        toSpaceListing(space, {
+          communityName: names.get(space.communityId) ?? '',
+          today: localDate(clock(), space.timeZone),
+          totalPrice: priceOf(space.eventFee, pricing.serviceFeePercent).totalPrice,
+          currency: pricing.currency,
+        }),
+      );
       return {
         spaces: described.filter(
           (space) =>

@@ -1,3 +1,4 @@
+import { DELIVERY_STATES, type DeliveryState } from '../contract/delivery.ts';
 import type { DeliveryKind, Payload } from '../contract/webhook-payload.ts';
 import type { Collection, DocumentStore, Documents, Find, Stored } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
@@ -7,10 +8,6 @@ import { defined } from '../domain/defined.ts';
 import type { Timestamp, WebhookId } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { SendResult } from './sending.ts';
-
-/** `Cancelled`: the registration was removed or disabled, or its key revoked, before it could be delivered. */
-export const DELIVERY_STATES = ['Pending', 'Delivered', 'Failed', 'Cancelled'] as const;
-export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
 /** One POST to the receiver and what came of it. */
 export type Attempt = Omit<SendResult, 'retryAfter'> & {

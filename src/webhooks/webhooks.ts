@@ -24,8 +24,7 @@ import { createRegistrations, type IsConnected, type Recipient } from './registr
 import type { SenderOptions } from './sender.ts';
 import type { Sender } from './sending.ts';
 
-export type { Attempt, DeliveryDocument, DeliveryState } from './deliveries.ts';
-export { DELIVERY_STATES } from './deliveries.ts';
+export type { Attempt, DeliveryDocument } from './deliveries.ts';
 export { CONSUMER_GROUP } from './fan-out.ts';
 
 export type Webhooks = {
