@@ -29,7 +29,7 @@ export const OperatorIssuedApiKey = Type.Object({
 
 const operatorApiKey = shaped(OperatorApiKey);
 export const toOperatorApiKey = (key: ApiKeyDocument): Static<typeof OperatorApiKey> =>
-  operatorApiKey({ ...key, revokedAt: key.revokedAt, id: key.apiKeyId, account: toPublicAccount(key.owner) });
+  operatorApiKey({ ...key, id: key.apiKeyId, account: toPublicAccount(key.owner) });
 
 type Issued = Pick<ApiKeyDocument, 'apiKeyId' | 'permissions' | 'label'> & {
   readonly account: Account;

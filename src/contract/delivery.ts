@@ -51,10 +51,8 @@ const attemptError = shaped(AttemptError);
 const attempt = shaped(Attempt);
 const operatorDelivery = shaped(OperatorDelivery);
 
-const toAttempt = (made: Attempted): Static<typeof Attempt> => {
-  const { error, status, address, previousSecret } = made;
-  return attempt({ ...made, error: error && attemptError(error), status, address, previousSecret });
-};
+const toAttempt = (made: Attempted): Static<typeof Attempt> =>
+  attempt({ ...made, error: made.error && attemptError(made.error) });
 
 export const toOperatorDelivery = (delivery: Delivery): Static<typeof OperatorDelivery> =>
-  operatorDelivery({ ...delivery, attempts: delivery.attempts.map(toAttempt), reason: delivery.reason });
+  operatorDelivery({ ...delivery, attempts: delivery.attempts.map(toAttempt) });

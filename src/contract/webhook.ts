@@ -51,7 +51,7 @@ export const OperatorWebhookSecret = Type.Object({
 type Registered = Pick<WebhookDocument, 'webhookId' | 'url' | 'events' | 'createdAt'>;
 
 /** The only public mapping of a registration's facts; a shape picks what it lists. */
-const publicWebhook = <R extends Pick<WebhookDocument, 'webhookId'>>(webhook: R) => ({
+const publicWebhook = <R extends { readonly webhookId: string }>(webhook: R) => ({
   ...webhook,
   id: webhook.webhookId,
 });
@@ -67,16 +67,14 @@ export const toWebhookCreatedDto = (
   webhook: Registered & { readonly signingSecret: string },
 ): Static<typeof WebhookCreatedDto> => createdDto(publicWebhook(webhook));
 
-export const toOperatorWebhook = (webhook: WebhookDocument): Static<typeof OperatorWebhook> => {
-  const { disabledReason } = webhook;
-  return operatorWebhook({ ...publicWebhook(webhook), account: toPublicAccount(webhook.owner), disabledReason });
-};
+export const toOperatorWebhook = (webhook: WebhookDocument): Static<typeof OperatorWebhook> =>
+  operatorWebhook({ ...publicWebhook(webhook), account: toPublicAccount(webhook.owner) });
 
 export const toOperatorWebhookSecret = (rotated: {
   readonly webhookId: string;
   readonly signingSecret: string;
   readonly previousUntil: Moment;
-}): Static<typeof OperatorWebhookSecret> => operatorWebhookSecret({ ...rotated, id: rotated.webhookId });
+}): Static<typeof OperatorWebhookSecret> => operatorWebhookSecret(publicWebhook(rotated));
 
 export const WebhookParams = Type.Object({ id: Type.String({ description: 'Webhook identifier.' }) });
 
