@@ -48,15 +48,19 @@ function createSemaphore(size: number) {
   const waiting: (() => void)[] = [];
   return {
     async acquire() {
+      // Whoever releases counts the waiter that it wakes: otherwise another could take its place before it runs.
       if (taken >= size) await new Promise<void>((resolve) => waiting.push(resolve));
-      taken += 1;
+      else taken += 1;
     },
     acquireOverLimit() {
       taken += 1;
     },
     release() {
       taken -= 1;
-      if (taken < size) waiting.shift()?.();
+      const next = taken < size ? waiting.shift() : undefined;
+      if (next === undefined) return;
+      taken += 1;
+      next();
     },
   };
 }
