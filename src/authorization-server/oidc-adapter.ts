@@ -76,10 +76,8 @@ export async function createOidcAdapter(deps: {
     throw await invalidGrant('grant not found');
   }
 
-  // Another machine may have set `consumedAt`, by its own clock. Misjudging never gets a second token issued: too late, a replay is
-  // refused for longer before it ends the grant; too soon, a request sent twice at once ends it (docs/decisions/refresh-tokens.md).
-  const isInFlight = ({ consumedAt, answered = false }: OidcRecord) =>
-    consumedAt !== undefined && !answered && Date.parse(consumedAt) + LONGEST_REQUEST_MS > clock();
+  // An answer is recorded before it is sent: without one, nobody has got tokens, and a second use proves no theft.
+  const isUnanswered = ({ consumedAt, answered = false }: OidcRecord) => consumedAt !== undefined && !answered;
 
   return {
     has,
@@ -90,9 +88,9 @@ export async function createOidcAdapter(deps: {
       async find(id) {
         const stored = await records.get(oidcRecordKey(model, id));
         if (stored === undefined) return undefined;
-        // A second use revokes the grant, but not while the first is in flight: if a client sends a request twice at once (two
+        // A second use revokes the grant, but not while the first is unanswered: if a client sends a request twice at once (two
         // tabs, a retry), one is served and the other refused (docs/decisions/refresh-tokens.md).
-        if (isInFlight(stored.document) && (await route()) === 'token') throw await invalidGrant(ALREADY_USED);
+        if (isUnanswered(stored.document) && (await route()) === 'token') throw await invalidGrant(ALREADY_USED);
         const payload = open(stored);
         // The userinfo endpoint refuses tokens with an audience. Ours have one, and are valid there if their scope has `openid`.
         if (model === 'AccessToken' && (await route()) === 'userinfo') delete payload.aud;
@@ -148,5 +146,3 @@ const invalidGrant = async (description: string) => new (await oidcProvider()).e
 
 const ISSUED_UNDER_A_GRANT: ReadonlySet<string> = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken']);
 const ALREADY_USED = 'already used';
-/** A request that has not been answered after this time is considered dead. */
-const LONGEST_REQUEST_MS = 10_000;

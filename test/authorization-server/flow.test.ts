@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import * as oidc from 'openid-client';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { OIDC_RECORDS, withField } from '../../src/authorization-server/oidc-record.ts';
 import { isRefusal } from '../../src/domain/decision.ts';
 import { Browser } from '../browser.ts';
 import { ask } from '../document-store/ask.ts';
@@ -78,6 +79,22 @@ describe.each(documentEngines)('the authorization server on %s', (_name, createD
     await expect(app.refresh(second.refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' });
     for (const { access_token: token } of [first, second])
       expect(await running.server.accessTokens.authenticate(token)).toBeUndefined();
+  });
+
+  test('a refresh token whose use was never answered is refused, and its grant lives on, whenever that use was', async () => {
+    const app = await TestApp.register(running.url);
+    const { access_token: token, refresh_token: used } = await app.tokens(consent);
+    const store = await database.open();
+    const records = await store.open(OIDC_RECORDS);
+    for await (const { key, document, version } of records.find(withField('clientId', app.id)))
+      if (document.model === 'RefreshToken')
+        await records.replace(
+          key,
+          { ...document, consumedAt: new Date(Date.now() - 3_600_000).toISOString() },
+          version,
+        );
+    await expect(app.refresh(used)).rejects.toMatchObject({ error: 'invalid_grant' });
+    for (const { server } of [running, other]) expect(await server.accessTokens.authenticate(token)).toBeDefined();
   });
 
   test('of ten parallel refreshes through two processes exactly one succeeds', async () => {
