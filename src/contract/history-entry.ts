@@ -1,25 +1,27 @@
 import { type Static, Type } from 'typebox';
-import type { AccountKind, Actor } from '../domain/account.ts';
+import type { Actor } from '../domain/account.ts';
 import type { HistoryStep } from '../domain/booking-history.ts';
 import { defined } from '../domain/defined.ts';
 import { toAmount } from '../domain/pricing.ts';
+import { PublicAccount, toPublicAccount } from './account.ts';
 import { publicFacts } from './booking.ts';
-import { Id, OneOf, Timestamp } from './scalars.ts';
+import { OneOf, Timestamp } from './scalars.ts';
+import { shaped } from './shaped.ts';
 
 const Change = Type.Object({ from: Type.Optional(Type.Unknown()), to: Type.Unknown() });
+
+const PublicActor = Type.Object({
+  kind: OneOf<Actor['kind']>(['apiKey', 'client', 'user', 'operator', 'system']),
+  id: Type.String(),
+  account: Type.Optional(PublicAccount),
+});
 
 /** One event of a booking: when, who, and which fields changed. */
 export const HistoryEntry = Type.Object(
   {
     event: Type.String({ description: 'What happened.' }),
     at: Timestamp('When, UTC.'),
-    actor: Type.Object({
-      kind: OneOf<Actor['kind']>(['apiKey', 'client', 'user', 'operator', 'system']),
-      id: Type.String(),
-      account: Type.Optional(
-        Type.Object({ kind: OneOf<AccountKind>(['Community', 'Brand']), id: Id('Account identifier.') }),
-      ),
-    }),
+    actor: PublicActor,
     changes: Type.Record(Type.String(), Change, { description: 'The fields that changed, before and after.' }),
   },
   { title: 'HistoryEntry' },
@@ -27,17 +29,25 @@ export const HistoryEntry = Type.Object(
 
 type Entry = Static<typeof HistoryEntry>;
 
+const publicActor = shaped(PublicActor);
+const toPublicActor = ({ kind, id, account }: Actor): Static<typeof PublicActor> =>
+  publicActor({ kind, id, account: account && toPublicAccount(account) });
+
+const historyEntry = shaped(HistoryEntry);
+
 /** The events of a booking in order, as the API shows them. */
 export const historyEntries = (steps: readonly HistoryStep[]): Entry[] =>
-  steps.map(({ event, from, to }) => ({
-    event: event.type,
-    at: event.metadata.at,
-    actor: { ...event.metadata.actor },
-    changes: {
-      status: from === undefined ? { to } : { from, to },
-      ...changesTo(madeBy(event)),
-    },
-  }));
+  steps.map(({ event, from, to }) =>
+    historyEntry({
+      event: event.type,
+      at: event.metadata.at,
+      actor: toPublicActor(event.metadata.actor),
+      changes: {
+        status: from === undefined ? { to } : { from, to },
+        ...changesTo(madeBy(event)),
+      },
+    }),
+  );
 
 /** The fields that an event adds, under their public names. */
 function madeBy(event: HistoryStep['event']): { readonly [field: string]: unknown } {

@@ -84,7 +84,10 @@ describe('what the command line prints for machines', () => {
     const spaceId = await service.space(community);
     const request = async (days: number) => {
       const details = { spaceId, date: inDays(days), startHour: 10 };
-      return accepted(await bookings.request({ brandId: brand.id, details }, CONTEXT)).bookingId;
+      // An event is stored as it is, with who caused it.
+      const account = { ...brand.account, [UNLISTED]: 'stored' };
+      const actor = { kind: 'apiKey', id: 'key_1', account, [UNLISTED]: 'stored' } as const;
+      return accepted(await bookings.request({ brandId: brand.id, details }, { ...CONTEXT, actor })).bookingId;
     };
     const completed = await request(-5);
     accepted(await bookings.approve({ bookingId: completed, communityId: community.id }, CONTEXT));
