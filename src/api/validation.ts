@@ -27,12 +27,14 @@ export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, http
   };
 };
 
-/** A limit is refused in the same words as by the domain (docs/decisions/limits.md); other errors keep their own. */
+/** A limit is refused in the same words as by the domain (docs/decisions/limits.md), a date as by the command line. */
 function inDomainWords(error: ErrorObject): ErrorObject {
   const { data, parentSchema = {} } = error;
   const { type, minLength = 0, maxLength, minimum, maximum }: { [keyword: string]: unknown } = parentSchema;
   if (typeof data === 'string' && typeof minLength === 'number' && typeof maxLength === 'number')
     return { ...error, message: lengthRule({ min: minLength, max: maxLength }) };
+  if (parentSchema.format === 'date' && error.keyword === 'format')
+    return { ...error, message: 'must be a date in the form YYYY-MM-DD' };
   const isInteger = typeof data === 'number' && type === 'integer';
   if (isInteger && typeof minimum === 'number' && typeof maximum === 'number')
     return { ...error, message: rangeRule({ min: minimum, max: maximum, step: 1 }) };

@@ -83,6 +83,7 @@ describe('POST /bookings', () => {
   });
 
   test.each([
+    [{ startTime: '2026-02-30' }, 'startTime must be a date in the form YYYY-MM-DD.'],
     [{ startHour: 24 }, 'startHour must be a whole number, 0 to 23.'],
     [{ startHour: 9.5 }, 'startHour must be a whole number, 0 to 23.'],
     [{ message: 'x'.repeat(501) }, 'message must have at most 500 characters.'],
