@@ -4,10 +4,11 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { accepted } from './accepted.ts';
 import { mongoServer } from './document-store/engines.ts';
 import { EventStoreDbServer } from './event-store/eventstoredb/server.ts';
 import { eventually } from './eventually.ts';
-import { accepted, CONTEXT, type RunningService, runService } from './running-service.fixture.ts';
+import { CONTEXT, type RunningService, runService } from './running-service.fixture.ts';
 
 type Settings = Readonly<Record<string, string>>;
 type Engines = { readonly settings: Settings; stop(): Promise<void> };

@@ -6,10 +6,10 @@ import { pino } from 'pino';
 import { type Core, createApp, openCore } from '../src/app.ts';
 import { type Config, readConfig } from '../src/config.ts';
 import type { Account } from '../src/domain/account.ts';
-import { isRefusal, type Refusal } from '../src/domain/decision.ts';
 import type { SpaceTerms } from '../src/domain/events.ts';
 import { brandId, cents, communityId } from '../src/domain/ids.ts';
 import { ALL_PERMISSIONS } from '../src/domain/permissions.ts';
+import { accepted } from './accepted.ts';
 
 export const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
 
@@ -24,12 +24,6 @@ const TERMS: SpaceTerms = {
   eventFee: cents(20_000),
   answerHours: 72,
 };
-
-/** The result of a command; a refusal fails the test. */
-export function accepted<T>(outcome: T | Refusal): T {
-  if (isRefusal(outcome)) throw new Error(`${outcome.refused}: ${outcome.details}`);
-  return outcome;
-}
 
 type Call = { readonly key?: string; readonly body?: unknown; readonly headers?: Record<string, string> };
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { accepted, CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
+import { accepted } from '../accepted.ts';
+import { CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
 
 let service: RunningService;
 let community: Awaited<ReturnType<RunningService['community']>>;

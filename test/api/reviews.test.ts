@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { spaceId } from '../../src/domain/ids.ts';
-import { accepted, CONTEXT, NOON, type RunningService, runService } from '../running-service.fixture.ts';
+import { accepted } from '../accepted.ts';
+import { CONTEXT, NOON, type RunningService, runService } from '../running-service.fixture.ts';
 
 let service: RunningService;
 let community: Awaited<ReturnType<RunningService['community']>>;

@@ -1,8 +1,9 @@
 import * as oidc from 'openid-client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { accepted } from '../accepted.ts';
 import { API_SCOPE, TestApp } from '../authorization-server/test-app.ts';
 import { freePort } from '../free-port.ts';
-import { accepted, type RunningService, runService } from '../running-service.fixture.ts';
+import { type RunningService, runService } from '../running-service.fixture.ts';
 
 /** Access tokens used with the REST API of a whole service. */
 

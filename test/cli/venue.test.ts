@@ -3,7 +3,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_ANSWER_HOURS, listOf } from '../../src/domain/limits.ts';
 import { Permission } from '../../src/domain/permissions.ts';
-import { call, inDays } from '../service/client.ts';
+import { inDays } from '../in-days.ts';
+import { call } from '../service/client.ts';
 import { startServiceProcess, temporaryDataDir, venue } from '../service/service-process.ts';
 import { inProcess, json, useDataDir } from './in-process.ts';
 

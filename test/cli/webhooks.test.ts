@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { call, inDays } from '../service/client.ts';
+import { inDays } from '../in-days.ts';
+import { call } from '../service/client.ts';
 import { startServiceProcess, temporaryDataDir } from '../service/service-process.ts';
 import { answering, startReceiver } from '../webhooks/receiver.ts';
 import { json, useDataDir } from './in-process.ts';

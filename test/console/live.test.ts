@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { brandId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
+import { brandId, spaceId } from '../../src/domain/ids.ts';
+import { accepted } from '../accepted.ts';
 import { Browser } from '../browser.ts';
 import { eventually } from '../eventually.ts';
-import { accepted } from '../running-service.fixture.ts';
+import { inDays } from '../in-days.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 
 let running: Running;
@@ -12,7 +13,6 @@ beforeAll(async () => {
 afterAll(() => running.stop());
 
 const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
-const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10) as PlainDate;
 
 async function signedIn(user: { email: string; password: string } | undefined): Promise<Browser> {
   if (user === undefined) throw new Error('The demo lacks a user');

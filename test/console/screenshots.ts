@@ -1,6 +1,7 @@
 // Takes the screenshots in README, with the demo data: npm run screenshots
 import { mkdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { inDays } from '../in-days.ts';
 import { hasChromium, launchChromium, openWindow, signIn } from './chromium.ts';
 import { startDemo } from './console.fixture.ts';
 
@@ -16,7 +17,6 @@ const browser = await launchChromium();
 const [harbour] = running.demo.communities;
 const [northwind] = running.demo.brands;
 if (harbour === undefined || northwind === undefined) throw new Error('The demo lacks accounts');
-const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
 
 const SCREENSHOTS = [
   { name: 'requests', user: harbour.user, path: 'inbox', width: 1280, colorScheme: 'light' },

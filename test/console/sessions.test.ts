@@ -9,7 +9,7 @@ import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { brandId, communityId } from '../../src/domain/ids.ts';
-import { accepted } from '../running-service.fixture.ts';
+import { accepted } from '../accepted.ts';
 
 const brand: Account = { kind: 'Brand', id: brandId(1) };
 // The same id as the brand's.

@@ -7,13 +7,14 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import type { Caller } from '../../src/auth/caller.ts';
 import { OPERATOR_SHAPES } from '../../src/contract/public-shapes.ts';
 import { SpaceListing } from '../../src/contract/space.ts';
-import type { PlainDate } from '../../src/domain/ids.ts';
 import { ALL_PERMISSIONS } from '../../src/domain/permissions.ts';
 import { createTools } from '../../src/mcp/tools.ts';
 import { CONSUMER_GROUP } from '../../src/webhooks/webhooks.ts';
+import { accepted } from '../accepted.ts';
 import { inProcess, json, useDataDir } from '../cli/in-process.ts';
 import { eventually } from '../eventually.ts';
-import { accepted, CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
+import { inDays } from '../in-days.ts';
+import { CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
 
 /** What each command prints for machines: a shape, or only what became of the command. */
 const PRINTS: { readonly [command: string]: keyof typeof OPERATOR_SHAPES | 'acknowledgement' } = {
@@ -63,7 +64,6 @@ const PRINTS: { readonly [command: string]: keyof typeof OPERATOR_SHAPES | 'ackn
 };
 
 const DAY_MS = 24 * 3_600_000;
-const inDays = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10) as PlainDate;
 
 /** A field that no shape lists. */
 const UNLISTED = 'unlistedField';

@@ -8,21 +8,18 @@ import { BOOKING_SHAPES, PUBLIC_SHAPES } from '../../src/contract/public-shapes.
 import { payloadOf } from '../../src/contract/webhook-payload.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { BOOKING_DETAILS, type BookingDetails } from '../../src/domain/booking-details.ts';
-import { localDate, toPlainDate } from '../../src/domain/calendar.ts';
-import { type PlainDate, spaceId } from '../../src/domain/ids.ts';
+import { spaceId } from '../../src/domain/ids.ts';
 import { ALL_PERMISSIONS } from '../../src/domain/permissions.ts';
 import { upcast } from '../../src/domain/upcast.ts';
 import { createTools } from '../../src/mcp/tools.ts';
+import { accepted } from '../accepted.ts';
 import { Browser } from '../browser.ts';
 import { inProcess, json } from '../cli/in-process.ts';
 import { freePort } from '../free-port.ts';
-import { accepted, CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
+import { inDays } from '../in-days.ts';
+import { CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
 
 type Shape = keyof typeof BOOKING_SHAPES;
-
-/** On the real clock, which the session of a signed-in browser uses. */
-const inDays = (days: number): PlainDate =>
-  toPlainDate(Temporal.PlainDate.from(localDate(Date.now(), 'UTC')).add({ days }));
 
 /** Two valid values for every detail. Without them, a new detail does not compile. */
 const DETAILS: Required<BookingDetails> = {

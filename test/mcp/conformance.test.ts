@@ -4,10 +4,11 @@ import { createServer, request } from 'node:http';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { accepted } from '../accepted.ts';
 import { TestApp } from '../authorization-server/test-app.ts';
 import { Browser } from '../browser.ts';
 import { freePort } from '../free-port.ts';
-import { accepted, type RunningService, runService } from '../running-service.fixture.ts';
+import { type RunningService, runService } from '../running-service.fixture.ts';
 
 /** Runs the conformance suite of the Model Context Protocol against a running service. */
 

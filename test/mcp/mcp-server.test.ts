@@ -3,9 +3,10 @@ import { Client as EarlierClient } from '@modelcontextprotocol/sdk/client/index.
 import { StreamableHTTPClientTransport as EarlierTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { NAME } from '../../src/domain/limits.ts';
+import { accepted } from '../accepted.ts';
 import { API_SCOPE, TestApp } from '../authorization-server/test-app.ts';
 import { freePort } from '../free-port.ts';
-import { accepted, type RunningService, runService } from '../running-service.fixture.ts';
+import { type RunningService, runService } from '../running-service.fixture.ts';
 import { ClientMemory, connect } from './connected-client.ts';
 
 const user = { email: 'ada@example.com', password: 'correct horse battery' };

@@ -1,8 +1,5 @@
 import type { ServiceProcess } from './service-process.ts';
 
-/** The date this many days from now, in UTC. */
-export const inDays = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
-
 /** Calls the REST API: GET, or POST when there is a body. */
 export async function call({ url }: Pick<ServiceProcess, 'url'>, key: string, path: string, body?: object) {
   const response = await fetch(`${url}/api/v1${path}`, {

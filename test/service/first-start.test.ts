@@ -11,7 +11,8 @@ import type { Account } from '../../src/domain/account.ts';
 import { communityId } from '../../src/domain/ids.ts';
 import { THIS_PROCESS } from '../../src/runtime/process-liveness.ts';
 import { TestApp } from '../authorization-server/test-app.ts';
-import { call, inDays } from './client.ts';
+import { inDays } from '../in-days.ts';
+import { call } from './client.ts';
 import { sharedServiceProcess, startServiceProcess, temporaryDataDir, venue } from './service-process.ts';
 
 describe('on an empty folder', () => {

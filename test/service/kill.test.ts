@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { call, inDays } from './client.ts';
+import { inDays } from '../in-days.ts';
+import { call } from './client.ts';
 import { startServiceProcess, temporaryDataDir, venue } from './service-process.ts';
 
 test('kill -9 under load loses no acknowledged booking, and the read models catch up with the log', async () => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { call, inDays } from './client.ts';
+import { inDays } from '../in-days.ts';
+import { call } from './client.ts';
 import { startServiceProcess, temporaryDataDir } from './service-process.ts';
 
 test('fifty concurrent requests for one slot through three processes: one booking, forty-nine refusals', async () => {

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { type ClientRequest, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { call, inDays } from './client.ts';
+import { inDays } from '../in-days.ts';
+import { call } from './client.ts';
 import { type ServiceProcess, startServiceProcess, temporaryDataDir } from './service-process.ts';
 
 test('SIGTERM under load: requests in flight are completed, no new ones accepted, and the process exits with 0 within 10 s', async () => {

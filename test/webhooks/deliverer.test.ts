@@ -11,10 +11,11 @@ import { DELIVERER } from '../../src/domain/account.ts';
 import type { ReadModels } from '../../src/read-models/read-models.ts';
 import type { DeliveryDocument } from '../../src/webhooks/deliveries.ts';
 import type { Webhooks } from '../../src/webhooks/webhooks.ts';
+import { accepted } from '../accepted.ts';
 import { eventually } from '../eventually.ts';
 import { approved, requested } from './deliverable-events.ts';
 import { type Answer, answering, certificate, type Receiver, startReceiver } from './receiver.ts';
-import { accepted, BRAND, COMMUNITY, openVenue, type Venue } from './venue.ts';
+import { BRAND, COMMUNITY, openVenue, type Venue } from './venue.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -8,13 +8,13 @@ import { type Commands, createCommands } from '../../src/commands/commands.ts';
 import { openCredentials } from '../../src/credentials/credentials.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import { type Account, OPERATOR } from '../../src/domain/account.ts';
-import { isRefusal, type Refusal } from '../../src/domain/decision.ts';
 import type { DomainEvent, Recorded } from '../../src/domain/events.ts';
 import { brandId, communityId, timestamp } from '../../src/domain/ids.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import { openProjector } from '../../src/projector/projector.ts';
 import { newSigningSecret } from '../../src/webhooks/signature.ts';
 import { createWebhooks, type Webhooks, type WebhooksDeps } from '../../src/webhooks/webhooks.ts';
+import { accepted } from '../accepted.ts';
 
 export const COMMUNITY: Account = { kind: 'Community', id: communityId(3) };
 export const BRAND: Account = { kind: 'Brand', id: brandId(9) };
@@ -158,9 +158,4 @@ export async function openVenue({ folder: shared }: { readonly folder?: string }
       if (shared === undefined) await rm(folder, { recursive: true });
     },
   };
-}
-
-export function accepted<T extends object>(value: T | Refusal): T {
-  if (isRefusal(value)) throw new Error(`${value.refused}: ${value.details}`);
-  return value;
 }
