@@ -300,6 +300,18 @@ describe('projector processes on SQLite', () => {
     return { child, projects: () => eventually(() => expect(stdout).toContain('projecting')) };
   };
 
+  /** Stops a process between two writes: inside one it would hold the lock on the file (docs/decisions/embedded-log.md). */
+  async function suspend(child: ChildProcess): Promise<void> {
+    const probes = await documents.open<object>({ name: 'probes', kind: 'readModel', indexes: [] });
+    for (let key = 0; ; key += 1) {
+      child.kill('SIGSTOP');
+      const written = probes.insert(String(key), {});
+      if (await Promise.race([written, delay(500, false)])) return;
+      child.kill('SIGCONT');
+      await written;
+    }
+  }
+
   it('survives kill -9 under load: another process resumes and the read models equal the log', async () => {
     let writing = true;
     const load = (async () => {
@@ -325,7 +337,7 @@ describe('projector processes on SQLite', () => {
     const hanging = await spawnProjector();
     await hanging.projects();
     await readModels.waitFor(await appendMany(50));
-    hanging.child.kill('SIGSTOP');
+    await suspend(hanging.child);
     const successor = await spawnProjector();
     await successor.projects();
     expect(await readModels.waitFor(await appendMany(50), 10_000)).toBe(true);
