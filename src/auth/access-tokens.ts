@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto';
 import { type CryptoKey, errors, importJWK, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
-import { LRUCache } from 'lru-cache';
 import type { Account } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
 import { brandId, communityId } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { createLruCache } from '../runtime/lru-cache.ts';
 import { derivedKey } from '../secrets/derived-key.ts';
 import { purposes } from '../secrets/purposes.ts';
 import type { Caller } from './caller.ts';
@@ -65,7 +65,7 @@ export function createAccessTokens(deps: {
 }): AccessTokens {
   const { issuer, signingKeys, issuedTokens, clock } = deps;
   const idOf = storedTokenIds(deps.secretKey);
-  const cached = new LRUCache<string, Signed>({ max: MAX_CACHED_TOKENS });
+  const cached = createLruCache<string, Signed>(MAX_CACHED_TOKENS);
   const publicKey = publicKeys(signingKeys);
 
   async function check(token: string): Promise<Signed | undefined> {

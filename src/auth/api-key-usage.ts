@@ -1,8 +1,8 @@
-import { LRUCache } from 'lru-cache';
 import type { Collection, DocumentStore } from '../document-store/document-store.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { createLruCache } from '../runtime/lru-cache.ts';
 import type { Authenticate } from './authenticate.ts';
 
 type KeyUse = { readonly usedAt: Timestamp };
@@ -27,7 +27,7 @@ export async function createApiKeyUsage(deps: {
   const { clock, logger } = deps;
   const uses = await deps.documents.open(collection);
   /** The minute that this process last recorded for each key. */
-  const lastRecorded = new LRUCache<string, number>({ max: 10_000 });
+  const lastRecorded = createLruCache<string, number>(10_000);
 
   async function record(apiKeyId: string, minute: number): Promise<void> {
     const usedAt = toTimestamp(minute * MINUTE_MS);

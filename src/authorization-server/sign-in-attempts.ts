@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import { normalisedEmail } from '../auth/users.ts';
+import { createLruCache } from '../runtime/lru-cache.ts';
 
 const WINDOW_MS = 15 * 60_000;
 const MAX_TRACKED = 100_000;
@@ -14,7 +14,7 @@ export type SignInAttempts = {
 };
 
 export function createSignInAttempts(max: number): SignInAttempts {
-  const attempts = new LRUCache<string, number>({ max: MAX_TRACKED, ttl: WINDOW_MS, noUpdateTTL: true });
+  const attempts = createLruCache<string, number>(MAX_TRACKED, { ttl: WINDOW_MS, noUpdateTTL: true });
   return {
     begin(email) {
       const key = keyOf(email);

@@ -1,7 +1,7 @@
-import { LRUCache } from 'lru-cache';
 import type { DomainEvent, Recorded } from '../domain/events.ts';
 import { upcast } from '../domain/upcast.ts';
 import { type EventStore, LOG_START, type Position } from '../event-store/event-store.ts';
+import { createLruCache } from '../runtime/lru-cache.ts';
 
 /** How the events of one kind of stream fold into the state that its decider needs. */
 export type Aggregate<S, E extends DomainEvent> = {
@@ -16,7 +16,7 @@ const CACHED_STREAMS = 10_000;
 
 /** The states that streams fold into. They are cached, so that the next command on a stream need not read it again. */
 export function createStreamStates(log: EventStore) {
-  const states = new LRUCache<string, Folded<unknown>>({ max: CACHED_STREAMS });
+  const states = createLruCache<string, Folded<unknown>>(CACHED_STREAMS);
 
   /** The events of a stream, starting at a revision. */
   async function* read<S, E extends DomainEvent>(stream: string, _: Aggregate<S, E>, from = 0) {

@@ -1,8 +1,8 @@
-import { LRUCache } from 'lru-cache';
 import type { Collection, DocumentStore } from '../document-store/document-store.ts';
 import type { ApiKeyId } from '../domain/ids.ts';
 import { upcast } from '../domain/upcast.ts';
 import { type EventStore, LOG_START, type Position } from '../event-store/event-store.ts';
+import { createLruCache } from '../runtime/lru-cache.ts';
 
 type IndexedKey = { readonly apiKeyId: ApiKeyId };
 const KEYS: Collection<IndexedKey> = { name: 'apiKeyIndex', kind: 'record', indexes: [] };
@@ -32,7 +32,7 @@ export async function openApiKeyIndex(deps: {
   const { events } = deps;
   const keys = await deps.documents.open(KEYS);
   const progress = await deps.documents.open(PROGRESS);
-  const cached = new LRUCache<string, ApiKeyId>({ max: CACHED_KEYS });
+  const cached = createLruCache<string, ApiKeyId>(CACHED_KEYS);
   let searching: Promise<void> | undefined;
   let searchedAt = Number.NEGATIVE_INFINITY;
 

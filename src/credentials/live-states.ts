@@ -1,7 +1,7 @@
-import { LRUCache } from 'lru-cache';
 import type { DomainEvent } from '../domain/events.ts';
 import { upcast } from '../domain/upcast.ts';
 import type { EventStore } from '../event-store/event-store.ts';
+import { createLruCache } from '../runtime/lru-cache.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 
 /** How old a cached state may be when it is used. */
@@ -40,7 +40,7 @@ export function createLiveStates<S, E extends DomainEvent>(deps: {
   readonly graceMs: number;
 }): LiveStates<S> {
   const { events, evolve, standsIn, graceMs } = deps;
-  const cached = new LRUCache<string, Known<S>>({ max: CACHED_STREAMS });
+  const cached = createLruCache<string, Known<S>>(CACHED_STREAMS);
   const reads = new Map<string, Promise<Known<S>>>();
 
   /** Folds what is not known of the stream yet. */

@@ -1,8 +1,9 @@
-import { LRUCache } from 'lru-cache';
+import type { LRUCache } from 'lru-cache';
 import type { AnyProjection, Row } from '../../projections/projection.ts';
 import type { Documents, Projected } from '../document-store/document-store.ts';
 import { defined } from '../domain/defined.ts';
 import type { Recorded } from '../domain/events.ts';
+import { createLruCache } from '../runtime/lru-cache.ts';
 
 /** Documents cached per target, so that one touched by many events is read only once. */
 const CACHED_DOCUMENTS = 10_000;
@@ -24,8 +25,7 @@ type CachedDocument = { readonly position?: string; readonly document?: Row };
 export const createTarget = (projection: AnyProjection, documents: Documents<Row>): Target => ({
   projection,
   documents,
-  // With `max`, all of its entries would be allocated here.
-  cache: new LRUCache({ maxSize: CACHED_DOCUMENTS, sizeCalculation: () => 1 }),
+  cache: createLruCache(CACHED_DOCUMENTS),
 });
 
 /**

@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import type { BaseLogger } from 'pino';
 import type { Stored } from '../document-store/document-store.ts';
 import type { Lease, Leases } from '../document-store/lease.ts';
@@ -6,6 +5,7 @@ import { toTimestamp } from '../domain/calendar.ts';
 import { defined } from '../domain/defined.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
+import { createLruCache } from '../runtime/lru-cache.ts';
 import type { Attempt, Deliveries, DeliveryDocument, Outcome } from './deliveries.ts';
 import { createPermits, type InFlightLimits } from './in-flight.ts';
 import type { Receiver, Receivers } from './receivers.ts';
@@ -90,7 +90,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
   const permits = createPermits(deps.inFlight ?? IN_FLIGHT_LIMITS);
   const lanes = new Map<string, Lane>();
   /** Registrations whose receiver still verifies with the secret from before the last rotation, and that secret. */
-  const onPreviousSecret = new LRUCache<string, string>({ max: 10_000 });
+  const onPreviousSecret = createLruCache<string, string>(10_000);
   const running = new Set<Promise<void>>();
   let started = false;
   let stopping = false;

@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import { type WebhookDocument, webhooks } from '../../projections/webhooks.ts';
 import type { DeliverableEvent } from '../contract/webhook-payload.ts';
 import type { Credentials } from '../credentials/credentials.ts';
@@ -10,6 +9,7 @@ import type { Recorded } from '../domain/events.ts';
 import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { createLruCache } from '../runtime/lru-cache.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { unseal } from '../secrets/seal.ts';
@@ -41,7 +41,7 @@ export function createRegistrations(deps: {
   readonly isConnected: IsConnected;
 }) {
   const { readModels, credentials, secretKey, clock, isConnected } = deps;
-  const unsealed = new LRUCache<string, string>({ max: 10_000 });
+  const unsealed = createLruCache<string, string>(10_000);
 
   /**
    * A credential that has ended takes its registrations along (docs/decisions/webhook-registrations.md): a revoked key, a

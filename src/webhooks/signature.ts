@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
+import { createLruCache } from '../runtime/lru-cache.ts';
 
 const PREFIX = 'whsec_';
 
@@ -44,7 +44,7 @@ const standardSignature = (secret: string, content: string): string =>
 
 /** A secret as the two families use it: its text, and the bytes that its base64 encodes. */
 type Keys = { readonly text: KeyObject; readonly bytes: KeyObject };
-const cachedKeys = new LRUCache<string, Keys>({ max: 1_000 });
+const cachedKeys = createLruCache<string, Keys>(1_000);
 
 function hmacKeys(secret: string): Keys {
   const cached = cachedKeys.get(secret);

@@ -1,6 +1,6 @@
 import type { SQLOutputValue, StatementSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { LRUCache } from 'lru-cache';
+import { createLruCache } from '../../runtime/lru-cache.ts';
 import type { Collection, Documents, Find, Projected, Stored } from '../document-store.ts';
 import type { SqliteFile } from './file.ts';
 import { type KeysetRange, orderOf, rangesAfter, type Sql, selectCount, selectRange, toValue } from './query.ts';
@@ -38,8 +38,8 @@ export async function openSqliteDocuments<D extends object>(
   let statements = prepareStatements(file.database, await openTable(file, collection), ttl);
 
   // With `max`, both would allocate all their entries up front, which takes 50 ms for the collections opened at a start.
-  const cache = new LRUCache<string, CacheEntry<D>>({ maxSize: MAX_CACHED_DOCUMENTS, sizeCalculation: () => 1 });
-  const results = new LRUCache<string, readonly Stored<D>[]>({ maxSize: MAX_CACHED_RESULTS, sizeCalculation: () => 1 });
+  const cache = createLruCache<string, CacheEntry<D>>(MAX_CACHED_DOCUMENTS);
+  const results = createLruCache<string, readonly Stored<D>[]>(MAX_CACHED_RESULTS);
   const clearResults = () => {
     // A projection writes thousands of documents in a row, and clearing takes time even when there is nothing to clear.
     if (results.size > 0) results.clear();
@@ -57,7 +57,7 @@ export async function openSqliteDocuments<D extends object>(
       statements = prepareStatements(file.database, now, ttl);
     },
   });
-  const queries = new LRUCache<string, StatementSync>({ max: 100 });
+  const queries = createLruCache<string, StatementSync>(100);
 
   function lookUp(key: string): CacheEntry<D> {
     file.validate();
