@@ -1,4 +1,4 @@
-import type { DomainEvent, Recorded } from '../domain/events.ts';
+import type { DomainEvent } from '../domain/events.ts';
 import { upcast } from '../domain/upcast.ts';
 import { type EventStore, LOG_START, type Position } from '../event-store/event-store.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
@@ -22,7 +22,7 @@ export function createStreamStates(log: EventStore) {
   async function* read<S, E extends DomainEvent>(stream: string, _: Aggregate<S, E>, from = 0) {
     for await (const event of log.readStream(stream, { from })) {
       // A stream holds only the events of its aggregate, because only this folder appends.
-      yield upcast(event) as unknown as Recorded<E>;
+      yield upcast<E>(event);
     }
   }
 

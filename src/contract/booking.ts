@@ -80,17 +80,14 @@ const endHour = Hour('End, 24-hour clock.');
 const spaceName = Type.String({ description: 'Display name of the space.' });
 const totalPrice = Type.Number({ description: 'Total amount charged: flat event fee plus brand service fee.' });
 
+/** What REST and webhooks say of a booking alike. */
+const factsShown = { spaceId, spaceName, date, startHour, endHour, status: OneOf(BOOKING_STATUSES), totalPrice };
+
 /** A booking (docs/specification.md#resources). `usageHours` is an addition of ours (docs/decisions/slots.md). */
 export const BookingDto = Type.Object(
   {
     id: bookingId,
-    spaceId,
-    spaceName,
-    date,
-    startHour,
-    endHour,
-    status: OneOf(BOOKING_STATUSES),
-    totalPrice,
+    ...factsShown,
     createdAt: Timestamp('Creation, UTC.'),
     usageHours: UsageHours,
     ...furtherShown,
@@ -112,13 +109,7 @@ export const OperatorBooking = Type.Object({
 /** The data of a webhook delivery about a booking (docs/specification.md#events). */
 const BookingData = Type.Object({
   bookingId,
-  spaceId,
-  spaceName,
-  date,
-  startHour,
-  endHour,
-  status: OneOf(BOOKING_STATUSES),
-  totalPrice,
+  ...factsShown,
   ...furtherShown,
 });
 export const BookingRequestedData = Type.Object({ ...BookingData.properties, message });

@@ -49,7 +49,7 @@ export function createLiveStates<S, E extends DomainEvent>(deps: {
     let { state, revision } = cached.get(stream) ?? { state: undefined, revision: -1 };
     for await (const stored of events.readStream(stream, { from: revision + 1 })) {
       // A stream holds the events of one aggregate only.
-      state = evolve(state, upcast(stored) as unknown as E);
+      state = evolve(state, upcast<E>(stored));
       ({ revision } = stored);
     }
     return { state, revision, at };

@@ -13,14 +13,15 @@ export type UntypedEvent = {
 
 /**
  * Brings an event of any schema version to the current shape. The only place where stored JSON becomes a typed event.
+ * @template E the events of its stream, where the caller knows which those are
  * @throws when a newer version of the service wrote the event
  */
-export function upcast(stored: UntypedEvent): Recorded<DomainEvent> {
+export function upcast<E extends DomainEvent = DomainEvent>(stored: UntypedEvent): Recorded<E> {
   const event = stored as UntypedEvent & { readonly metadata: EventMetadata };
   if (event.metadata.schema > SCHEMA) {
     throw new Error(
       `Event ${event.id} (${event.type}) has schema version ${event.metadata.schema}; this build knows ${SCHEMA}`,
     );
   }
-  return event as unknown as Recorded<DomainEvent>;
+  return event as unknown as Recorded<E>;
 }
