@@ -3,7 +3,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import type { DomainEvent, Recorded } from '../domain/events.ts';
 import { upcast } from '../domain/upcast.ts';
-import { type EventStore, LOG_START, type Position } from '../event-store/event-store.ts';
+import { type EventStore, logEnd, type Position } from '../event-store/event-store.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 
@@ -66,9 +66,7 @@ export function createLiveFeed(deps: {
 
   return {
     async start(): Promise<void> {
-      let after = LOG_START;
-      for await (const last of events.readAll({ direction: 'backward', limit: 1 })) after = last.position;
-      running = run(after).catch((error: unknown) =>
+      running = run(await logEnd(events)).catch((error: unknown) =>
         logger.error({ err: error }, 'live updates of open pages have stopped'),
       );
       unsubscribeFromDeliveries = webhooks.onDelivery(({ account }) => announce({ accounts: [account], topic: '' }));

@@ -1,7 +1,7 @@
 import type { Collection, DocumentStore } from '../document-store/document-store.ts';
 import type { ApiKeyId } from '../domain/ids.ts';
 import { upcast } from '../domain/upcast.ts';
-import { type EventStore, LOG_START, type Position } from '../event-store/event-store.ts';
+import { type EventStore, LOG_START, logEnd, type Position } from '../event-store/event-store.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
 
 type IndexedKey = { readonly apiKeyId: ApiKeyId };
@@ -41,7 +41,7 @@ export async function openApiKeyIndex(deps: {
     const end = await logEnd(events);
     const done = await progress.get(PROGRESS_KEY);
     const after = done?.document.position ?? LOG_START;
-    if (end !== undefined && end > after) {
+    if (end > after) {
       for await (const stored of events.readAll({ after, types: ['ApiKeyIssued'] })) {
         const event = upcast(stored);
         if (event.type === 'ApiKeyIssued') await keys.insert(event.data.hash, { apiKeyId: event.data.apiKeyId });
@@ -75,9 +75,4 @@ export async function openApiKeyIndex(deps: {
       return lookUp(hash);
     },
   };
-}
-
-async function logEnd(events: Pick<EventStore, 'readAll'>): Promise<Position | undefined> {
-  for await (const { position } of events.readAll({ direction: 'backward', limit: 1 })) return position;
-  return undefined;
 }

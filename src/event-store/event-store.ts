@@ -130,6 +130,12 @@ export type EventStore = {
   close(): Promise<void>;
 };
 
+/** The position of the last event in the log; `LOG_START` if there is none. */
+export async function logEnd(events: Pick<EventStore, 'readAll'>): Promise<Position> {
+  for await (const { position } of events.readAll({ direction: 'backward', limit: 1 })) return position;
+  return LOG_START;
+}
+
 /** Optimistic concurrency conflict: another writer appended to the stream first. */
 export class WrongExpectedRevision extends Error {
   readonly stream: string;

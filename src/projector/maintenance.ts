@@ -1,5 +1,5 @@
 import type { DocumentStore } from '../document-store/document-store.ts';
-import type { EventStore, ParkedEvent } from '../event-store/event-store.ts';
+import { logEnd, type ParkedEvent } from '../event-store/event-store.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { ProjectorDeps } from './projector.ts';
 import type { RebuildProgress } from './rebuild.ts';
@@ -32,19 +32,11 @@ export function createMaintenance(
 ): Maintenance {
   const { events, readModels } = deps;
   return {
-    async catchUp(timeoutMs) {
-      const end = await logEnd(events);
-      return end === undefined || readModels.waitFor(end, timeoutMs);
-    },
+    catchUp: async (timeoutMs) => readModels.waitFor(await logEnd(events), timeoutMs),
     // Imported on use: a start of the service needs neither.
     rebuild: async (options) => (await import('./rebuild.ts')).rebuild({ ...deps, ...options }),
     verify: async (options) => (await import('./verify.ts')).verify({ ...deps, ...options }),
     parked: (group) => events.parked(group),
     replayParked: (group, id) => events.replayParked(group, id),
   };
-}
-
-async function logEnd(events: EventStore) {
-  for await (const { position } of events.readAll({ direction: 'backward', limit: 1 })) return position;
-  return undefined;
 }

@@ -10,7 +10,7 @@ import { toTimestamp } from '../domain/calendar.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import type { Timestamp } from '../domain/ids.ts';
-import type { Consumer, EventStore } from '../event-store/event-store.ts';
+import { type Consumer, type EventStore, logEnd } from '../event-store/event-store.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { loadOnce } from '../runtime/load-once.ts';
@@ -120,9 +120,8 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
    * Deliveries wait for them, because each of them needs its registration.
    */
   async function waitForReadModels(): Promise<void> {
-    for await (const { position } of events.readAll({ direction: 'backward', limit: 1 })) {
-      while (!stopping && !(await readModels.waitFor(position, 1_000)));
-    }
+    const end = await logEnd(events);
+    while (!stopping && !(await readModels.waitFor(end, 1_000)));
   }
 
   return {
