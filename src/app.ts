@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { Logger } from 'pino';
 import manifest from '../package.json' with { type: 'json' };
@@ -157,8 +158,8 @@ const CLOSE_IDLE_EVERY_MS = 50;
 /** How long requests in flight may take once the service is stopping. */
 const REQUESTS_END_WITHIN_MS = 5_000;
 
-/** The HTTP server: API, authorization server, MCP and console. */
-export async function createApp(core: Core): Promise<FastifyInstance> {
+/** The HTTP server: API, authorization server, MCP and console. Once `stopping`, it is not ready but still takes requests. */
+export async function createApp(core: Core, stopping = (): boolean => false): Promise<FastifyInstance> {
   const { config, logger, commands, queries, projector, authorizationServer } = core;
   const requestPrefix = crypto.randomUUID().slice(0, 8);
   let requests = 0;
@@ -183,6 +184,11 @@ export async function createApp(core: Core): Promise<FastifyInstance> {
   app.log = loggerInstance;
   app.setErrorHandler(handleError);
   app.setNotFoundHandler(sendNotFound);
+  app.addHook('onRequest', (_request, reply, done) => {
+    // Clients that keep their connection move to another process with the next request.
+    if (stopping()) reply.header('connection', 'close');
+    done();
+  });
 
   const authenticate = authenticateEither(
     core.apiKeyUsage.trackUsage(createApiKeyAuthentication(core.credentials)),
@@ -192,6 +198,7 @@ export async function createApp(core: Core): Promise<FastifyInstance> {
     healthRoutes({
       ping: { eventStore: () => core.events.ping(), documentStore: () => core.documents.ping() },
       readModels: projector.status,
+      stopping,
     }),
   );
   await app.register(
@@ -223,14 +230,18 @@ export type Service = {
   readonly app: FastifyInstance;
   /** The demo data, if there is any. */
   readonly demo: Demo | undefined;
-  /** Takes no new work and waits for what is in flight. */
-  stop(): Promise<void>;
+  /**
+   * Takes no new work and waits for what is in flight. For `drainMs` it still takes requests, while `/readyz` already tells
+   * balancers to send no more.
+   */
+  stop(drainMs?: number): Promise<void>;
 };
 
 /** Starts the configured roles. Resolves once requests are being answered. */
 export async function startService(config: Config, logger: Logger): Promise<Service> {
   const core = await openCore(config, logger);
-  const app = await createApp(core);
+  let stopping = false;
+  const app = await createApp(core, () => stopping);
   const { projector, commands, webhooks, clock } = core;
   const scheduler = createScheduler({ bookings: commands.bookings, readModels: projector.readModels, clock, logger });
 
@@ -240,20 +251,25 @@ export async function startService(config: Config, logger: Logger): Promise<Serv
   if (config.roles.has('webhooks')) await webhooks.start();
   if (config.roles.has('api')) await app.listen({ host: config.host, port: config.port });
 
+  async function closeApp(drainMs: number): Promise<void> {
+    if (app.server.listening) await sleep(drainMs);
+    // A client that never finishes its request, or never reads the response, must not keep the rest from stopping cleanly.
+    const closeLingering = setTimeout(() => app.server.closeAllConnections(), REQUESTS_END_WITHIN_MS);
+    // Fastify closes idle connections once; one whose answer was still under way then is kept open by its client.
+    const closeIdle = setInterval(() => app.server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS);
+    await app.close().finally(() => {
+      clearTimeout(closeLingering);
+      clearInterval(closeIdle);
+    });
+  }
+
   return {
     core,
     app,
     demo,
-    async stop() {
-      // A client that never finishes its request, or never reads the response, must not keep the rest from stopping cleanly.
-      const closeLingering = setTimeout(() => app.server.closeAllConnections(), REQUESTS_END_WITHIN_MS);
-      // Fastify closes idle connections once; one whose answer was still under way then is kept open by its client.
-      const closeIdle = setInterval(() => app.server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS);
-      const closed = app.close().finally(() => {
-        clearTimeout(closeLingering);
-        clearInterval(closeIdle);
-      });
-      await Promise.all([closed, scheduler.stop(), webhooks.stop()]);
+    async stop(drainMs = 0) {
+      stopping = true;
+      await Promise.all([closeApp(drainMs), scheduler.stop(), webhooks.stop()]);
       await projector.stop();
       await core.close();
     },

@@ -33,6 +33,8 @@ export type Config = {
   readonly clockShift: number;
   /** How long API keys that were valid keep working while the event log cannot be read. */
   readonly credentialsGraceMs: number;
+  /** How long the service still takes requests after SIGTERM, so that balancers can learn from `/readyz` to send no more. */
+  readonly drainMs: number;
 };
 
 /** A setting is missing or invalid. The message is one line and starts with the variable's name. */
@@ -78,7 +80,8 @@ export function readConfig(env: Environment): Config {
     demo: demo(value, embedded),
     logLevel: oneOf(value, 'LOG_LEVEL', 'info', LOG_LEVELS),
     clockShift: clockShift(value('CLOCK_SHIFT')),
-    credentialsGraceMs: credentialsGrace(value('CREDENTIALS_GRACE')),
+    credentialsGraceMs: duration(value, 'CREDENTIALS_GRACE', 'PT60S', 'PT1H'),
+    drainMs: duration(value, 'DRAIN', 'PT1S', 'PT1M'),
   };
 }
 
@@ -192,14 +195,14 @@ function clockShift(text: string | undefined): number {
   }
 }
 
-const MAX_GRACE_MS = 3_600_000;
-
-function credentialsGrace(text = 'PT60S'): number {
+/** A setting of 0 seconds up to `longest`, in milliseconds. */
+function duration(value: Value, name: string, fallback: string, longest: string): number {
+  const text = value(name) ?? fallback;
   try {
     const milliseconds = Temporal.Duration.from(text).total('milliseconds');
-    if (milliseconds >= 0 && milliseconds <= MAX_GRACE_MS) return milliseconds;
+    if (milliseconds >= 0 && milliseconds <= Temporal.Duration.from(longest).total('milliseconds')) return milliseconds;
   } catch {
     // Not a duration: refused below, like one out of range.
   }
-  throw new ConfigError('CREDENTIALS_GRACE', `must be an ISO 8601 duration, PT0S to PT1H, got "${text}"`);
+  throw new ConfigError(name, `must be an ISO 8601 duration, PT0S to ${longest}, got "${text}"`);
 }

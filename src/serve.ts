@@ -4,8 +4,10 @@ import { type Service, startService } from './app.ts';
 import { ConfigError, readConfig } from './config.ts';
 import { localDate } from './domain/calendar.ts';
 
-/** How long requests and jobs in flight may take to finish after SIGTERM. The README promises 10 s for the whole stop. */
+/** How long the whole stop may take. The README promises 10 s. */
 const STOP_WITHIN_MS = 9_000;
+/** How long requests and jobs in flight have to finish, however long new requests were taken before. */
+const FINISH_WITHIN_MS = 7_000;
 
 function configOrExit() {
   try {
@@ -38,12 +40,17 @@ export async function serve(): Promise<void> {
     process.on(signal, () => {
       if (stopping) return;
       stopping = true;
-      logger.info({ signal }, 'Stopping');
-      setTimeout(() => {
-        logger.error('Work in flight did not finish in time; exiting');
-        process.exit(1);
-      }, STOP_WITHIN_MS).unref();
-      service.stop().then(
+      // Whoever presses Ctrl-C has no balancer.
+      const drainMs = signal === 'SIGTERM' ? config.drainMs : 0;
+      logger.info({ signal, drainMs }, 'Stopping');
+      setTimeout(
+        () => {
+          logger.error('Work in flight did not finish in time; exiting');
+          process.exit(1);
+        },
+        Math.max(STOP_WITHIN_MS, drainMs + FINISH_WITHIN_MS),
+      ).unref();
+      service.stop(drainMs).then(
         () => process.exit(0),
         (error: unknown) => {
           logger.error({ err: error }, 'Failed to stop cleanly');

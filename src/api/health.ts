@@ -10,15 +10,18 @@ export type Health = {
   readonly ping: Readonly<Record<'eventStore' | 'documentStore', () => Promise<void>>>;
   /** The status of the read models, with their lag counted up to `limit`. */
   readonly readModels: (limit: number) => Promise<Pick<ReadModelsStatus, 'lag' | 'failure'>>;
+  /** Whether the process is about to end and should get no more requests. */
+  readonly stopping?: () => boolean;
 };
 
 /** `/healthz`: the process is alive. `/readyz`: its stores respond and the read models are close behind the log. */
 export const healthRoutes =
-  ({ ping, readModels }: Health): FastifyPluginAsync =>
+  ({ ping, readModels, stopping = () => false }: Health): FastifyPluginAsync =>
   async (app) => {
     app.get('/healthz', { schema: { hide: true } }, async () => ({ status: 'ok' }));
 
     app.get('/readyz', { schema: { hide: true } }, async (request, reply) => {
+      if (stopping()) return reply.code(503).send({ status: 'stopping' });
       const check = async (name: string, probe: () => Promise<void>) => {
         try {
           await probe();

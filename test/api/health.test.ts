@@ -51,3 +51,8 @@ it('is not ready without a store, and does not query the read models then', asyn
     { status: 'not ready', eventStore: 'ok', documentStore: 'unreachable', eventsBehind: null },
   ]);
 });
+
+it('is not ready once the process is stopping, and asks nothing then', async () => {
+  const ping = { eventStore: down, documentStore: down };
+  expect(await readiness({ ping, readModels: behind(0), stopping: () => true })).toEqual([503, { status: 'stopping' }]);
+});
