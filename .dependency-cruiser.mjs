@@ -26,6 +26,8 @@ export const MAY_IMPORT = {
   'document-store/sqlite': ['document-store', 'sqlite', 'runtime'],
   'document-store/mongodb': ['document-store'],
 
+  // Whether log, records, read models and secret key belong together.
+  'store-identity': ['domain', 'event-store', 'document-store', 'secrets', 'runtime'],
   'read-models': ['projections', 'domain', 'event-store', 'document-store'],
   // Whether a key or a registration holds, from the log itself.
   credentials: ['domain', 'event-store', 'document-store', 'runtime'],
@@ -73,7 +75,7 @@ export const MAY_IMPORT = {
   'config.ts': ['runtime'],
   // The only place where the parts are put together: anything above.
   'app.ts': 'anything above',
-  'serve.ts': ['app.ts', 'config.ts', 'domain'],
+  'serve.ts': ['app.ts', 'config.ts', 'domain', 'runtime'],
   'main.ts': ['serve.ts', 'runtime'],
   cli: [
     ...['app.ts', 'config.ts', 'commands', 'contract', 'auth', 'projections', 'domain'],

@@ -15,7 +15,7 @@ import { createUsers, type Users } from './auth/users.ts';
 import { type AuthorizationServer, createAuthorizationServer } from './authorization-server/authorization-server.ts';
 import { createRevocation } from './authorization-server/revocation.ts';
 import { type Commands, createCommands } from './commands/commands.ts';
-import type { Config } from './config.ts';
+import { type Config, ConfigError } from './config.ts';
 import { registerConsole } from './console/console.ts';
 import { type Credentials, openCredentials } from './credentials/credentials.ts';
 import type { Demo } from './demo/demo-file.ts';
@@ -30,6 +30,7 @@ import { openProjector, type Projector } from './projector/projector.ts';
 import { createQueries, type Queries } from './queries/queries.ts';
 import { type Clock, systemClock } from './runtime/clock.ts';
 import { createScheduler } from './scheduler/scheduler.ts';
+import { openStoreIdentity, type Places, type StoreIdentity, WrongSecretKey } from './store-identity/store-identity.ts';
 import { newSigningSecret } from './webhooks/signature.ts';
 import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts';
 
@@ -40,6 +41,7 @@ export type Core = {
   readonly clock: Clock;
   readonly events: EventStore;
   readonly documents: DocumentStore;
+  readonly identity: StoreIdentity;
   readonly projector: Projector;
   readonly credentials: Credentials;
   readonly commands: Commands;
@@ -54,7 +56,11 @@ export type Core = {
   close(): Promise<void>;
 };
 
-/** Opens the configured engines and assembles the service on them. */
+/**
+ * Opens the configured engines and assembles the service on them.
+ * @throws {UnusableStore} if a file is damaged, or log, records and read models do not belong together
+ * @throws {ConfigError} if the secret key is not that of the store
+ */
 export async function openCore(
   config: Config,
   logger: Logger,
@@ -63,6 +69,27 @@ export async function openCore(
   mkdirSync(config.dataDir, { recursive: true });
   const events = await openEvents(config, logger, clock);
   const documents = await openDocuments(config, logger, clock);
+  try {
+    return await assemble(config, logger, clock, { events, documents });
+  } catch (error) {
+    // An open connection would keep the process of a command alive.
+    await Promise.allSettled([events.close(), documents.close()]);
+    throw error instanceof WrongSecretKey ? new ConfigError('SECRET_KEY', error.message) : error;
+  }
+}
+
+async function assemble(
+  config: Config,
+  logger: Logger,
+  clock: Clock,
+  { events, documents }: Pick<Core, 'events' | 'documents'>,
+): Promise<Core> {
+  const identity = await openStoreIdentity({
+    ...{ events, documents, secretKey: config.secretKey, clock, logger },
+    places: placesOf(config),
+    settleMs: config.eventStoreUrl === undefined ? 0 : REPLICATED_WITHIN_MS,
+  });
+  await identity.check();
   const projector = await openProjector({ events, documents, projections, clock, logger });
   const { readModels } = projector;
   const credentials = await openCredentials({ events, documents, graceMs: config.credentialsGraceMs });
@@ -93,6 +120,7 @@ export async function openCore(
     accountName: queries.accounts.name,
     clientDocuments: { allowPrivate: config.webhooksAllowPrivate },
   });
+  await identity.confirm();
 
   return {
     config,
@@ -100,6 +128,7 @@ export async function openCore(
     clock,
     events,
     documents,
+    identity,
     projector,
     credentials,
     commands,
@@ -124,17 +153,30 @@ export async function openCore(
     }),
     commandsAt,
     async close() {
+      await identity.stop();
       await events.close();
       await documents.close();
     },
   };
 }
 
+/** How long a node of EventStoreDB may lag behind the one that acknowledged an append. */
+const REPLICATED_WITHIN_MS = 5_000;
+
+/** How messages name the parts of the store. URLs may hold passwords, so engines are named by their setting. */
+const placesOf = ({ eventStoreUrl, mongoUrl, dataDir }: Config): Places => ({
+  log: eventStoreUrl === undefined ? join(dataDir, LOG_FILE) : 'EVENTSTORE_URL',
+  records: mongoUrl === undefined ? join(dataDir, 'records.sqlite') : 'MONGODB_URL',
+  readModels: mongoUrl === undefined ? join(dataDir, 'read-models.sqlite') : 'MONGODB_URL',
+});
+
+const LOG_FILE = 'events.db';
+
 /** Engines are imported only when configured: the embedded service should not have to load the clients of the others. */
 async function openEvents({ eventStoreUrl, dataDir }: Config, logger: Logger, clock: Clock): Promise<EventStore> {
   if (eventStoreUrl === undefined) {
     const { openSqliteEventStore } = await import('./event-store/sqlite/event-store.ts');
-    return openSqliteEventStore({ path: join(dataDir, 'events.db'), clock, logger });
+    return openSqliteEventStore({ path: join(dataDir, LOG_FILE), clock, logger });
   }
   const { openEventStoreDb } = await import('./event-store/eventstoredb/event-store.ts');
   return openEventStoreDb({ url: eventStoreUrl, logger });
@@ -245,6 +287,7 @@ export async function startService(config: Config, logger: Logger): Promise<Serv
   const { projector, commands, webhooks, clock } = core;
   const scheduler = createScheduler({ bookings: commands.bookings, readModels: projector.readModels, clock, logger });
 
+  core.identity.start();
   if (config.roles.has('projector')) projector.start();
   const demo = config.demo ? await ensureDemoData({ ...core, ...config, at: core.commandsAt }) : undefined;
   if (config.roles.has('scheduler')) scheduler.start();

@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { type Service, startService } from './app.ts';
 import { ConfigError, readConfig } from './config.ts';
 import { localDate } from './domain/calendar.ts';
+import { UnusableStore } from './runtime/unusable-store.ts';
 
 /** How long the whole stop may take. The README promises 10 s. */
 const STOP_WITHIN_MS = 9_000;
@@ -13,13 +14,19 @@ function configOrExit() {
   try {
     return readConfig(process.env);
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    console.error(error.message);
-    process.exit(2);
+    exitWithOneLine(error);
+    throw error;
   }
 }
 
-/** Runs the service until a signal stops it. Exits with 2 when the configuration is invalid. */
+/** Ends the process with the one line that says what to do, if the error has one. */
+function exitWithOneLine(error: unknown): void {
+  if (!(error instanceof ConfigError || error instanceof UnusableStore)) return;
+  console.error(error.message);
+  process.exit(error instanceof ConfigError ? 2 : 1);
+}
+
+/** Runs the service until a signal stops it. Exits with 2 when the configuration is invalid, with 1 when a store cannot be used. */
 export async function serve(): Promise<void> {
   const config = configOrExit();
   const logger = pino({ level: config.logLevel });
@@ -28,6 +35,7 @@ export async function serve(): Promise<void> {
     logger.warn({ milliseconds: config.clockShift }, 'CLOCK_SHIFT is set: the service does not run on real time');
 
   const service = await startService(config, logger).catch((error: unknown) => {
+    exitWithOneLine(error);
     logger.fatal({ err: error }, 'The service failed to start');
     process.exit(1);
   });

@@ -138,6 +138,7 @@ function* changesOf(event: Recorded<DomainEvent>): Generator<Omit<Change, 'seque
     case 'CommunityAdded':
     case 'BrandAdded':
     case 'IdsReserved':
+    case 'LogCreated':
       return;
     default:
       return event satisfies never;

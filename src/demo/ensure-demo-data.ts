@@ -1,5 +1,6 @@
 import type { Collection, DocumentStore } from '../document-store/document-store.ts';
 import { openLeases } from '../document-store/lease.ts';
+import { streamOf } from '../domain/streams.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { type SeedDeps, seedDemoData } from './demo-data.ts';
 import { type Demo, readDemoFile, writeDemoFile } from './demo-file.ts';
@@ -51,8 +52,8 @@ export async function ensureDemoData(deps: DemoDeps): Promise<Demo | undefined> 
   }
 }
 
-/** Whether nothing has ever been appended. */
+/** Whether nothing has ever been appended but the log's own id. */
 async function isEmptyLog(events: EventStore): Promise<boolean> {
-  for await (const _ of events.readAll({ limit: 1 })) return false;
+  for await (const { stream } of events.readAll({ limit: 2 })) if (stream !== streamOf.log) return false;
   return true;
 }

@@ -182,6 +182,9 @@ export type IdsReserved = Event<
   { readonly sequence: string; readonly from: number; readonly to: number }
 >;
 
+/** Identifies the log, so that no other log is taken for it (docs/decisions/store-identity.md). */
+export type LogCreated = Event<'LogCreated', { readonly logId: string }>;
+
 export type DomainEvent =
   | BookingEvent
   | CommunityAdded
@@ -190,7 +193,8 @@ export type DomainEvent =
   | ReviewPosted
   | ApiKeyEvent
   | WebhookEvent
-  | IdsReserved;
+  | IdsReserved
+  | LogCreated;
 
 export type EventType = DomainEvent['type'];
 

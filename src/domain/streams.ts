@@ -1,5 +1,7 @@
 /** Names of the streams: one for each thing that guards a rule (docs/decisions/streams.md). */
 export const streamOf = {
+  /** Holds nothing but the id of the log. */
+  log: 'log',
   spaceDay: (spaceId: number, date: string) => `spaceDay-${spaceId}-${date}`,
   community: (id: number) => `community-${id}`,
   space: (id: number) => `space-${id}`,

@@ -9,6 +9,7 @@ export const purposes = {
   oauthClient: (clientId: string) => `oauth-client:${clientId}`,
   oidcRecord: (key: string) => `oauth:${key}`,
   consoleCookie: (name: string) => `cookie:${name}`,
+  storeProbe: (logId: string) => `store:${logId}`,
   // Derived keys.
   oidcCookies: 'oauth-cookies',
   interactionForms: 'oauth-forms',

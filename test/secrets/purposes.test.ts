@@ -9,6 +9,7 @@ test('purposes never change, or stored values could no longer be opened', () => 
     'oauth-client:1',
     'oauth:1',
     'cookie:1',
+    'store:1',
     'oauth-cookies',
     'oauth-forms',
     'oauth-stored-tokens',

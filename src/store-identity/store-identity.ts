@@ -1,0 +1,185 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { BaseLogger } from 'pino';
+import type { DocumentStore, Documents } from '../document-store/document-store.ts';
+import type { EventStore, StoredEvent } from '../event-store/event-store.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { UnusableStore } from '../runtime/unusable-store.ts';
+import { purposes } from '../secrets/purposes.ts';
+import { seal, unseal } from '../secrets/seal.ts';
+import { ensureLogId, readLogId } from './log-id.ts';
+import {
+  MEMORY_KEY,
+  READ_MODELS_MEMORY,
+  RECORDS_MEMORY,
+  type RecordsMemory,
+  type StoreMemory,
+  seenOf,
+} from './store-memory.ts';
+
+/** How often the last event is remembered. The events of one interval may be lost in a restore without a start noticing it. */
+const REMEMBER_EVERY_MS = 1_000;
+/** How long a stop waits for the last time. */
+const LAST_TIME_WITHIN_MS = 1_000;
+/** How often a remote log is asked again for an event that it may not have replicated yet. */
+const ASK_AGAIN_MS = 250;
+
+/** The secret key is not the one that the store was made with. */
+export class WrongSecretKey extends Error {}
+
+/** How messages name the parts of the store: a file, or the setting of the engine. */
+export type Places = { readonly log: string; readonly records: string; readonly readModels: string };
+
+export type IdentityDeps = {
+  readonly events: EventStore;
+  readonly documents: DocumentStore;
+  readonly secretKey: Buffer;
+  readonly clock: Clock;
+  readonly places: Places;
+  readonly logger: Pick<BaseLogger, 'warn'>;
+  /** How long an event that was seen may be missing, because the node that is asked lags. 0 for an embedded log. */
+  readonly settleMs: number;
+};
+
+/** Whether log, records and read models belong together (docs/decisions/store-identity.md). */
+export type StoreIdentity = {
+  /**
+   * Changes nothing.
+   * @throws {UnusableStore} if the log is another one than the records or the read models remember, or lacks what they have seen
+   * @throws {WrongSecretKey} if the records are sealed with another key
+   */
+  check(): Promise<void>;
+  /** Gives a store that has none its identity. Call it when the store has been checked and its secrets could be opened. */
+  confirm(): Promise<void>;
+  /** Keeps remembering the last event, in the background. */
+  start(): void;
+  /** Remembers it for the last time. */
+  stop(): Promise<void>;
+};
+
+export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdentity> {
+  const { events, secretKey, clock, places, logger, settleMs } = deps;
+  const records = await deps.documents.open(RECORDS_MEMORY);
+  const readModels = await deps.documents.open(READ_MODELS_MEMORY);
+  const adopt = 'run: venue restore --adopt';
+  const fromNothing = 'Build them anew with: venue rebuild --from-nothing';
+  let remembered: string | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let remembering: Promise<void> = Promise.resolve();
+
+  async function check(): Promise<void> {
+    const known = (await records.get(MEMORY_KEY))?.document;
+    const shown = (await readModels.get(MEMORY_KEY))?.document;
+    const logId = await settled(
+      () => readLogId(events),
+      (found) => known === undefined || found === known.logId,
+    );
+    if (known !== undefined) {
+      checkSecretKey(known);
+      if (logId !== known.logId) {
+        throw new UnusableStore(
+          `The event log in ${places.log} is not the one that the records in ${places.records} belong to: ${idText(logId)} instead of ${known.logId}. Check DATA_DIR, EVENTSTORE_URL and MONGODB_URL; if the log was replaced on purpose, ${adopt}`,
+        );
+      }
+      const missing = await missingOf(known);
+      if (missing !== undefined) {
+        throw new UnusableStore(
+          `The event log in ${places.log} is older than the records in ${places.records}: it has no ${missing}. To go on with what it holds, ${adopt}`,
+        );
+      }
+    }
+    if (shown === undefined) return;
+    if (logId !== shown.logId) {
+      throw new UnusableStore(
+        `The read models in ${places.readModels} belong to another event log than the one in ${places.log}: ${shown.logId} instead of ${idText(logId)}. ${fromNothing}`,
+      );
+    }
+    const missing = await missingOf(shown);
+    if (missing !== undefined) {
+      throw new UnusableStore(
+        `The read models in ${places.readModels} show more than the event log in ${places.log} holds: it has no ${missing}. ${fromNothing}`,
+      );
+    }
+  }
+
+  function checkSecretKey({ logId, probe }: RecordsMemory): void {
+    try {
+      unseal(secretKey, purposes.storeProbe(logId), probe);
+    } catch {
+      throw new WrongSecretKey(`is not the key that the secrets in ${places.records} are sealed with`);
+    }
+  }
+
+  /** The event that was seen, by its name, unless the log holds the very event at its very position. */
+  async function missingOf({ seen }: StoreMemory): Promise<string | undefined> {
+    if (seen === undefined) return undefined;
+    const look = async () => {
+      for await (const { id, position } of events.readStream(seen.stream, { from: seen.revision, limit: 1 }))
+        return id === seen.eventId && position === seen.position;
+      return false;
+    };
+    const isThere = await settled(look, (found) => found);
+    return isThere ? undefined : `event ${seen.eventId} of ${seen.stream} at position ${seen.position}`;
+  }
+
+  async function settled<T>(look: () => Promise<T>, isGood: (found: T) => boolean): Promise<T> {
+    const giveUpAt = performance.now() + settleMs;
+    for (;;) {
+      const found = await look();
+      if (isGood(found) || performance.now() >= giveUpAt) return found;
+      await delay(ASK_AGAIN_MS);
+    }
+  }
+
+  async function confirm(): Promise<void> {
+    const logId = await ensureLogId(events, clock);
+    await readModels.insert(MEMORY_KEY, { logId });
+    const probe = seal(secretKey, purposes.storeProbe(logId), logId);
+    // Two stores that meet for the first time on one MongoDB: the second one is refused.
+    if (!(await records.insert(MEMORY_KEY, { logId, probe }))) await check();
+  }
+
+  /** Writes what was seen last to both memories, unless another process has got further. */
+  async function remember(): Promise<void> {
+    const last = await lastEvent(events);
+    if (last === undefined || last.position === remembered) return;
+    await advance(records, last);
+    await advance(readModels, last);
+    remembered = last.position;
+  }
+
+  async function advance<M extends StoreMemory>(memory: Documents<M>, last: StoredEvent): Promise<void> {
+    const stored = await memory.get(MEMORY_KEY);
+    if (stored === undefined || (stored.document.seen?.position ?? '') >= last.position) return;
+    await memory.replace(MEMORY_KEY, { ...stored.document, seen: seenOf(last) }, stored.version);
+  }
+
+  function rememberSoon(): void {
+    timer = setTimeout(() => {
+      remembering = remember()
+        .catch((error: unknown) => logger.warn({ err: error }, 'The last event seen could not be remembered'))
+        .then(() => {
+          if (timer !== undefined) rememberSoon();
+        });
+    }, REMEMBER_EVERY_MS).unref();
+  }
+
+  return {
+    check,
+    confirm,
+    start: rememberSoon,
+    async stop() {
+      clearTimeout(timer);
+      timer = undefined;
+      // A store that does not answer must not keep the process from stopping.
+      const last = remembering.then(remember).catch(() => {});
+      await Promise.race([last, delay(LAST_TIME_WITHIN_MS, undefined, { ref: false })]);
+    },
+  };
+}
+
+const idText = (logId: string | undefined): string => logId ?? 'a log without an id';
+
+async function lastEvent(events: Pick<EventStore, 'readAll'>): Promise<StoredEvent | undefined> {
+  for await (const event of events.readAll({ direction: 'backward', limit: 1 })) return event;
+  return undefined;
+}

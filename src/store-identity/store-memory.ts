@@ -1,0 +1,35 @@
+import type { Collection } from '../document-store/document-store.ts';
+import type { StoredEvent } from '../event-store/event-store.ts';
+
+/** An event that a store has seen. Stream and revision find it on every engine. */
+export type SeenEvent = Pick<StoredEvent, 'position' | 'stream' | 'revision'> & { readonly eventId: string };
+
+/** What the document store remembers of the log that it belongs to. */
+export type StoreMemory = {
+  readonly logId: string;
+  /** The last event that was seen; absent for a log that nothing but its id has been appended to. */
+  readonly seen?: SeenEvent;
+};
+
+export type RecordsMemory = StoreMemory & {
+  /** A value sealed with the secret key of the store, by which another key is recognised. */
+  readonly probe: string;
+};
+
+/** Kept twice, because read models can be replaced or lost without the records. */
+export const RECORDS_MEMORY: Collection<RecordsMemory> = { name: 'storeIdentity', kind: 'record', indexes: [] };
+export const READ_MODELS_MEMORY: Collection<StoreMemory> = {
+  name: 'readModelsIdentity',
+  kind: 'readModel',
+  indexes: [],
+};
+
+/** Key of the only document in each of them. */
+export const MEMORY_KEY = 'store';
+
+export const seenOf = ({ id, position, stream, revision }: StoredEvent): SeenEvent => ({
+  eventId: id,
+  position,
+  stream,
+  revision,
+});

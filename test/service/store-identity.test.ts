@@ -1,0 +1,84 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { copyFileSync, cpSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { mongoServer } from '../document-store/engines.ts';
+import { freePort } from '../free-port.ts';
+import { inDays } from '../in-days.ts';
+import { call } from './client.ts';
+import { type Environment, runNode } from './node-process.ts';
+import { startServiceProcess, temporaryDataDir, venue } from './service-process.ts';
+
+/** A start that is expected to end by itself. */
+const start = async (dataDir: string, env: Environment = {}) =>
+  runNode('src/main.ts', [], { PORT: String(await freePort()), DATA_DIR: dataDir, LOG_LEVEL: 'warn', ...env });
+
+/** Copies one database of a store that is not running. */
+function copyFile(file: string, from: string, to: string): void {
+  for (const side of ['-wal', '-shm']) rmSync(join(to, `${file}${side}`), { force: true });
+  copyFileSync(join(from, file), join(to, file));
+}
+
+const ONE_LINE = /^[^\n]+\n$/;
+
+test('a log that is older than its records and read models is refused, by the service and by the command line', async () => {
+  const dataDir = temporaryDataDir();
+  const copy = temporaryDataDir();
+  const service = await startServiceProcess(dataDir);
+  const { brands, communities } = service.demo();
+  expect(await service.end('SIGTERM')).toBe(0);
+  cpSync(dataDir, copy, { recursive: true });
+
+  const later = await startServiceProcess(dataDir);
+  const wanted = { spaceId: communities[0]?.spaces[0]?.id, startTime: inDays(30), startHour: 12 };
+  expect(await call(later, brands[0]?.apiKey ?? '', '/bookings', wanted)).toMatchObject({ status: 201 });
+  expect(await later.end('SIGTERM')).toBe(0);
+  copyFile('events.db', copy, dataDir);
+
+  const refused = await start(dataDir);
+  expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(ONE_LINE) });
+  expect(refused.stderr).toMatch(/events\.db is older than the records in .*records\.sqlite: it has no event /);
+  expect(refused.stderr).toContain('venue restore --adopt');
+  const listed = await venue(dataDir, 'booking', 'list', '--community', '1');
+  expect(listed.code).toBe(1);
+  expect(listed.stderr).toContain('venue restore --adopt');
+});
+
+test('read models of another store are refused, with the command that builds them anew', async () => {
+  const [one, other] = [temporaryDataDir(), temporaryDataDir()];
+  for (const dataDir of [one, other]) {
+    const added = await venue(dataDir, 'brand', 'add', '--name', 'Acme');
+    expect(added.code, added.stderr).toBe(0);
+  }
+  copyFile('read-models.sqlite', other, one);
+  const refused = await start(one);
+  expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(ONE_LINE) });
+  expect(refused.stderr).toContain('read-models.sqlite belong to another event log');
+  expect(refused.stderr).toContain('venue rebuild --from-nothing');
+});
+
+test('another secret key than the one that the store was made with is refused by its name', async () => {
+  const dataDir = temporaryDataDir();
+  await venue(dataDir, 'brand', 'add', '--name', 'Acme');
+  const refused = await start(dataDir, { SECRET_KEY: randomBytes(32).toString('base64') });
+  expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/^SECRET_KEY: [^\n]+\n$/) });
+  expect(refused.stderr).toContain('records.sqlite');
+});
+
+test.skipIf('missing' in mongoServer)('two data folders on one MONGODB_URL are refused', async () => {
+  if ('missing' in mongoServer) return;
+  const url = new URL(mongoServer.url);
+  url.pathname = `/test-${randomUUID()}`;
+  const env = { MONGODB_URL: url.href, SECRET_KEY: randomBytes(32).toString('base64') };
+  const add = (dataDir: string) =>
+    runNode('src/cli.ts', ['brand', 'add', '--name', 'Acme'], { DATA_DIR: dataDir, ...env });
+  const first = await add(temporaryDataDir());
+  expect(first.code, first.stderr).toBe(0);
+
+  const other = temporaryDataDir();
+  const refused = await start(other, env);
+  expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(ONE_LINE) });
+  expect(refused.stderr).toMatch(/is not the one that the records in MONGODB_URL belong to/);
+  expect(refused.stderr).not.toContain(url.href);
+  expect(await add(other)).toMatchObject({ code: 1 });
+});

@@ -1,0 +1,129 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { DocumentStore } from '../../src/document-store/document-store.ts';
+import type { EventStore } from '../../src/event-store/event-store.ts';
+import { openEventStoreDb } from '../../src/event-store/eventstoredb/event-store.ts';
+import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
+import { UnusableStore } from '../../src/runtime/unusable-store.ts';
+import { openStoreIdentity, WrongSecretKey } from '../../src/store-identity/store-identity.ts';
+import { READ_MODELS_MEMORY } from '../../src/store-identity/store-memory.ts';
+import { documentEngines } from '../document-store/engines.ts';
+import { EventStoreDbServer } from '../event-store/eventstoredb/server.ts';
+
+async function sqliteLog() {
+  const folder = await mkdtemp(join(tmpdir(), 'venue-identity-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  return () => openSqliteEventStore({ path: join(folder, 'events.db') });
+}
+
+async function eventStoreDbLog() {
+  const server = await EventStoreDbServer.start();
+  onTestFinished(() => server.stop());
+  return () => openEventStoreDb({ url: server.url });
+}
+
+const KEY = randomBytes(32);
+const PLACES = { log: 'the log', records: 'the records', readModels: 'the read models' };
+const made = { type: 'Made', data: {}, metadata: {} };
+
+/** A log and a document store, as one process after another opens them. */
+async function stores(openLog: () => Promise<EventStore>, createDatabase: (typeof documentEngines)[number][1]) {
+  const database = await createDatabase();
+  onTestFinished(() => database.remove());
+  return async () => ({ events: await opened(openLog), documents: await database.open() });
+}
+
+async function opened(openLog: () => Promise<EventStore>): Promise<EventStore> {
+  const events = await openLog();
+  onTestFinished(() => events.close());
+  return events;
+}
+
+const identityOf = (events: EventStore, documents: DocumentStore, secretKey = KEY) =>
+  openStoreIdentity({
+    ...{ events, documents, secretKey, clock: Date.now, places: PLACES, settleMs: 0 },
+    logger: { warn: () => {} },
+  });
+
+/** What a process does with the identity from its start to its end. */
+async function run(events: EventStore, documents: DocumentStore, secretKey = KEY): Promise<void> {
+  const identity = await identityOf(events, documents, secretKey);
+  await identity.check();
+  await identity.confirm();
+  await identity.stop();
+}
+
+const idOf = async (events: EventStore) =>
+  (await Array.fromAsync(events.readStream('log'))).map(({ type, data }) => [type, data.logId]);
+
+describe.each([
+  ['SQLite', sqliteLog],
+  ['EventStoreDB', eventStoreDbLog],
+] as const)('a log in %s', (_, createLog) => {
+  describe.each(documentEngines)('with documents in %s', (__, createDatabase) => {
+    test('that has no id gets one, the same for all processes that start at once, and keeps it', async () => {
+      const open = await stores(await createLog(), createDatabase);
+      const { events, documents } = await open();
+      await events.append('booking-1', [made], { expectedRevision: 'none' });
+      const others = [await open(), await open()];
+      await Promise.all([{ events, documents }, ...others].map((each) => run(each.events, each.documents)));
+      const id = await idOf(events);
+      expect(id).toEqual([['LogCreated', expect.stringMatching(/^[0-9a-f-]{36}$/)]]);
+      await run(events, documents);
+      expect(await idOf(events)).toEqual(id);
+    });
+
+    test('is refused if another log stands in its place, an empty one included', async () => {
+      const { events, documents } = await (await stores(await createLog(), createDatabase))();
+      await run(events, documents);
+      const other = await opened(await createLog());
+      const refused = await run(other, documents).catch((error: unknown) => error);
+      expect(refused).toBeInstanceOf(UnusableStore);
+      expect(String(refused)).toMatch(
+        /the log .* the records .* a log without an id instead of .*venue restore --adopt$/,
+      );
+      expect(await idOf(other)).toEqual([]);
+
+      await (await identityOf(other, (await (await stores(await createLog(), createDatabase))()).documents)).confirm();
+      await expect(run(other, documents)).rejects.toThrow(UnusableStore);
+    });
+
+    test('is refused if it does not hold the very event that was seen last', async () => {
+      const { events, documents } = await (await stores(await createLog(), createDatabase))();
+      await run(events, documents);
+      const [id] = await Array.fromAsync(events.readStream('log'));
+      await events.append('booking-1', [made], { expectedRevision: 'none' });
+      await run(events, documents);
+
+      // The same log as it was before, in which something else has happened since.
+      const restored = await opened(await createLog());
+      const { id: eventId, type, data, metadata } = id ?? expect.fail();
+      await restored.append('log', [{ id: eventId, type, data, metadata }], { expectedRevision: 'none' });
+      await restored.append('booking-1', [made], { expectedRevision: 'none' });
+      await expect(run(restored, documents)).rejects.toThrow(
+        /^The event log in the log is older than the records in the records: it has no event .* run: venue restore --adopt$/,
+      );
+      await run(events, documents);
+    });
+
+    test('is refused to read models that show more than it holds', async () => {
+      const { events, documents } = await (await stores(await createLog(), createDatabase))();
+      await run(events, documents);
+      const memory = await documents.open(READ_MODELS_MEMORY);
+      const stored = (await memory.get('store')) ?? expect.fail();
+      const seen = { stream: 'booking-1', revision: 0, position: 'Z', eventId: 'lost' };
+      await memory.replace('store', { ...stored.document, seen }, stored.version);
+      await expect(run(events, documents)).rejects.toThrow(/^The read models .* venue rebuild --from-nothing$/);
+    });
+
+    test('is not opened with another secret key', async () => {
+      const { events, documents } = await (await stores(await createLog(), createDatabase))();
+      await run(events, documents);
+      await expect(run(events, documents, randomBytes(32))).rejects.toThrow(WrongSecretKey);
+      await run(events, documents);
+    });
+  });
+});
