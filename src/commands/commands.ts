@@ -65,8 +65,9 @@ export async function createCommands(deps: {
     }),
     reviews: createReviewCommands({ handler, readModels, ids: sequence('reviews') }),
     apiKeys: createApiKeyCommands({ handler, keyIndex: credentials.keyIndex }),
-    webhooks: createWebhookCommands({
+    webhooks: await createWebhookCommands({
       handler,
+      documents,
       readModels,
       clock,
       secretKey: settings.secretKey,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type WebhookDocument, webhooks } from '../../projections/webhooks.ts';
-import type { Find } from '../document-store/document-store.ts';
+import type { DocumentStore, Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import { accountKey } from '../domain/account.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
@@ -23,6 +23,7 @@ import { purposes } from '../secrets/purposes.ts';
 import { seal } from '../secrets/seal.ts';
 import { webhook } from './aggregates.ts';
 import type { Accepted, CommandContext, CommandHandler } from './command-handler.ts';
+import { openWebhookPlaces } from './webhook-places.ts';
 
 type RegisteredWebhook = Pick<WebhookDocument, 'webhookId' | 'url' | 'events' | 'createdAt'> & {
   /** Shown once, here. */
@@ -53,32 +54,42 @@ const ownedBy = declareQuery(
   [{ credential: 'apiKey:key_1', account: { kind: 'Brand', id: brandId(1) } }],
 );
 
-export function createWebhookCommands(deps: {
+export async function createWebhookCommands(deps: {
   readonly handler: CommandHandler;
+  readonly documents: DocumentStore;
   readonly readModels: ReadModels;
   readonly clock: Clock;
   readonly secretKey: Buffer;
   readonly makeSigningSecret: () => string;
   /** What is wrong with a URL to deliver to, if anything (`src/outbound/public-address.ts`). */
   readonly urlProblem: (url: string) => string | undefined;
-}): WebhookCommands {
-  const { handler, readModels, clock, secretKey } = deps;
+}): Promise<WebhookCommands> {
+  const { handler, documents, readModels, clock, secretKey } = deps;
   const sealFor = (id: WebhookId, secret: string) => seal(secretKey, purposes.webhookSecret(id), secret);
 
-  /** Registrations of one owner run one after another, so that each is counted before the next is decided. */
+  /** Registrations of one owner run one after another here: side by side they would only compete for its places. */
   const owners = new SerialQueue();
+  const places = await openWebhookPlaces({
+    documents,
+    load: (id) => handler.load(streamOf.webhook(id), webhook),
+    known: (owner) =>
+      Array.fromAsync(readModels.collection(webhooks).find(ownedBy(owner)), ({ document }) => document.webhookId),
+    clock,
+  });
 
   async function register(command: Registration, context: CommandContext): Promise<RegisteredWebhook | Refusal> {
     const { owner } = command;
-    const owned = await readModels.collection(webhooks).count(ownedBy(owner));
     const id = webhookId(`wh_${randomBytes(15).toString('base64url')}`);
     const signingSecret = deps.makeSigningSecret();
     const registered = { ...command, webhookId: id, sealedSecret: sealFor(id, signingSecret) };
-    const registrationContext = { owned, urlProblem: deps.urlProblem(command.url) };
+    const registrationContext = { owned: await places.take(owner, id), urlProblem: deps.urlProblem(command.url) };
     const outcome = await handler.execute(streamOf.webhook(id), webhook, context, (state) =>
       registerWebhook(state, registered, registrationContext),
     );
-    if (isRefusal(outcome)) return outcome;
+    if (isRefusal(outcome)) {
+      await places.giveBack(owner, id);
+      return outcome;
+    }
     if (outcome.at === undefined) throw new Error(`Webhook ${id} was registered without an event`);
     return { webhookId: id, url: command.url, events: command.events, createdAt: outcome.at, signingSecret };
   }
@@ -110,9 +121,13 @@ export function createWebhookCommands(deps: {
         enableWebhook(state, { ...command, webhookId: webhookId(command.webhookId) }),
       ),
 
-    remove: (command, context) =>
-      handler.execute(streamOf.webhook(command.webhookId), webhook, context, (state) =>
-        removeWebhook(state, { ...command, webhookId: webhookId(command.webhookId) }),
-      ),
+    async remove(command, context) {
+      const id = webhookId(command.webhookId);
+      const outcome = await handler.execute(streamOf.webhook(id), webhook, context, (state) =>
+        removeWebhook(state, { ...command, webhookId: id }),
+      );
+      if (!isRefusal(outcome) && outcome.state !== undefined) await places.giveBack(outcome.state.owner, id);
+      return outcome;
+    },
   };
 }

@@ -26,7 +26,7 @@ export type WebhookEventName = keyof typeof WEBHOOK_EVENTS;
 
 export const ALL_WEBHOOK_EVENTS = sumOf(WEBHOOK_EVENTS);
 /** Registrations one credential may have (docs/decisions/webhook-registrations.md). */
-const MAX_WEBHOOKS = 20;
+export const MAX_WEBHOOKS = 20;
 /** How long both secrets sign after a rotation (docs/decisions/webhook-signature.md). */
 const ROTATION_OVERLAP_MS = 24 * 3_600_000;
 
