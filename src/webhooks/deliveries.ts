@@ -6,6 +6,7 @@ import type { AccountKey } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { defined } from '../domain/defined.ts';
 import type { Timestamp, WebhookId } from '../domain/ids.ts';
+import type { Position } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { SendResult } from './sending.ts';
 
@@ -25,6 +26,8 @@ export type DeliveryDocument = {
   readonly account: AccountKey;
   readonly eventId: string;
   readonly event: DeliveryKind;
+  /** Position of the event in the log. Absent from a test delivery, and from those that earlier releases made. */
+  readonly position?: Position;
   /** Sent and signed byte for byte, the same in every attempt. */
   readonly body: string;
   readonly state: DeliveryState;
@@ -96,7 +99,9 @@ const newestOf = declareQuery(
   ['wh_1', 'Failed', toTimestamp(0), 10],
 );
 
-export type NewDelivery = Pick<DeliveryDocument, 'webhookId' | 'account' | 'eventId'> & { readonly payload: Payload };
+export type NewDelivery = Pick<DeliveryDocument, 'webhookId' | 'account' | 'eventId' | 'position'> & {
+  readonly payload: Payload;
+};
 
 /** What an attempt means for its delivery. */
 export type Outcome =
@@ -162,7 +167,7 @@ export async function openDeliveries({
 
   return {
     /** @returns the delivery, or `undefined` if the registration already has one for that event */
-    async add({ webhookId, account, eventId, payload }: NewDelivery): Promise<DeliveryDocument | undefined> {
+    async add({ webhookId, account, eventId, position, payload }: NewDelivery): Promise<DeliveryDocument | undefined> {
       const now = clock();
       const createdAt = toTimestamp(now);
       const delivery: DeliveryDocument = {
@@ -171,6 +176,7 @@ export async function openDeliveries({
         account,
         eventId,
         event: payload.event,
+        ...defined({ position }),
         body: JSON.stringify(payload),
         state: 'Pending',
         due: createdAt,

@@ -41,7 +41,8 @@ export function startFanOut(deps: {
     const payload = payloadOf(event);
     await Promise.all(
       recipients.map(async ({ webhookId, account }) => {
-        const added = await deliveries.add({ webhookId, account, eventId: event.id, payload });
+        const { id: eventId, position } = event;
+        const added = await deliveries.add({ webhookId, account, eventId, position, payload });
         if (added !== undefined) wake(webhookId);
       }),
     );

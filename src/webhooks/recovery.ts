@@ -45,7 +45,8 @@ export async function recoverDeliveries(
     const webhook = await registrations.recipientFor(webhookId, event);
     if (webhook === undefined) return false;
     const { account } = webhook;
-    const delivery = { webhookId: webhook.webhookId, account, eventId: event.id, payload: payloadOf(event) };
+    const { id: eventId, position } = event;
+    const delivery = { webhookId: webhook.webhookId, account, eventId, position, payload: payloadOf(event) };
     return (await deliveries.add(delivery)) !== undefined || deliveries.revive(`${event.id}:${webhookId}`);
   }
 }
