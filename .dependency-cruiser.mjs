@@ -24,7 +24,7 @@ export const MAY_IMPORT = {
   'event-store/eventstoredb': ['event-store', 'runtime'],
   'document-store': ['runtime'],
   'document-store/sqlite': ['document-store', 'sqlite', 'runtime'],
-  'document-store/mongodb': ['document-store'],
+  'document-store/mongodb': ['document-store', 'runtime'],
 
   // Whether log, records, read models and secret key belong together.
   'store-identity': ['domain', 'event-store', 'document-store', 'secrets', 'runtime'],

@@ -1,6 +1,7 @@
 import { MongoClient, MongoError, MongoNetworkError, MongoServerError, MongoServerSelectionError } from 'mongodb';
 import pRetry from 'p-retry';
 import type { BaseLogger } from 'pino';
+import { Unavailable } from '../../runtime/unavailable.ts';
 import type { Collection, DocumentStore, Documents } from '../document-store.ts';
 import { type Entry, mongoDocuments, type Retry } from './documents.ts';
 import { indexesOf } from './query.ts';
@@ -14,7 +15,7 @@ const RETRIES = { retries: 5, minTimeout: 50, maxTimeout: 2_000, randomize: true
  *
  * Every write is acknowledged by a majority, those to read models too: if a failover rolled back a document while the projector
  * carries on, that document would miss events for good.
- * @throws if the server cannot be reached within the URL's `serverSelectionTimeoutMS` (default 30 s)
+ * @throws {Unavailable} if no server can be reached within the URL's `serverSelectionTimeoutMS` (default 30 s)
  */
 export async function openMongoDocumentStore({
   url,
@@ -33,7 +34,17 @@ export async function openMongoDocumentStore({
     retryWrites: true,
     writeConcern: { w: 'majority' },
   });
-  await client.connect();
+  await pRetry(() => client.connect(), {
+    ...RETRIES,
+    shouldRetry: ({ error }) => isTransient(error),
+    onFailedAttempt: ({ error, attemptNumber }) => {
+      if (isTransient(error)) logger?.warn({ err: error, attemptNumber }, 'Connecting to MongoDB failed; retrying');
+    },
+  }).catch(async (error: unknown) => {
+    await client.close();
+    if (!(error instanceof MongoServerSelectionError || isTransient(error))) throw error;
+    throw new Unavailable(`MongoDB at ${client.options.hosts.join(', ')} cannot be reached`, error);
+  });
   const db = client.db(database ?? databaseIn(url) ?? DEFAULT_DATABASE);
   const opened = new Map<string, unknown>();
   let closed = false;
@@ -116,6 +127,8 @@ function isTransient(error: unknown): boolean {
   if (error instanceof MongoServerSelectionError) return false;
   return (
     error instanceof MongoNetworkError ||
+    // The driver passes on the error of a write to a connection that the server has just closed.
+    (error instanceof Error && 'code' in error && error.code === 'EPIPE') ||
     (error instanceof MongoError &&
       (error.hasErrorLabel('RetryableWriteError') || error.hasErrorLabel('RetryableReadError')))
   );

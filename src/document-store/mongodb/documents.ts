@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import {
   type AnyBulkWriteOperation,
   type Document,
@@ -6,6 +7,7 @@ import {
   MongoServerError,
   type WithId,
 } from 'mongodb';
+import { AbortError } from 'p-retry';
 import type { Collection, Documents, Find, Projected, Stored } from '../document-store.ts';
 import { EXPIRES, filterOf, sortOf } from './query.ts';
 
@@ -21,14 +23,16 @@ export type Entry = {
   /** Log position of what a projection wrote. */
   readonly p?: string;
   readonly d?: Document;
+  /** Identifies the last insert or replacement, so that one whose answer was lost is recognised. */
+  readonly w?: string;
   /** When the document may be removed. */
   readonly [EXPIRES]?: Date;
 };
 
-/** Runs an idempotent operation, and retries it after transient failures. */
-export type Retry = <R>(operation: () => Promise<R>) => Promise<R>;
+/** Runs an operation, and repeats it after transient failures: after those, whether the server executed it is unknown. */
+export type Retry = <R>(operation: (attempt: number) => Promise<R>) => Promise<R>;
 
-/** A MongoDB collection. Writes that are not idempotent rely on the driver's retryable writes, which apply exactly once. */
+/** A MongoDB collection. A write that is repeated because its answer was lost is applied once, also by a server without replicas. */
 export function mongoDocuments<D extends object>(
   collection: MongoCollection<Entry>,
   { ttl }: Pick<Collection<D>, 'ttl'>,
@@ -88,24 +92,43 @@ export function mongoDocuments<D extends object>(
 
     count: (query) => retry(() => collection.countDocuments(filterOf(query?.where))),
 
-    async insert(key, document) {
-      try {
-        await collection.insertOne({ _id: key, v: 1, ...fieldsOf(document) });
-        return true;
-      } catch (error) {
-        if (!isDuplicate(error)) throw error;
-      }
-      // A tombstone may be overwritten.
-      return matched(() => collection.updateOne({ _id: key, d: { $exists: false } }, updateTo(document)));
+    insert(key, document) {
+      const w = writeId();
+      return retry(async (attempt) => {
+        try {
+          await collection.insertOne({ _id: key, v: 1, w, ...fieldsOf(document) });
+          return true;
+        } catch (error) {
+          if (!isDuplicate(error)) throw error;
+        }
+        if (attempt > 1 && (await collection.findOne({ _id: key }))?.w === w) return true;
+        // A tombstone may be overwritten.
+        return matched(() => collection.updateOne({ _id: key, d: { $exists: false } }, updateTo(document, { w })));
+      });
     },
 
     replace(key, document, version) {
-      return matched(() => collection.updateOne({ _id: key, v: version, d: { $exists: true } }, updateTo(document)));
+      const w = writeId();
+      const filter = { _id: key, v: version, d: { $exists: true } };
+      return orUnknown(async (lost) => {
+        if (await matched(() => collection.updateOne(filter, updateTo(document, { w })))) return true;
+        if (lost === undefined) return false;
+        const entry = await collection.findOne({ _id: key });
+        if (entry?.w === w) return true;
+        // The lost write may have been applied and overwritten since.
+        if (entry === null || entry.v > version + 1) throw new AbortError(lost);
+        return false;
+      });
     },
 
-    async delete(key, version) {
+    delete(key, version) {
       const filter = { _id: key, d: { $exists: true }, ...(version !== undefined && { v: version }) };
-      return (await collection.deleteOne(filter)).deletedCount === 1;
+      return orUnknown(async (lost) => {
+        if ((await collection.deleteOne(filter)).deletedCount === 1) return true;
+        // Nobody can tell whether the lost attempt deleted it or somebody else did.
+        if (lost !== undefined) throw new AbortError(lost);
+        return false;
+      });
     },
 
     async project(writes) {
@@ -132,6 +155,19 @@ export function mongoDocuments<D extends object>(
       return found;
     },
   };
+
+  /** Repeats a write after transient failures, and tells it of the first of them. */
+  async function orUnknown(write: (lost: Error | undefined) => Promise<boolean>): Promise<boolean> {
+    let lost: Error | undefined;
+    return retry(async () => {
+      try {
+        return await write(lost);
+      } catch (error) {
+        if (error instanceof Error && !(error instanceof AbortError)) lost ??= error;
+        throw error;
+      }
+    });
+  }
 
   /** @returns the writes that tried to insert a key that already exists */
   async function bulk(writes: readonly Projected<D>[], upsert: boolean): Promise<Projected<D>[]> {
@@ -170,6 +206,8 @@ async function matched(update: () => Promise<{ readonly matchedCount: number }>)
     throw error;
   }
 }
+
+const writeId = (): string => randomBytes(9).toString('base64url');
 
 const isDuplicate = (error: unknown): boolean => error instanceof MongoServerError && error.code === DUPLICATE_KEY;
 

@@ -13,6 +13,7 @@ import {
 } from '@eventstore/db-client';
 import pRetry from 'p-retry';
 import type { BaseLogger } from 'pino';
+import { Unavailable } from '../../runtime/unavailable.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
 
 /** The delay between attempts to open a subscription doubles up to this. */
@@ -36,11 +37,14 @@ export type ConnectionOptions = {
   readonly logger?: Pick<BaseLogger, 'warn'>;
   /** How long to wait for a response, in milliseconds. Default 5 s. */
   readonly deadlineMs?: number;
+  /** How long a start waits for the server, in milliseconds. Default 30 s. */
+  readonly startWithinMs?: number;
 };
 
 /** Creates clients, and replaces the shared ones for appends and reads when they may be stuck. */
 export class Connection {
   readonly deadlineMs: number;
+  readonly #startWithinMs: number;
   /**
    * Passed to every append, which makes the client use the plain append: a separate call with a deadline. Its batch append
    * never times out and keeps the pending promises of all clients of the process in one table: a transport error of one
@@ -57,6 +61,7 @@ export class Connection {
     this.#url = options.url.replace(/^kurrent(db)?(?=[:+])/, 'esdb');
     this.#logger = options.logger;
     this.deadlineMs = options.deadlineMs ?? 5_000;
+    this.#startWithinMs = options.startWithinMs ?? 30_000;
     const [, username = '', password = ''] = /^[^:]+:\/\/([^:@/]+):([^@/]+)@/.exec(this.#url) ?? [];
     this.credentials = { username: decodeURIComponent(username), password: decodeURIComponent(password) };
     // Throws now if the URL is malformed.
@@ -109,26 +114,55 @@ export class Connection {
     attempt: () => Promise<Result>,
     stop: AbortSignal,
   ): Promise<Result | undefined> {
+    try {
+      return await this.#retry(what, attempt, { signal: stop });
+    } catch (error) {
+      if (stop.aborted) return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Retries what a start cannot do without.
+   * @throws {Unavailable} if the server cannot be reached within `startWithinMs`
+   */
+  async retryWhileStarting<Result>(what: string, attempt: () => Promise<Result>): Promise<Result> {
+    const signal = AbortSignal.timeout(this.#startWithinMs);
+    let reason: unknown;
+    const kept = (): Promise<Result> =>
+      attempt().catch((error: unknown) => {
+        reason = error;
+        throw error;
+      });
+    try {
+      return await this.#retry(what, kept, { signal, shouldRetry: isTransient });
+    } catch (error) {
+      if (isTransient(reason)) throw new Unavailable(`${what} failed: EventStoreDB cannot be reached`, reason);
+      throw reason ?? error;
+    }
+  }
+
+  #retry<Result>(
+    what: string,
+    attempt: () => Promise<Result>,
+    { signal, shouldRetry = () => true }: { signal: AbortSignal; shouldRetry?: (error: unknown) => boolean },
+  ): Promise<Result> {
     // p-retry gives up on a TypeError, which the client may throw, so every failure is wrapped.
     const wrapped = (): Promise<Result> =>
       attempt().catch((cause: unknown) => {
         throw new Error(`${what} failed`, { cause });
       });
-    try {
-      return await pRetry(wrapped, {
-        retries: Number.POSITIVE_INFINITY,
-        minTimeout: 50,
-        maxTimeout: MAX_BACKOFF_MS,
-        randomize: true,
-        signal: stop,
-        onFailedAttempt: ({ error }) => {
-          if (!stop.aborted) this.warn(error, `${what} failed; retrying`);
-        },
-      });
-    } catch (error) {
-      if (stop.aborted) return undefined;
-      throw error;
-    }
+    return pRetry(wrapped, {
+      retries: Number.POSITIVE_INFINITY,
+      minTimeout: 50,
+      maxTimeout: MAX_BACKOFF_MS,
+      randomize: true,
+      signal,
+      shouldRetry: ({ error }) => shouldRetry(error.cause),
+      onFailedAttempt: ({ error }) => {
+        if (!signal.aborted && shouldRetry(error.cause)) this.warn(error, `${what} failed; retrying`);
+      },
+    });
   }
 
   warn(error: unknown, message: string): void {

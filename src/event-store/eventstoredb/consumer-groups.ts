@@ -13,7 +13,6 @@ import {
   START,
   StreamNotFoundError,
 } from '@eventstore/db-client';
-import pRetry from 'p-retry';
 import type { Consume, Consumer, ParkedEvent, StoredEvent } from '../event-store.ts';
 import { type Connection, pause, RECONNECT_DELAY_MS, readWithin, within } from './connection.ts';
 import { hasPosition, storedEvent } from './stored-event.ts';
@@ -48,7 +47,7 @@ export class ConsumerGroups {
   }
 
   async consume(group: string, options: Consume, handler: Handler): Promise<Consumer> {
-    await this.#create(group, options);
+    await this.#connection.retryWhileStarting(`Creating consumer group ${group}`, () => this.#create(group, options));
     const consumer = new GroupConsumer(group, options, handler, this.#connection, () => this.#create(group, options));
     this.#consumers.add(consumer);
     return {
@@ -102,11 +101,7 @@ export class ConsumerGroups {
       this.#connection.call('the creation of a consumer group', (client) =>
         client.createPersistentSubscriptionToAll(group, settings, { filter, deadline: this.#connection.deadlineMs }),
       );
-    await pRetry(create, {
-      retries: 3,
-      minTimeout: 50,
-      shouldRetry: ({ error }) => !(error instanceof PersistentSubscriptionExistsError),
-    }).catch((error: unknown) => {
+    await create().catch((error: unknown) => {
       if (!(error instanceof PersistentSubscriptionExistsError)) throw error;
     });
   }

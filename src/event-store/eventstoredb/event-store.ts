@@ -51,9 +51,19 @@ export type EventStoreDbOptions = ConnectionOptions & {
   readonly messageTimeoutMs?: number;
 };
 
-/** The event log in EventStoreDB / KurrentDB. Connects on first use; see `ping`. */
+/**
+ * The event log in EventStoreDB / KurrentDB.
+ * @throws {Unavailable} if the server cannot be reached within `startWithinMs`
+ */
 export async function openEventStoreDb(options: EventStoreDbOptions): Promise<EventStore> {
-  return new EventStoreDb(options);
+  const store = new EventStoreDb(options);
+  try {
+    await store.reach();
+    return store;
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
 }
 
 class EventStoreDb implements EventStore {
@@ -270,6 +280,10 @@ class EventStoreDb implements EventStore {
   async replayParked(group: string, id?: string): Promise<number> {
     this.#checkOpen();
     return this.#groups.replayParked(group, id);
+  }
+
+  reach(): Promise<void> {
+    return this.#connection.retryWhileStarting('Connecting', () => this.ping());
   }
 
   async ping(): Promise<void> {

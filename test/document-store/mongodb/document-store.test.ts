@@ -1,49 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { describe, expect, it, vi } from 'vitest';
 import { openMongoDocumentStore } from '../../../src/document-store/mongodb/document-store.ts';
+import { Unavailable } from '../../../src/runtime/unavailable.ts';
+import { freePort } from '../../free-port.ts';
+import { startProxy } from '../../proxy.ts';
 import { ask } from '../ask.ts';
 import { mongoServer } from '../engines.ts';
-
-/** A proxy to the server whose connections can be cut. */
-async function startProxy(port: number, host: string) {
-  const sockets = new Set<Socket>();
-  const server = createServer((from) => {
-    const to = connect(port, host);
-    for (const [one, other] of [
-      [from, to],
-      [to, from],
-    ] as const) {
-      sockets.add(one);
-      one.on('error', () => other.destroy());
-      one.on('close', () => {
-        sockets.delete(one);
-        other.destroy();
-      });
-      one.pipe(other);
-    }
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const cut = () => {
-    for (const socket of sockets) socket.destroy();
-  };
-  return {
-    port: (server.address() as AddressInfo).port,
-    cut,
-    close: () => {
-      cut();
-      server.close();
-    },
-  };
-}
 
 describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
   it('retries reads and projections when its connections are cut', async () => {
     if ('missing' in mongoServer) return;
     const { hostname, port } = new URL(mongoServer.url);
-    const proxy = await startProxy(Number(port), hostname);
+    const proxy = await startProxy({ port: Number(port), hostname });
     const warn = vi.fn();
     // Otherwise the driver looks for a server that it has lost twice a second only.
     const url = `mongodb://127.0.0.1:${proxy.port}/?directConnection=true&minHeartbeatFrequencyMS=20`;
@@ -67,5 +35,49 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
       await store.close();
       proxy.close();
     }
+  });
+
+  it('applies a write once, and says so, when its answer is lost', async () => {
+    if ('missing' in mongoServer) return;
+    const { hostname, port } = new URL(mongoServer.url);
+    let losing = false;
+    const proxy = await startProxy({ hostname, port: Number(port) }, (passing) => {
+      if (!losing || passing !== 'answer') return false;
+      losing = false;
+      return true;
+    });
+    const options = 'directConnection=true&minHeartbeatFrequencyMS=20&heartbeatFrequencyMS=60000';
+    const url = `mongodb://127.0.0.1:${proxy.port}/?${options}`;
+    const store = await openMongoDocumentStore({ url, database: `test-${randomUUID()}` });
+    try {
+      const documents = await store.open<{ n: number }>({ name: 'numbers', kind: 'record', indexes: [] });
+      const losingAnswer = <R>(write: () => Promise<R>): Promise<R> => {
+        losing = true;
+        return write();
+      };
+      expect(await losingAnswer(() => documents.insert('a', { n: 1 }))).toBe(true);
+      expect(await losingAnswer(() => documents.insert('a', { n: 2 }))).toBe(false);
+      expect(await losingAnswer(() => documents.replace('a', { n: 3 }, 1))).toBe(true);
+      expect(await losingAnswer(() => documents.replace('a', { n: 4 }, 1))).toBe(false);
+      expect(await documents.get('a')).toEqual({ key: 'a', version: 2, document: { n: 3 } });
+      // Nobody can tell who deleted it, so the outcome is an error, unless the server recognises repeated writes.
+      await losingAnswer(() => documents.delete('a', 2)).catch(() => {});
+      expect(losing).toBe(false);
+      expect(await documents.get('a')).toBeUndefined();
+      // A removed document may be inserted again.
+      expect(await losingAnswer(() => documents.insert('a', { n: 5 }))).toBe(true);
+      expect(await documents.get('a')).toMatchObject({ document: { n: 5 } });
+    } finally {
+      await store.close();
+      proxy.close();
+    }
+  });
+
+  it('reports a server that cannot be reached', async () => {
+    const url = `mongodb://127.0.0.1:${await freePort()}/?serverSelectionTimeoutMS=300`;
+    const error = await openMongoDocumentStore({ url }).catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(Unavailable);
+    expect(error).toHaveProperty('message', expect.stringMatching(/^MongoDB at 127\.0\.0\.1:\d+ cannot be reached$/));
+    expect(error).toHaveProperty('cause.message', expect.stringContaining('ECONNREFUSED'));
   });
 });

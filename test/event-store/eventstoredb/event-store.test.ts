@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
 import { status } from '@grpc/grpc-js';
-import { test as base, describe, expect } from 'vitest';
+import { test as base, describe, expect, vi } from 'vitest';
 import {
   type Batch,
   type EventStore,
@@ -12,6 +12,7 @@ import {
   WrongExpectedRevision,
 } from '../../../src/event-store/event-store.ts';
 import { type EventStoreDbOptions, openEventStoreDb } from '../../../src/event-store/eventstoredb/event-store.ts';
+import { Unavailable } from '../../../src/runtime/unavailable.ts';
 import { eventStoreContract } from '../../contract/event-store.ts';
 import { reportEngine } from '../../engines.ts';
 import { eventually } from '../../eventually.ts';
@@ -182,17 +183,35 @@ describe.concurrent('EventStoreDB failures', () => {
   });
 
   describe('connection', () => {
-    test('connects once a server that was down at first comes up', async ({ server, open, follow }) => {
+    test('opens once a server that was down at first comes up', async ({ server, open, follow }) => {
       const url = `${server.url.replace('?', ',127.0.0.1:1?')}&maxDiscoverAttempts=1&discoveryInterval=10`;
       await server.disconnect();
-      const store = await open({ url, deadlineMs: 1_000 });
-      const followed = follow(store);
-      await expect(store.append('thing', [made(0)], { expectedRevision: 'none' })).rejects.toThrow(
-        'Failed to discover',
-      );
-      await expect(store.ping()).rejects.toThrow('Failed to discover');
+      const logger = { warn: vi.fn() };
+      const opening = open({ url, deadlineMs: 1_000, logger });
+      await eventually(() => expect(logger.warn).toHaveBeenCalledTimes(2));
       await server.connect();
-      await store.ping();
+      const store = await opening;
+      const followed = follow(store);
+      await store.append('thing', [made(0)], { expectedRevision: 'none' });
+      await eventually(() => expect(numbers(followed.events)).toEqual([0]));
+    });
+
+    test('a server that cannot be reached is reported when the wait is over', async ({ server, open }) => {
+      await server.disconnect();
+      const error = await open({ startWithinMs: 500 }).catch((caught: unknown) => caught);
+      expect(error).toBeInstanceOf(Unavailable);
+      expect(error).toHaveProperty('message', 'Connecting failed: EventStoreDB cannot be reached');
+      expect(error).toHaveProperty('cause.message', expect.stringContaining('ECONNREFUSED'));
+    });
+
+    test('calls fail while the server is away, and succeed once it is back', async ({ server, open, follow }) => {
+      const store = await open({ deadlineMs: 1_000 });
+      const followed = follow(store);
+      await server.disconnect();
+      await expect(store.append('thing', [made(0)], { expectedRevision: 'none' })).rejects.toThrow();
+      await expect(store.ping()).rejects.toThrow();
+      await server.connect();
+      await eventually(() => store.ping());
       await store.append('thing', [made(0)], { expectedRevision: 'none' });
       await eventually(() => expect(numbers(followed.events)).toEqual([0]));
     });

@@ -1,0 +1,63 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { describe, expect, test } from 'vitest';
+import { type Service, startService } from '../src/app.ts';
+import { readConfig } from '../src/config.ts';
+import { mongoServer } from './document-store/engines.ts';
+import { EventStoreDbServer } from './event-store/eventstoredb/server.ts';
+import { freePort } from './free-port.ts';
+import { type Passing, startProxy } from './proxy.ts';
+
+/** Every so many chunks, so that the test takes seconds. */
+const STEP = 3;
+
+/** Starts the service on both engines, through a proxy to one of them. Counts what passes, and drops the nth. */
+async function startWithDrop(engine: 'EventStoreDB' | 'MongoDB', passing: Passing, nth: number): Promise<number> {
+  if ('missing' in mongoServer) throw new Error(mongoServer.missing);
+  const eventStore = await EventStoreDbServer.start();
+  const dataDir = await mkdtemp(join(tmpdir(), 'venue-'));
+  let passed = 0;
+  const addresses = { EventStoreDB: new URL(eventStore.url), MongoDB: new URL(mongoServer.url) };
+  const { hostname, port } = addresses[engine];
+  const proxy = await startProxy({ hostname, port: Number(port) }, (what) => {
+    if (what !== passing) return false;
+    passed += 1;
+    return passed === nth;
+  });
+  addresses[engine].port = String(proxy.port);
+  addresses[engine].hostname = '127.0.0.1';
+  addresses.MongoDB.pathname = `test-${randomUUID()}`;
+  let service: Service | undefined;
+  try {
+    const config = readConfig({
+      PORT: String(await freePort()),
+      DATA_DIR: dataDir,
+      SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
+      EVENTSTORE_URL: addresses.EventStoreDB.href,
+      MONGODB_URL: addresses.MongoDB.href,
+    });
+    service = await startService(config, pino({ level: 'silent' }));
+    expect((await fetch(`http://127.0.0.1:${config.port}/healthz`)).status).toBe(200);
+    return passed;
+  } finally {
+    await service?.stop();
+    proxy.close();
+    await eventStore.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  }
+}
+
+describe.skipIf('missing' in mongoServer)('a start survives one dropped connection, whenever it drops', () => {
+  for (const engine of ['EventStoreDB', 'MongoDB'] as const) {
+    for (const passing of ['connection', 'request', 'answer'] as const) {
+      test(`of ${engine}, at each ${passing}`, { timeout: 120_000 }, async () => {
+        const all = await startWithDrop(engine, passing, 0);
+        expect(all).toBeGreaterThan(0);
+        for (let nth = 1; nth <= all; nth += nth < STEP ? 1 : STEP) await startWithDrop(engine, passing, nth);
+      });
+    }
+  }
+});
