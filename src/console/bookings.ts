@@ -1,6 +1,7 @@
 import type { BookingDocument } from '../../projections/bookings.ts';
 import { furtherDetails } from '../contract/booking.ts';
 import type { Account } from '../domain/account.ts';
+import { expiryOf, startOf } from '../domain/booking-moments.ts';
 import { localDate } from '../domain/calendar.ts';
 import { isRefusal } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
@@ -216,7 +217,7 @@ function facts(visit: Visit, booking: BookingDocument, communityName: string | u
 <dt>${communityName === undefined ? 'Brand' : 'Community'}</dt><dd>${communityName ?? booking.brandName}</dd>
 ${otherDetails(booking)}<dt>Requested</dt><dd>${momentIn(zone, booking.createdAt)} <span class="muted nowrap">${zoneName(zone)}</span></dd>${
     booking.status === 'Pending' &&
-    html`<dt>Answer by</dt><dd>${momentIn(zone, booking.expiresAt)} <span class="muted nowrap">${zoneName(zone)}, ${fromNow(booking.expiresAt, visit.now)}</span></dd>`
+    html`<dt>Answer by</dt><dd>${momentIn(zone, expiryOf(booking))} <span class="muted nowrap">${zoneName(zone)}, ${fromNow(expiryOf(booking), visit.now)}</span></dd>`
   }${
     booking.status === 'Cancelled' &&
     html`<dt>Cancelled by</dt><dd>${cancelledBy(booking, visit.account)}</dd>${booking.reason && html`<dt>Reason</dt><dd class="pre">${booking.reason}</dd>`}`
@@ -239,8 +240,8 @@ function actions(visit: Visit, booking: BookingDocument): Html | undefined {
 }
 
 /** Whether to offer cancellation; the decider has the last word. */
-const canEnd = ({ status, startsAt }: BookingDocument, now: number): boolean =>
-  (status === 'Pending' || status === 'Approved') && Date.parse(startsAt) > now;
+const canEnd = (booking: BookingDocument, now: number): boolean =>
+  (booking.status === 'Pending' || booking.status === 'Approved') && startOf(booking) > now;
 
 const charged = ({ charge, refund, currency }: BookingDocument): Html | undefined => {
   if (charge === undefined) return html`<p class="muted small">Nothing is charged until the community approves.</p>`;

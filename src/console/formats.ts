@@ -46,8 +46,11 @@ export const duration = (length: number): string => counted(Number(length.toFixe
 
 const moments = new Map<string, Intl.DateTimeFormat>();
 
-/** A moment (ISO 8601) in a time zone: `20 Nov 2026, 09:30` */
-export function momentIn(zone: string, moment: string): string {
+/** A moment, in ISO 8601 or milliseconds since the epoch. */
+type Moment = string | number;
+
+/** A moment in a time zone: `20 Nov 2026, 09:30` */
+export function momentIn(zone: string, moment: Moment): string {
   let format = moments.get(zone);
   if (format === undefined) {
     format = new Intl.DateTimeFormat('en-GB', { timeZone: zone, dateStyle: 'medium', timeStyle: 'short' });
@@ -57,8 +60,8 @@ export function momentIn(zone: string, moment: string): string {
 }
 
 /** The time until or since a moment, in the largest unit that fits: `in 3 hours`, `2 days ago` */
-export function fromNow(moment: string, now: number): string {
-  const seconds = (Date.parse(moment) - now) / 1000;
+export function fromNow(moment: Moment, now: number): string {
+  const seconds = (new Date(moment).getTime() - now) / 1000;
   for (const [unit, length] of UNITS) {
     if (Math.abs(seconds) >= length) return RELATIVE.format(Math.trunc(seconds / length), unit);
   }

@@ -1,5 +1,6 @@
 import type { BookingDocument } from '../../projections/bookings.ts';
 import type { Account } from '../domain/account.ts';
+import { expiryOf } from '../domain/booking-moments.ts';
 import { type Html, html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
 import type { BrandRecord } from '../queries/bookings.ts';
@@ -64,7 +65,7 @@ function card(visit: Visit, request: BookingDocument, facts: Facts): Html {
 <dt>Space</dt><dd>${request.spaceName}</dd>
 <dt>When</dt><dd>${longDate(request.date)}, <span class="nowrap">${hours(request.startHour, request.freeFrom)}</span> <span class="muted nowrap">${zoneName(timeZone)}</span>${usageNote(request)}</dd>
 <dt>You earn</dt><dd>${amount(request.eventFee, request.currency)} <span class="muted">of the ${amount(request.totalPrice, request.currency)} that the brand pays</span></dd>
-<dt>Answer by</dt><dd>${momentIn(timeZone, request.expiresAt)} <span class="muted nowrap">${zoneName(timeZone)}, ${fromNow(request.expiresAt, visit.now)}</span></dd>
+<dt>Answer by</dt><dd>${momentIn(timeZone, expiryOf(request))} <span class="muted nowrap">${zoneName(timeZone)}, ${fromNow(expiryOf(request), visit.now)}</span></dd>
 </dl>
 <div class="stack tight">${request.message && html`<p class="quote">${request.message}</p>`}${decisionFacts(request, facts)}</div></div>
 <div class="row">${decisionForms(visit, request)}</div>

@@ -1,6 +1,8 @@
 import { type Static, Type } from 'typebox';
 import type { Actor } from '../domain/account.ts';
 import type { HistoryStep } from '../domain/booking-history.ts';
+import { expiryOf } from '../domain/booking-moments.ts';
+import { toTimestamp } from '../domain/calendar.ts';
 import { defined } from '../domain/defined.ts';
 import { toAmount } from '../domain/pricing.ts';
 import { PublicAccount, toPublicAccount } from './account.ts';
@@ -53,7 +55,7 @@ export const historyEntries = (steps: readonly HistoryStep[]): Entry[] =>
 function madeBy(event: HistoryStep['event']): { readonly [field: string]: unknown } {
   switch (event.type) {
     case 'BookingRequested':
-      return { ...publicFacts(event.data), expiresAt: event.data.expiresAt };
+      return { ...publicFacts(event.data), expiresAt: toTimestamp(expiryOf(event.data)) };
     case 'BookingApproved':
       return { charge: toAmount(event.data.charge) };
     case 'BookingCancelled': {

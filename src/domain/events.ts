@@ -58,6 +58,7 @@ export type BookingRequested = Event<
       readonly timeZone: string;
       /** Hour at which the space is free again; may be fractional. */
       readonly freeFrom: number;
+      /** This and the next two: by the time-zone rules of the day of the request. `booking-moments.ts` has those in force. */
       readonly startsAt: Timestamp;
       readonly endsAt: Timestamp;
       /**

@@ -1,4 +1,5 @@
 import { type BookingDetails, detailsOf, fingerprintOf, REPEATED_DETAILS, wrongDetails } from './booking-details.ts';
+import { endOf, expiryOf, startOf } from './booking-moments.ts';
 import { localDate, momentOn, toTimestamp, wallDay } from './calendar.ts';
 import { type Decision, type Refusal, refuse } from './decision.ts';
 import { defined } from './defined.ts';
@@ -215,7 +216,7 @@ export function expireBooking(
   context: { readonly now: number },
 ): Decision<BookingCancelled> {
   const held = day.bookings.get(command.bookingId);
-  if (held?.status !== 'Pending' || Date.parse(held.request.expiresAt) > context.now) return [];
+  if (held?.status !== 'Pending' || expiryOf(held.request) > context.now) return [];
   return [cancelled(held, 'System', 'The community did not answer in time.')];
 }
 
@@ -228,7 +229,7 @@ export function completeBooking(
   context: { readonly now: number },
 ): Decision<BookingCompleted> {
   const held = day.bookings.get(command.bookingId);
-  if (held?.status !== 'Approved' || Date.parse(held.request.endsAt) > context.now) return [];
+  if (held?.status !== 'Approved' || endOf(held.request) > context.now) return [];
   return [{ type: 'BookingCompleted', data: factsOf(held.request) }];
 }
 
@@ -256,7 +257,7 @@ function cancelled(held: BookingState, cancelledBy: CancelledBy, reason: string 
   return { type: 'BookingCancelled', data: defined({ ...factsOf(held.request), cancelledBy, reason, refund }) };
 }
 
-const hasStarted = (held: BookingState, now: number) => Date.parse(held.request.startsAt) <= now;
+const hasStarted = (held: BookingState, now: number) => startOf(held.request) <= now;
 
 const unknownBooking = (id: BookingId): Refusal => refuse('ResourceNotFound', `There is no booking ${id}.`);
 

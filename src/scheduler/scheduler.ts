@@ -5,6 +5,7 @@ import type { CommandContext } from '../commands/command-handler.ts';
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import { SYSTEM } from '../domain/account.ts';
+import { endOf, expiryOf, MAX_RULE_CHANGE_MS } from '../domain/booking-moments.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
@@ -13,44 +14,46 @@ import type { Clock } from '../runtime/clock.ts';
 export type Scheduler = {
   /**
    * Does what is due now. Resolves to the number of bookings changed.
+   * @param lookAround whether to examine bookings whose stored moments lie in the future, too
    * @throws {AggregateError} with all failures, after everything else has been done
    */
-  runOnce(): Promise<number>;
+  runOnce(lookAround?: boolean): Promise<number>;
   start(): void;
   /** Waits for the current round. */
   stop(): Promise<void>;
 };
 
 const PERIOD_MS = 1_000;
+/** How often it is examined whether time-zone rules have changed so that a booking is due before its stored moment. */
+const LOOK_AROUND_EVERY_MS = 60_000;
 /** Bookings of one kind handled in a round; the rest follow in the next. */
 const ROUND = 500;
 
-/** Unanswered requests that are due to expire, longest overdue first. */
+/** Unanswered requests whose stored moment of expiry is not after `until`, earliest first. */
 const expiring = declareQuery(
   bookings,
-  (now: Timestamp): Find<BookingDocument> => ({
-    where: { status: 'Pending', expiresAt: { to: now } },
+  (until: Timestamp): Find<BookingDocument> => ({
+    where: { status: 'Pending', expiresAt: { to: until } },
     sort: [{ field: 'expiresAt' }],
-    limit: ROUND,
   }),
   [toTimestamp(0)],
 );
 
-/** Approved bookings whose event has ended, earliest end first. */
+/** Approved bookings whose stored end is not after `until`, earliest first. */
 const ending = declareQuery(
   bookings,
-  (now: Timestamp): Find<BookingDocument> => ({
-    where: { status: 'Approved', endsAt: { to: now } },
+  (until: Timestamp): Find<BookingDocument> => ({
+    where: { status: 'Approved', endsAt: { to: until } },
     sort: [{ field: 'endsAt' }],
-    limit: ROUND,
   }),
   [toTimestamp(0)],
 );
 
 /**
  * Turns time passing into commands: unanswered requests expire, and approved bookings whose end has passed are completed
- * (docs/decisions/expiry-and-completion.md). Any number of processes may run it: the decider appends nothing if there is
- * nothing left to do.
+ * (docs/decisions/expiry-and-completion.md). The moments stored with bookings only help to find them: what is due follows from
+ * the time-zone rules in force (docs/decisions/time-zones.md). Any number of processes may run it: the decider appends nothing
+ * if there is nothing left to do.
  */
 export function createScheduler(deps: {
   readonly bookings: BookingCommands;
@@ -64,17 +67,22 @@ export function createScheduler(deps: {
   let round: Promise<unknown> = Promise.resolve();
   let stopped = false;
 
-  async function runOnce(): Promise<number> {
-    const now = toTimestamp(clock());
+  async function runOnce(lookAround = true): Promise<number> {
+    const now = clock();
+    const until = toTimestamp(lookAround ? now + MAX_RULE_CHANGE_MS : now);
     const due = [
-      { query: expiring(now), act: deps.bookings.expire },
-      { query: ending(now), act: deps.bookings.complete },
+      { query: expiring(until), dueAt: expiryOf, act: deps.bookings.expire },
+      { query: ending(until), dueAt: endOf, act: deps.bookings.complete },
     ];
     let changed = 0;
     const failures: unknown[] = [];
-    for (const { query, act } of due) {
+    for (const { query, dueAt, act } of due) {
+      let handled = 0;
       for await (const { document } of documents.find(query)) {
         if (stopped) return changed;
+        if (dueAt(document) > now) continue;
+        if (handled === ROUND) break;
+        handled += 1;
         const context: CommandContext = { actor: SYSTEM, correlationId: `scheduler-${document.bookingId}` };
         try {
           const outcome = await act(document.bookingId, context);
@@ -89,9 +97,12 @@ export function createScheduler(deps: {
     return changed;
   }
 
+  let lookedAroundAt = Number.NEGATIVE_INFINITY;
   const next = () => {
     timer = setTimeout(() => {
-      round = runOnce()
+      const lookAround = performance.now() - lookedAroundAt >= LOOK_AROUND_EVERY_MS;
+      if (lookAround) lookedAroundAt = performance.now();
+      round = runOnce(lookAround)
         .catch((error: unknown) => logger.error({ err: error }, 'Scheduler round failed; trying again'))
         .finally(() => {
           if (!stopped) next();

@@ -1,4 +1,5 @@
 import type { BookingDetails } from '../../src/domain/booking-details.ts';
+import { toTimestamp } from '../../src/domain/calendar.ts';
 import { defined } from '../../src/domain/defined.ts';
 import type { BookingEvent, BookingRequested } from '../../src/domain/events.ts';
 import { bookingId, brandId, cents, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
@@ -56,6 +57,13 @@ export function requested(fields: RequestOverrides = {}, when = context): Bookin
   const decision = requestBooking(EMPTY_SPACE_DAY, requestCommand(fields), when);
   if (!('length' in decision) || decision[0] === undefined) throw new Error(JSON.stringify(decision));
   return decision[0];
+}
+
+/** The data of a request as if the time-zone rules had then put every local time so many hours later (earlier if negative). */
+export function underOtherRules(data: BookingRequested['data'], hours: number): BookingRequested['data'] {
+  const moved = (moment: string) => toTimestamp(Date.parse(moment) + hours * 3_600_000);
+  const expiresAt = data.expiresAt === data.startsAt ? moved(data.startsAt) : data.expiresAt;
+  return { ...data, startsAt: moved(data.startsAt), endsAt: moved(data.endsAt), expiresAt };
 }
 
 export const approved = (request = requested()): BookingEvent => ({

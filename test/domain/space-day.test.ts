@@ -26,6 +26,7 @@ import {
   other,
   requestCommand,
   requested,
+  underOtherRules,
 } from './bookings.fixture.ts';
 import { decider } from './given.ts';
 
@@ -323,6 +324,47 @@ describe('the scheduler', () => {
     given(requested())
       .when(complete(moment('2027-01-01T00:00:00Z')))
       .thenNothing();
+  });
+});
+
+describe('a booking whose stored moments follow other time-zone rules than those in force', () => {
+  // 10:00 to 14:00 in Berlin, now 09:00Z to 13:00Z. The longest change is that of a zone that crosses the date line.
+  const when = (iso: string) => ({ ...context, now: at(iso) });
+  const id = bookingId(1);
+  const made = (fields: Parameters<typeof requested>[0], hours: number): BookingEvent => ({
+    type: 'BookingRequested',
+    data: underOtherRules(requested(fields).data, hours),
+  });
+  describe.each([-24, -1, 1, 24])('%i hours away', (hours) => {
+    const booked = made({}, hours);
+    const approve = (iso: string) => (state: SpaceDay) =>
+      approveBooking(state, { bookingId: id, communityId: hall.communityId }, when(iso));
+    const cancel = (iso: string) => (state: SpaceDay) =>
+      cancelBooking(state, { bookingId: id, by: { kind: 'Brand', id: acme.brandId } }, when(iso));
+    const complete = (iso: string) => (state: SpaceDay) => completeBooking(state, { bookingId: id }, when(iso));
+    const expire = (iso: string) => (state: SpaceDay) => expireBooking(state, { bookingId: id }, when(iso));
+
+    test('is approved and cancelled until the hour strikes today, and not after', () => {
+      for (const decide of [approve, cancel]) {
+        given(booked)
+          .when(decide('2026-12-10T08:59:59Z'))
+          .thenEvents({ data: { bookingId: id } });
+        given(booked)
+          .when(decide('2026-12-10T09:00:00Z'))
+          .thenRefused('BookingNotAllowed', /started/);
+      }
+    });
+    test('is completed when its last hour is over today', () => {
+      given(booked, approved()).when(complete('2026-12-10T12:59:59Z')).thenNothing();
+      given(booked, approved()).when(complete('2026-12-10T13:00:00Z')).thenEvents({ type: 'BookingCompleted' });
+    });
+    test('expires so many hours after the request, or at its start today', () => {
+      given(booked).when(expire('2026-12-04T10:59:59Z')).thenNothing();
+      given(booked).when(expire('2026-12-04T11:00:00Z')).thenEvents({ type: 'BookingCancelled' });
+      const tomorrow = made({ date: day('2026-12-02') }, hours);
+      given(tomorrow).when(expire('2026-12-02T08:59:59Z')).thenNothing();
+      given(tomorrow).when(expire('2026-12-02T09:00:00Z')).thenEvents({ type: 'BookingCancelled' });
+    });
   });
 });
 

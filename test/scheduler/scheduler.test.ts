@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { BookingRequested } from '../../src/domain/events.ts';
+import { bookingId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
+import { factsOf } from '../../src/domain/space-day.ts';
+import { streamOf } from '../../src/domain/streams.ts';
 import { createScheduler } from '../../src/scheduler/scheduler.ts';
+import { underOtherRules } from '../domain/bookings.fixture.ts';
+import { eventually } from '../eventually.ts';
 import { type RunningService, runService } from '../running-service.fixture.ts';
 
 let service: RunningService;
@@ -33,4 +39,62 @@ test('a booking that cannot be changed does not hold up the others, and is repor
   await expect(scheduler.runOnce()).rejects.toMatchObject({ errors: [new Error('This one cannot be read')] });
   const states = await Promise.all(ids.map(async (id) => (await core.queries.bookings.get(brand.account, id))?.status));
   expect(states).toEqual(['Pending', 'Cancelled', 'Cancelled']);
+});
+
+test('what is due follows from the time-zone rules in force, not from the moments stored with a booking', async () => {
+  const { core } = service;
+  const [community, brand] = [await service.community('Europe/Berlin'), await service.brand()];
+  const space = await service.space(community);
+  const body = { spaceId: space, startTime: '2027-02-10', startHour: 10 };
+  const id = (await service.post('/bookings', { key: brand.key, body })).json().id;
+  const [event] = await Array.fromAsync(
+    core.events.readStream(streamOf.spaceDay(spaceId(space), '2027-02-10' as PlainDate)),
+  );
+  if (event === undefined) throw new Error('No event');
+  const made = event.data as unknown as BookingRequested['data'];
+
+  /** Bookings of 10:00 to 14:00 (09:00Z to 13:00Z), with stored moments so many hours away; two of each, one of them approved. */
+  const bookings = [-24, -3, 0, 3, 24].flatMap((hours, index) =>
+    [false, true].map((isApproved) => ({ hours, isApproved, id: id + 1_000 + index * 2 + Number(isApproved) })),
+  );
+  for (const { hours, isApproved, id: bookingNumber } of bookings) {
+    // The same date in another space: its day is a stream of its own.
+    const data = {
+      ...underOtherRules({ ...made, expiresAt: made.startsAt }, hours),
+      bookingId: bookingId(bookingNumber),
+      spaceId: spaceId(bookingNumber),
+    };
+    const { metadata } = event;
+    await core.events.append(
+      streamOf.spaceDay(data.spaceId, data.date),
+      [
+        { type: 'BookingRequested', data, metadata },
+        ...(isApproved
+          ? [{ type: 'BookingApproved', data: { ...factsOf(data), charge: data.totalPrice }, metadata }]
+          : []),
+      ],
+      { expectedRevision: 'none' },
+    );
+  }
+  const states = async () =>
+    Promise.all(bookings.map(async ({ id: one }) => (await core.queries.bookings.get(brand.account, one))?.status));
+  const expected = (pending: string, approved: string) =>
+    bookings.map(({ isApproved }) => (isApproved ? approved : pending));
+  await eventually(async () => expect(await states()).toEqual(expected('Pending', 'Approved')));
+
+  const scheduler = createScheduler({
+    bookings: core.commands.bookings,
+    readModels: core.projector.readModels,
+    clock: () => service.time.now,
+    logger: core.logger,
+  });
+  const at = async (iso: string) => {
+    service.time.now = Date.parse(iso);
+    await scheduler.runOnce();
+    return states();
+  };
+  expect(await at('2027-02-10T08:59:59Z')).toEqual(expected('Pending', 'Approved'));
+  expect(await at('2027-02-10T09:00:00Z')).toEqual(expected('Cancelled', 'Approved'));
+  expect(await at('2027-02-10T12:59:59Z')).toEqual(expected('Cancelled', 'Approved'));
+  expect(await at('2027-02-10T13:00:00Z')).toEqual(expected('Cancelled', 'Completed'));
 });
