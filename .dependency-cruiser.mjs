@@ -18,7 +18,7 @@ export const MAY_IMPORT = {
   outbound: [],
   html: [],
 
-  // The two ports and their adapters. Only app.ts knows which adapter serves.
+  // The two ports and their adapters. Only engines.ts knows which adapter serves.
   'event-store': [],
   'event-store/sqlite': ['event-store', 'sqlite', 'runtime'],
   'event-store/eventstoredb': ['event-store', 'runtime'],
@@ -73,12 +73,17 @@ export const MAY_IMPORT = {
   demo: ['commands', 'auth', 'domain', 'event-store', 'document-store', 'runtime'],
 
   'config.ts': ['runtime'],
+  // Chooses the adapters.
+  'engines.ts': [
+    ...['config.ts', 'store-identity', 'domain', 'event-store', 'document-store', 'sqlite', 'runtime'],
+    ...['event-store/sqlite', 'event-store/eventstoredb', 'document-store/sqlite', 'document-store/mongodb'],
+  ],
   // The only place where the parts are put together: anything above.
   'app.ts': 'anything above',
   'serve.ts': ['app.ts', 'config.ts', 'domain', 'runtime'],
   'main.ts': ['serve.ts', 'runtime'],
   cli: [
-    ...['app.ts', 'config.ts', 'commands', 'contract', 'auth', 'projections', 'domain'],
+    ...['app.ts', 'engines.ts', 'config.ts', 'commands', 'contract', 'auth', 'projections', 'domain'],
     // Deliveries have commands, too.
     'webhooks/webhooks.ts',
   ],

@@ -1,5 +1,4 @@
 import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { Logger } from 'pino';
@@ -21,7 +20,7 @@ import { type Credentials, openCredentials } from './credentials/credentials.ts'
 import type { Demo } from './demo/demo-file.ts';
 import { ensureDemoData } from './demo/ensure-demo-data.ts';
 import type { DocumentStore } from './document-store/document-store.ts';
-import { defined } from './domain/defined.ts';
+import { openDocuments, openEvents, openSqliteDocuments, placesOf } from './engines.ts';
 import type { EventStore } from './event-store/event-store.ts';
 import { mcpRoutes } from './mcp/mcp-server.ts';
 import { checkWebhookUrl } from './outbound/public-address.ts';
@@ -30,7 +29,7 @@ import { openProjector, type Projector } from './projector/projector.ts';
 import { createQueries, type Queries } from './queries/queries.ts';
 import { type Clock, systemClock } from './runtime/clock.ts';
 import { createScheduler } from './scheduler/scheduler.ts';
-import { openStoreIdentity, type Places, type StoreIdentity, WrongSecretKey } from './store-identity/store-identity.ts';
+import { openStoreIdentity, type StoreIdentity, WrongSecretKey } from './store-identity/store-identity.ts';
 import { newSigningSecret } from './webhooks/signature.ts';
 import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts';
 
@@ -162,36 +161,6 @@ async function assemble(
 
 /** How long a node of EventStoreDB may lag behind the one that acknowledged an append. */
 const REPLICATED_WITHIN_MS = 5_000;
-
-/** How messages name the parts of the store. URLs may hold passwords, so engines are named by their setting. */
-const placesOf = ({ eventStoreUrl, mongoUrl, dataDir }: Config): Places => ({
-  log: eventStoreUrl === undefined ? join(dataDir, LOG_FILE) : 'EVENTSTORE_URL',
-  records: mongoUrl === undefined ? join(dataDir, 'records.sqlite') : 'MONGODB_URL',
-  readModels: mongoUrl === undefined ? join(dataDir, 'read-models.sqlite') : 'MONGODB_URL',
-});
-
-const LOG_FILE = 'events.db';
-
-/** Engines are imported only when configured: the embedded service should not have to load the clients of the others. */
-async function openEvents({ eventStoreUrl, dataDir }: Config, logger: Logger, clock: Clock): Promise<EventStore> {
-  if (eventStoreUrl === undefined) {
-    const { openSqliteEventStore } = await import('./event-store/sqlite/event-store.ts');
-    return openSqliteEventStore({ path: join(dataDir, LOG_FILE), clock, logger });
-  }
-  const { openEventStoreDb } = await import('./event-store/eventstoredb/event-store.ts');
-  return openEventStoreDb({ url: eventStoreUrl, logger });
-}
-
-async function openSqliteDocuments(folder: string, clock?: Clock): Promise<DocumentStore> {
-  const { openSqliteDocumentStore } = await import('./document-store/sqlite/document-store.ts');
-  return openSqliteDocumentStore({ folder, ...defined({ clock }) });
-}
-
-async function openDocuments({ mongoUrl, dataDir }: Config, logger: Logger, clock: Clock): Promise<DocumentStore> {
-  if (mongoUrl === undefined) return openSqliteDocuments(dataDir, clock);
-  const { openMongoDocumentStore } = await import('./document-store/mongodb/document-store.ts');
-  return openMongoDocumentStore({ url: mongoUrl, logger });
-}
 
 /** How long a request may take to arrive completely. */
 const REQUEST_ARRIVES_WITHIN_MS = 30_000;

@@ -36,6 +36,7 @@ const WRONG_ARROWS: Readonly<Record<string, string>> = {
   'src/demo': `export const app = () => import('../app.ts');`,
   'src/cli': `import type { ReadModels } from '../read-models/read-models.ts';`,
   'src/config.ts': `import type { Core } from './app.ts';`,
+  'src/engines.ts': `import type { Core } from './app.ts';`,
   'src/app.ts': `import { runVenue } from './cli/venue.ts';`,
   'src/serve.ts': `import type { Commands } from './commands/commands.ts';`,
   'src/main.ts': `import('./cli.ts');`,

@@ -40,7 +40,8 @@ export function handleError(error: FastifyError, request: FastifyRequest, reply:
     return sendError(reply, 'ValidationError', error.message);
   if (error instanceof Unavailable) {
     request.log.warn({ err: error, reqId: request.id }, 'unavailable');
-    const details = `The service cannot answer this at the moment (request ${request.id}). Retrying is safe.`;
+    const told = error.told ?? 'The service cannot answer this at the moment';
+    const details = `${told} (request ${request.id}). Retrying is safe.`;
     return sendError(reply.header('retry-after', RETRY_AFTER_SECONDS), 'InternalError', details);
   }
   request.log.error({ err: error, reqId: request.id }, 'unexpected error');

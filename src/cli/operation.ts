@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { type Core, openCore } from '../app.ts';
 import type { CommandContext } from '../commands/command-handler.ts';
-import { readConfig } from '../config.ts';
+import { type Config, readConfig } from '../config.ts';
 import type { ErrorCode } from '../contract/errors.ts';
 import { OPERATOR } from '../domain/account.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
@@ -36,6 +36,12 @@ type Invoked = {
   configureOutput(): { readonly writeOut?: (text: string) => void };
 };
 
+/** The configuration of the service, which logs nothing unless asked to. */
+export function operatorConfig(): Config {
+  const { LOG_LEVEL = '', ...environment } = process.env;
+  return readConfig({ ...environment, LOG_LEVEL: LOG_LEVEL.trim() || 'silent' });
+}
+
 /** How long the read models may take to catch up before a command gives up. */
 const CATCH_UP_MS = 30_000;
 
@@ -49,8 +55,7 @@ export async function operate(
   work: (core: OperatorCore, context: CommandContext) => Promise<Answer | Refusal>,
   { readsModels = true }: { readonly readsModels?: boolean } = {},
 ): Promise<void> {
-  const { LOG_LEVEL = '', ...environment } = process.env;
-  const config = readConfig({ ...environment, LOG_LEVEL: LOG_LEVEL.trim() || 'silent' });
+  const config = operatorConfig();
   const core = await openCore(config, pino({ level: config.logLevel }, pino.destination(2)));
   core.projector.start();
   try {

@@ -1,7 +1,8 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
 import { projections } from '../../projections/index.ts';
 import { toOperatorVerification } from '../contract/maintenance.ts';
-import { operate } from './operation.ts';
+import { discardReadModels } from '../engines.ts';
+import { operate, operatorConfig } from './operation.ts';
 import { table } from './print.ts';
 import { progressBar } from './progress.ts';
 
@@ -10,16 +11,22 @@ export function readModelCommands(venue: Command): void {
     .command('rebuild')
     .description('rebuild read models from the log, without downtime')
     .addArgument(new Argument('[name]', 'only this read model').choices(projections.map(({ name }) => name)))
-    .addHelpText('after', '\nExamples:\n  venue rebuild\n  venue rebuild availability')
-    .action((name, _, command) =>
-      operate(command, async ({ maintenance }) => {
+    .option(
+      '--from-nothing',
+      'throw all read models away first, damaged ones included; needs the service to be stopped',
+    )
+    .addHelpText('after', '\nExamples:\n  venue rebuild\n  venue rebuild availability\n  venue rebuild --from-nothing')
+    .action(async (name, { fromNothing = false }, command) => {
+      if (fromNothing && name !== undefined) command.error('--from-nothing rebuilds all read models: name none');
+      if (fromNothing) await discardReadModels(operatorConfig());
+      await operate(command, async ({ maintenance }) => {
         const bar = progressBar((text) => command.configureOutput().writeErr?.(text), process.stderr.isTTY === true);
         const names = name === undefined ? projections.map((each) => each.name) : [name];
         await maintenance.rebuild({ names, onProgress: bar.show });
         bar.end();
         return { json: { rebuilt: names }, text: `Rebuilt: ${names.join(', ')}.` };
-      }),
-    );
+      });
+    });
 
   venue
     .command('verify')

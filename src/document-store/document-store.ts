@@ -18,6 +18,9 @@ export type Collection<D extends object> = {
   readonly kind: 'readModel' | 'record';
 };
 
+/** A collection as the store remembers it. `ttl` is known on every engine once this process has opened the collection. */
+export type DeclaredCollection = Pick<Collection<object>, 'name' | 'kind'> & { readonly ttl?: string };
+
 export type Index<D extends object> = {
   readonly fields: readonly (keyof D & string)[];
   readonly unique?: boolean;
@@ -93,6 +96,8 @@ export type DocumentStore = {
   drop(name: string): Promise<void>;
   /** The names of all collections. */
   names(): Promise<string[]>;
+  /** All collections with how they were declared, by name. */
+  collections(): Promise<readonly DeclaredCollection[]>;
   /** Resolves if the store responds, rejects otherwise. */
   ping(): Promise<void>;
   close(): Promise<void>;

@@ -1,28 +1,77 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Unavailable } from '../runtime/unavailable.ts';
+import type { FileName } from './file-name.ts';
 
-/** How long a write waits for other connections before it gives up. */
+/** How long writes wait together for other connections before they give up. */
 const LOCK_TIMEOUT_MS = 10_000;
+/** How long a write waits that comes when others have given up already. */
+const LATE_MS = 100;
+/** A lock that nobody has found held for this long has been free since. */
+const FORGOTTEN_AFTER_MS = 2_000;
 
-/**
- * Repeats `attempt` while another connection holds the write lock. Waits outside SQLite, whose own wait (`busy_timeout`)
- * would block the whole process (docs/decisions/embedded-log.md).
- */
-export async function retryWhileBusy<Result>(attempt: () => Result): Promise<Result> {
-  const deadline = performance.now() + LOCK_TIMEOUT_MS;
-  for (;;) {
-    try {
-      return attempt();
-    } catch (error) {
-      if (!isBusy(error) || performance.now() > deadline) throw error;
-      await sleep(Math.random() * 3);
-    }
+/** Another process has held the write lock of a file for longer than a write waits. Nothing was stored. */
+class FileLocked extends Unavailable {
+  constructor({ what, path }: Pick<FileName, 'what' | 'path'>, cause: unknown) {
+    super(
+      `The ${what} ${path} is locked: another process has been holding its write lock for more than ${LOCK_TIMEOUT_MS / 1_000} s`,
+      cause,
+      `The ${what} is locked by another process, so nothing can be written at the moment`,
+    );
+    this.name = 'FileLocked';
   }
 }
 
-/** Whether SQLite failed because another connection holds the lock. */
-export function isBusy(error: unknown): boolean {
-  // The low byte is the primary result code: 5 is SQLITE_BUSY (sqlite.org/rescode.html).
-  return (
-    error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' && (error.errcode & 0xff) === 5
-  );
+export type RetryWhileBusy = <Result>(attempt: () => Result) => Promise<Result>;
+
+/**
+ * Repeats attempts while another connection holds the write lock of one file. Waits outside SQLite, whose own wait
+ * (`busy_timeout`) would block the whole process (docs/decisions/embedded-log.md). The wait is counted from when anyone in this
+ * process first found the file locked, so that writes that have to follow each other do not wait the whole time each.
+ */
+export function createRetryWhileBusy(file: Pick<FileName, 'what' | 'path'>): RetryWhileBusy {
+  let lockedSince: number | undefined;
+  let seenAt = 0;
+
+  /** @returns when to give up */
+  function foundLocked(now: number, startedAt: number): number {
+    if (lockedSince === undefined || now - seenAt > FORGOTTEN_AFTER_MS) lockedSince = now;
+    seenAt = now;
+    // Never longer than from its own start, even if this process was suspended in between.
+    return Math.min(Math.max(lockedSince + LOCK_TIMEOUT_MS, startedAt + LATE_MS), startedAt + LOCK_TIMEOUT_MS);
+  }
+
+  return async (attempt) => {
+    const startedAt = performance.now();
+    for (;;) {
+      try {
+        const result = attempt();
+        lockedSince = undefined;
+        return result;
+      } catch (error) {
+        if (!isBusy(error)) {
+          lockedSince = undefined;
+          throw error;
+        }
+        const now = performance.now();
+        if (now > foundLocked(now, startedAt)) throw new FileLocked(file, error);
+      }
+      await sleep(Math.random() * 3);
+    }
+  };
 }
+
+/** Whether a write failed because another connection holds the lock. */
+export function isBusy(error: unknown): boolean {
+  return error instanceof FileLocked || primaryCode(error) === BUSY;
+}
+
+/** Whether a file is not what it should be: damaged, or no database at all. */
+export const isDamage = (error: unknown): boolean => DAMAGE.has(primaryCode(error));
+
+// sqlite.org/rescode.html
+const BUSY = 5;
+const DAMAGE: ReadonlySet<number | undefined> = new Set([11, 26]);
+
+/** SQLite's primary result code: the low byte of an extended one. */
+const primaryCode = (error: unknown): number | undefined =>
+  error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : undefined;

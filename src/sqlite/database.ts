@@ -1,25 +1,29 @@
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { keepPrivate } from '../runtime/private-file.ts';
-import { retryWhileBusy } from './busy.ts';
+import { UnusableStore } from '../runtime/unusable-store.ts';
+import { createRetryWhileBusy, type RetryWhileBusy } from './busy.ts';
+import type { FileName } from './file-name.ts';
+import { NamedDatabase } from './named-database.ts';
 
 /** How long a read waits while another process recovers the file after a crash. */
 const READ_TIMEOUT_MS = 5_000;
 
+/** How each connection waits for the lock of its file. */
+const waits = new WeakMap<DatabaseSync, RetryWhileBusy>();
+
 /**
  * Opens a database in WAL mode, creating it if absent. Any number of processes on the machine may have it open.
- * @param what names the database in errors
- * @param check throws if the file must not be used; nothing has been written to it by then
+ * @param file.check throws if the file must not be used; nothing has been written to it by then
+ * @throws {UnusableStore} if the file cannot be opened or is damaged
  */
 export async function openDatabase({
-  path,
-  what,
   check = () => {},
-}: {
-  readonly path: string;
-  readonly what: string;
-  readonly check?: (database: DatabaseSync) => void;
-}): Promise<DatabaseSync> {
-  const database = connect(path, what);
+  ...file
+}: FileName & { readonly check?: (database: DatabaseSync) => void }): Promise<DatabaseSync> {
+  const { path } = file;
+  const database = connect(file);
+  const retryWhileBusy = createRetryWhileBusy(file);
+  waits.set(database, retryWhileBusy);
   try {
     await retryWhileBusy(() => check(database));
     keepPrivate(path);
@@ -32,12 +36,12 @@ export async function openDatabase({
   }
 }
 
-function connect(path: string, what: string): DatabaseSync {
+function connect(file: FileName): DatabaseSync {
   try {
-    return new DatabaseSync(path, { timeout: 0 });
+    return new NamedDatabase(file);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`The ${what} ${path} cannot be opened: ${reason}`, { cause });
+    throw new UnusableStore(`The ${file.what} ${file.path} cannot be opened: ${reason}`, cause);
   }
 }
 
@@ -61,6 +65,8 @@ export function transaction<Result>(
   durability: Durability,
   work: () => Result,
 ): Promise<Result> {
+  const retryWhileBusy = waits.get(database);
+  if (retryWhileBusy === undefined) throw new Error('The connection was not opened by openDatabase');
   return retryWhileBusy(() => {
     try {
       if (current.get(database) !== durability) {

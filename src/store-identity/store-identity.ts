@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
 import type { DocumentStore, Documents } from '../document-store/document-store.ts';
+import { streamOf } from '../domain/streams.ts';
 import type { EventStore, StoredEvent } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { UnusableStore } from '../runtime/unusable-store.ts';
@@ -20,6 +21,8 @@ import {
 const REMEMBER_EVERY_MS = 1_000;
 /** How long a stop waits for the last time. */
 const LAST_TIME_WITHIN_MS = 1_000;
+/** How long another process may take to give the store its identity: a few writes. */
+const CONFIRMED_WITHIN_MS = 2_000;
 /** How often a remote log is asked again for an event that it may not have replicated yet. */
 const ASK_AGAIN_MS = 250;
 
@@ -67,7 +70,7 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
   let remembering: Promise<void> = Promise.resolve();
 
   async function check(): Promise<void> {
-    const known = (await records.get(MEMORY_KEY))?.document;
+    const known = await memoryOfRecords();
     const shown = (await readModels.get(MEMORY_KEY))?.document;
     const logId = await settled(
       () => readLogId(events),
@@ -101,6 +104,19 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
     }
   }
 
+  /** @throws {UnusableStore} if the records know nothing of a log that is in use */
+  async function memoryOfRecords(): Promise<RecordsMemory | undefined> {
+    const read = async () => (await records.get(MEMORY_KEY))?.document;
+    const known = await read();
+    if (known !== undefined || !(await isInUse(events))) return known;
+    // Another process may be giving the store its identity at this moment.
+    const later = await settled(read, (found) => found !== undefined, CONFIRMED_WITHIN_MS);
+    if (later !== undefined) return later;
+    throw new UnusableStore(
+      `The records in ${places.records} have never seen the event log in ${places.log}. Check DATA_DIR, EVENTSTORE_URL and MONGODB_URL. If the records were lost, restore them with: venue restore DIR. To go on without them, ${adopt}`,
+    );
+  }
+
   function checkSecretKey({ logId, probe }: RecordsMemory): void {
     try {
       unseal(secretKey, purposes.storeProbe(logId), probe);
@@ -121,8 +137,8 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
     return isThere ? undefined : `event ${seen.eventId} of ${seen.stream} at position ${seen.position}`;
   }
 
-  async function settled<T>(look: () => Promise<T>, isGood: (found: T) => boolean): Promise<T> {
-    const giveUpAt = performance.now() + settleMs;
+  async function settled<T>(look: () => Promise<T>, isGood: (found: T) => boolean, withinMs = settleMs): Promise<T> {
+    const giveUpAt = performance.now() + withinMs;
     for (;;) {
       const found = await look();
       if (isGood(found) || performance.now() >= giveUpAt) return found;
@@ -178,6 +194,13 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
 }
 
 const idText = (logId: string | undefined): string => logId ?? 'a log without an id';
+
+/** Whether the log has its id and something else. */
+async function isInUse(events: Pick<EventStore, 'readAll' | 'readStream'>): Promise<boolean> {
+  if ((await readLogId(events)) === undefined) return false;
+  for await (const { stream } of events.readAll({ limit: 2 })) if (stream !== streamOf.log) return true;
+  return false;
+}
 
 async function lastEvent(events: Pick<EventStore, 'readAll'>): Promise<StoredEvent | undefined> {
   for await (const event of events.readAll({ direction: 'backward', limit: 1 })) return event;

@@ -431,6 +431,27 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
       expect(await documents.count(ask())).toBe(1);
     });
 
+    it('remembers how collections were declared, those of other processes included', async () => {
+      await store.open(petViews);
+      const visits: Collection<{ readonly until: string }> = {
+        name: 'visits',
+        kind: 'record',
+        ttl: 'until',
+        indexes: [],
+      };
+      await store.open(visits);
+      const declared = [
+        { name: petViews.name, kind: 'readModel' },
+        { name: pets.name, kind: 'record' },
+        { name: visits.name, kind: 'record', ttl: 'until' },
+      ];
+      expect(await store.collections()).toEqual(declared);
+      const kinds = declared.map(({ name, kind }) => expect.objectContaining({ name, kind }));
+      expect(await (await database.open()).collections()).toEqual(kinds);
+      await store.drop(visits.name);
+      expect(await store.collections()).toEqual(declared.slice(0, 2));
+    });
+
     it('responds to a ping until it is closed', async () => {
       await store.ping();
       await store.close();

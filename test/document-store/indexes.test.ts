@@ -45,7 +45,7 @@ describe('indexes', () => {
   it.each(queries)('of %s serve %s on SQLite, first page and next', async (name, _, of, query) => {
     expect(isOrdered(query)).toBe(true);
     const folder = await mkdtemp(join(tmpdir(), 'venue-indexes-'));
-    const file = await openSqliteFile(join(folder, 'documents.sqlite'), 'lazy');
+    const file = await openSqliteFile({ what: 'test file', path: join(folder, 'documents.sqlite'), mend: '' }, 'lazy');
     try {
       const collection: Collection<Row> = { name, indexes: of.indexes, kind: 'readModel' };
       const table = await openTable(file, collection);

@@ -5,6 +5,7 @@ import { Unavailable } from '../../runtime/unavailable.ts';
 import type { Collection, DocumentStore, Documents } from '../document-store.ts';
 import { type Entry, mongoDocuments, type Retry } from './documents.ts';
 import { indexesOf } from './query.ts';
+import { createRegistry, kindByName, REGISTRY, type RegistryEntry } from './registry.ts';
 
 /** For URLs that do not name a database. */
 const DEFAULT_DATABASE = 'venue-booking';
@@ -60,6 +61,14 @@ export async function openMongoDocumentStore({
     });
   };
 
+  const registry = createRegistry(db.collection<RegistryEntry>(REGISTRY), retry);
+
+  async function namesOfAll(): Promise<string[]> {
+    const found = await retry(() => db.listCollections({}, { nameOnly: true }).toArray());
+    const names = found.map(({ name }) => name);
+    return names.filter((name) => !name.startsWith('system.') && name !== REGISTRY).sort();
+  }
+
   async function openCollection<D extends object>(declared: Collection<D>): Promise<Documents<D>> {
     const collection = db.collection<Entry>(declared.name);
     const indexes = indexesOf(declared);
@@ -70,6 +79,7 @@ export async function openMongoDocumentStore({
       });
       if (indexes.length > 0) await collection.createIndexes(indexes);
     });
+    await registry.add(declared);
     return mongoDocuments<D>(collection, declared, retry);
   }
 
@@ -89,14 +99,17 @@ export async function openMongoDocumentStore({
           if (!(error instanceof MongoError && error.message.includes(NAMESPACE_NOT_FOUND))) throw error;
         }),
       );
+      await registry.remove(name);
     },
 
-    async names() {
-      const found = await retry(() => db.listCollections({}, { nameOnly: true }).toArray());
-      return found
-        .map(({ name }) => name)
-        .filter((name) => !name.startsWith('system.'))
-        .sort();
+    names: namesOfAll,
+
+    async collections() {
+      const [names, declared] = [await namesOfAll(), await registry.read()];
+      return names.map((name) => {
+        const { kind = kindByName(name), ttl } = declared.get(name) ?? {};
+        return { name, kind, ...(ttl !== undefined && { ttl }) };
+      });
     },
 
     async ping() {

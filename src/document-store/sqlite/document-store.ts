@@ -1,7 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
-import type { Collection, DocumentStore, Documents } from '../document-store.ts';
+import type { FileName } from '../../sqlite/file-name.ts';
+import type { Collection, DeclaredCollection, DocumentStore, Documents } from '../document-store.ts';
 import { openSqliteDocuments } from './documents.ts';
 import { openSqliteFile, type SqliteFile } from './file.ts';
 import { quoted } from './table.ts';
@@ -23,12 +24,13 @@ export async function openSqliteDocumentStore({
 }): Promise<DocumentStore> {
   await mkdir(folder, { recursive: true });
   const files: Record<Collection<object>['kind'], SqliteFile> = {
-    readModel: await openSqliteFile(join(folder, 'read-models.sqlite'), 'lazy'),
-    record: await openSqliteFile(join(folder, 'records.sqlite'), 'durable'),
+    readModel: await openSqliteFile(readModelsFile(folder), 'lazy'),
+    record: await openSqliteFile(recordsFile(folder), 'durable'),
   };
   const both = [files.readModel, files.record];
   const opened = new Map<string, unknown>();
   const sweeps = new Map<string, (now: string) => Promise<void>>();
+  const ttls = new Map<string, string>();
 
   const sweeper = setInterval(async () => {
     const now = new Date(clock()).toISOString();
@@ -39,7 +41,10 @@ export async function openSqliteDocumentStore({
 
   async function openCollection<D extends object>(collection: Collection<D>): Promise<Documents<D>> {
     const documents = await openSqliteDocuments(files[collection.kind], collection);
-    if (collection.ttl !== undefined) sweeps.set(collection.name, documents.sweep);
+    if (collection.ttl !== undefined) {
+      sweeps.set(collection.name, documents.sweep);
+      ttls.set(collection.name, collection.ttl);
+    }
     return documents;
   }
 
@@ -69,6 +74,12 @@ export async function openSqliteDocumentStore({
       return both.flatMap(tables).sort();
     },
 
+    async collections() {
+      const of = (kind: Collection<object>['kind']) =>
+        tables(files[kind]).map((name): DeclaredCollection => ({ name, kind, ...ttlOf(ttls.get(name)) }));
+      return [...of('readModel'), ...of('record')].sort((a, b) => (a.name < b.name ? -1 : 1));
+    },
+
     async ping() {
       for (const file of both) tables(file);
     },
@@ -79,6 +90,19 @@ export async function openSqliteDocumentStore({
     },
   };
 }
+
+const readModelsFile = (folder: string): FileName => ({
+  what: 'read-model file',
+  path: join(folder, 'read-models.sqlite'),
+  mend: 'Build the read models anew with: venue rebuild --from-nothing',
+});
+const recordsFile = (folder: string): FileName => ({
+  what: 'record file',
+  path: join(folder, 'records.sqlite'),
+  mend: 'Restore it from a backup with: venue restore',
+});
+
+const ttlOf = (ttl: string | undefined) => (ttl === undefined ? {} : { ttl });
 
 function tables({ database }: SqliteFile): string[] {
   const rows = database

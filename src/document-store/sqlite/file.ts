@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { DataVersion } from '../../sqlite/data-version.ts';
 import { type Durability, openDatabase, transaction } from '../../sqlite/database.ts';
+import type { FileName } from '../../sqlite/file-name.ts';
 import { GroupCommit } from '../../sqlite/group-commit.ts';
 
 /** A SQLite database in WAL mode, shared by any number of processes on the machine. */
@@ -31,8 +32,8 @@ const CHECK_VALID_MS = 0.05;
 /** Commits by all connections of this process, so that two stores on one file see each other's writes immediately. */
 let commitsInProcess = 0;
 
-export async function openSqliteFile(path: string, durability: Durability): Promise<SqliteFile> {
-  const database = await openDatabase({ path, what: 'document store' });
+export async function openSqliteFile(file: FileName, durability: Durability): Promise<SqliteFile> {
+  const database = await openDatabase(file);
   database.exec('PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536; PRAGMA mmap_size = 268435456');
   database.exec('PRAGMA wal_autocheckpoint = 4000');
 

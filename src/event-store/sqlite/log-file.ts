@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { isBusy } from '../../sqlite/busy.ts';
+import { UnusableStore } from '../../runtime/unusable-store.ts';
 import { openDatabase, transaction } from '../../sqlite/database.ts';
 
 /** "VBEv": marks a file as an event log of this service (`PRAGMA application_id`). */
@@ -47,12 +47,17 @@ const SCHEMA = `
 /**
  * Opens the log file, creating it and its folder if absent. A single connection reads and writes, so that its page cache stays
  * valid: a second connection would have to read pages again after every commit of the first.
- * @throws if the file is not an event log, or was written by a newer version of the service
+ * @throws {UnusableStore} if the file is damaged, is not an event log, or was written by a newer version of the service
  */
 export async function openLogFile(path: string): Promise<DatabaseSync> {
   mkdirSync(dirname(path), { recursive: true });
   const check = (database: DatabaseSync) => schemaVersion(database, path);
-  const database = await openDatabase({ path, what: 'event log', check });
+  const database = await openDatabase({
+    path,
+    what: 'event log',
+    mend: 'Restore it from a backup with: venue restore',
+    check,
+  });
   try {
     await transaction(database, 'durable', () => {
       if (schemaVersion(database, path) === 0) database.exec(SCHEMA);
@@ -70,19 +75,12 @@ export async function openLogFile(path: string): Promise<DatabaseSync> {
  */
 function schemaVersion(database: DatabaseSync, path: string): number {
   const read = (sql: string): number => Number(Object.values(database.prepare(sql).get() ?? {})[0]);
-  let application: number;
-  try {
-    application = read('PRAGMA application_id');
-    if (application === 0 && read('SELECT count(*) FROM sqlite_schema') === 0) return 0;
-  } catch (error) {
-    if (isBusy(error)) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(`The event log ${path} cannot be read: ${reason}`, { cause: error });
-  }
-  if (application !== APPLICATION_ID) throw new Error(`${path} is not an event log of this service`);
+  const application = read('PRAGMA application_id');
+  if (application === 0 && read('SELECT count(*) FROM sqlite_schema') === 0) return 0;
+  if (application !== APPLICATION_ID) throw new UnusableStore(`${path} is not an event log of this service`);
   const version = read('PRAGMA user_version');
   if (version > SCHEMA_VERSION) {
-    throw new Error(
+    throw new UnusableStore(
       `The event log ${path} was written by a newer version (schema ${version}; this version supports ${SCHEMA_VERSION})`,
     );
   }

@@ -167,22 +167,26 @@ describe('SQLite event log', () => {
       );
     const text = join(folder, 'text.db');
     await writeFile(text, 'This is not a database, and it is long enough to be read as one. '.repeat(100));
-    expect(await refusal(text)).toBe(`Error: The event log ${text} cannot be read: file is not a database`);
+    expect(await refusal(text)).toBe(
+      `UnusableStore: The event log ${text} is damaged (file is not a database). Restore it from a backup with: venue restore`,
+    );
 
     const foreign = join(folder, 'foreign.db');
     const database = new DatabaseSync(foreign);
     database.exec('CREATE TABLE notes (text TEXT)');
     database.close();
-    expect(await refusal(foreign)).toBe(`Error: ${foreign} is not an event log of this service`);
+    expect(await refusal(foreign)).toBe(`UnusableStore: ${foreign} is not an event log of this service`);
 
     await (await openSqliteEventStore({ path })).close();
     const newer = new DatabaseSync(path);
     newer.exec('PRAGMA user_version = 99');
     newer.close();
     expect(await refusal(path)).toBe(
-      `Error: The event log ${path} was written by a newer version (schema 99; this version supports 1)`,
+      `UnusableStore: The event log ${path} was written by a newer version (schema 99; this version supports 1)`,
     );
-    expect(await refusal(folder)).toMatch(/^Error: The event log .* cannot be opened: unable to open database file$/);
+    expect(await refusal(folder)).toMatch(
+      /^UnusableStore: The event log .* cannot be opened: unable to open database file$/,
+    );
   });
 
   test('is created once when several processes open it concurrently', async () => {

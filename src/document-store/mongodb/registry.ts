@@ -1,0 +1,40 @@
+import type { Collection as MongoCollection } from 'mongodb';
+import type { Collection, DeclaredCollection } from '../document-store.ts';
+import type { Retry } from './documents.ts';
+
+/** The collection that holds how the others were declared, which MongoDB does not keep. */
+export const REGISTRY = 'declaredCollections';
+
+export type RegistryEntry = Omit<DeclaredCollection, 'name'> & { readonly _id: string };
+
+/** Remembers how collections were declared. */
+export function createRegistry(entries: MongoCollection<RegistryEntry>, retry: Retry) {
+  let known: Promise<Map<string, RegistryEntry>> | undefined;
+
+  const read = async () =>
+    new Map((await retry(() => entries.find().toArray())).map((entry) => [entry._id, entry] as const));
+
+  return {
+    read,
+
+    async add({ name, kind, ttl }: Pick<Collection<never>, 'name' | 'kind' | 'ttl'>): Promise<void> {
+      known ??= read();
+      known.catch(() => {
+        known = undefined;
+      });
+      const before = (await known).get(name);
+      if (before !== undefined && before.kind === kind && before.ttl === ttl) return;
+      const entry = { kind, ...(ttl !== undefined && { ttl }) };
+      await retry(() => entries.replaceOne({ _id: name }, entry, { upsert: true }));
+    },
+
+    async remove(name: string): Promise<void> {
+      (await known)?.delete(name);
+      await retry(() => entries.deleteOne({ _id: name }));
+    },
+  };
+}
+
+/** What a collection of a release that declared none must be, by its name. */
+export const kindByName = (name: string): DeclaredCollection['kind'] =>
+  /@\d+\.\d+$|^projector-|-leases$|^webhook(Leases|Receivers)/i.test(name) ? 'readModel' : 'record';
