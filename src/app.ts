@@ -20,7 +20,7 @@ import { type Credentials, openCredentials } from './credentials/credentials.ts'
 import type { Demo } from './demo/demo-file.ts';
 import { ensureDemoData } from './demo/ensure-demo-data.ts';
 import type { DocumentStore } from './document-store/document-store.ts';
-import { openDocuments, openEvents, openSqliteDocuments, placesOf } from './engines.ts';
+import { isEmbedded, openDocuments, openEvents, openSqliteDocuments, placesOf } from './engines.ts';
 import type { EventStore } from './event-store/event-store.ts';
 import { mcpRoutes } from './mcp/mcp-server.ts';
 import { checkWebhookUrl } from './outbound/public-address.ts';
@@ -28,6 +28,7 @@ import { createMaintenance, type Maintenance } from './projector/maintenance.ts'
 import { openProjector, type Projector } from './projector/projector.ts';
 import { createQueries, type Queries } from './queries/queries.ts';
 import { type Clock, systemClock } from './runtime/clock.ts';
+import { diskWarning } from './runtime/disk.ts';
 import { createScheduler } from './scheduler/scheduler.ts';
 import { openStoreIdentity, type StoreIdentity, WrongSecretKey } from './store-identity/store-identity.ts';
 import { newSigningSecret } from './webhooks/signature.ts';
@@ -209,6 +210,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
     healthRoutes({
       ping: { eventStore: () => core.events.ping(), documentStore: () => core.documents.ping() },
       readModels: projector.status,
+      ...(isEmbedded(config) && { disk: () => diskWarning(config.dataDir) }),
       stopping,
     }),
   );

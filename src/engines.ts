@@ -22,6 +22,10 @@ export const placesOf = ({ eventStoreUrl, mongoUrl, dataDir }: StoreConfig): Pla
   readModels: mongoUrl === undefined ? join(dataDir, READ_MODELS_FILE) : 'MONGODB_URL',
 });
 
+/** Whether any part of the store is kept in files in `DATA_DIR`. */
+export const isEmbedded = ({ eventStoreUrl, mongoUrl }: StoreConfig): boolean =>
+  eventStoreUrl === undefined || mongoUrl === undefined;
+
 // Engines are imported only when configured: the embedded service should not have to load the clients of the others.
 
 export async function openEvents(

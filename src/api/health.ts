@@ -10,13 +10,15 @@ export type Health = {
   readonly ping: Readonly<Record<'eventStore' | 'documentStore', () => Promise<void>>>;
   /** The status of the read models, with their lag counted up to `limit`. */
   readonly readModels: (limit: number) => Promise<Pick<ReadModelsStatus, 'lag' | 'failure'>>;
+  /** What to warn of about the disk of the embedded files, if anything. */
+  readonly disk?: () => Promise<string | undefined>;
   /** Whether the process is about to end and should get no more requests. */
   readonly stopping?: () => boolean;
 };
 
 /** `/healthz`: the process is alive. `/readyz`: its stores respond and the read models are close behind the log. */
 export const healthRoutes =
-  ({ ping, readModels, stopping = () => false }: Health): FastifyPluginAsync =>
+  ({ ping, readModels, disk = async () => undefined, stopping = () => false }: Health): FastifyPluginAsync =>
   async (app) => {
     app.get('/healthz', { schema: { hide: true } }, async () => ({ status: 'ok' }));
 
@@ -39,6 +41,8 @@ export const healthRoutes =
         status: ready ? 'ready' : 'not ready',
         ...Object.fromEntries(stores),
         eventsBehind: lag ?? null,
+        // A warning: writes are refused only when it is full.
+        ...defined({ disk: await disk().catch(() => undefined) }),
         // A failing projection alone does not end readiness, as stale data can be served until the lag grows. The cause is logged.
         ...defined({ readModels: failure && `stuck after ${failure.attempts} attempts to ${failure.doing}` }),
       });

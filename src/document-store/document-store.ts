@@ -98,6 +98,8 @@ export type DocumentStore = {
   names(): Promise<string[]>;
   /** All collections with how they were declared, by name. */
   collections(): Promise<readonly DeclaredCollection[]>;
+  /** Bytes that the read models take up, and that the disk has left. Undefined if the engine does not tell. */
+  room(): Promise<{ readonly free: number; readonly readModels: number } | undefined>;
   /** Resolves if the store responds, rejects otherwise. */
   ping(): Promise<void>;
   close(): Promise<void>;

@@ -1,4 +1,5 @@
 import type { DocumentStore } from '../document-store/document-store.ts';
+import { roomProblem } from '../document-store/room.ts';
 import { logEnd, type ParkedEvent } from '../event-store/event-store.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { ProjectorDeps } from './projector.ts';
@@ -14,7 +15,7 @@ export type Maintenance = {
    * @returns false if they do not in time
    */
   catchUp(timeoutMs: number): Promise<boolean>;
-  /** Rebuilds read models beside the live ones. @throws for a name that is not a projection's */
+  /** Rebuilds read models beside the live ones. @throws for a name that is not a projection's, and without room on the disk */
   rebuild(options: { readonly names: readonly string[]; readonly onProgress: OnProgress }): Promise<void>;
   /** Replays the log and compares every document of the read models. */
   verify(options: { readonly onProgress: OnProgress }): Promise<Verification>;
@@ -34,7 +35,11 @@ export function createMaintenance(
   return {
     catchUp: async (timeoutMs) => readModels.waitFor(await logEnd(events), timeoutMs),
     // Imported on use: a start of the service needs neither.
-    rebuild: async (options) => (await import('./rebuild.ts')).rebuild({ ...deps, ...options }),
+    rebuild: async (options) => {
+      const problem = await roomProblem(deps.documents);
+      if (problem !== undefined) throw new Error(problem);
+      await (await import('./rebuild.ts')).rebuild({ ...deps, ...options });
+    },
     verify: async (options) => (await import('./verify.ts')).verify({ ...deps, ...options }),
     parked: (group) => events.parked(group),
     replayParked: (group, id) => events.replayParked(group, id),

@@ -56,3 +56,10 @@ it('is not ready once the process is stopping, and asks nothing then', async () 
   const ping = { eventStore: down, documentStore: down };
   expect(await readiness({ ping, readModels: behind(0), stopping: () => true })).toEqual([503, { status: 'stopping' }]);
 });
+
+it('warns of a disk that is nearly full, and stays ready', async () => {
+  const health = { ping: { eventStore: up, documentStore: up }, readModels: behind(0) };
+  const warning = 'nearly full: 120 MB free';
+  expect(await readiness({ ...health, disk: async () => warning })).toMatchObject([200, { disk: warning }]);
+  expect(await readiness({ ...health, disk: down })).toMatchObject([200, { status: 'ready' }]);
+});

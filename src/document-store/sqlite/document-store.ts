@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
+import { freeBytes } from '../../runtime/disk.ts';
 import type { FileName } from '../../sqlite/file-name.ts';
 import type { Collection, DeclaredCollection, DocumentStore, Documents } from '../document-store.ts';
 import { openSqliteDocuments } from './documents.ts';
@@ -78,6 +79,18 @@ export async function openSqliteDocumentStore({
       const of = (kind: Collection<object>['kind']) =>
         tables(files[kind]).map((name): DeclaredCollection => ({ name, kind, ...ttlOf(ttls.get(name)) }));
       return [...of('readModel'), ...of('record')].sort((a, b) => (a.name < b.name ? -1 : 1));
+    },
+
+    async room() {
+      const { database } = files.readModel;
+      const read = (pragma: string): number =>
+        Number(Object.values(database.prepare(`PRAGMA ${pragma}`).get() ?? {})[0]);
+      const [pageSize, unused] = [read('page_size'), read('freelist_count')];
+      return {
+        // SQLite fills the pages that dropped collections have left before the file grows.
+        free: (await freeBytes(folder)) + unused * pageSize,
+        readModels: (read('page_count') - unused) * pageSize,
+      };
     },
 
     async ping() {
