@@ -20,7 +20,7 @@ const UNIT = [
   'test/contract/webhook-payload.test.ts',
   'test/docs.test.ts',
   'test/runtime/serial-queue.test.ts',
-  'test/webhooks/{schedule,signature}.test.ts',
+  'test/webhooks/{breaker,in-flight,schedule,signature}.test.ts',
 ];
 
 export default defineConfig({

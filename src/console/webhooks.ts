@@ -10,7 +10,7 @@ import { WEBHOOK_URL } from '../domain/limits.ts';
 import { WEBHOOK_EVENTS, type WebhookEventName, webhookEventNames } from '../domain/webhook.ts';
 import { type Html, html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
-import type { DeliveryDocument } from '../webhooks/webhooks.ts';
+import type { DeliveryDocument, ReceiverState } from '../webhooks/webhooks.ts';
 import { deliveryBadge, deliveryHref, deliveryPage, deliveryTable } from './delivery-views.ts';
 import {
   actionButton,
@@ -25,7 +25,7 @@ import {
   problemOf,
   statusOf,
 } from './fields.ts';
-import { addDays, counted, momentIn } from './formats.ts';
+import { addDays, counted, fromNow, momentIn } from './formats.ts';
 import type { PageDeps } from './page-deps.ts';
 import { secretBox } from './secret.ts';
 import { tabs } from './tabs.ts';
@@ -172,7 +172,12 @@ export function webhookPages(routes: Routes, { commands, queries, webhooks }: Pa
 
   async function listPage(visit: Visit, problems: Problems = NO_PROBLEMS): Promise<Answer> {
     const { account, form } = visit;
-    const list = await queries.webhooks.listOfAccount(account);
+    const list = await Promise.all(
+      (await queries.webhooks.listOfAccount(account)).map(async (webhook) => ({
+        ...webhook,
+        receiver: await webhooks.receiver(webhook.webhookId),
+      })),
+    );
     const chosen = form.all('event');
     const first = visit.form.text('url') === '' && chosen.length === 0;
     return {
@@ -185,7 +190,7 @@ export function webhookPages(routes: Routes, { commands, queries, webhooks }: Pa
           ? html`<div class="empty">${icon('webhook')}<h2>No webhooks yet</h2><p>Register an endpoint and send it a test delivery.</p></div>`
           : html`<table class="table"><caption class="visually-hidden">Registered webhooks</caption><thead><tr><th scope="col">Endpoint</th><th scope="col">Events</th><th scope="col">Status</th></tr></thead><tbody>${list.map(
               (webhook) =>
-                html`<tr><th scope="row" data-label="Endpoint" class="long"><a href="/console/webhooks/${webhook.webhookId}">${webhook.url}</a></th><td data-label="Events" class="small"><span>${eventNames(webhook.events)}</span></td><td data-label="Status">${webhookBadge(webhook)}</td></tr>`,
+                html`<tr><th scope="row" data-label="Endpoint" class="long"><a href="/console/webhooks/${webhook.webhookId}">${webhook.url}</a></th><td data-label="Events" class="small"><span>${eventNames(webhook.events)}</span></td><td data-label="Status">${webhookBadge(webhook, webhook.receiver)}</td></tr>`,
             )}</tbody></table>`
       }</div>
 <div><form class="card fields" method="post" action="/console/webhooks">${csrfField(visit)}${onceField()}<h2>New webhook</h2>${formProblem(problems)}
@@ -210,6 +215,7 @@ ${choices(
   ): Promise<Answer> {
     const { query, now } = visit;
     const { webhookId } = webhook;
+    const receiver = await webhooks.receiver(webhookId);
     const state = DELIVERY_STATES.find((known) => known === query.text('state'));
     const before = query.text('before');
     const deliveries = await webhooks.listDeliveries({
@@ -227,11 +233,12 @@ ${choices(
       section: 'webhooks',
       status: statusOf(problems),
       main: html`<p class="back"><a href="/console/webhooks">${icon('back')} Webhooks</a></p>
-<div class="head" id="webhook-head" data-live-region><div><h1 class="address">${webhook.url}</h1><p class="lead">${eventNames(webhook.events)}</p></div>${webhookBadge(webhook)}</div>
-${
-  webhook.status === 'disabled' &&
-  html`<div class="flash notice">${icon('warning')}<p>Disabled: ${webhook.disabledReason ?? 'no reason given.'}</p></div>`
-}
+<div class="head" id="webhook-head" data-live-region><div><h1 class="address">${webhook.url}</h1><p class="lead">${eventNames(webhook.events)}</p></div>${webhookBadge(webhook, receiver)}</div>
+<div id="receiver" data-live-region>${
+        webhook.status === 'disabled'
+          ? html`<div class="flash notice">${icon('warning')}<p>Disabled: ${webhook.disabledReason ?? 'no reason given.'}</p></div>`
+          : receiverNotice(receiver, now)
+      }</div>
 <div class="row top">${webhook.status === 'enabled' && html`<form method="post" action="${base}/test">${csrfField(visit)}${onceField()}<button class="button">Send test delivery</button></form>`}${
         webhook.status === 'enabled'
           ? confirm(visit, {
@@ -282,8 +289,23 @@ const eventNames = (mask: number): string =>
     .map((name) => EVENT_LABELS[name].label)
     .join(', ');
 
-const webhookBadge = ({ status }: WebhookDocument): Html =>
-  status === 'enabled' ? deliveryBadge('Delivered', 'Enabled') : deliveryBadge('Cancelled', 'Disabled');
+function webhookBadge({ status }: WebhookDocument, { breaker }: ReceiverState): Html {
+  if (status === 'disabled') return deliveryBadge('Cancelled', 'Disabled');
+  return breaker?.state === 'open' ? deliveryBadge('Pending', 'Paused') : deliveryBadge('Delivered', 'Enabled');
+}
+
+/** What the owner should know of a receiver that failed lately. */
+function receiverNotice({ breaker, failures }: ReceiverState, now: number): Html | undefined {
+  if (breaker === undefined) return undefined;
+  const since = html`<time datetime="${breaker.since}">${momentIn('UTC', breaker.since)} UTC</time>`;
+  if (breaker.state === 'recovering')
+    return html`<div class="flash notice">${icon('resend')}<p>The endpoint has been answering again since ${since}. Deliveries start slowly and speed up over ten seconds.</p></div>`;
+  const next =
+    Date.parse(breaker.probeAt) > now
+      ? html`the next attempt is due <time datetime="${breaker.probeAt}" title="${momentIn('UTC', breaker.probeAt)} UTC">${fromNow(breaker.probeAt, now)}</time>`
+      : 'the next attempt is made as soon as a delivery is due';
+  return html`<div class="flash problem">${icon('warning')}<p>Paused since ${since}, after ${counted(failures, 'failed attempt')} in a row. One delivery is tried at a time; ${next}. The others wait without losing any of their attempts. To try now, send a test delivery or resend one.</p></div>`;
+}
 
 const isMoment = (text: string): boolean =>
   /^\d{4}-\d{2}-\d{2}T[\d:.]{5,12}Z$/.test(text) && !Number.isNaN(Date.parse(text));

@@ -6,25 +6,47 @@ import { defined } from '../domain/defined.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
-import type { Attempt, Deliveries, DeliveryDocument, Outcome } from './deliveries.ts';
-import { createPermits, type InFlightLimits } from './in-flight.ts';
+import { afterFailure, afterSuccess, answered, forgiven, type Moment, mayTry, type ReceiverState } from './breaker.ts';
+import {
+  AT_ONCE,
+  type Attempt,
+  type Deliveries,
+  type DeliveryDocument,
+  inPages,
+  isDueBelieved,
+  type Outcome,
+} from './deliveries.ts';
+import { createPermits, type InFlightLimits, type Permit } from './in-flight.ts';
 import type { Receiver, Receivers } from './receivers.ts';
 import type { Recipient, Registrations } from './registrations.ts';
-import { DISABLE_AFTER_MS, delayBeforeNext, parseRetryAfter } from './schedule.ts';
+import type { RunningTime } from './running-time.ts';
+import { DISABLE_AFTER_MS, delayBeforeNext, GIVE_UP_AFTER_MS, parseRetryAfter } from './schedule.ts';
 import { isSuccess, type Sender, type SendResult } from './sending.ts';
 import { type Secrets, signatureHeaders } from './signature.ts';
+import { createSlowStart, type SlowStart } from './slow-start.ts';
 
-/** Attempts in flight per registration. While its receiver is slow, one at a time. */
+/** Attempts in flight per registration. A receiver that is not known to be prompt gets one at a time. */
 const MAX_IN_FLIGHT = 4;
+/** With how many of them a lane begins; each round of successes adds one, and each failure halves them. */
+const FIRST_IN_FLIGHT = 2;
 /** Deliveries of a registration read per query. */
 const PAGE = 32;
 /** How often to look for retries and for deliveries that other processes have added. */
 const POLL_INTERVAL_MS = 1_000;
+/** Registrations that a poll looks at together. */
+const POLL_PAGE = 100;
+/** How often to look for deliveries that a wrong clock made due too far ahead, behind others that are due earlier. */
+const CORRECT_EVERY_MS = 60_000;
+/** How far a clock has to be set back to look for them at once. */
+const SET_BACK_MS = 2_000;
 
 /** How long a result may wait for others to share a commit with. If the process dies meanwhile, the delivery is sent again. */
 const MAX_BATCH_DELAY_MS = 50;
 
-const IN_FLIGHT_LIMITS: InFlightLimits = { prompt: 64, slow: 512, slowAfterMs: 500 };
+/** How often the deliveries that wait for an open breaker are searched for those whose time is up. */
+const GIVE_UP_EVERY_MS = 15 * 60_000;
+
+const IN_FLIGHT_LIMITS: InFlightLimits = { prompt: 64, unknown: 64, slow: 512, slowAfterMs: 500 };
 
 /** Receivers compare `webhook-timestamp` with their own clocks, so `CLOCK_SHIFT` must not move it. */
 const realClock = systemClock();
@@ -33,8 +55,11 @@ export type Deliverer = {
   start(): void;
   /** Starts no further attempts, waits for those in flight and releases the leases. */
   stop(): Promise<void>;
-  /** Call when a registration has something due. Cheap if its lane is already running. */
-  wake(webhookId: string): void;
+  /**
+   * Call when a registration has something due. Cheap if its lane is already running, or its breaker is open.
+   * @param isAsked somebody waits for it: an open breaker does not hold it back
+   */
+  wake(webhookId: string, isAsked?: boolean): void;
 };
 
 export type DelivererDeps = {
@@ -42,6 +67,7 @@ export type DelivererDeps = {
   readonly registrations: Registrations;
   readonly leases: Leases;
   readonly receivers: Receivers;
+  readonly runningTime: Pick<RunningTime, 'now'>;
   readonly sender: Sender;
   /** Disables a registration; `reason` is shown to its owner. */
   readonly disable: (disabled: {
@@ -59,12 +85,15 @@ export type DelivererDeps = {
 /** The deliveries of one registration, while this process holds its lease. */
 type Lane = {
   readonly webhookId: string;
-  /** Deliveries being attempted, until their outcome is stored. */
-  readonly inFlight: Set<string>;
+  /** Deliveries being attempted, until their outcome is stored, and their sequences. */
+  readonly inFlight: Map<string, string>;
   /** How many of them are waiting for a response; the outcomes of the others are being stored. */
   sending: number;
+  /** How many may be. */
+  window: number;
   woken: boolean;
-  slow: boolean;
+  /** An attempt has taken too long for a lane of a prompt receiver, or the only attempt of another lane has been made. */
+  ending: boolean;
   /** An attempt threw or its outcome could not be stored: the lane ends, and the next poll starts a new one. */
   failed: boolean;
   /** The registration is disabled, removed or being disabled: no further attempts start. */
@@ -72,9 +101,12 @@ type Lane = {
   changed: PromiseWithResolvers<void>;
 };
 
+/** A delivery that is about to be attempted. */
+type Chosen = { readonly delivery: Stored<DeliveryDocument>; readonly sequence: string; readonly isProbe: boolean };
+
 /**
- * Delivers what is due, each registration in a lane of its own, so that a slow or dead receiver never delays another. Any number
- * of processes may run one; a lane runs in the process that holds its lease.
+ * Delivers what is due, each registration in a lane of its own, so that a slow or dead receiver never delays another
+ * (docs/decisions/webhook-receivers.md). Any number of processes may run one; a lane runs in the process that holds its lease.
  */
 export function createDeliverer(deps: DelivererDeps): Deliverer {
   const {
@@ -82,6 +114,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     registrations,
     leases,
     receivers,
+    runningTime,
     sender,
     clock,
     logger,
@@ -91,6 +124,11 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
   const lanes = new Map<string, Lane>();
   /** Registrations whose receiver still verifies with the secret from before the last rotation, and that secret. */
   const onPreviousSecret = createLruCache<string, string>(10_000);
+  const slowStarts = createLruCache<string, SlowStart>(10_000);
+  /** Registrations whose deliveries of earlier releases have been adopted. */
+  const adopted = createLruCache<string, true>(10_000);
+  /** Running time at which deliveries of a registration were last given up. */
+  const gaveUp = createLruCache<string, number>(10_000);
   const running = new Set<Promise<void>>();
   let started = false;
   let stopping = false;
@@ -100,7 +138,9 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
   let polling: Promise<void> | undefined;
   let pollTimer: NodeJS.Timeout | undefined;
 
-  function wake(webhookId: string): void {
+  const moment = (): Moment => ({ now: clock(), running: runningTime.now(), random: Math.random() });
+
+  function wake(webhookId: string, isAsked = false): void {
     if (!started || stopping) return;
     const lane = lanes.get(webhookId);
     if (lane !== undefined) {
@@ -108,83 +148,174 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       notify(lane);
       return;
     }
-    const run = runLane(webhookId).catch((error: unknown) => {
+    const known = receivers.cached(webhookId);
+    if (!isAsked && known !== undefined && !mayTry(known, clock())) return;
+    const run = runLane(webhookId, isAsked).catch((error: unknown) => {
       logger.error({ err: error, webhookId }, 'Processing the deliveries of a webhook failed; retrying');
     });
     running.add(run);
     void run.finally(() => running.delete(run));
   }
 
-  async function runLane(webhookId: string): Promise<void> {
+  async function runLane(webhookId: string, isAsked: boolean): Promise<void> {
     const lane: Lane = {
       webhookId,
-      inFlight: new Set(),
+      inFlight: new Map(),
       sending: 0,
+      window: FIRST_IN_FLIGHT,
       woken: false,
-      slow: false,
+      ending: false,
       failed: false,
       disabled: false,
       changed: Promise.withResolvers(),
     };
     lanes.set(webhookId, lane);
+    let isHolder = false;
     try {
-      const lease = await leases.tryAcquire(webhookId);
-      if (lease === undefined) return;
+      const { pace = 'unknown', ...known } = await receivers.get(webhookId);
+      if (!isAsked && !mayTry(known, clock())) return;
+      // Before the lease: a lane that waits for its turn must not keep the registration from other processes.
+      const permit = pace === 'prompt' ? undefined : await permits.acquire(pace);
       try {
-        await drain(lane, lease, await receivers.open(webhookId));
+        const lease = stopping ? undefined : await leases.tryAcquire(webhookId);
+        if (lease === undefined) return;
+        isHolder = true;
+        try {
+          await drain(lane, lease, await receivers.open(webhookId), permit);
+        } finally {
+          await lease.release();
+        }
       } finally {
-        await lease.release();
+        permit?.release();
       }
     } finally {
       lanes.delete(webhookId);
     }
     // Another process may have added something just before the lease was released, and left it to the holder.
-    if (!lane.failed && (await deliveries.due(webhookId, 1)).length > 0) wake(webhookId);
+    if (!isHolder || lane.failed || stopping || !mayTry(await receivers.get(webhookId), clock())) return;
+    if ((await deliveries.due(webhookId, 1)).length > 0) wake(webhookId);
   }
 
-  async function drain(lane: Lane, lease: Lease, receiver: Receiver): Promise<void> {
-    const mayStart = () => !stopping && !lane.failed && !lane.disabled && lease.isHeld();
+  /** @param only the permit for the single attempt of this lane; a lane without one takes a prompt permit for each attempt */
+  async function drain(lane: Lane, lease: Lease, receiver: Receiver, only?: Permit): Promise<void> {
+    const { webhookId, inFlight } = lane;
+    const mayStart = () => !stopping && !lane.failed && !lane.disabled && !lane.ending && lease.isHeld();
+    if (!adopted.has(webhookId)) {
+      await deliveries.adopt(webhookId);
+      adopted.set(webhookId, true);
+    }
     let from: Timestamp | undefined;
     while (mayStart()) {
       lane.woken = false;
       // A snapshot from before the query: a delivery that ends meanwhile may still be returned as pending.
-      const inFlight = new Set(lane.inFlight);
-      const batch = await deliveries.due(lane.webhookId, inFlight.size + PAGE, from);
-      const due = batch.filter(({ key }) => !inFlight.has(key));
-      for (const delivery of due) {
-        while (lane.sending >= (lane.slow ? 1 : MAX_IN_FLIGHT)) await lane.changed.promise;
-        const permit = await permits.acquire(lane.slow);
-        if (!mayStart()) {
-          permit.release();
-          break;
-        }
-        lane.inFlight.add(delivery.key);
-        lane.sending += 1;
-        sending += 1;
-        const sent = () => {
-          lane.slow = permit.isSlow();
-          lane.sending -= 1;
-          sending -= 1;
-          permit.release();
-          notify(lane);
-        };
-        void attempt(lane, lease, receiver, delivery, sent)
-          .catch((error: unknown) => {
-            lane.failed = true;
-            logger.error({ err: error, deliveryId: delivery.key }, 'A delivery attempt failed unexpectedly; retrying');
-          })
-          .finally(() => {
-            lane.inFlight.delete(delivery.key);
-            notify(lane);
-          });
+      const known = new Set(inFlight.keys());
+      const batch = await deliveries.due(webhookId, known.size + PAGE, from);
+      const due = batch.filter(({ key }) => !known.has(key));
+      const last = due.at(-1);
+      if (last === undefined) {
+        while (mayStart() && !lane.woken && inFlight.size > 0) await lane.changed.promise;
+        if (!lane.woken) break;
+        from = undefined;
+        continue;
       }
-      // Nothing becomes due in the past, so the next query need not read what is in flight again.
-      from = due.at(-1)?.document.due;
-      if (from !== undefined) continue;
-      while (mayStart() && !lane.woken && lane.inFlight.size > 0) await lane.changed.promise;
-      if (!lane.woken) break;
+      const queues = await deliveries.queues(webhookId, due, known);
+      const isDone = await startAll(lane, lease, receiver, queues, mayStart, only);
+      // Nothing becomes due in the past, except what somebody asks for; that wakes the lane.
+      from = isDone ? last.document.due : undefined;
     }
-    while (lane.inFlight.size > 0) await lane.changed.promise;
+    while (inFlight.size > 0) await lane.changed.promise;
+  }
+
+  /**
+   * Starts an attempt for everything in `queues`, of each queue one at a time.
+   * @returns false if it stopped before, because the lane may not go on or something new may be more urgent
+   */
+  async function startAll(
+    lane: Lane,
+    lease: Lease,
+    receiver: Receiver,
+    queues: Map<string, Stored<DeliveryDocument>[]>,
+    mayStart: () => boolean,
+    only?: Permit,
+  ): Promise<boolean> {
+    while (mayStart()) {
+      const state = receiver.state();
+      if (lane.sending >= inFlightLimit(lane, state, only)) {
+        await lane.changed.promise;
+        continue;
+      }
+      const wait = state.breaker?.state === 'recovering' ? slowStartOf(lane.webhookId).wait() : 0;
+      if (wait > 0) {
+        await changedWithin(lane, wait);
+        continue;
+      }
+      const inProgress = new Set(lane.inFlight.values());
+      const chosen = choose(queues, state, inProgress);
+      if (chosen === undefined) {
+        if (queues.size === 0) return true;
+        if (state.breaker?.state === 'open' && lane.inFlight.size === 0) lane.ending = true;
+        if (lane.woken || lane.ending) return false;
+        await lane.changed.promise;
+        continue;
+      }
+      const permit = only ?? (await permits.acquire('prompt'));
+      // Much can have happened while it waited for its permit.
+      if (!mayStart() || receiver.state() !== state) {
+        if (permit !== only) permit.release();
+        continue;
+      }
+      take(queues, chosen);
+      start(lane, lease, receiver, chosen, permit);
+      if (only === undefined) continue;
+      lane.ending = true;
+    }
+    return false;
+  }
+
+  const inFlightLimit = ({ window }: Lane, { breaker }: ReceiverState, only: Permit | undefined): number =>
+    only !== undefined || breaker?.state === 'open' ? 1 : Math.floor(window);
+
+  /** The first delivery whose sequence has none in flight; while the breaker is open, only one that may go as a probe. */
+  function choose(
+    queues: ReadonlyMap<string, readonly Stored<DeliveryDocument>[]>,
+    state: ReceiverState,
+    inProgress: ReadonlySet<string>,
+  ): Chosen | undefined {
+    const isOpen = state.breaker?.state === 'open';
+    const isProbe = isOpen && mayTry(state, clock());
+    for (const [sequence, queue] of queues) {
+      const [delivery] = queue;
+      if (delivery === undefined || inProgress.has(sequence)) continue;
+      if (isOpen && !isProbe && !queue.some(({ document }) => document.due === AT_ONCE)) continue;
+      return { delivery, sequence, isProbe };
+    }
+    return undefined;
+  }
+
+  function start(lane: Lane, lease: Lease, receiver: Receiver, chosen: Chosen, permit: Permit): void {
+    const { key } = chosen.delivery;
+    lane.inFlight.set(key, chosen.sequence);
+    lane.sending += 1;
+    sending += 1;
+    if (receiver.state().breaker?.state === 'recovering') slowStartOf(lane.webhookId).attempted();
+    const sent = () => {
+      lane.sending -= 1;
+      sending -= 1;
+      permit.release();
+      notify(lane);
+    };
+    permit.begin(() => {
+      lane.ending = true;
+    });
+    void attempt(lane, lease, receiver, chosen, permit, sent)
+      .catch((error: unknown) => {
+        lane.failed = true;
+        logger.error({ err: error, deliveryId: key }, 'A delivery attempt failed unexpectedly; retrying');
+      })
+      .finally(() => {
+        lane.inFlight.delete(key);
+        notify(lane);
+      });
   }
 
   /** @param sent is called as soon as the receiver has responded, so that others can start while the outcome is stored */
@@ -192,11 +323,14 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     lane: Lane,
     lease: Lease,
     receiver: Receiver,
-    delivery: Stored<DeliveryDocument>,
+    { delivery, isProbe }: Chosen,
+    permit: Permit,
     sent: () => void,
   ): Promise<void> {
     const { webhookId } = lane;
     let tried: Awaited<ReturnType<typeof send>>;
+    let outcome: Outcome;
+    let noted: Promise<ReceiverState>;
     let gone = false;
     try {
       // Right before sending, so that removing or disabling a registration or revoking its key stops deliveries immediately.
@@ -204,31 +338,73 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       if (stopping || lane.disabled || !lease.isHeld()) return;
       if ('inactive' in recipient) {
         lane.disabled = true;
-        await receiver.succeeded();
+        await receiver.change(forgiven);
         return await deliveries.cancelAll(webhookId, recipient.inactive);
       }
       tried = await send(recipient, delivery.document);
       // Before another attempt can start, and only by the first of several.
       gone = tried.result.status === 410 && !lane.disabled;
       if (gone) lane.disabled = true;
+      outcome = isSuccess(tried.result) ? { state: 'Delivered' } : failureOf(delivery.document, tried.result);
+      noted = note(lane, receiver, delivery.document, outcome, permit.isSlow(), isProbe);
+      // If it fails, that is noticed below.
+      noted.catch(() => {});
     } finally {
       sent();
     }
-    const { attempts, result } = tried;
     await joinBatch();
-    if (isSuccess(result)) {
-      await Promise.all([deliveries.record(delivery, attempts, { state: 'Delivered' }), receiver.succeeded()]);
-      return;
-    }
-    await deliveries.record(delivery, attempts, outcomeOf(delivery.document, result));
+    const [, state] = await Promise.all([deliveries.record(delivery, tried.attempts, outcome), noted]);
     if (gone) {
       await disable(receiver, delivery.document, 'The receiver answered 410 Gone');
-    } else if (delivery.document.event !== 'Test' && !lane.disabled) {
-      const failingSince = await receiver.failed();
-      if (clock() - failingSince < DISABLE_AFTER_MS || lane.disabled) return;
+    } else if (state.failingMs >= DISABLE_AFTER_MS && !lane.disabled) {
       lane.disabled = true;
       await disable(receiver, delivery.document, 'Every delivery failed for five days');
+    } else if (isProbe && outcome.state !== 'Delivered') await giveUpWaiting(webhookId);
+  }
+
+  /** Notes what an attempt says about its receiver; at once for the attempts of this lane that come next. */
+  function note(
+    lane: Lane,
+    receiver: Receiver,
+    { event }: DeliveryDocument,
+    outcome: Outcome,
+    isSlow: boolean,
+    isProbe: boolean,
+  ): Promise<ReceiverState> {
+    const pace = isSlow ? 'slow' : 'prompt';
+    const at = moment();
+    if (outcome.state === 'Delivered') {
+      lane.window = Math.min(MAX_IN_FLIGHT, lane.window + 1 / lane.window);
+      const recovered = slowStarts.get(lane.webhookId)?.isOver() ?? false;
+      if (recovered) slowStarts.delete(lane.webhookId);
+      return receiver.change((state) => afterSuccess(answered(state, pace), recovered, at));
     }
+    lane.window = Math.max(1, lane.window / 2);
+    slowStarts.get(lane.webhookId)?.failed();
+    // A test shows how the receiver responds now. That it fails does not count, that it succeeds does.
+    if (event === 'Test') return receiver.change((state) => answered(state, pace));
+    const failure = { isProbe, ...(outcome.state === 'Pending' && { nextInMs: outcome.delay }) };
+    return receiver.change((state) => {
+      const failed = afterFailure(answered(state, pace), failure, at);
+      if (failed.breaker?.state === 'open') slowStarts.delete(lane.webhookId);
+      return failed;
+    });
+  }
+
+  function slowStartOf(webhookId: string): SlowStart {
+    const slowStart = slowStarts.get(webhookId) ?? createSlowStart();
+    slowStarts.set(webhookId, slowStart);
+    return slowStart;
+  }
+
+  /** Fails what has been waiting for an open breaker for too long. */
+  async function giveUpWaiting(webhookId: string): Promise<void> {
+    const now = runningTime.now();
+    if (now - (gaveUp.get(webhookId) ?? Number.NEGATIVE_INFINITY) < GIVE_UP_EVERY_MS) return;
+    gaveUp.set(webhookId, now);
+    // A little later than the last try of a delivery, so that it is made.
+    const triedUntil = now - GIVE_UP_AFTER_MS - GIVE_UP_EVERY_MS;
+    await deliveries.giveUp(webhookId, triedUntil, 'No try succeeded within 32 hours');
   }
 
   /**
@@ -279,15 +455,16 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     return { result, attempts };
   }
 
-  function outcomeOf({ event, tries }: DeliveryDocument, result: SendResult): Outcome {
+  function failureOf({ event, tries, triedFrom }: DeliveryDocument, result: SendResult): Outcome {
     if (result.status === 410) return { state: 'Failed', reason: 'The receiver answered 410 Gone' };
-    const now = clock();
+    const retryAfter = parseRetryAfter(result.retryAfter, clock());
     // A test delivery shows how the receiver responds now; a retry hours later would be of no use.
-    const delay =
-      event === 'Test' ? undefined : delayBeforeNext(tries + 1, parseRetryAfter(result.retryAfter, now), Math.random());
-    return delay === undefined
+    const delay = event === 'Test' ? undefined : delayBeforeNext(tries + 1, retryAfter, Math.random());
+    const running = runningTime.now();
+    const remaining = GIVE_UP_AFTER_MS - Math.max(0, running - (triedFrom ?? running));
+    return delay === undefined || remaining <= 0
       ? { state: 'Failed', reason: `The last try failed: ${result.error?.type ?? `status ${result.status}`}` }
-      : { state: 'Pending', due: toTimestamp(now + delay) };
+      : { state: 'Pending', delay: Math.min(delay, remaining), running };
   }
 
   async function disable(
@@ -298,19 +475,41 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     logger.info({ webhookId, reason }, 'Webhook disabled');
     await deps.disable({ webhookId, reason, ...defined({ eventId: event === 'Test' ? undefined : eventId }) });
     // So that it starts with a clean slate once it is enabled again.
-    await receiver.succeeded();
+    await receiver.change(forgiven);
   }
 
-  /** Wakes every lane with something due, then schedules the next poll for when something will be. */
+  let correctedAt = Number.NEGATIVE_INFINITY;
+  /** What the clock said beyond monotonic time at the last poll. */
+  let offset = clock() - performance.now();
+
+  /** Whether to look for deliveries that a wrong clock made due too far ahead: now and then, and when the clock was set back. */
+  function isTimeToCorrect(): boolean {
+    const now = performance.now();
+    const before = offset;
+    offset = clock() - now;
+    if (before - offset < SET_BACK_MS && now - correctedAt < CORRECT_EVERY_MS) return false;
+    correctedAt = now;
+    return true;
+  }
+
+  /** Wakes every lane with something to do, then schedules the next poll for when there will be. */
   async function poll(): Promise<void> {
     let next = clock() + pollIntervalMs;
     const startedAt = performance.now();
+    const isCorrecting = isTimeToCorrect();
     try {
-      for await (const { webhookId, due } of deliveries.waiting()) {
-        if (stopping) return;
-        const at = Date.parse(due);
-        if (at <= clock()) wake(webhookId);
-        else next = Math.min(next, at);
+      for await (const page of inPages(deliveries.waiting(), POLL_PAGE)) {
+        const states = await receivers.getMany(page.map(({ webhookId }) => webhookId));
+        for (const delivery of page) {
+          if (stopping) return;
+          const { webhookId, due } = delivery;
+          const isWrong = isCorrecting || !isDueBelieved(delivery, clock());
+          const corrected = isWrong && (await deliveries.correctDue(webhookId));
+          const isAsked = due === AT_ONCE;
+          const at = Math.max(corrected ? 0 : Date.parse(due), isAsked ? 0 : mayTryAt(states.get(webhookId)));
+          if (at <= clock()) wake(webhookId, isAsked);
+          else next = Math.min(next, at);
+        }
       }
     } catch (error) {
       logger.error({ err: error }, 'Looking up due deliveries failed; retrying');
@@ -320,6 +519,11 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     const pause = Math.max(10, 4 * (performance.now() - startedAt), Math.min(pollIntervalMs, next - clock()));
     pollTimer = setTimeout(startPoll, pause);
   }
+
+  /** When a receiver may be tried: milliseconds since the epoch. */
+  const mayTryAt = (state: ReceiverState | undefined): number =>
+    state?.breaker === undefined || mayTry(state, clock()) ? 0 : Date.parse(state.breaker.probeAt);
+
   const startPoll = () => {
     polling = poll();
   };
@@ -339,6 +543,19 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       await Promise.all(running);
     },
   };
+}
+
+function take(queues: Map<string, Stored<DeliveryDocument>[]>, { sequence }: Chosen): void {
+  const queue = queues.get(sequence);
+  queue?.shift();
+  if (queue?.length === 0) queues.delete(sequence);
+}
+
+/** Resolves when something has changed in a lane, or after `ms`. */
+async function changedWithin(lane: Lane, ms: number): Promise<void> {
+  const timer = setTimeout(() => notify(lane), ms);
+  await lane.changed.promise;
+  clearTimeout(timer);
 }
 
 function notify(lane: Lane): void {

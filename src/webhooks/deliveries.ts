@@ -8,6 +8,7 @@ import { defined } from '../domain/defined.ts';
 import type { Timestamp, WebhookId } from '../domain/ids.ts';
 import type { Position } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { longestDelay } from './schedule.ts';
 import type { SendResult } from './sending.ts';
 
 /** One POST to the receiver and what came of it. */
@@ -28,13 +29,22 @@ export type DeliveryDocument = {
   readonly event: DeliveryKind;
   /** Position of the event in the log. Absent from a test delivery, and from those that earlier releases made. */
   readonly position?: Position;
+  /**
+   * Those of one registration with the same sequence are sent one at a time, in the order of the log: all of one booking. Absent
+   * from those that earlier releases made.
+   */
+  readonly sequence?: string;
   /** Sent and signed byte for byte, the same in every attempt. */
   readonly body: string;
   readonly state: DeliveryState;
-  /** Pending: when the next try is due. Otherwise: when it ended. */
+  /** Pending: when the next try is due, {@link AT_ONCE} if somebody is waiting for it. Otherwise: when it ended. */
   readonly due: Timestamp;
+  /** How long after its last try it is due, in milliseconds; valid after that many tries: earlier releases leave it as it was. */
+  readonly planned?: { readonly tries: number; readonly delay: number };
   /** Tries of the schedule used since it was created or resent. */
   readonly tries: number;
+  /** {@link RunningTime} of the first of these tries, in milliseconds. */
+  readonly triedFrom?: number;
   /** Oldest first; the last {@link MAX_ATTEMPTS}. */
   readonly attempts: readonly Attempt[];
   /** Why it failed or was cancelled. */
@@ -44,6 +54,9 @@ export type DeliveryDocument = {
   readonly createdAt: Timestamp;
   readonly expiresAt: Timestamp;
 };
+
+/** When a delivery that somebody asked for is due: before all others, and whatever the state of its receiver. */
+export const AT_ONCE = toTimestamp(0);
 
 const DAY_MS = 24 * 3_600_000;
 /** How long deliveries are kept after they have ended (docs/decisions/webhook-retries.md). */
@@ -57,7 +70,11 @@ const deliveryCollection: Collection<DeliveryDocument> = {
   kind: 'record',
   ttl: 'expiresAt',
   // Any further index would cost every delivery two writes, when it is created and when it ends.
-  indexes: [{ fields: ['state', 'webhookId', 'due'] }, { fields: ['state', 'webhookId', 'createdAt'] }],
+  indexes: [
+    { fields: ['state', 'webhookId', 'due'] },
+    { fields: ['state', 'webhookId', 'createdAt'] },
+    { fields: ['state', 'webhookId', 'sequence'] },
+  ],
 };
 
 const dueOf = declareQuery(
@@ -80,6 +97,33 @@ const firstPendingAfter = declareQuery(
     limit: 1,
   }),
   [''],
+);
+
+const notDueBefore = declareQuery(
+  deliveryCollection,
+  (webhookId: string, from: Timestamp): Find<DeliveryDocument> => ({
+    where: { state: 'Pending', webhookId, due: { from } },
+  }),
+  ['wh_1', toTimestamp(0)],
+);
+
+const pendingInSequences = declareQuery(
+  deliveryCollection,
+  (webhookId: string, sequences: readonly string[]): Find<DeliveryDocument> => ({
+    where: { state: 'Pending', webhookId, sequence: { in: sequences } },
+  }),
+  ['wh_1', ['booking-1', 'booking-2']],
+);
+
+/** Those without a sequence come first. */
+const pendingBySequence = declareQuery(
+  deliveryCollection,
+  (webhookId: string, limit: number): Find<DeliveryDocument> => ({
+    where: { state: 'Pending', webhookId },
+    sort: [{ field: 'sequence' }],
+    limit,
+  }),
+  ['wh_1', 10],
 );
 
 const pendingOf = declareQuery(
@@ -106,7 +150,8 @@ export type NewDelivery = Pick<DeliveryDocument, 'webhookId' | 'account' | 'even
 /** What an attempt means for its delivery. */
 export type Outcome =
   | { readonly state: 'Delivered' }
-  | { readonly state: 'Pending'; readonly due: Timestamp }
+  /** @param delay milliseconds from now; `running` is the running time of the attempt */
+  | { readonly state: 'Pending'; readonly delay: number; readonly running: number }
   | { readonly state: 'Failed'; readonly reason: string };
 
 /** Which deliveries of a registration, newest first. */
@@ -159,10 +204,10 @@ export async function openDeliveries({
     return { due: toTimestamp(now), expiresAt: toTimestamp(now + RETENTION_MS) };
   };
 
-  const restarted = ({ reason: _, ...delivery }: DeliveryDocument): DeliveryDocument => {
-    const now = clock();
-    const expiresAt = toTimestamp(now + PENDING_RETENTION_MS);
-    return { ...delivery, state: 'Pending', due: toTimestamp(now), tries: 0, expiresAt };
+  const restarted = (delivery: DeliveryDocument, due: Timestamp): DeliveryDocument => {
+    const { reason: _, planned: __, triedFrom: ___, ...kept } = delivery;
+    const expiresAt = toTimestamp(clock() + PENDING_RETENTION_MS);
+    return { ...kept, state: 'Pending', due, tries: 0, expiresAt };
   };
 
   return {
@@ -170,23 +215,25 @@ export async function openDeliveries({
     async add({ webhookId, account, eventId, position, payload }: NewDelivery): Promise<DeliveryDocument | undefined> {
       const now = clock();
       const createdAt = toTimestamp(now);
+      const deliveryId = `${eventId}:${webhookId}`;
       const delivery: DeliveryDocument = {
-        deliveryId: `${eventId}:${webhookId}`,
+        deliveryId,
         webhookId,
         account,
         eventId,
         event: payload.event,
         ...defined({ position }),
+        sequence: sequenceOf(payload, deliveryId),
         body: JSON.stringify(payload),
         state: 'Pending',
-        due: createdAt,
+        due: payload.event === 'Test' ? AT_ONCE : createdAt,
         tries: 0,
         attempts: [],
         eventAt: payload.timestamp,
         createdAt,
         expiresAt: toTimestamp(now + PENDING_RETENTION_MS),
       };
-      if (!(await collection.insert(delivery.deliveryId, delivery))) return undefined;
+      if (!(await collection.insert(deliveryId, delivery))) return undefined;
       notifyListeners(delivery);
       return delivery;
     },
@@ -197,10 +244,81 @@ export async function openDeliveries({
     },
 
     /**
-     * Every registration with pending deliveries, and when the first of them is due. Takes one index seek per registration, so
+     * What else is due in the sequences of these deliveries: a queue for each sequence, in the order of the log. Those without a
+     * position are from earlier releases and come first, in the order in which they were made.
+     * @param inFlight keys of deliveries that are left out
+     */
+    async queues(
+      webhookId: string,
+      deliveries: readonly Stored<DeliveryDocument>[],
+      inFlight: ReadonlySet<string>,
+    ): Promise<Map<string, Stored<DeliveryDocument>[]>> {
+      const bySequence = new Map(deliveries.map(({ document }) => [sequenceIn(document), new Map()]));
+      const enqueue = (stored: Stored<DeliveryDocument>) =>
+        bySequence.get(sequenceIn(stored.document))?.set(stored.key, stored);
+      for (const stored of deliveries) enqueue(stored);
+      const now = toTimestamp(clock());
+      for await (const stored of collection.find(pendingInSequences(webhookId, [...bySequence.keys()]))) {
+        if (stored.document.due <= now && !inFlight.has(stored.key)) enqueue(stored);
+      }
+      return new Map(Array.from(bySequence, ([sequence, queue]) => [sequence, [...queue.values()].sort(inLogOrder)]));
+    },
+
+    /** Gives the pending deliveries that earlier releases made their place in the order of their bookings. */
+    async adopt(webhookId: string): Promise<void> {
+      for (;;) {
+        const first = await Array.fromAsync(collection.find(pendingBySequence(webhookId, 100)));
+        const lacking = first.filter(({ document }) => document.sequence === undefined);
+        await Promise.all(
+          lacking.map((stored) => change(stored, (delivery) => ({ ...delivery, sequence: sequenceIn(delivery) }))),
+        );
+        if (lacking.length < 100) return;
+      }
+    },
+
+    /**
+     * Makes due what is due further ahead than its delay, or than any delay can be: it was stored by a clock that was ahead, or
+     * this one has been set back. @returns whether there was any
+     */
+    async correctDue(webhookId: string): Promise<boolean> {
+      const now = clock();
+      let corrected = false;
+      for await (const page of inPages(
+        collection.find(notDueBefore(webhookId, toTimestamp(now + CLOCK_SLACK_MS))),
+        100,
+      )) {
+        const wrong = page.filter(({ document }) => !isDueBelieved(document, now));
+        corrected ||= wrong.length > 0;
+        await Promise.all(
+          wrong.map((stored) =>
+            change(stored, (delivery) =>
+              delivery.state === 'Pending' && !isDueBelieved(delivery, now)
+                ? { ...delivery, due: toTimestamp(now) }
+                : undefined,
+            ),
+          ),
+        );
+      }
+      return corrected;
+    },
+
+    /** Fails the pending deliveries of a registration whose first attempt was made at this running time or earlier. */
+    async giveUp(webhookId: string, triedUntil: number, reason: string): Promise<void> {
+      const isOver = ({ state, triedFrom }: DeliveryDocument) =>
+        state === 'Pending' && triedFrom !== undefined && triedFrom <= triedUntil;
+      for await (const { document, ...stored } of collection.find(pendingOf(webhookId))) {
+        if (!isOver(document)) continue;
+        await change({ ...stored, document }, (delivery) =>
+          isOver(delivery) ? { ...delivery, ...ended(), state: 'Failed', reason } : undefined,
+        );
+      }
+    },
+
+    /**
+     * Every registration with pending deliveries, and the first of them that is due. Takes one index seek per registration, so
      * that the hundred thousand deliveries of one do not hold up the single delivery of another.
      */
-    async *waiting(): AsyncGenerator<Pick<DeliveryDocument, 'webhookId' | 'due'>> {
+    async *waiting(): AsyncGenerator<DeliveryDocument> {
       let above = '';
       for (;;) {
         const [first] = await Array.fromAsync(collection.find(firstPendingAfter(above)));
@@ -221,8 +339,15 @@ export async function openDeliveries({
           return { ...tried, ...ended(), state: 'Delivered', tries: delivery.tries + 1 };
         if (delivery.state !== 'Pending') return tried;
         const tries = delivery.tries + 1;
+        const { triedFrom } = delivery;
         return outcome.state === 'Pending'
-          ? { ...tried, tries, due: outcome.due }
+          ? {
+              ...tried,
+              tries,
+              due: toTimestamp(clock() + outcome.delay),
+              planned: { tries, delay: outcome.delay },
+              triedFrom: triedFrom ?? outcome.running,
+            }
           : { ...tried, ...ended(), tries, state: 'Failed', reason: outcome.reason };
       });
     },
@@ -241,15 +366,17 @@ export async function openDeliveries({
       }
     },
 
-    /** Makes a delivery due immediately, with a full schedule ahead of it, whatever its state. */
+    /** Makes a delivery due before all others, with a full schedule ahead of it, whatever its state. */
     async resend(deliveryId: string): Promise<DeliveryDocument | undefined> {
-      return change(await collection.get(deliveryId), restarted);
+      return change(await collection.get(deliveryId), (delivery) => restarted(delivery, AT_ONCE));
     },
 
-    /** Like `resend`, but only if the delivery has failed or was cancelled. @returns whether it was */
+    /** Makes a delivery due again if it has failed or was cancelled. @returns whether it was */
     async revive(deliveryId: string): Promise<boolean> {
       const revived = await change(await collection.get(deliveryId), (delivery) =>
-        delivery.state === 'Failed' || delivery.state === 'Cancelled' ? restarted(delivery) : undefined,
+        delivery.state === 'Failed' || delivery.state === 'Cancelled'
+          ? restarted(delivery, toTimestamp(clock()))
+          : undefined,
       );
       return revived !== undefined;
     },
@@ -274,6 +401,35 @@ export async function openDeliveries({
       return () => listeners.delete(listener);
     },
   };
+}
+
+const sequenceOf = (payload: Payload, deliveryId: string): string =>
+  payload.event === 'Test' ? deliveryId : `booking-${payload.data.bookingId}`;
+
+/** The sequence of a delivery, also of one that an earlier release made. */
+function sequenceIn({ sequence, body, deliveryId }: DeliveryDocument): string {
+  if (sequence !== undefined) return sequence;
+  const { bookingId } = JSON.parse(body).data;
+  return bookingId === undefined ? deliveryId : `booking-${bookingId}`;
+}
+
+function inLogOrder(a: Stored<DeliveryDocument>, b: Stored<DeliveryDocument>): number {
+  const [{ position: left = '', createdAt }, { position: right = '' }] = [a.document, b.document];
+  if (left !== right) return left < right ? -1 : 1;
+  if (createdAt !== b.document.createdAt) return createdAt < b.document.createdAt ? -1 : 1;
+  return a.key < b.key ? -1 : 1;
+}
+
+/** How far the clocks of two processes may differ before anybody minds. */
+const CLOCK_SLACK_MS = 1_000;
+
+/**
+ * Whether the moment at which a delivery is due can be right: not further ahead than its planned delay, which is none before the
+ * first try.
+ */
+export function isDueBelieved({ due, planned, tries }: DeliveryDocument, now: number): boolean {
+  const delay = planned?.tries === tries ? planned.delay : longestDelay(tries);
+  return Date.parse(due) - now <= delay + CLOCK_SLACK_MS;
 }
 
 const newestFirst = (a: DeliveryDocument, b: DeliveryDocument) =>

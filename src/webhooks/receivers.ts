@@ -2,18 +2,23 @@ import type { Collection, DocumentStore, Stored } from '../document-store/docume
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { createLruCache } from '../runtime/lru-cache.ts';
 import { SerialQueue } from '../runtime/serial-queue.ts';
+import { type ReceiverState, UNKNOWN } from './breaker.ts';
 
-/** The failures of a registration's receiver. A healthy receiver has no document. */
-type ReceiverDocument = {
-  /** The first failure since the last success. */
-  readonly failingSince: Timestamp;
-  readonly expiresAt: Timestamp;
-};
+type ReceiverDocument = ReceiverState & { readonly expiresAt: Timestamp };
 
 const receiverCollection: Collection<ReceiverDocument> = {
+  name: 'webhookReceiverStates',
+  // A power failure may at worst forget the last few attempts, which is not worth an fsync for each of them.
+  kind: 'readModel',
+  ttl: 'expiresAt',
+  indexes: [],
+};
+
+/** Where earlier releases note since when a receiver has been failing. They disable it by that, so a success removes it. */
+const earlierCollection: Collection<{ readonly failingSince: Timestamp; readonly expiresAt: Timestamp }> = {
   name: 'webhookReceivers',
-  // A power failure may at worst make the count start a moment later, which is not worth an fsync per failure.
   kind: 'readModel',
   ttl: 'expiresAt',
   indexes: [],
@@ -21,54 +26,94 @@ const receiverCollection: Collection<ReceiverDocument> = {
 
 /** Longer than a receiver can fail before its registration is disabled. */
 const RETENTION_MS = 60 * 24 * 3_600_000;
+/** Receivers whose last known state is cached. */
+const CACHED = 50_000;
 
-/** The health of a receiver, for the process that delivers to it. Changes are serialised. */
+/** What is known of a receiver, for the process that delivers to it. */
 export type Receiver = {
-  /** Records a failed attempt. @returns since when nothing has succeeded, in milliseconds since the epoch */
-  failed(): Promise<number>;
-  /** Records a success, or that earlier failures no longer count. */
-  succeeded(): Promise<void>;
+  /** As of the last change, whether or not that has been stored yet. */
+  state(): ReceiverState;
+  /** Changes it, at once for `state` and then in the store. Resolves to what was stored. */
+  change(next: (state: ReceiverState) => ReceiverState): Promise<ReceiverState>;
 };
 
-export type Receivers = {
-  /** The receiver of a registration. Valid as long as this process holds the registration's lease. */
-  open(webhookId: string): Promise<Receiver>;
-};
+export type Receivers = Awaited<ReturnType<typeof openReceivers>>;
 
-/** The health of all receivers, shared between processes. */
-export async function openReceivers(deps: {
-  readonly documents: DocumentStore;
-  readonly clock: Clock;
-}): Promise<Receivers> {
+/** What is known of all receivers, shared between processes. It outlives queues and processes. */
+export async function openReceivers(deps: { readonly documents: DocumentStore; readonly clock: Clock }) {
   const { documents, clock } = deps;
   const receivers = await documents.open(receiverCollection);
+  const earlier = await documents.open(earlierCollection);
   const changes = new SerialQueue();
+  const cached = createLruCache<string, ReceiverState>(CACHED);
+
+  function note(webhookId: string, stored: Stored<ReceiverDocument> | undefined): ReceiverState {
+    const state = stored?.document ?? UNKNOWN;
+    cached.set(webhookId, state);
+    return state;
+  }
+
+  async function change(webhookId: string, next: (state: ReceiverState) => ReceiverState): Promise<ReceiverState> {
+    for (;;) {
+      const stored = await receivers.get(webhookId);
+      const known: ReceiverState = stored?.document ?? UNKNOWN;
+      const changed = next(known);
+      if (changed === known && !isStale(stored)) return note(webhookId, stored);
+      const document = { ...changed, expiresAt: toTimestamp(clock() + RETENTION_MS) };
+      const isWritten = await (stored === undefined
+        ? receivers.insert(webhookId, document)
+        : receivers.replace(webhookId, document, stored.version));
+      // Another process may be delivering to it as well, for a moment.
+      if (!isWritten) continue;
+      cached.set(webhookId, changed);
+      return changed;
+    }
+  }
+
+  /** Whether the document of a receiver that nothing happens to would soon be removed. */
+  const isStale = (stored: Stored<ReceiverDocument> | undefined): boolean =>
+    stored !== undefined && Date.parse(stored.document.expiresAt) - clock() < RETENTION_MS / 2;
 
   return {
-    async open(webhookId) {
-      /** As last read or written, so that a healthy receiver costs no read. */
-      let stored: Stored<ReceiverDocument> | undefined = await receivers.get(webhookId);
+    /** The receiver of a registration. Valid as long as this process holds the registration's lease. */
+    async open(webhookId: string): Promise<Receiver> {
+      const [stored, before] = await Promise.all([receivers.get(webhookId), earlier.get(webhookId)]);
+      let state = note(webhookId, stored);
+      let mayStay = before === undefined && !isStale(stored);
+      let writing = 0;
       return {
-        failed: () =>
-          changes.run(webhookId, async () => {
-            if (stored === undefined) {
-              const now = clock();
-              const document = { failingSince: toTimestamp(now), expiresAt: toTimestamp(now + RETENTION_MS) };
-              // Another process that held the lease before or after this one may have been faster.
-              await receivers.insert(webhookId, document);
-              stored = await receivers.get(webhookId);
+        state: () => state,
+        async change(next) {
+          const changed = next(state);
+          // A healthy receiver costs neither a read nor a write.
+          if (mayStay && changed === state) return state;
+          state = changed;
+          writing += 1;
+          try {
+            const written = await changes.run(webhookId, () => change(webhookId, next));
+            if (!mayStay && written.failures === 0) {
+              await earlier.delete(webhookId);
+              mayStay = true;
             }
-            return stored === undefined ? clock() : Date.parse(stored.document.failingSince);
-          }),
-
-        async succeeded() {
-          if (stored === undefined) return;
-          await changes.run(webhookId, async () => {
-            await receivers.delete(webhookId);
-            stored = undefined;
-          });
+            if (writing === 1) state = written;
+            return written;
+          } finally {
+            writing -= 1;
+          }
         },
       };
     },
+
+    async get(webhookId: string): Promise<ReceiverState> {
+      return note(webhookId, await receivers.get(webhookId));
+    },
+
+    async getMany(webhookIds: readonly string[]): Promise<ReadonlyMap<string, ReceiverState>> {
+      const stored = new Map((await receivers.getMany(webhookIds)).map((each) => [each.key, each]));
+      return new Map(webhookIds.map((id) => [id, note(id, stored.get(id))]));
+    },
+
+    /** As this process last knew it; another may have changed it since. */
+    cached: (webhookId: string): ReceiverState | undefined => cached.get(webhookId),
   };
 }

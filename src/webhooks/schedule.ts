@@ -16,6 +16,9 @@ export const PLANNED_DELAYS_MS: readonly number[] = [
   14 * HOUR_MS,
 ];
 
+/** A delivery has failed for good this long after its first attempt (docs/decisions/webhook-retries.md). */
+export const GIVE_UP_AFTER_MS = 32 * HOUR_MS;
+
 /** A registration is disabled once every attempt has failed for this long (docs/decisions/webhook-retries.md). */
 export const DISABLE_AFTER_MS = 5 * 24 * HOUR_MS;
 
@@ -34,6 +37,12 @@ export function delayBeforeNext(tries: number, retryAfter: number | undefined, r
   const jittered = planned * (1 - JITTER + 2 * JITTER * random);
   return Math.round(Math.max(jittered, Math.min(retryAfter ?? 0, 2 * planned)));
 }
+
+/**
+ * How far ahead a delivery with this many failed tries can be due, if its own delay is not known: earlier releases did not store
+ * it.
+ */
+export const longestDelay = (tries: number): number => 2 * (1 + JITTER) * (PLANNED_DELAYS_MS[tries] ?? 0);
 
 /**
  * Reads a `Retry-After` header (RFC 9110 §10.2.3): seconds, or an HTTP date.

@@ -14,6 +14,7 @@ import { type Consumer, type EventStore, logEnd } from '../event-store/event-sto
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { loadOnce } from '../runtime/load-once.ts';
+import type { ReceiverState } from './breaker.ts';
 import { createDeliverer } from './deliverer.ts';
 import { type DeliveryDocument, type ListDeliveries, type Listener, openDeliveries } from './deliveries.ts';
 import { startFanOut } from './fan-out.ts';
@@ -21,9 +22,11 @@ import type { InFlightLimits } from './in-flight.ts';
 import { openReceivers } from './receivers.ts';
 import { recoverDeliveries } from './recovery.ts';
 import { createRegistrations, type IsConnected, type Recipient } from './registrations.ts';
+import { openRunningTime, type RunningTime } from './running-time.ts';
 import type { SenderOptions } from './sender.ts';
 import type { Sender } from './sending.ts';
 
+export type { ReceiverState } from './breaker.ts';
 export type { Attempt, DeliveryDocument } from './deliveries.ts';
 export { CONSUMER_GROUP } from './fan-out.ts';
 
@@ -42,6 +45,8 @@ export type Webhooks = {
   recover(webhookId: string, since: Timestamp): Promise<{ readonly due: number } | Refusal>;
   /** Sends an event of kind `Test`, once. */
   sendTest(webhookId: string): Promise<DeliveryDocument | Refusal>;
+  /** What is known of the receiver of a registration, its circuit breaker included. */
+  receiver(webhookId: string): Promise<ReceiverState>;
   /** Calls `listener` with every delivery that this process creates or changes. @returns a function that stops it */
   onDelivery(listener: Listener): () => void;
 };
@@ -58,6 +63,8 @@ export type WebhooksDeps = {
   readonly isConnected: IsConnected;
   readonly sending?: Pick<SenderOptions, 'deadlineMs' | 'resolve' | 'tls'>;
   readonly tuning?: Tuning;
+  /** Opened by default. */
+  readonly runningTime?: RunningTime;
 };
 
 /** How deliveries are paced; the defaults suit production. */
@@ -83,6 +90,7 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
     durationMs: tuning?.leaseMs ?? LEASE_MS,
   });
   const receivers = await openReceivers({ documents, clock });
+  const runningTime = deps.runningTime ?? (await openRunningTime({ documents, logger }));
   const registrations = createRegistrations({
     readModels,
     credentials,
@@ -96,6 +104,7 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
     registrations,
     leases,
     receivers,
+    runningTime,
     sender,
     disable: ({ webhookId, reason, eventId }) =>
       commands.disable(
@@ -126,10 +135,12 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
 
   return {
     async start() {
-      starting = waitForReadModels().then(
-        () => deliverer.start(),
-        (error: unknown) => logger.error({ err: error }, 'Webhook deliveries could not be started'),
-      );
+      starting = waitForReadModels()
+        .then(async () => {
+          await runningTime.start();
+          deliverer.start();
+        })
+        .catch((error: unknown) => logger.error({ err: error }, 'Webhook deliveries could not be started'));
       consumer = await startFanOut({ events, readModels, registrations, deliveries, wake });
     },
 
@@ -138,12 +149,14 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
       await consumer?.close();
       await starting;
       await deliverer.stop();
+      await runningTime.stop();
       await sender.close();
     },
 
     listDeliveries: deliveries.list,
     getDelivery: deliveries.get,
     onDelivery: deliveries.onChange,
+    receiver: receivers.get,
 
     async resend(deliveryId) {
       const delivery = await deliveries.get(deliveryId);
@@ -152,7 +165,7 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
       if ('refused' in recipient) return recipient;
       const resent = await deliveries.resend(deliveryId);
       if (resent === undefined) return unknownDelivery(deliveryId);
-      wake(resent.webhookId);
+      wake(resent.webhookId, true);
       return resent;
     },
 
@@ -174,7 +187,7 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
         payload: testPayload(recipient.webhookId, toTimestamp(clock())),
       });
       if (delivery === undefined) throw new Error('A new event id is already in use');
-      wake(webhookId);
+      wake(webhookId, true);
       return delivery;
     },
   };

@@ -46,7 +46,7 @@ describe.each(documentEngines)('deliveries on %s', (_, createDatabase) => {
       await add('wh_a', event);
       now += 1_000;
     }
-    await deliveries.record(await one('wh_a'), [attempt], { state: 'Pending', due: toTimestamp(now + HOUR_MS) });
+    await deliveries.record(await one('wh_a'), [attempt], { state: 'Pending', delay: HOUR_MS, running: 0 });
     expect(await dueIds('wh_a')).toEqual(['e2:wh_a', 'e3:wh_a']);
     expect(await dueIds('wh_a', now - 1_000)).toEqual(['e3:wh_a']);
     now += 2 * HOUR_MS;
@@ -58,7 +58,7 @@ describe.each(documentEngines)('deliveries on %s', (_, createDatabase) => {
     await add('wh_a', 'e1');
     await add('wh_c', 'e1');
     await deliveries.record(await one('wh_c'), [], { state: 'Delivered' });
-    await deliveries.record(await one('wh_a'), [attempt], { state: 'Pending', due: toTimestamp(now + HOUR_MS) });
+    await deliveries.record(await one('wh_a'), [attempt], { state: 'Pending', delay: HOUR_MS, running: 0 });
     const waiting = await Array.fromAsync(deliveries.waiting(), ({ webhookId, due }) => [webhookId, due]);
     expect(waiting).toEqual([
       ['wh_a', toTimestamp(now + HOUR_MS)],
@@ -73,7 +73,7 @@ describe.each(documentEngines)('deliveries on %s', (_, createDatabase) => {
     if (first === undefined || second === undefined) throw new Error('Two are due');
     await deliveries.cancelAll('wh_a', 'The registration was removed');
     await deliveries.record(first, [{ ...attempt, status: 200 }], { state: 'Delivered' });
-    await deliveries.record(second, [attempt], { state: 'Pending', due: toTimestamp(now) });
+    await deliveries.record(second, [attempt], { state: 'Pending', delay: 0, running: 0 });
     expect(await deliveries.get(first.key)).toMatchObject({ state: 'Delivered', attempts: [{ status: 200 }] });
     expect(await deliveries.get(second.key)).toMatchObject({ state: 'Cancelled', attempts: [{ status: 500 }] });
   });

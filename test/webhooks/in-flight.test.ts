@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 import { createPermits } from '../../src/webhooks/in-flight.ts';
 
 test('a permit that is released goes to whoever waited, and to nobody beside it', async () => {
-  const permits = createPermits({ prompt: 1, slow: 1, slowAfterMs: 60_000 });
+  const permits = createPermits({ prompt: 1, unknown: 1, slow: 1, slowAfterMs: 60_000 });
   const order: string[] = [];
-  const first = await permits.acquire(false);
+  const first = await permits.acquire('prompt');
   const acquire = async (who: string) => {
-    const permit = await permits.acquire(false);
+    const permit = await permits.acquire('prompt');
     order.push(who);
     return permit;
   };
@@ -19,4 +19,25 @@ test('a permit that is released goes to whoever waited, and to nobody beside it'
   second.release();
   (await late).release();
   expect(order).toEqual(['waited', 'came late']);
+});
+
+test('an attempt that turns out slow gives its permit to the next, and no class waits for another', async () => {
+  const permits = createPermits({ prompt: 1, unknown: 1, slow: 1, slowAfterMs: 5 });
+  const hanging = await permits.acquire('unknown');
+  const turnedSlow = new Promise<void>((resolve) => hanging.begin(resolve));
+  await permits.acquire('prompt');
+  await turnedSlow;
+  expect(hanging.isSlow()).toBe(true);
+  const next = await permits.acquire('unknown');
+  expect(next.isSlow()).toBe(false);
+  // It continues as a slow one, of which there may be one.
+  let isAcquired = false;
+  const slow = permits.acquire('slow').then((permit) => {
+    isAcquired = true;
+    return permit;
+  });
+  await Promise.resolve();
+  expect(isAcquired).toBe(false);
+  hanging.release();
+  (await slow).release();
 });

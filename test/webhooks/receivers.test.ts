@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type ReceiverState, UNKNOWN } from '../../src/webhooks/breaker.ts';
 import { openReceivers } from '../../src/webhooks/receivers.ts';
 import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 
-const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * 3_600_000;
+const failure = (state: ReceiverState): ReceiverState => ({ ...state, failures: state.failures + 1 });
 
 describe.each(documentEngines)('receivers on %s', (_, createDatabase) => {
   let now: number;
@@ -13,29 +15,47 @@ describe.each(documentEngines)('receivers on %s', (_, createDatabase) => {
   });
   afterEach(() => database.remove());
 
-  /** The receiver of a registration as another process sees it. */
-  const receiver = async (webhookId = 'wh_a') =>
-    (await openReceivers({ documents: await database.open(), clock: () => now })).open(webhookId);
+  /** The receivers as another process sees them. */
+  const open = async () => openReceivers({ documents: await database.open(), clock: () => now });
 
-  test('the start of the failures carries over from one process to the next, until something succeeds', async () => {
-    const since = now;
-    expect(await (await receiver()).failed()).toBe(since);
-    now += HOUR_MS;
-    const second = await receiver();
-    expect(await second.failed()).toBe(since);
-    await second.succeeded();
-    now += HOUR_MS;
-    expect(await second.failed()).toBe(now);
-    expect(await (await receiver('wh_b')).failed()).toBe(now);
+  test('what is known of a receiver carries over from one process to the next', async () => {
+    expect(await (await open()).get('wh_a')).toEqual(UNKNOWN);
+    await (await (await open()).open('wh_a')).change((state) => ({ ...failure(state), pace: 'slow' }));
+    const second = await open();
+    expect(await second.get('wh_a')).toMatchObject({ failures: 1, pace: 'slow' });
+    const known = await second.getMany(['wh_a', 'wh_b']);
+    expect(known.get('wh_a')).toMatchObject({ failures: 1 });
+    expect(known.get('wh_b')).toEqual(UNKNOWN);
+    expect((await second.open('wh_a')).state()).toMatchObject({ failures: 1 });
   });
 
-  test('of concurrent failures the first counts, whoever records it', async () => {
-    const since = now;
-    const [one, other] = [await receiver(), await receiver()];
-    expect(await Promise.all([one.failed(), one.failed()])).toEqual([since, since]);
-    now += HOUR_MS;
-    expect(await other.failed()).toBe(since);
-    await Promise.all([one.succeeded(), one.succeeded()]);
-    expect(await (await receiver()).failed()).toBe(now);
+  test('a change counts at once, and none of several is lost, whoever makes them', async () => {
+    const [one, other] = [await (await open()).open('wh_a'), await (await open()).open('wh_a')];
+    const changes = [one, one, other, one, other].map((receiver) => receiver.change(failure));
+    expect(one.state().failures).toBe(3);
+    await Promise.all(changes);
+    expect(await (await open()).get('wh_a')).toMatchObject({ failures: 5 });
+  });
+
+  test('a success removes what an earlier release noted, which would disable the registration by it', async () => {
+    const documents = await database.open();
+    const earlier = await documents.open({ name: 'webhookReceivers', kind: 'readModel', indexes: [] });
+    await earlier.insert('wh_a', { failingSince: '2026-04-10T10:00:00.000Z', expiresAt: '2026-06-20T10:00:00.000Z' });
+    const receiver = await (await open()).open('wh_a');
+    await receiver.change(failure);
+    expect(await earlier.get('wh_a')).toBeDefined();
+    await receiver.change(() => UNKNOWN);
+    expect(await earlier.get('wh_a')).toBeUndefined();
+  });
+
+  test('what is known of a receiver that nothing happens to is kept', async () => {
+    await (await (await open()).open('wh_a')).change((state) => ({ ...state, pace: 'prompt' }));
+    now += 40 * DAY_MS;
+    await (await (await open()).open('wh_a')).change((state) => state);
+    const documents = await database.open();
+    const stored = await documents
+      .open<{ readonly expiresAt: string }>({ name: 'webhookReceiverStates', kind: 'readModel', indexes: [] })
+      .then((collection) => collection.get('wh_a'));
+    expect(Date.parse(stored?.document.expiresAt ?? '')).toBe(now + 60 * DAY_MS);
   });
 });

@@ -35,6 +35,7 @@ const SECRET_KEY = Buffer.alloc(32, 7);
 export async function openVenue({ folder: shared }: { readonly folder?: string } = {}) {
   const folder = shared ?? (await mkdtemp(join(tmpdir(), 'venue-webhooks-')));
   let shift = 0;
+  let downtime = 0;
   const clock = () => Date.now() + shift;
   const events = await openSqliteEventStore({ path: join(folder, 'log.sqlite'), clock, leaseMs: 1_000 });
   const documents = await openSqliteDocumentStore({ folder, clock });
@@ -83,9 +84,14 @@ export async function openVenue({ folder: shared }: { readonly folder?: string }
     events,
     documents,
     readModels: projector.readModels,
-    /** Moves the clock, in milliseconds. */
+    /** Lets time pass in which the service runs, in milliseconds. */
     advance(by: number) {
       shift += by;
+    },
+    /** Moves the clock alone, in milliseconds: no deliverer ran meanwhile, or it is set. */
+    moveClock(by: number) {
+      shift += by;
+      downtime += by;
     },
     /** Halts the read models until they are released. */
     holdProjector() {
@@ -141,6 +147,7 @@ export async function openVenue({ folder: shared }: { readonly folder?: string }
         logger,
         commands: commands.webhooks,
         isConnected: async () => true,
+        runningTime: { now: () => clock() - downtime, start: async () => {}, stop: async () => {} },
         tuning: { pollIntervalMs: 20, ...tuning },
         ...deps,
       });

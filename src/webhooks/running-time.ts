@@ -1,0 +1,81 @@
+import type { BaseLogger } from 'pino';
+import type { Collection, DocumentStore } from '../document-store/document-store.ts';
+
+type RunningTimeDocument = { readonly ms: number };
+
+const collection: Collection<RunningTimeDocument> = { name: 'webhookRunningTime', kind: 'record', indexes: [] };
+const KEY = 'all';
+
+/** How often the time is stored. A kill loses at most this much of it. */
+const TICK_MS = 15_000;
+/** What one tick counts at most: a process that was frozen did not try anything meanwhile. */
+const MAX_TICK_MS = 2 * TICK_MS;
+
+/**
+ * The time in which deliveries were made, in milliseconds: all processes together, without the time in which none of them ran.
+ * Deadlines of days are measured with it, so that our own downtime never counts against a receiver, and no wall clock is compared
+ * with what it said before a restart (docs/decisions/webhook-retries.md).
+ */
+export type RunningTime = {
+  /** Milliseconds. */
+  now(): number;
+  start(): Promise<void>;
+  /** Stores what has not been stored yet. */
+  stop(): Promise<void>;
+};
+
+export async function openRunningTime(deps: {
+  readonly documents: DocumentStore;
+  readonly logger: Pick<BaseLogger, 'error'>;
+  /** Monotonic milliseconds. */
+  readonly monotonic?: () => number;
+  readonly tickMs?: number;
+}): Promise<RunningTime> {
+  const { documents, logger, monotonic = () => performance.now(), tickMs = TICK_MS } = deps;
+  const times = await documents.open(collection);
+  /** The stored time, and when this process first saw it at that version. */
+  let seen: { readonly version: number; readonly ms: number; readonly at: number } | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let ticking: Promise<void> = Promise.resolve();
+
+  const now = () => (seen === undefined ? 0 : seen.ms + Math.min(monotonic() - seen.at, MAX_TICK_MS));
+
+  /**
+   * Adds what has passed since the document was first seen as it is. With several processes the first of them adds it, and the
+   * others see a new version.
+   */
+  async function tick(): Promise<void> {
+    const stored = await times.get(KEY);
+    if (stored === undefined) {
+      // Another process may be faster; its version is seen by the next tick.
+      const at = monotonic();
+      if (await times.insert(KEY, { ms: 0 })) seen = { version: 1, ms: 0, at };
+      return;
+    }
+    if (seen?.version !== stored.version) {
+      seen = { version: stored.version, ms: stored.document.ms, at: monotonic() };
+      return;
+    }
+    const [ms, at] = [now(), monotonic()];
+    if (await times.replace(KEY, { ms }, stored.version)) seen = { version: stored.version + 1, ms, at };
+  }
+
+  const safely = () =>
+    tick().catch((error: unknown) => logger.error({ err: error }, 'The time spent on deliveries was not stored'));
+
+  return {
+    now,
+    async start() {
+      await safely();
+      timer = setInterval(() => {
+        ticking = ticking.then(safely);
+      }, tickMs);
+      timer.unref();
+    },
+    async stop() {
+      clearInterval(timer);
+      await ticking;
+      if (seen !== undefined) await safely();
+    },
+  };
+}

@@ -1,0 +1,130 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { DeliverableEvent } from '../../src/contract/webhook-payload.ts';
+import { payloadOf } from '../../src/contract/webhook-payload.ts';
+import type { DomainEvent, Recorded } from '../../src/domain/events.ts';
+import { webhookId as webhookIdOf } from '../../src/domain/ids.ts';
+import { type Deliveries, type DeliveryDocument, openDeliveries } from '../../src/webhooks/deliveries.ts';
+import { eventually } from '../eventually.ts';
+import { approved, cancelled, requested, reviewed } from './deliverable-events.ts';
+import { answering, type Receiver, startReceiver } from './receiver.ts';
+import { COMMUNITY, openVenue, type Venue } from './venue.ts';
+
+let venue: Venue;
+let receiver: Receiver;
+let deliveries: Deliveries;
+beforeEach(async () => {
+  venue = await openVenue();
+  receiver = await startReceiver();
+  deliveries = await openDeliveries(venue);
+});
+afterEach(async () => {
+  await venue.close();
+  await receiver.close();
+});
+
+/** Stores a delivery as the fan-out does; without a position as an earlier release did. */
+async function add(webhookId: string, event: Recorded<DeliverableEvent & DomainEvent>, position?: string) {
+  const added = await deliveries.add({
+    webhookId: webhookIdOf(webhookId),
+    account: 'Community:3',
+    eventId: event.id,
+    payload: payloadOf(event),
+    ...(position !== undefined && { position }),
+  });
+  if (added === undefined) throw new Error('It is there already');
+  return added;
+}
+
+const kinds = () => receiver.received.map(({ body }) => JSON.parse(body).event);
+
+test('those of one booking arrive one at a time, in the order of the log, whenever they were stored', async () => {
+  let inFlight = 0;
+  const together = new Map<number, number>();
+  let most = 0;
+  receiver.answer = ({ body }, response) => {
+    const { bookingId } = JSON.parse(body).data;
+    inFlight += 1;
+    most = Math.max(most, inFlight);
+    together.set(bookingId, (together.get(bookingId) ?? 0) + 1);
+    expect(together.get(bookingId)).toBe(1);
+    setTimeout(() => {
+      inFlight -= 1;
+      together.set(bookingId, 0);
+      response.end();
+    }, 3);
+  };
+  const { webhookId } = await venue.register(COMMUNITY, receiver.url);
+  const bookings = Array.from({ length: 40 }, (_, i) => i);
+  // The last event of every booking is stored first.
+  for (const bookingId of bookings) await add(webhookId, reviewed({ bookingId }), `${bookingId}-4`);
+  for (const bookingId of bookings)
+    await add(webhookId, cancelled({ bookingId, cancelledBy: 'Brand' }), `${bookingId}-3`);
+  for (const bookingId of bookings) await add(webhookId, approved({ bookingId }), `${bookingId}-2`);
+  for (const bookingId of bookings) await add(webhookId, requested({ bookingId }), `${bookingId}-1`);
+  await venue.deliver();
+  await receiver.until(160);
+  for (const bookingId of bookings) {
+    const own = receiver.received.filter(({ body }) => JSON.parse(body).data.bookingId === bookingId);
+    expect(own.map(({ body }) => JSON.parse(body).event)).toEqual([
+      'BookingRequested',
+      'BookingApproved',
+      'BookingCancelled',
+      'ReviewPosted',
+    ]);
+  }
+  // Different bookings still go side by side.
+  expect(most).toBeGreaterThan(1);
+});
+
+test('a failed attempt lets the later ones pass', async () => {
+  receiver.answer = ({ body }, response) => {
+    response.writeHead(JSON.parse(body).event === 'BookingRequested' ? 500 : 200).end();
+  };
+  const { webhookId } = await venue.register(COMMUNITY, receiver.url);
+  await add(webhookId, approved(), '2');
+  await add(webhookId, requested(), '1');
+  await venue.deliver();
+  await receiver.until(2);
+  expect(kinds()).toEqual(['BookingRequested', 'BookingApproved']);
+});
+
+test('what waited for retries goes in the order of the log, too', async () => {
+  receiver.answer = answering(500);
+  const { webhookId } = await venue.register(COMMUNITY, receiver.url);
+  const first = await add(webhookId, requested(), '1');
+  const second = await add(webhookId, approved(), '2');
+  const webhooks = await venue.deliver();
+  await receiver.until(2);
+  await eventually(async () => {
+    for (const { deliveryId } of [first, second])
+      expect(await webhooks.getDelivery(deliveryId)).toMatchObject({ tries: 1 });
+  });
+  await webhooks.stop();
+  receiver.answer = answering(200);
+  venue.advance(60_000);
+  await venue.deliver();
+  await receiver.until(4);
+  expect(kinds().slice(2)).toEqual(['BookingRequested', 'BookingApproved']);
+});
+
+test('deliveries that an earlier release stored come first, in the order in which they were made', async () => {
+  const { webhookId } = await venue.register(COMMUNITY, receiver.url);
+  await add(webhookId, cancelled({ cancelledBy: 'Brand' }), '3');
+  const collection = await venue.documents.open<DeliveryDocument>({
+    name: 'webhookDeliveries',
+    kind: 'record',
+    indexes: [],
+  });
+  for (const event of [requested(), approved()]) {
+    venue.advance(10);
+    const { deliveryId } = await add(webhookId, event);
+    const stored = await collection.get(deliveryId);
+    if (stored === undefined) throw new Error('It is not there');
+    const { sequence: _, ...earlier } = stored.document;
+    // Due later than what came after it: only the order of the booking puts it first.
+    await collection.replace(deliveryId, earlier, stored.version);
+  }
+  await venue.deliver();
+  await receiver.until(3);
+  expect(kinds()).toEqual(['BookingRequested', 'BookingApproved', 'BookingCancelled']);
+});
