@@ -28,7 +28,7 @@ export const MAY_IMPORT = {
 
   // Whether log, records, read models and secret key belong together.
   'store-identity': ['domain', 'event-store', 'document-store', 'secrets', 'runtime'],
-  'read-models': ['projections', 'domain', 'event-store', 'document-store'],
+  'read-models': ['projections', 'domain', 'event-store', 'document-store', 'runtime'],
   // Whether a key or a registration holds, from the log itself.
   credentials: ['domain', 'event-store', 'document-store', 'runtime'],
   projector: ['read-models', 'projections', 'domain', 'event-store', 'document-store', 'runtime'],

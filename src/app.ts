@@ -20,6 +20,7 @@ import { type Credentials, openCredentials } from './credentials/credentials.ts'
 import type { Demo } from './demo/demo-file.ts';
 import { ensureDemoData } from './demo/ensure-demo-data.ts';
 import type { DocumentStore } from './document-store/document-store.ts';
+import { type Heartbeats, startHeartbeats } from './document-store/heartbeats.ts';
 import { isEmbedded, openDocuments, openEvents, openSqliteDocuments, placesOf } from './engines.ts';
 import type { EventStore } from './event-store/event-store.ts';
 import { mcpRoutes } from './mcp/mcp-server.ts';
@@ -27,6 +28,7 @@ import { checkWebhookUrl } from './outbound/public-address.ts';
 import { createMaintenance, type Maintenance } from './projector/maintenance.ts';
 import { openProjector, type Projector } from './projector/projector.ts';
 import { createQueries, type Queries } from './queries/queries.ts';
+import type { Said } from './read-models/read-models.ts';
 import { type Clock, systemClock } from './runtime/clock.ts';
 import { diskWarning } from './runtime/disk.ts';
 import { createScheduler } from './scheduler/scheduler.ts';
@@ -42,6 +44,7 @@ export type Core = {
   readonly events: EventStore;
   readonly documents: DocumentStore;
   readonly identity: StoreIdentity;
+  readonly heartbeats: Heartbeats<Said>;
   readonly projector: Projector;
   readonly credentials: Credentials;
   readonly commands: Commands;
@@ -65,12 +68,13 @@ export async function openCore(
   config: Config,
   logger: Logger,
   clock: Clock = systemClock(config.clockShift),
+  kind: Said['kind'] = 'service',
 ): Promise<Core> {
   mkdirSync(config.dataDir, { recursive: true });
   const events = await openEvents(config, logger, clock);
   const documents = await openDocuments(config, logger, clock);
   try {
-    return await assemble(config, logger, clock, { events, documents });
+    return await assemble(config, logger, clock, kind, { events, documents });
   } catch (error) {
     // An open connection would keep the process of a command alive.
     await Promise.allSettled([events.close(), documents.close()]);
@@ -82,6 +86,7 @@ async function assemble(
   config: Config,
   logger: Logger,
   clock: Clock,
+  kind: Said['kind'],
   { events, documents }: Pick<Core, 'events' | 'documents'>,
 ): Promise<Core> {
   const identity = await openStoreIdentity({
@@ -90,7 +95,11 @@ async function assemble(
     settleMs: config.eventStoreUrl === undefined ? 0 : REPLICATED_WITHIN_MS,
   });
   await identity.check();
-  const projector = await openProjector({ events, documents, projections, clock, logger });
+  const heartbeats = await startHeartbeats<Said>({ documents, said: { kind, projects: false, wants: [], reads: [] } });
+  const projector = await openProjector({
+    ...{ events, documents, projections, heartbeats, logger, kind, retireAfterMs: config.retireAfterMs },
+    ...(kind === 'tool' && { catchUpWithinMs: TOOL_CATCHES_UP_WITHIN_MS }),
+  });
   const { readModels } = projector;
   const credentials = await openCredentials({ events, documents, graceMs: config.credentialsGraceMs });
 
@@ -129,6 +138,7 @@ async function assemble(
     events,
     documents,
     identity,
+    heartbeats,
     projector,
     credentials,
     commands,
@@ -136,6 +146,7 @@ async function assemble(
     webhooks: await createWebhooks({
       events,
       documents,
+      heartbeats,
       readModels,
       credentials,
       config,
@@ -148,12 +159,13 @@ async function assemble(
     apiKeyUsage: await createApiKeyUsage({ documents, clock, logger }),
     authorizationServer,
     maintenance: createMaintenance({
-      ...{ events, documents, projections, readModels, clock, logger },
+      ...{ events, documents, projections },
       openScratch: openSqliteDocuments,
     }),
     commandsAt,
     async close() {
       await identity.stop();
+      await heartbeats.stop();
       await events.close();
       await documents.close();
     },
@@ -163,6 +175,10 @@ async function assemble(
 /** How long a node of EventStoreDB may lag behind the one that acknowledged an append. */
 const REPLICATED_WITHIN_MS = 5_000;
 
+/** How long a command of an operator waits for a read model to show what is in the log. */
+const TOOL_CATCHES_UP_WITHIN_MS = 30_000;
+/** How long a start waits for read models that are being built. */
+const READABLE_WITHIN_MS = 5_000;
 /** How long a request may take to arrive completely. */
 const REQUEST_ARRIVES_WITHIN_MS = 30_000;
 /** How often connections that have become idle are closed once the service is stopping. */
@@ -260,6 +276,8 @@ export async function startService(config: Config, logger: Logger): Promise<Serv
 
   core.identity.start();
   if (config.roles.has('projector')) projector.start();
+  // What cannot be read by then is answered with an error, and /readyz says why.
+  await projector.readable(READABLE_WITHIN_MS);
   const demo = config.demo ? await ensureDemoData({ ...core, ...config, at: core.commandsAt }) : undefined;
   if (config.roles.has('scheduler')) scheduler.start();
   if (config.roles.has('webhooks')) await webhooks.start();

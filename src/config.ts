@@ -35,6 +35,8 @@ export type Config = {
   readonly credentialsGraceMs: number;
   /** How long the service still takes requests after SIGTERM, so that balancers can learn from `/readyz` to send no more. */
   readonly drainMs: number;
+  /** How long a read model is kept that no process has wanted, such as that of an earlier release, in milliseconds. */
+  readonly retireAfterMs: number;
 };
 
 /** A setting is missing or invalid. The message is one line and starts with the variable's name. */
@@ -82,6 +84,7 @@ export function readConfig(env: Environment): Config {
     clockShift: clockShift(value('CLOCK_SHIFT')),
     credentialsGraceMs: duration(value, 'CREDENTIALS_GRACE', 'PT60S', 'PT1H'),
     drainMs: duration(value, 'DRAIN', 'PT1S', 'PT1M'),
+    retireAfterMs: duration(value, 'RETIRE_AFTER', 'PT24H', 'PT8760H'),
   };
 }
 

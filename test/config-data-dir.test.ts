@@ -29,6 +29,8 @@ test('unset, every setting has its default', () => {
     logLevel: 'info',
     clockShift: 0,
     credentialsGraceMs: 60_000,
+    drainMs: 1_000,
+    retireAfterMs: 24 * 3_600_000,
   });
 });
 

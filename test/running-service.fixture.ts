@@ -35,6 +35,7 @@ export async function runService(settings: Readonly<Record<string, string>> = {}
   const core: Core = await openCore(config, pino({ level: process.env.LOG_LEVEL ?? 'silent' }), () => time.now);
   const app: FastifyInstance = await createApp(core);
   core.projector.start();
+  await core.projector.readable(10_000);
   await app.ready();
 
   const call = (method: 'GET' | 'POST' | 'DELETE' | 'PUT', url: string, { key, body, headers }: Call = {}) =>

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify';
 import { defined } from '../domain/defined.ts';
-import type { ReadModelsStatus } from '../read-models/read-models.ts';
+import type { Problem, ReadModelsStatus } from '../read-models/read-models.ts';
 
 /** How many events the read models may lag behind the log before the service is not ready. */
 export const MAX_LAG = 1_000;
@@ -9,14 +9,14 @@ export type Health = {
   /** Each resolves if the store responds. */
   readonly ping: Readonly<Record<'eventStore' | 'documentStore', () => Promise<void>>>;
   /** The status of the read models, with their lag counted up to `limit`. */
-  readonly readModels: (limit: number) => Promise<Pick<ReadModelsStatus, 'lag' | 'failure'>>;
+  readonly readModels: (limit: number) => Promise<ReadModelsStatus>;
   /** What to warn of about the disk of the embedded files, if anything. */
   readonly disk?: () => Promise<string | undefined>;
   /** Whether the process is about to end and should get no more requests. */
   readonly stopping?: () => boolean;
 };
 
-/** `/healthz`: the process is alive. `/readyz`: its stores respond and the read models are close behind the log. */
+/** `/healthz`: the process is alive. `/readyz`: its stores respond and every read model can be read and is close behind the log. */
 export const healthRoutes =
   ({ ping, readModels, disk = async () => undefined, stopping = () => false }: Health): FastifyPluginAsync =>
   async (app) => {
@@ -35,16 +35,29 @@ export const healthRoutes =
       };
       const stores = await Promise.all(Object.entries(ping).map(([name, probe]) => check(name, probe)));
       const reachable = stores.every(([, state]) => state === 'ok');
-      const { lag, failure } = reachable ? await readModels(MAX_LAG + 1) : {};
-      const ready = lag !== undefined && lag <= MAX_LAG;
+      const status = reachable ? await readModels(MAX_LAG + 1) : undefined;
+      const unreadable = status?.problems.some((problem) => problem.state === 'failing' || !problem.readable);
+      const ready = status?.caughtUp === true && status.lag <= MAX_LAG && !unreadable;
       return reply.code(ready ? 200 : 503).send({
         status: ready ? 'ready' : 'not ready',
         ...Object.fromEntries(stores),
-        eventsBehind: lag ?? null,
+        eventsBehind: status?.lag ?? null,
         // A warning: writes are refused only when it is full.
         ...defined({ disk: await disk().catch(() => undefined) }),
-        // A failing projection alone does not end readiness, as stale data can be served until the lag grows. The cause is logged.
-        ...defined({ readModels: failure && `stuck after ${failure.attempts} attempts to ${failure.doing}` }),
+        ...(status !== undefined &&
+          status.problems.length > 0 && {
+            readModels: Object.fromEntries(status.problems.map((problem) => [problem.readModel, describe(problem)])),
+          }),
       });
     });
   };
+
+/** Without the cause, which the log has: anyone may ask. */
+function describe(problem: Problem): string {
+  if (problem.state === 'failing') {
+    const times = problem.attempts === 1 ? 'once' : `${problem.attempts} times`;
+    return `failing, tried ${times}; what needs it is refused`;
+  }
+  const done = `${problem.done} events read${problem.total === undefined ? '' : ` of ${problem.total}`}`;
+  return problem.readable ? `being rebuilt, ${done}; the former documents are in use` : `being built, ${done}`;
+}

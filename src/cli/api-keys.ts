@@ -86,15 +86,11 @@ Examples:
     .argument('<id>', 'id of the key, from `api-key list`')
     .addHelpText('after', '\nExample:\n  venue api-key revoke key_4fG2kQ0aLw1x')
     .action((id, _, command) =>
-      operate(
-        command,
-        async ({ commands }, context) => {
-          const refusal = await commands.apiKeys.revoke({ apiKeyId: id }, context);
-          if (refusal !== undefined) return refusal;
-          await delay(ENDED_EVERYWHERE_MS);
-          return { json: { id, revoked: true }, text: `Revoked API key ${id}.` };
-        },
-        { readsModels: false },
-      ),
+      operate(command, async ({ commands }, context) => {
+        const refusal = await commands.apiKeys.revoke({ apiKeyId: id }, context);
+        if (refusal !== undefined) return refusal;
+        await delay(ENDED_EVERYWHERE_MS);
+        return { json: { id, revoked: true }, text: `Revoked API key ${id}.` };
+      }),
     );
 }

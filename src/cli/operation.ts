@@ -42,25 +42,19 @@ export function operatorConfig(): Config {
   return readConfig({ ...environment, LOG_LEVEL: LOG_LEVEL.trim() || 'silent' });
 }
 
-/** How long the read models may take to catch up before a command gives up. */
-const CATCH_UP_MS = 30_000;
-
 /**
- * Runs `work` against the assembled service and prints the answer. Projects if no other process does, so that reads are
- * current and writes show immediately.
- * @param readsModels false for a command that reads no read model: it does not wait for them, so it works whatever they do
+ * Runs `work` against the assembled service and prints the answer. What it reads is up to date: the first read of each read model
+ * waits until that one shows what is in the log; the others do not matter. While no service runs, this process keeps the read
+ * models up to date itself.
  */
 export async function operate(
   command: Invoked,
   work: (core: OperatorCore, context: CommandContext) => Promise<Answer | Refusal>,
-  { readsModels = true }: { readonly readsModels?: boolean } = {},
 ): Promise<void> {
   const config = operatorConfig();
-  const core = await openCore(config, pino({ level: config.logLevel }, pino.destination(2)));
+  const core = await openCore(config, pino({ level: config.logLevel }, pino.destination(2)), undefined, 'tool');
   core.projector.start();
   try {
-    if (readsModels && !(await core.maintenance.catchUp(CATCH_UP_MS)))
-      throw new Error(`The read models did not catch up with the log within ${CATCH_UP_MS / 1_000} s; try again.`);
     const answer = await work(core, { actor: OPERATOR, correlationId: `cli-${randomUUID()}` });
     if (isRefusal(answer)) throw new RefusedError(answer);
     const printed = 'json' in command.optsWithGlobals() ? JSON.stringify(answer.json, null, 2) : answer.text;

@@ -1,9 +1,10 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
 import { projections } from '../../projections/index.ts';
-import { toOperatorVerification } from '../contract/maintenance.ts';
+import { toOperatorReadModel, toOperatorVerification } from '../contract/maintenance.ts';
+import { isRefusal, refuse } from '../domain/decision.ts';
 import { discardReadModels } from '../engines.ts';
-import { operate, operatorConfig } from './operation.ts';
-import { table } from './print.ts';
+import { type OperatorCore, operate, operatorConfig } from './operation.ts';
+import { fields, table } from './print.ts';
 import { progressBar } from './progress.ts';
 
 export function readModelCommands(venue: Command): void {
@@ -42,7 +43,7 @@ export function readModelCommands(venue: Command): void {
         const left =
           notVerified.length === 0
             ? ''
-            : ` Not verified because they are still being built: ${notVerified.join(', ')}.`;
+            : ` Not verified because they fail or are being built: ${notVerified.join(', ')}.`;
         if (differences.length === 0 && notVerified.length === 0)
           return { json: toOperatorVerification(found), text: summary };
         const rows = differences.map(({ projection, key, expected, actual }) => ({
@@ -58,4 +59,71 @@ export function readModelCommands(venue: Command): void {
         };
       }),
     );
+
+  const readModel = venue.command('read-model').description('see how the read models are, and help one that fails');
+
+  readModel
+    .command('list')
+    .description('list the read models: how far each is, what it fails on, which events it leaves out')
+    .addHelpText('after', '\nExample:\n  venue read-model list')
+    .action((_, command) =>
+      operate(command, async ({ maintenance }) => {
+        const all = await maintenance.readModels();
+        const rows = all.map(({ name, version, state, events, failure, skipped }) => ({
+          'Read model': name,
+          Version: version,
+          State: state,
+          Events: events,
+          'Left out': skipped.length,
+          Failure: failure?.message,
+        }));
+        const leftOut = all.flatMap(({ name, skipped }) =>
+          skipped.map(({ eventId, eventType, at, by, reason }) =>
+            fields({ 'Left out of': name, Event: `${eventType} ${eventId}`, Since: at, By: by, Reason: reason }),
+          ),
+        );
+        return { json: all.map(toOperatorReadModel), text: [table(rows), ...leftOut].join('\n\n') };
+      }),
+    );
+
+  readModel
+    .command('skip')
+    .description(
+      'let a read model leave out, for good, the event that it fails on; recorded in the log with the reason',
+    )
+    .addArgument(new Argument('<name>', 'the read model').choices(projections.map(({ name }) => name)))
+    .option('--event <id>', 'the event, from `read-model list`; refused if it fails on another one by now')
+    .requiredOption('--reason <text>', 'why')
+    .addHelpText(
+      'after',
+      `
+The documents of the read model then lack what the event says, also after a rebuild. Mending the projection and raising its
+version is the better way if there is time for it.
+
+Example:
+  venue read-model skip reviews --reason "Posted by a test of the next release"`,
+    )
+    .action((name, options, command) =>
+      operate(command, async ({ maintenance, commands }, context) => {
+        const failing = await failingEvent(maintenance, name);
+        if (isRefusal(failing)) return failing;
+        const { version, id, type } = failing;
+        if (options.event !== undefined && options.event !== id)
+          return refuse('ValidationError', `The read model ${name} fails on event ${id}, not on ${options.event}.`);
+        const skip = { readModel: name, version, eventId: id, eventType: type, reason: options.reason };
+        const skipped = await commands.readModels.skipEvent(skip, context);
+        if (isRefusal(skipped)) return skipped;
+        return {
+          json: { readModel: name, skipped: id },
+          text: `The read model ${name} leaves out ${type} ${id} and goes on within seconds.`,
+        };
+      }),
+    );
+}
+
+async function failingEvent(maintenance: OperatorCore['maintenance'], name: string) {
+  const model = (await maintenance.readModels()).find((each) => each.name === name);
+  if (model?.failure?.event === undefined)
+    return refuse('ValidationError', `The read model ${name} does not fail on an event. See venue read-model list.`);
+  return { version: model.version, ...model.failure.event };
 }

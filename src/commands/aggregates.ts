@@ -6,11 +6,13 @@ import type {
   BookingEvent,
   BrandAdded,
   CommunityAdded,
+  ProjectionEventSkipped,
   ReviewPosted,
   SpaceEvent,
   WebhookEvent,
 } from '../domain/events.ts';
 import { evolveReview, type Review } from '../domain/review.ts';
+import { evolveSkipped, type SkippedEvents } from '../domain/skipped-events.ts';
 import { evolveSpace, type Space } from '../domain/space.ts';
 import { EMPTY_SPACE_DAY, evolveSpaceDay, type SpaceDay } from '../domain/space-day.ts';
 import { evolveWebhook, type Webhook } from '../domain/webhook.ts';
@@ -26,3 +28,4 @@ export const brand: Aggregate<Brand | undefined, BrandAdded> = { initial: undefi
 export const review: Aggregate<Review | undefined, ReviewPosted> = { initial: undefined, evolve: evolveReview };
 export const apiKey: Aggregate<ApiKey | undefined, ApiKeyEvent> = { initial: undefined, evolve: evolveApiKey };
 export const webhook: Aggregate<Webhook | undefined, WebhookEvent> = { initial: undefined, evolve: evolveWebhook };
+export const skippedEvents: Aggregate<SkippedEvents, ProjectionEventSkipped> = { initial: [], evolve: evolveSkipped };

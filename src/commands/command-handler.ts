@@ -59,7 +59,8 @@ const MAX_DECISIONS = 60;
 export function createCommandHandler(deps: {
   readonly events: EventStore;
   readonly clock: Clock;
-  readonly waitFor: (position: Position) => Promise<unknown>;
+  /** Waits until read models show everything up to a position: those that show events of these types, or all. */
+  readonly waitFor: (position: Position, types?: readonly string[]) => Promise<unknown>;
   /** Is told of each stream that was appended to, before the command is answered. */
   readonly appended?: (stream: string) => void;
 }): CommandHandler {
@@ -116,7 +117,10 @@ export function createCommandHandler(deps: {
 
     async execute(stream, aggregate, context, decide) {
       const outcome = await streams.run(stream, () => append(stream, aggregate, context, decide));
-      if (!isRefusal(outcome)) await waitFor(outcome.position);
+      if (isRefusal(outcome)) return outcome;
+      const types = outcome.events.map(({ type }) => type);
+      // Without an event, the command found done what it asked for, by whatever event.
+      await (types.length === 0 ? waitFor(outcome.position) : waitFor(outcome.position, types));
       return outcome;
     },
   };

@@ -8,6 +8,7 @@ import { type BookingCommands, createBookingCommands } from './bookings.ts';
 import { type CatalogueCommands, createCatalogueCommands } from './catalogue.ts';
 import { createCommandHandler } from './command-handler.ts';
 import { IdempotencyKeys } from './idempotency-keys.ts';
+import { createReadModelCommands, type ReadModelCommands } from './read-models.ts';
 import { createReviewCommands, type ReviewCommands } from './reviews.ts';
 import { createSequence } from './sequence.ts';
 import { createWebhookCommands, type WebhookCommands } from './webhooks.ts';
@@ -19,6 +20,7 @@ export type Commands = {
   readonly reviews: ReviewCommands;
   readonly apiKeys: ApiKeyCommands;
   readonly webhooks: WebhookCommands;
+  readonly readModels: ReadModelCommands;
 };
 
 /** Booking ids are reserved in blocks, because each reservation is an append (docs/decisions/ids.md). */
@@ -42,7 +44,7 @@ export async function createCommands(deps: {
   const handler = createCommandHandler({
     events,
     clock,
-    waitFor: (position) => readModels.waitFor(position),
+    waitFor: (position, types) => readModels.waitFor(position, types === undefined ? {} : { types }),
     appended: credentials.appended,
   });
   // No read model shows reserved ids, so there is nothing to wait for.
@@ -63,6 +65,7 @@ export async function createCommands(deps: {
       readModels,
       ids: { communities: sequence('communities'), spaces: sequence('spaces'), brands: sequence('brands') },
     }),
+    readModels: createReadModelCommands({ handler }),
     reviews: createReviewCommands({ handler, readModels, ids: sequence('reviews') }),
     apiKeys: createApiKeyCommands({ handler, keyIndex: credentials.keyIndex }),
     webhooks: await createWebhookCommands({

@@ -59,7 +59,7 @@ export function createLiveFeed(deps: {
   async function run(after: Position): Promise<void> {
     for await (const batch of events.subscribe({ after, signal: stopping.signal })) {
       if (batch.events.length === 0) continue;
-      await readModels.waitFor(batch.position);
+      await readModels.waitFor(batch.position, { types: batch.events.map(({ type }) => type) });
       for (const stored of batch.events) for (const change of changesOf(upcast(stored))) announce(change);
     }
   }
@@ -139,6 +139,7 @@ function* changesOf(event: Recorded<DomainEvent>): Generator<Omit<Change, 'seque
     case 'BrandAdded':
     case 'IdsReserved':
     case 'LogCreated':
+    case 'ProjectionEventSkipped':
       return;
     default:
       return event satisfies never;

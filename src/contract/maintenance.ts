@@ -29,12 +29,53 @@ export const OperatorVerification = Type.Object({
   notVerified: Type.Array(Type.String(), { description: 'Read models that were skipped.' }),
 });
 
+const SkippedEvent = Type.Object({
+  eventId: Type.String(),
+  eventType: Type.String({ description: 'The kind of event.' }),
+  reason: Type.String({ description: 'Why it is left out, in the words of who decided it.' }),
+  at: Type.String({ format: 'date-time', description: 'When that was decided, UTC.' }),
+  by: Type.String({ description: 'Who decided it.' }),
+});
+
+const ReadModelFailure = Type.Object({
+  message: Type.String(),
+  attempts: Type.Integer({ description: 'Consecutive failed attempts, by any process.' }),
+  event: Type.Optional(
+    Type.Object(
+      { id: Type.String(), type: Type.String(), position: Type.String() },
+      { description: 'What it fails on.' },
+    ),
+  ),
+});
+
+/** A read model, for `read-model list`. */
+export const OperatorReadModel = Type.Object({
+  name: Type.String(),
+  version: Type.Integer({
+    description: 'Raised whenever its documents change shape; each version has documents of its own.',
+  }),
+  state: Type.Union(
+    [Type.Literal('live'), Type.Literal('building'), Type.Literal('rebuilding'), Type.Literal('failing')],
+    {
+      description: 'building: nothing can be read yet. rebuilding: the former documents are read meanwhile.',
+    },
+  ),
+  events: Type.Integer({ description: 'Events of the log that it shows.' }),
+  failure: Type.Optional(ReadModelFailure),
+  skipped: Type.Array(SkippedEvent, { description: 'Events that it leaves out.' }),
+});
+
 type Parked = Omit<Static<typeof OperatorParkedEvent>, 'type' | 'stream' | 'revision'> & {
   readonly event: Pick<Static<typeof OperatorParkedEvent>, 'type' | 'stream' | 'revision'>;
 };
 type Verification = Omit<Static<typeof OperatorVerification>, 'differences' | 'notVerified'> & {
   readonly differences: readonly Readonly<Static<typeof Difference>>[];
   readonly notVerified: readonly string[];
+};
+
+type ReadModel = Omit<Static<typeof OperatorReadModel>, 'failure' | 'skipped'> & {
+  readonly failure?: Readonly<Static<typeof ReadModelFailure>>;
+  readonly skipped: readonly Readonly<Static<typeof SkippedEvent>>[];
 };
 
 const parkedEvent = shaped(OperatorParkedEvent);
@@ -53,3 +94,9 @@ export const toOperatorVerification = (found: Verification): Static<typeof Opera
     ),
     notVerified: [...found.notVerified],
   });
+
+const readModel = shaped(OperatorReadModel);
+const readModelFailure = shaped(ReadModelFailure);
+const skippedEvent = shaped(SkippedEvent);
+export const toOperatorReadModel = ({ failure, skipped, ...model }: ReadModel): Static<typeof OperatorReadModel> =>
+  readModel({ ...model, ...(failure && { failure: readModelFailure(failure) }), skipped: skipped.map(skippedEvent) });

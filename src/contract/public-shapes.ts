@@ -7,7 +7,7 @@ import { OperatorAddedClient, OperatorClient } from './client.ts';
 import { OperatorDelivery } from './delivery.ts';
 import { ErrorBody } from './errors.ts';
 import { HistoryEntry } from './history-entry.ts';
-import { OperatorParkedEvent, OperatorVerification } from './maintenance.ts';
+import { OperatorParkedEvent, OperatorReadModel, OperatorVerification } from './maintenance.ts';
 import { OperatorReview, ReviewDto } from './review.ts';
 import { OperatorCreatedSigningKey, OperatorSigningKey } from './signing-key.ts';
 import { OperatorSpace, SpaceListing } from './space.ts';
@@ -27,6 +27,7 @@ export const OPERATOR_SHAPES = {
   OperatorDelivery,
   OperatorIssuedApiKey,
   OperatorParkedEvent,
+  OperatorReadModel,
   OperatorReview,
   OperatorSigningKey,
   OperatorSpace,

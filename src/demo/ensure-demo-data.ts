@@ -1,4 +1,5 @@
 import type { Collection, DocumentStore } from '../document-store/document-store.ts';
+import type { Heartbeats } from '../document-store/heartbeats.ts';
 import { openLeases } from '../document-store/lease.ts';
 import { streamOf } from '../domain/streams.ts';
 import type { EventStore } from '../event-store/event-store.ts';
@@ -8,6 +9,7 @@ import { type Demo, readDemoFile, writeDemoFile } from './demo-file.ts';
 type DemoDeps = SeedDeps & {
   readonly events: EventStore;
   readonly documents: DocumentStore;
+  readonly heartbeats: Heartbeats<object>;
   readonly dataDir: string;
   readonly publicUrl: string;
 };
@@ -38,7 +40,12 @@ export async function ensureDemoData(deps: DemoDeps): Promise<Demo | undefined> 
   }
 
   if (!(await isMissing())) return readDemoFile(deps);
-  const leases = await openLeases({ documents, collection: 'demo-leases', durationMs: LEASE_MS, clock });
+  const { heartbeats } = deps;
+  const leases = await openLeases({
+    ...{ documents, heartbeats, clock },
+    collection: 'demo-leases',
+    durationMs: LEASE_MS,
+  });
   const lease = await leases.acquire(KEY, { pollMs: POLL_INTERVAL_MS });
   try {
     if (!(await isMissing())) return readDemoFile(deps);

@@ -1,13 +1,13 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../runtime/clock.ts';
-import { isKnownDead, type ProcessIdentity, THIS_PROCESS } from '../runtime/process-liveness.ts';
+import { isKnownDead, type ProcessIdentity } from '../runtime/process-liveness.ts';
 import type { Collection, DocumentStore, Stored } from './document-store.ts';
+import type { Heartbeats } from './heartbeats.ts';
 
-/** A lease that one process at a time can hold, renewed until it is released (docs/decisions/leases.md). */
+/** A lease that one process at a time can hold, until it is released or the process falls silent (docs/decisions/leases.md). */
 export type Lease = {
   /**
-   * False once another process holds it, or may hold it because it could not be renewed in time. Check it before every step that
+   * False once another process holds it, or may hold it because this one could not beat in time. Check it before every step that
    * only the holder may take; a step that is running when the lease is lost has to be harmless.
    */
   isHeld(): boolean;
@@ -25,110 +25,100 @@ export type Leases = {
   acquire(name: string, options: { readonly pollMs: number; readonly signal?: AbortSignal }): Promise<Lease>;
 };
 
-type LeaseDocument = Partial<ProcessIdentity> & {
-  /** Unique to the current holder; absent if nobody holds it. */
-  readonly holder?: string;
-  /** The holder of a webhook's lease in earlier releases; empty if nobody held it. */
-  readonly owner?: string;
-  /** How long it is valid without renewal. A duration, not a moment, so that it does not depend on whose clock is right. */
+type LeaseDocument = {
+  /** The process that holds it, by its heartbeat; absent if nobody does. */
+  readonly session?: string;
+  /** How long that process may be silent before others take the lease, in milliseconds. */
   readonly durationMs?: number;
   /** When the document of an unused lease may be removed (ISO 8601, UTC). */
   readonly expiresAt: string;
+} & Partial<OlderLease>;
+
+/** What earlier releases wrote, which renewed every lease by itself. Still understood, because they may run beside this one. */
+type OlderLease = ProcessIdentity & {
+  readonly holder: string;
+  /** The holder of a webhook's lease in still earlier releases; empty if nobody held it. */
+  readonly owner: string;
 };
 
 /** How long the document of an unused lease is kept: longer than any process that might still believe it holds it. */
 const RETENTION_MS = 60 * 24 * 3_600_000;
-/** Renewals within the duration of a lease, so that a process that stalls for a moment keeps it. */
-const RENEWALS_PER_DURATION = 5;
 
 /**
- * Named leases in a collection of their own. Clocks of different processes are never compared: a lease has expired once this
- * process has seen its document unchanged for the lease's duration, by its own monotonic clock, or once its holder is known to be
- * dead. A stale holder cannot write to the lease, because the version has moved on.
+ * Named leases in a collection of their own. A lease belongs to a process for as long as that one's heart beats; holding one costs
+ * no writes. A stale holder cannot write to the lease, because the version has moved on.
  */
 export async function openLeases(deps: {
   readonly documents: DocumentStore;
+  readonly heartbeats: Heartbeats<object>;
   readonly collection: string;
-  /** How long a lease of this process is valid without renewal. */
+  /** How long this process may be silent before others take a lease of this collection, in milliseconds. */
   readonly durationMs: number;
   /** Only determines when the documents of unused leases may be removed. */
   readonly clock: Clock;
-  /** How many leases of other processes are watched at a time. Default 10,000. */
-  readonly maxWatched?: number;
 }): Promise<Leases> {
-  const { documents, durationMs, clock, maxWatched = 10_000 } = deps;
+  const { documents, heartbeats, durationMs, clock } = deps;
   const leases = await documents.open(leaseCollection(deps.collection));
-  const watch = createWatch(maxWatched);
+  const held = new Map<string, { lose(): void; finish(): Promise<void> }>();
+  const older = createOlderLeases(durationMs);
 
   const free = (): LeaseDocument => ({ expiresAt: new Date(clock() + RETENTION_MS).toISOString() });
+  const ours = (): LeaseDocument => ({ ...free(), session: heartbeats.session, durationMs });
 
-  /** @param acquiredAt when the write of the document started, before which no other process can have seen it */
-  function hold(name: string, holder: string, acquiredVersion: number, acquiredAt: number): Lease {
-    let version = acquiredVersion;
-    let renewedAt = acquiredAt;
+  // Others may have taken what this process held while it was silent. It beats again, so it has to give up the rest itself:
+  // nobody else would take that from it any more.
+  heartbeats.onBeat((silentMs) => {
+    for (const lease of held.values()) {
+      if (silentMs >= durationMs) lease.lose();
+      lease.finish().catch(() => {});
+    }
+  });
+
+  function hold(name: string, version: number): Lease {
     let isOurs = true;
-    const ending = new AbortController();
-
-    async function write(document: LeaseDocument): Promise<void> {
-      while (isOurs) {
-        const startedAt = performance.now();
-        if (await leases.replace(name, document, version)) {
-          version += 1;
-          renewedAt = startedAt;
-          return;
-        }
-        // A write whose response was lost may have been applied.
-        const stored = await leases.get(name);
-        isOurs = stored?.document.holder === holder;
-        version = stored?.version ?? version;
-      }
-    }
-
-    async function keepRenewing(): Promise<void> {
-      const { signal } = ending;
-      while (isOurs) {
-        await delay(durationMs / RENEWALS_PER_DURATION, undefined, { signal }).catch(() => {});
-        if (signal.aborted) return;
-        // If one fails, the next is still in time before the lease expires.
-        await write(heldBy(holder)).catch(() => {});
-      }
-    }
-    const renewing = keepRenewing();
-
+    let releasing: Promise<void> | undefined;
+    const entry = {
+      lose() {
+        isOurs = false;
+      },
+      /** Frees a lease that has been lost or released; tried again at the next beat if it fails. */
+      async finish() {
+        if (isOurs) return;
+        releasing ??= (async () => {
+          // Not deleted: the version must never restart, or a stale holder could mistake the lease for its own.
+          await leases.replace(name, free(), version);
+          held.delete(name);
+        })().finally(() => {
+          releasing = undefined;
+        });
+        await releasing;
+      },
+    };
+    held.set(name, entry);
     return {
-      isHeld: () => isOurs && !ending.signal.aborted && performance.now() - renewedAt < durationMs,
+      isHeld: () => isOurs && heartbeats.sinceLastBeat() < durationMs,
       async release() {
-        ending.abort();
-        await renewing;
-        // Not deleted: the version must never restart, or a stale holder could mistake the lease for its own.
-        await write(free());
+        isOurs = false;
+        await entry.finish();
       },
     };
   }
 
-  const heldBy = (holder: string): LeaseDocument => ({ ...THIS_PROCESS, ...free(), holder, durationMs });
-
-  function isAvailable({ key, version, document }: Stored<LeaseDocument>): boolean {
-    const { holder, owner = '', pidNamespace, pid, startedAt } = document;
-    if ((holder ?? owner) === '') return true;
-    if (pidNamespace !== undefined && pid !== undefined) {
-      const identity = { pidNamespace, pid, ...(startedAt !== undefined && { startedAt }) };
-      if (isKnownDead(identity)) return true;
-    }
-    return watch.unchangedFor(key, version) >= (document.durationMs ?? durationMs);
+  async function isAvailable(stored: Stored<LeaseDocument>): Promise<boolean> {
+    const { session, durationMs: duration = durationMs } = stored.document;
+    if (session === undefined) return older.isAvailable(stored);
+    // Left by an attempt of this process whose answer was lost.
+    if (session === heartbeats.session) return !held.has(stored.key);
+    return (await heartbeats.silentFor(session)) >= duration;
   }
 
   async function tryAcquire(name: string): Promise<Lease | undefined> {
     const stored = await leases.get(name);
-    if (stored !== undefined && !isAvailable(stored)) return undefined;
-    watch.forget(name);
-    const holder = randomUUID();
-    const writeStartedAt = performance.now();
+    if (stored !== undefined && !(await isAvailable(stored))) return undefined;
+    if (heartbeats.sinceLastBeat() >= durationMs) return undefined;
     const acquired =
-      stored === undefined
-        ? await leases.insert(name, heldBy(holder))
-        : await leases.replace(name, heldBy(holder), stored.version);
-    return acquired ? hold(name, holder, (stored?.version ?? 0) + 1, writeStartedAt) : undefined;
+      stored === undefined ? await leases.insert(name, ours()) : await leases.replace(name, ours(), stored.version);
+    return acquired ? hold(name, (stored?.version ?? 0) + 1) : undefined;
   }
 
   return {
@@ -154,38 +144,23 @@ const leaseCollection = (name: string): Collection<LeaseDocument> => ({
   indexes: [],
 });
 
-/** A lease that has not been checked for this long may be evicted for another. */
-const EVICTABLE_AFTER_MS = 10 * 60_000;
-
-/**
- * Tracks since when leases have been seen at their current versions, from one check to the next. While `max` are being watched,
- * further ones have to wait until some of them have been acquired: if leases evicted each other, none would ever be seen to
- * expire.
- */
-function createWatch(max: number) {
-  /** Least recently checked first. */
-  const watched = new Map<string, { readonly version: number; readonly since: number; readonly checkedAt: number }>();
-
-  function hasRoom(now: number): boolean {
-    if (watched.size < max) return true;
-    for (const [name, { checkedAt }] of watched) {
-      if (now - checkedAt < EVICTABLE_AFTER_MS) return false;
-      watched.delete(name);
-      return true;
-    }
-    return false;
-  }
-
+/** Leases of earlier releases: their holders renew each document. */
+function createOlderLeases(defaultMs: number) {
+  const seen = new Map<string, { readonly version: number; readonly since: number }>();
   return {
-    /** Milliseconds. */
-    unchangedFor(name: string, version: number): number {
-      const now = performance.now();
-      const before = watched.get(name);
-      const since = before?.version === version ? before.since : now;
-      watched.delete(name);
-      if (before !== undefined || hasRoom(now)) watched.set(name, { version, since, checkedAt: now });
-      return now - since;
+    isAvailable({ key, version, document }: Stored<LeaseDocument>): boolean {
+      const { holder, owner = '', pidNamespace, pid, startedAt, durationMs = defaultMs } = document;
+      if ((holder ?? owner) === '') return true;
+      if (pidNamespace !== undefined && pid !== undefined) {
+        const identity = { pidNamespace, pid, ...(startedAt !== undefined && { startedAt }) };
+        if (isKnownDead(identity)) return true;
+      }
+      const before = seen.get(key);
+      const since = before?.version === version ? before.since : performance.now();
+      const isExpired = performance.now() - since >= durationMs;
+      if (isExpired) seen.delete(key);
+      else seen.set(key, { version, since });
+      return isExpired;
     },
-    forget: (name: string): void => void watched.delete(name),
   };
 }

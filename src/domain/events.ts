@@ -186,6 +186,18 @@ export type IdsReserved = Event<
 /** Identifies the log, so that no other log is taken for it (docs/decisions/store-identity.md). */
 export type LogCreated = Event<'LogCreated', { readonly logId: string }>;
 
+/** An operator has told a read model to leave out an event that it cannot take (docs/decisions/read-models.md). */
+export type ProjectionEventSkipped = Event<
+  'ProjectionEventSkipped',
+  {
+    readonly readModel: string;
+    readonly version: number;
+    readonly eventId: string;
+    readonly eventType: string;
+    readonly reason: string;
+  }
+>;
+
 export type DomainEvent =
   | BookingEvent
   | CommunityAdded
@@ -195,7 +207,8 @@ export type DomainEvent =
   | ApiKeyEvent
   | WebhookEvent
   | IdsReserved
-  | LogCreated;
+  | LogCreated
+  | ProjectionEventSkipped;
 
 export type EventType = DomainEvent['type'];
 

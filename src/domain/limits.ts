@@ -19,6 +19,8 @@ export const LABEL: TextLimit = { min: 1, max: 100 };
 export const MESSAGE: TextLimit = { min: 0, max: 500 };
 /** Why a booking was cancelled, or a webhook disabled. */
 export const REASON: TextLimit = { min: 0, max: 500 };
+/** Why a read model leaves out an event. */
+export const SKIP_REASON: TextLimit = { min: 1, max: 500 };
 /** Limited because the log keeps it for good. */
 export const IDEMPOTENCY_KEY: TextLimit = { min: 1, max: 255 };
 export const REVIEW_TITLE: TextLimit = { min: 1, max: 200 };

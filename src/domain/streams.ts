@@ -9,5 +9,6 @@ export const streamOf = {
   review: (bookingId: number) => `review-${bookingId}`,
   apiKey: (id: string) => `apiKey-${id}`,
   webhook: (id: string) => `webhook-${id}`,
+  readModel: (name: string) => `readModel-${name}`,
   sequence: (name: string) => `sequence-${name}`,
 };

@@ -3,6 +3,7 @@ import type { AnyProjection, Row } from '../../projections/projection.ts';
 import type { Documents, Projected } from '../document-store/document-store.ts';
 import { defined } from '../domain/defined.ts';
 import type { Recorded } from '../domain/events.ts';
+import { type UntypedEvent, upcast } from '../domain/upcast.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
 
 /** Documents cached per target, so that one touched by many events is read only once. */
@@ -12,9 +13,11 @@ const CACHED_DOCUMENTS = 10_000;
 export type Target = {
   readonly projection: AnyProjection;
   readonly documents: Documents<Row>;
+  /** Ids of events that an operator has told it to skip. */
+  readonly skipped: ReadonlySet<string>;
   /**
    * Cached documents with their positions. Correct as long as every event goes through this target, whatever other projectors
-   * write meanwhile. Clear it before skipping events.
+   * write meanwhile.
    */
   readonly cache: LRUCache<string, CachedDocument>;
 };
@@ -22,39 +25,77 @@ export type Target = {
 /** A document and its position, which is absent for a key that was never written. */
 type CachedDocument = { readonly position?: string; readonly document?: Row };
 
-export const createTarget = (projection: AnyProjection, documents: Documents<Row>): Target => ({
-  projection,
-  documents,
-  cache: createLruCache(CACHED_DOCUMENTS),
-});
+export const createTarget = (
+  projection: AnyProjection,
+  documents: Documents<Row>,
+  skipped: ReadonlySet<string> = new Set(),
+): Target => ({ projection, documents, skipped, cache: createLruCache(CACHED_DOCUMENTS) });
 
 /**
  * Folds events, in log order, into the documents of every target and writes those that changed. Events that a document
  * already reflects are skipped, so any batch may be repeated, overlap another, or be folded by two projectors at once
  * (docs/decisions/position-guarded-documents.md).
- * @throws {ProjectionFailed} if a projection throws; nothing has been written then
+ * @returns the targets that could not take the events, and why; nothing of these events counts as folded into them
  */
-export async function fold(targets: readonly Target[], events: readonly Recorded[]): Promise<void> {
-  const folded: Folded[] = [];
-  for (const target of targets) folded.push(await foldOne(target, events));
+export async function fold<T extends Target>(
+  targets: readonly T[],
+  events: readonly UntypedEvent[],
+): Promise<ReadonlyMap<T, ProjectionFailed>> {
+  const typed = upcastOnce();
+  const failed = new Map<T, ProjectionFailed>();
+  const folded: (readonly [T, Folded])[] = [];
+  for (const target of targets) {
+    try {
+      folded.push([target, await foldOne(target, events, typed)]);
+    } catch (error) {
+      if (!(error instanceof ProjectionFailed)) throw error;
+      failed.set(target, error);
+    }
+  }
   // Written together, so that an engine that can do so uses one transaction.
   await Promise.all(
-    folded.map(({ documents, changed }) => (changed.size === 0 ? undefined : documents.project([...changed.values()]))),
+    folded.map(async ([target, { changed, now }]) => {
+      try {
+        if (changed.size > 0) await target.documents.project([...changed.values()]);
+        for (const [key, document] of now) target.cache.set(key, document);
+      } catch (error) {
+        failed.set(target, new ProjectionFailed(target.projection, undefined, error));
+      }
+    }),
   );
-  for (const { cache, now } of folded) for (const [key, document] of now) cache.set(key, document);
+  return failed;
 }
 
-type Folded = Target & {
+type Folded = {
   readonly now: ReadonlyMap<string, CachedDocument>;
   readonly changed: ReadonlyMap<string, Projected<Row>>;
 };
 
-async function foldOne(target: Target, events: readonly Recorded[]): Promise<Folded> {
-  const { projection, documents, cache } = target;
+/** Brings each event to its current shape once, whichever projection asks first; events that nobody handles are left alone. */
+function upcastOnce(): (event: UntypedEvent) => Recorded {
+  const typed = new Map<UntypedEvent, Recorded>();
+  return (event) => {
+    const known = typed.get(event) ?? upcast(event);
+    typed.set(event, known);
+    return known;
+  };
+}
+
+async function foldOne(
+  { projection, documents, cache, skipped }: Target,
+  events: readonly UntypedEvent[],
+  typed: (event: UntypedEvent) => Recorded,
+): Promise<Folded> {
+  const types: readonly string[] = projection.types;
   const handled: { readonly key: string; readonly event: Recorded }[] = [];
-  for (const event of events) {
-    if (!projection.types.includes(event.type)) continue;
-    handled.push({ key: guard(projection, event, () => projection.key(event)), event });
+  for (const stored of events) {
+    if (!types.includes(stored.type) || skipped.has(stored.id)) continue;
+    handled.push(
+      guard(projection, stored, () => {
+        const event = typed(stored);
+        return { key: projection.key(event), event };
+      }),
+    );
   }
 
   const now = new Map<string, CachedDocument>();
@@ -80,23 +121,22 @@ async function foldOne(target: Target, events: readonly Recorded[]): Promise<Fol
     now.set(key, defined({ position: event.position, document }));
     changed.set(key, { key, position: event.position, document });
   }
-  return { ...target, now, changed };
+  return { now, changed };
 }
 
-/** A projection threw while handling an event. */
-class ProjectionFailed extends Error {
-  constructor(projection: AnyProjection, event: Recorded, cause: unknown) {
-    super(
-      `Projection ${projection.name} failed on ${event.type} ${event.id} at position ${event.position}: ${String(cause)}`,
-      {
-        cause,
-      },
-    );
+/** A projection threw while handling an event, or its documents could not be written. */
+export class ProjectionFailed extends Error {
+  readonly event: Pick<UntypedEvent, 'id' | 'type' | 'position'> | undefined;
+
+  constructor({ name }: AnyProjection, event: UntypedEvent | undefined, cause: unknown) {
+    const on = event === undefined ? 'to write' : `on ${event.type} ${event.id} at position ${event.position}`;
+    super(`Projection ${name} failed ${on}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
     this.name = 'ProjectionFailed';
+    this.event = event && { id: event.id, type: event.type, position: event.position };
   }
 }
 
-function guard<R>(projection: AnyProjection, event: Recorded, work: () => R): R {
+function guard<R>(projection: AnyProjection, event: UntypedEvent, work: () => R): R {
   try {
     return work();
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { DocumentStore } from '../document-store/document-store.ts';
 import { roomProblem } from '../document-store/room.ts';
-import { logEnd, type ParkedEvent } from '../event-store/event-store.ts';
-import type { ReadModels } from '../read-models/read-models.ts';
+import type { ParkedEvent } from '../event-store/event-store.ts';
+import { listReadModels, type ReadModelListing } from './listing.ts';
 import type { ProjectorDeps } from './projector.ts';
 import type { RebuildProgress } from './rebuild.ts';
 import type { Verification } from './verify.ts';
@@ -10,11 +10,8 @@ type OnProgress = (progress: RebuildProgress) => void;
 
 /** An operator's tasks around read models and consumer groups, whether or not the service is running. */
 export type Maintenance = {
-  /**
-   * Waits until the read models show everything now in the log, whichever process projects.
-   * @returns false if they do not in time
-   */
-  catchUp(timeoutMs: number): Promise<boolean>;
+  /** The read models of this release: whether they can be read, how far they are, what they leave out. */
+  readModels(): Promise<ReadModelListing[]>;
   /** Rebuilds read models beside the live ones. @throws for a name that is not a projection's, and without room on the disk */
   rebuild(options: { readonly names: readonly string[]; readonly onProgress: OnProgress }): Promise<void>;
   /** Replays the log and compares every document of the read models. */
@@ -26,14 +23,13 @@ export type Maintenance = {
 };
 
 export function createMaintenance(
-  deps: Pick<ProjectorDeps, 'events' | 'documents' | 'projections' | 'clock' | 'logger'> & {
-    readonly readModels: ReadModels;
+  deps: Pick<ProjectorDeps, 'events' | 'documents' | 'projections'> & {
     readonly openScratch: (folder: string) => Promise<DocumentStore>;
   },
 ): Maintenance {
-  const { events, readModels } = deps;
+  const { events } = deps;
   return {
-    catchUp: async (timeoutMs) => readModels.waitFor(await logEnd(events), timeoutMs),
+    readModels: () => listReadModels(deps),
     // Imported on use: a start of the service needs neither.
     rebuild: async (options) => {
       const problem = await roomProblem(deps.documents);

@@ -1,7 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { defined } from '../domain/defined.ts';
-import { openProjectorState, put, SINGLETON_KEY } from '../read-models/projector-state.ts';
-import { openProjector, type ProjectorDeps } from './projector.ts';
+import {
+  idOf,
+  openReadModelState,
+  placeOf,
+  type ReadModelId,
+  type ReadModelStates,
+  toBuild,
+  withModel,
+} from '../read-models/state.ts';
+import type { ProjectorDeps } from './projector.ts';
 
 export type RebuildProgress = {
   /** Events read so far. */
@@ -10,54 +18,66 @@ export type RebuildProgress = {
   readonly total?: number;
 };
 
+/** How long a rebuild may wait for a service that knows these versions of the read models, in milliseconds. */
+const BEGIN_WITHIN_MS = 30_000;
+const POLL_MS = 50;
+
 /**
- * Rebuilds read models beside the live ones and swaps them in once they have caught up
- * (docs/decisions/rebuild-and-verify.md). The projector that holds the lease does the work, in whichever process; without
- * one, this process does.
+ * Rebuilds read models beside the live ones and swaps them in once they have caught up (docs/decisions/rebuild-and-verify.md). The
+ * process that looks after a read model does the work.
  * @param names of projections; default all
- * @throws for a name that is not a projection's, or if `signal` is aborted
+ * @throws for a name that is not a projection's, if one fails, if `signal` is aborted, or if no running service knows them
  */
 export async function rebuild(
-  deps: ProjectorDeps & {
+  deps: Pick<ProjectorDeps, 'documents' | 'projections'> & {
     readonly names?: readonly string[];
     readonly onProgress?: (progress: RebuildProgress) => void;
     readonly signal?: AbortSignal;
+    readonly beginWithinMs?: number;
   },
 ): Promise<void> {
   const known = deps.projections.map(({ name }) => name);
-  const { names = known, onProgress, signal } = deps;
+  const { names = known, onProgress, signal, beginWithinMs = BEGIN_WITHIN_MS } = deps;
   const strange = names.find((name) => !known.includes(name));
   if (strange !== undefined) throw new Error(`Unknown read model ${strange}; read models are ${known.join(', ')}`);
+  const projections = deps.projections.filter(({ name }) => names.includes(name));
 
-  const { pointers, requests, builds } = await openProjectorState(deps.documents);
-  const generations = new Map<string, number>();
-  for (const name of names) {
-    generations.set(name, (await pointers.get(name))?.document.generation ?? 0);
-    await put(requests, name, { projection: name });
+  const state = await openReadModelState(deps.documents);
+  const begun = performance.now();
+  const isLookedAfter = ({ models }: ReadModelStates) =>
+    projections.map(idOf).every((id) => models[id]?.owner !== undefined || models[id]?.failure !== undefined);
+  while (!isLookedAfter((await state.readStates()).document)) {
+    signal?.throwIfAborted();
+    if (performance.now() - begun > beginWithinMs)
+      throw new Error('No running process looks after these read models. Is the service of another release?');
+    await delay(POLL_MS);
   }
 
-  // Stands by while another process holds the lease; otherwise does the work itself.
-  const projector = await openProjector(deps);
-  projector.start();
-  try {
-    let done = 0;
-    for (;;) {
-      signal?.throwIfAborted();
-      const build = (await builds.get(SINGLETON_KEY))?.document;
-      if (build !== undefined && build.done !== done) {
-        done = build.done;
-        onProgress?.(defined({ done, total: build.total }));
-      }
-      const left = [];
-      for (const name of names) {
-        const pointer = await pointers.get(name);
-        const asked = await requests.get(name);
-        if (asked !== undefined || (pointer?.document.generation ?? 0) <= (generations.get(name) ?? 0)) left.push(name);
-      }
-      if (left.length === 0) return;
-      await delay(50);
+  const building = new Map<ReadModelId, string>();
+  await state.update((states) => {
+    building.clear();
+    return projections.map(idOf).reduce((next, id) => {
+      const model = next.models[id];
+      const fresh = toBuild(id, model ?? { generation: 0 });
+      building.set(id, model?.building ?? fresh.building);
+      return model?.building === undefined ? withModel(next, id, fresh) : next;
+    }, states);
+  });
+
+  for (let done = 0; ; ) {
+    signal?.throwIfAborted();
+    const { models } = (await state.readStates()).document;
+    const left = [...building].filter(([id, collection]) => models[id]?.building === collection);
+    if (left.length === 0) return;
+    for (const [id] of left) {
+      const failure = models[id]?.failure;
+      if (failure !== undefined) throw new Error(failure.message);
     }
-  } finally {
-    await projector.stop();
+    const positions = await state.positions();
+    const now = Math.min(...left.map(([, collection]) => placeOf(positions, collection).events));
+    const total = Math.max(0, ...positions.groups.map(({ events }) => events));
+    if (now > done) onProgress?.(defined({ done: now, total: total > 0 ? total : undefined }));
+    done = Math.max(done, now);
+    await delay(POLL_MS);
   }
 }

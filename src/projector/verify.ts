@@ -1,16 +1,16 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { AnyProjection, Row } from '../../projections/projection.ts';
 import type { DocumentStore, Documents, Projected } from '../document-store/document-store.ts';
 import { everyDocument } from '../document-store/queries.ts';
 import { defined } from '../domain/defined.ts';
-import type { Recorded } from '../domain/events.ts';
-import { upcast } from '../domain/upcast.ts';
-import { type EventStore, LOG_START, type Position } from '../event-store/event-store.ts';
-import { collectionOf, openProjectorState, SINGLETON_KEY } from '../read-models/projector-state.ts';
+import { type EventStore, LOG_START, type Position, type StoredEvent } from '../event-store/event-store.ts';
+import { collectionOf, idOf, openReadModelState, type Place, placeOf, START } from '../read-models/state.ts';
 import { createTarget, fold, type Target } from './fold.ts';
+import { readSkippedEvents } from './skipped-events.ts';
 
 /** A document that differs from the log. `expected` is absent if it should not exist, `actual` if it is missing. */
 export type Difference = {
@@ -27,7 +27,7 @@ export type Verification = {
   readonly documents: number;
   /** The first differences found, up to the limit. */
   readonly differences: readonly Difference[];
-  /** Read models that were skipped: still being built, or built by another version of the service. */
+  /** Read models that were left out: failing, still being built, or not there in the version of this release. */
   readonly notVerified: readonly string[];
 };
 
@@ -61,46 +61,66 @@ export async function verify(deps: {
 
 type Compared = Target & { readonly live: Documents<Row> };
 
-async function verifyWith(
+/** How long a read model may take to reach the place of the others, before it is left out. */
+const SAME_PLACE_WITHIN_MS = 30_000;
+
+/** The read models that can be verified, all at the same place or after it. */
+async function comparable(
   scratch: DocumentStore,
-  { events, documents, projections, onProgress, limit = 10 }: Parameters<typeof verify>[0],
-): Promise<Verification> {
-  const { checkpoints, pointers } = await openProjectorState(documents);
-  const targets: Compared[] = [];
-  const notVerified: string[] = [];
-  for (const projection of projections) {
-    const pointer = await pointers.get(projection.name);
-    if (pointer?.document.version !== projection.version) {
-      notVerified.push(projection.name);
+  { events, documents, projections }: Parameters<typeof verify>[0],
+): Promise<{ readonly targets: Compared[]; readonly place: Place; readonly notVerified: string[] }> {
+  const state = await openReadModelState(documents);
+  const deadline = performance.now() + SAME_PLACE_WITHIN_MS;
+  let place: Place | undefined;
+  for (;;) {
+    const { models } = (await state.readStates()).document;
+    const positions = await state.positions();
+    const readable = projections.flatMap((projection) => {
+      const { live, failure } = models[idOf(projection)] ?? {};
+      return live === undefined || failure !== undefined ? [] : { projection, live, place: placeOf(positions, live) };
+    });
+    place ??= readable.reduce<Place>((most, { place }) => (place.position > most.position ? place : most), START);
+    const end = place;
+    const behind = readable.filter(({ place }) => place.position < end.position);
+    if (behind.length > 0 && performance.now() < deadline) {
+      await delay(50);
       continue;
     }
-    const replayed: Documents<Row> = await scratch.open({ name: projection.name, kind: 'readModel', indexes: [] });
-    const live: Documents<Row> = await documents.open(collectionOf(projection, pointer.document.collection));
-    targets.push({ ...createTarget(projection, replayed), live });
+    const targets: Compared[] = [];
+    for (const { projection, live } of readable.filter((each) => !behind.includes(each))) {
+      const replayed: Documents<Row> = await scratch.open({ name: projection.name, kind: 'readModel', indexes: [] });
+      const target = createTarget(projection, replayed, await readSkippedEvents(events, projection));
+      targets.push({ ...target, live: await documents.open(collectionOf(projection, live)) });
+    }
+    const verified = new Set(targets.map(({ projection }) => projection));
+    return { targets, place, notVerified: projections.filter((each) => !verified.has(each)).map(({ name }) => name) };
   }
+}
 
-  const checkpoint = await checkpoints.get(SINGLETON_KEY);
+async function verifyWith(scratch: DocumentStore, deps: Parameters<typeof verify>[0]): Promise<Verification> {
+  const { events, onProgress, limit = 10 } = deps;
+  const { targets, place, notVerified } = await comparable(scratch, deps);
+
   let position: Position = LOG_START;
   let replayed = 0;
   /** Replays the log up to and including `end`. */
   async function replay(end: Position): Promise<void> {
     if (end <= position) return;
-    let chunk: Recorded[] = [];
+    let chunk: StoredEvent[] = [];
     const flush = async () => {
-      await fold(targets, chunk);
+      for (const failure of (await fold(targets, chunk)).values()) throw failure;
       replayed += chunk.length;
       chunk = [];
-      const total = checkpoint?.document.events;
-      onProgress?.(defined({ done: replayed, total: total && Math.max(total, replayed) }));
+      onProgress?.({ done: replayed, total: Math.max(place.events, replayed) });
     };
     for await (const event of events.readAll({ after: position })) {
       if (event.position > end) break;
-      if (chunk.push(upcast(event)) === CHUNK) await flush();
+      if (chunk.push(event) === CHUNK) await flush();
     }
     await flush();
     position = end;
   }
-  await replay(checkpoint?.document.position ?? LOG_START);
+  await replay(place.position);
   const verified = position;
 
   const differences: Difference[] = [];

@@ -1,77 +1,208 @@
-import type { Projection } from '../../projections/projection.ts';
+import type { AnyProjection, Projection, Row } from '../../projections/projection.ts';
 import type { DocumentStore, Documents } from '../document-store/document-store.ts';
-import { defined } from '../domain/defined.ts';
-import { type EventStore, LOG_START, type Position } from '../event-store/event-store.ts';
+import type { Heartbeats } from '../document-store/heartbeats.ts';
+import { type EventStore, LOG_START, logEnd, type Position } from '../event-store/event-store.ts';
+import { Unavailable } from '../runtime/unavailable.ts';
 import {
-  type Build,
-  type Checkpoint,
   collectionOf,
-  openProjectorState,
-  type ProjectorFailure,
-  SINGLETON_KEY,
-} from './projector-state.ts';
+  idOf,
+  openReadModelState,
+  type Positions,
+  placeOf,
+  type ReadModelId,
+  type ReadModelState,
+  type ReadModelStates,
+} from './state.ts';
 
 /** What readers may do with a read model: everything but write. */
 type ReadModel<D extends object> = Pick<Documents<D>, 'get' | 'getMany' | 'find' | 'count'>;
 
-export type ReadModels = {
-  /** The live documents of a projection. Follows swaps after a rebuild, in every process. */
-  collection<D extends object>(projection: Projection<D>): ReadModel<D>;
+/** Which read models to wait for, and for how long. */
+type WaitFor = {
   /**
-   * Waits until the read models show everything up to `position`, whichever process projects.
-   * @param timeoutMs default 2,000
-   * @returns false if they do not in time; nothing is lost, they only lag (docs/decisions/read-your-writes.md)
+   * Those that show events of these types; without types, all. One that is failing or being built is not waited for: nothing can
+   * be read of it.
    */
-  waitFor(position: Position, timeoutMs?: number): Promise<boolean>;
+  readonly types?: readonly string[];
+  /** These instead, whatever state they are in. */
+  readonly projections?: readonly Pick<AnyProjection, 'name'>[];
+  /** Default 2,000. */
+  readonly timeoutMs?: number;
 };
 
-/** The state of the read models, whichever process projects. */
+export type ReadModels = {
+  /**
+   * The documents of a projection. Follows swaps after a rebuild, in every process.
+   * Reading throws {@link Unavailable} while it is being built for the first time or failing: "cannot be read" never looks like
+   * "there is nothing".
+   */
+  collection<D extends object>(projection: Projection<D>): ReadModel<D>;
+  /**
+   * Waits until read models show everything up to `position`, whichever process projects.
+   * @returns false if they do not in time; nothing is lost, they only lag (docs/decisions/read-your-writes.md)
+   */
+  waitFor(position: Position, options?: WaitFor): Promise<boolean>;
+};
+
+/** The state of the read models that this process reads, whichever process projects. */
 export type ReadModelsStatus = {
-  /** Events in the log that the read models do not show yet, counted up to a limit. */
+  /** Events in the log that some read model does not show yet, counted up to a limit. Those that fail or are built do not count. */
   readonly lag: number;
-  /** The failure that currently blocks the projector, if any. */
-  readonly failure?: ProjectorFailure;
-  /** The build in progress, if any. */
-  readonly build?: Build;
+  /** False while this process, having started or been asleep, still has to see them catch up with the log once. */
+  readonly caughtUp: boolean;
+  /** The read models that cannot be read, or are being built anew. */
+  readonly problems: readonly Problem[];
+};
+
+export type Problem = {
+  readonly readModel: string;
+} & (
+  | { readonly state: 'failing'; readonly message: string; readonly attempts: number; readonly event?: string }
+  /** `readable`: the former documents are read meanwhile. */
+  | { readonly state: 'building'; readonly readable: boolean; readonly done: number; readonly total?: number }
+);
+
+/** What a process tells the others about its read models with every heartbeat. */
+export type Said = {
+  /** A `tool`, such as the command line, steps back for services. */
+  readonly kind: 'service' | 'tool';
+  /** Whether it keeps read models up to date. */
+  readonly projects: boolean;
+  /** The read models that it knows. */
+  readonly wants: readonly ReadModelId[];
+  /** The collections that it reads. */
+  readonly reads: readonly string[];
 };
 
 export type LiveReadModels = ReadModels & {
   /** @param limit at which counting the lag stops, default 1,001 */
   status(limit?: number): Promise<ReadModelsStatus>;
+  /** Resolves once every read model has been built. @returns false if that takes longer than `timeoutMs` */
+  readable(timeoutMs: number): Promise<boolean>;
   /** Called by a projector in this process, so that waiters need not poll. */
-  reached(checkpoint: Checkpoint): void;
+  reached(positions: Positions): void;
+  /** Called by a projector in this process when it has changed the states. */
+  changed(version: number, states: ReadModelStates): Promise<void>;
+  close(): Promise<void>;
 };
 
-/** How long a pointer is cached: readers may use a swapped-out collection, which was current until then, for this long. */
-const POINTER_MS = 100;
-/** Pauses between reads of the checkpoint; the last one repeats. */
+/** How often the states are read. */
+const REFRESH_MS = 500;
+/** How old they may be, and how long this process may have been silent, when a read relies on them. */
+const TRUST_MS = 1_500;
+/** Pauses between reads of the positions; the last one repeats. */
 const PAUSES_MS = [1, 1, 2, 2, 4, 8, 16, 25] as const;
 const WAIT_MS = 2_000;
 
-/** Opens the live read models for reading, in any process. */
-export async function openReadModels({
-  documents,
-  events,
-}: {
-  readonly documents: DocumentStore;
-  readonly events: EventStore;
-}): Promise<LiveReadModels> {
-  const { checkpoints, pointers, builds, failures } = await openProjectorState(documents);
-  let known: Checkpoint = { position: LOG_START, events: 0, swaps: 0 };
-  let polling = false;
-  /** Polls without news, since a waiter arrived or the checkpoint moved. */
-  let polls = 0;
-  const waiting = new Set<{ readonly position: Position; readonly resolve: (reached: boolean) => void }>();
-  const seen = new Map<string, { readonly live: unknown; readonly at: number; readonly swaps: number }>();
+type Known = { readonly state: ReadModelState; readonly documents?: Documents<Row> };
 
-  function reached(checkpoint: Checkpoint): void {
-    if (checkpoint.position < known.position) return;
-    if (checkpoint.position > known.position) polls = 0;
-    known = checkpoint;
-    for (const waiter of waiting) if (waiter.position <= known.position) waiter.resolve(true);
+/** Opens the read models of this release for reading, in any process. */
+export async function openReadModels(deps: {
+  readonly documents: DocumentStore;
+  readonly events: Pick<EventStore, 'readAll'>;
+  readonly projections: readonly AnyProjection[];
+  readonly heartbeats: Heartbeats<Said>;
+  readonly kind?: Said['kind'];
+  readonly projects?: () => boolean;
+  /**
+   * Makes the first read of each read model wait, for so many milliseconds, until it shows everything that was in the log then.
+   * For processes that come and go, such as the command line.
+   */
+  readonly catchUpWithinMs?: number;
+}): Promise<LiveReadModels> {
+  const { documents, events, projections, heartbeats, kind = 'service', projects = () => false } = deps;
+  const state = await openReadModelState(documents);
+  const wants = projections.map(idOf);
+  const models = new Map<ReadModelId, Known>();
+  /** How many reads of each collection are streaming. */
+  const streaming = new Map<string, number>();
+  const waiting = new Set<Waiter>();
+  let version = -1;
+  let positions: Positions = { groups: [], states: 0 };
+  let refreshedAt = Number.NEGATIVE_INFINITY;
+  let refreshing: Promise<void> | undefined;
+  /** Where the log ended when this process started or woke up. */
+  let mustReach: Promise<Position> | undefined;
+  let closed = false;
+
+  function say(): void {
+    const live = [...models.values()].flatMap(({ state }) => state.live ?? []);
+    heartbeats.say({ kind, projects: projects(), wants, reads: [...new Set([...live, ...streaming.keys()])] });
   }
 
-  /** Polls the checkpoint, with growing pauses, while anyone is waiting. */
+  const open = (projection: AnyProjection, name: string): Promise<Documents<Row>> =>
+    documents.open(collectionOf(projection, name));
+
+  async function changed(of: number, { models: states }: ReadModelStates): Promise<void> {
+    if (of < version) return;
+    version = of;
+    let swapped = false;
+    for (const projection of projections) {
+      const id = idOf(projection);
+      const now = states[id] ?? { leaving: [], generation: 0 };
+      const before = models.get(id);
+      const sameLive = before !== undefined && before.state.live === now.live;
+      const opened = sameLive ? before.documents : now.live && (await open(projection, now.live));
+      if (version > of) return;
+      models.set(id, { state: now, ...(opened && { documents: opened }) });
+      swapped ||= !sameLive;
+    }
+    say();
+    // The projector keeps the former collection up to date until every process has named the new one.
+    if (swapped) heartbeats.beat().catch(() => {});
+    settle();
+  }
+
+  /** Reads what the projectors have changed. */
+  function refresh(): Promise<void> {
+    refreshing ??= (async () => {
+      const at = performance.now();
+      const stored = await state.readStates();
+      if (stored.version !== version) await changed(stored.version, stored.document);
+      refreshedAt = at;
+    })().finally(() => {
+      refreshing = undefined;
+    });
+    return refreshing;
+  }
+
+  function reached(now: Positions): void {
+    positions = now;
+    polls = 0;
+    settle();
+  }
+
+  function settle(): void {
+    for (const waiter of waiting) if (isReached(waiter)) waiter.resolve(true);
+  }
+
+  function isReached({ position, which }: Waiter): boolean {
+    for (const projection of projections) {
+      const known = models.get(idOf(projection));
+      const live = isFailing(known?.state) ? undefined : known?.state.live;
+      if (which.projections !== undefined) {
+        if (!which.projections.some(({ name }) => name === projection.name)) continue;
+        if (live === undefined) return false;
+      } else {
+        const { types } = which;
+        if (live === undefined || !(types === undefined || projection.types.some((type) => types.includes(type))))
+          continue;
+      }
+      if (placeOf(positions, live).position < position) return false;
+    }
+    return true;
+  }
+
+  function isReadable(projection: AnyProjection): boolean {
+    const known = models.get(idOf(projection));
+    return known?.documents !== undefined && !isFailing(known.state);
+  }
+
+  let polling = false;
+  /** Polls without news, since a waiter arrived or the positions changed. */
+  let polls = 0;
+
+  /** Polls the positions, with growing pauses, while anyone is waiting. */
   async function poll(): Promise<void> {
     if (polling) return;
     polling = true;
@@ -80,81 +211,192 @@ export async function openReadModels({
       polls += 1;
       if (waiting.size === 0) break;
       // If the store does not answer, the wait times out. What the waiter wrote is safe already.
-      const checkpoint = await checkpoints.get(SINGLETON_KEY).catch(() => undefined);
-      if (checkpoint !== undefined) reached(checkpoint.document);
+      const now = await state.positions().catch(() => undefined);
+      if (now !== undefined && now.states > version) await refresh().catch(() => {});
+      if (now !== undefined && hasMoved(positions, now)) reached(now);
     }
     polling = false;
   }
 
-  /** The live collection from the cache, which serves nearly every read. */
-  function cached<D extends object>({ name }: Projection<D>): Documents<D> | undefined {
-    const last = seen.get(name);
-    if (last === undefined || last.swaps !== known.swaps || performance.now() - last.at >= POINTER_MS) return undefined;
-    // The name implies the type, as it does in the document store.
-    return last.live as Documents<D>;
+  async function waitFor(position: Position, which: WaitFor = {}): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const waiter = { position, which, resolve };
+    // What this process takes for unreadable may have become readable since it last looked.
+    if (isReached(waiter) && !projections.every(isReadable)) await refresh().catch(() => {});
+    if (isReached(waiter)) return true;
+    const timer = setTimeout(resolve, which.timeoutMs ?? WAIT_MS, false);
+    waiting.add(waiter);
+    polls = 0;
+    poll();
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      waiting.delete(waiter);
+    }
   }
 
-  async function find<D extends object>(projection: Projection<D>): Promise<Documents<D> | undefined> {
-    const { swaps } = known;
-    const at = performance.now();
-    const pointer = await pointers.get(projection.name);
-    if (pointer === undefined) return undefined;
-    const live = await documents.open(collectionOf(projection, pointer.document.collection));
-    seen.set(projection.name, { live, at, swaps });
-    return live;
+  /**
+   * The documents of a projection, if this process may rely on what it knows. One that was asleep may have missed a swap, and
+   * the others do not wait for one that they take for dead.
+   */
+  function trusted<D extends object>(projection: Projection<D>): Documents<D> | undefined {
+    const known = models.get(idOf(projection));
+    if (known?.documents === undefined || isFailing(known.state)) return undefined;
+    if (performance.now() - refreshedAt > TRUST_MS || heartbeats.sinceLastBeat() > TRUST_MS) return undefined;
+    // The name implies the type, as it does in the document store.
+    return known.documents as Documents<D>;
   }
+
+  async function current<D extends object>(projection: Projection<D>): Promise<Documents<D>> {
+    if (trusted(projection) === undefined) await refresh();
+    const known = models.get(idOf(projection));
+    if (known?.documents === undefined)
+      throw new Unavailable(`The read model ${projection.name} cannot be read yet: it is being built`);
+    if (isFailing(known.state))
+      throw new Unavailable(
+        `The read model ${projection.name} cannot be read: it fails (${known.state.failure?.message ?? ''})`,
+      );
+    return known.documents as Documents<D>;
+  }
+
+  const caughtUp = new Map<string, Promise<void>>();
+  let end: Promise<Position> | undefined;
+
+  async function catchUp<D extends object>(projection: Projection<D>, withinMs: number): Promise<void> {
+    end ??= logEnd(events);
+    await refresh();
+    const failing = () => isFailing(models.get(idOf(projection))?.state);
+    const reachedEnd = !failing() && (await waitFor(await end, { projections: [projection], timeoutMs: withinMs }));
+    if (reachedEnd) return;
+    await current(projection);
+    throw new Unavailable(
+      `The read model ${projection.name} did not catch up with the log within ${withinMs / 1_000} s; try again.`,
+    );
+  }
+
+  /** What to read a projection from now. Without a promise, if it can be helped: this is on the path of every request. */
+  function source<D extends object>(projection: Projection<D>): Documents<D> | Promise<Documents<D>> {
+    if (deps.catchUpWithinMs !== undefined) {
+      const waiting = caughtUp.get(projection.name) ?? catchUp(projection, deps.catchUpWithinMs);
+      caughtUp.set(projection.name, waiting);
+      return waiting.then(() => current(projection));
+    }
+    return trusted(projection) ?? current(projection);
+  }
+
+  function collection<D extends object>(projection: Projection<D>): ReadModel<D> {
+    return {
+      get(key) {
+        const from = source(projection);
+        return from instanceof Promise ? from.then((documents) => documents.get(key)) : from.get(key);
+      },
+      getMany: async (keys) => (await source(projection)).getMany(keys),
+      count: async (query) => (await source(projection)).count(query),
+      async *find(query) {
+        const from = await source(projection);
+        const name = models.get(idOf(projection))?.state.live ?? '';
+        streaming.set(name, (streaming.get(name) ?? 0) + 1);
+        try {
+          yield* from.find(query);
+        } finally {
+          const others = (streaming.get(name) ?? 1) - 1;
+          if (others > 0) streaming.set(name, others);
+          else streaming.delete(name);
+        }
+      },
+    };
+  }
+
+  await refresh();
+  mustReach = logEnd(events);
+  mustReach.catch(() => {});
+  heartbeats.onBeat((silentMs) => {
+    if (silentMs < heartbeats.silenceMs) return;
+    mustReach = logEnd(events);
+    mustReach.catch(() => {});
+  });
+  const timer = setInterval(() => {
+    refresh().then(say, () => {});
+  }, REFRESH_MS);
+  timer.unref();
 
   return {
+    collection,
+    waitFor,
     reached,
+    changed,
 
-    collection<D extends object>(projection: Projection<D>): ReadModel<D> {
-      return {
-        get(key) {
-          const live = cached(projection);
-          return live === undefined ? find(projection).then((found) => found?.get(key)) : live.get(key);
-        },
-        async getMany(keys) {
-          return (await (cached(projection) ?? find(projection)))?.getMany(keys) ?? [];
-        },
-        async count(query) {
-          return (await (cached(projection) ?? find(projection)))?.count(query) ?? 0;
-        },
-        async *find(query) {
-          const live = cached(projection) ?? (await find(projection));
-          if (live !== undefined) yield* live.find(query);
-        },
-      };
-    },
-
-    async waitFor(position, timeoutMs = WAIT_MS) {
-      if (position <= known.position) return true;
-      const { promise, resolve } = Promise.withResolvers<boolean>();
-      const waiter = { position, resolve };
-      const timer = setTimeout(resolve, timeoutMs, false);
-      waiting.add(waiter);
-      polls = 0;
-      poll();
-      try {
-        return await promise;
-      } finally {
-        clearTimeout(timer);
-        waiting.delete(waiter);
+    async readable(timeoutMs) {
+      const deadline = performance.now() + timeoutMs;
+      const areBuilt = () =>
+        wants.every((id) => {
+          const known = models.get(id);
+          return known?.documents !== undefined || isFailing(known?.state);
+        });
+      while (!closed && !areBuilt() && performance.now() < deadline) {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+        await refresh().catch(() => {});
       }
+      return areBuilt();
     },
 
     async status(limit = 1_001) {
-      const [checkpoint, failure, build] = await Promise.all([
-        checkpoints.get(SINGLETON_KEY),
-        failures.get(SINGLETON_KEY),
-        builds.get(SINGLETON_KEY),
-      ]);
+      await refresh();
+      positions = await state.positions();
+      const problems: Problem[] = [];
+      let after: Position | undefined;
+      for (const projection of projections) {
+        const { state: model } = models.get(idOf(projection)) ?? {};
+        const problem = problemOf(projection, model, positions);
+        if (problem !== undefined) problems.push(problem);
+        if (model?.live === undefined || isFailing(model)) continue;
+        const { position } = placeOf(positions, model.live);
+        if (after === undefined || position < after) after = position;
+      }
+      mustReach ??= logEnd(events);
+      const must = await mustReach.catch(() => {
+        mustReach = undefined;
+        return undefined;
+      });
       let lag = 0;
-      const after = checkpoint?.document.position ?? LOG_START;
-      for await (const _ of events.readAll({ after, limit })) lag += 1;
-      return {
-        lag,
-        ...defined({ failure: failure?.document, build: build?.document }),
-      };
+      for await (const _ of events.readAll({ after: after ?? LOG_START, limit })) lag += 1;
+      return { lag, caughtUp: must !== undefined && (after ?? LOG_START) >= must, problems };
+    },
+
+    async close() {
+      closed = true;
+      clearInterval(timer);
+      await refreshing?.catch(() => {});
     },
   };
+}
+
+type Waiter = { readonly position: Position; readonly which: WaitFor; readonly resolve: (reached: boolean) => void };
+
+const hasMoved = ({ groups: before }: Positions, { groups: now }: Positions): boolean =>
+  now.length !== before.length ||
+  now.some(
+    ({ position, collections }, i) =>
+      position !== before[i]?.position || collections.length !== before[i]?.collections.length,
+  );
+
+/** Whether the collection that is read has failed. A build that fails beside it takes nothing from readers. */
+const isFailing = (state: ReadModelState | undefined): boolean =>
+  state?.failure !== undefined && (state.live === undefined || state.failure.collection !== state.building);
+
+function problemOf(
+  { name }: AnyProjection,
+  model: ReadModelState | undefined,
+  positions: Positions,
+): Problem | undefined {
+  if (model?.failure !== undefined) {
+    const { message, attempts, event } = model.failure;
+    return { readModel: name, state: 'failing', message, attempts, ...(event && { event: event.id }) };
+  }
+  if (model?.building === undefined && model?.live !== undefined) return undefined;
+  const done = model?.building === undefined ? 0 : placeOf(positions, model.building).events;
+  const total = Math.max(0, ...positions.groups.map(({ events }) => events));
+  const readable = model?.live !== undefined;
+  return { readModel: name, state: 'building', readable, done, ...(total > done && { total }) };
 }

@@ -1,3 +1,4 @@
+import { webhooks } from '../../projections/webhooks.ts';
 import { isDeliverable, payloadOf } from '../contract/webhook-payload.ts';
 import { upcast } from '../domain/upcast.ts';
 import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
@@ -33,7 +34,7 @@ export function startFanOut(deps: {
   return events.consume(CONSUMER_GROUP, options, async (stored) => {
     const event = upcast(stored);
     if (!isDeliverable(event)) return;
-    if (!(await readModels.waitFor(event.position, READ_MODEL_WAIT_MS))) {
+    if (!(await readModels.waitFor(event.position, { projections: [webhooks], timeoutMs: READ_MODEL_WAIT_MS }))) {
       throw new Error(`The read models have not reached position ${event.position} yet`);
     }
     const recipients = await registrations.matching(event);

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { BaseLogger } from 'pino';
+import { webhooks as registered } from '../../projections/webhooks.ts';
 import type { WebhookCommands } from '../commands/webhooks.ts';
 import { testPayload } from '../contract/webhook-payload.ts';
 import type { Credentials } from '../credentials/credentials.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
+import type { Heartbeats } from '../document-store/heartbeats.ts';
 import { openLeases } from '../document-store/lease.ts';
 import { DELIVERER } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
@@ -54,6 +56,7 @@ export type Webhooks = {
 export type WebhooksDeps = {
   readonly events: EventStore;
   readonly documents: DocumentStore;
+  readonly heartbeats: Heartbeats<object>;
   readonly readModels: ReadModels;
   readonly config: { readonly secretKey: Buffer; readonly webhooksAllowPrivate: boolean };
   readonly clock: Clock;
@@ -86,7 +89,7 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
     deps;
   const deliveries = await openDeliveries({ documents, clock });
   const leases = await openLeases({
-    ...{ documents, clock, collection: 'webhookLeases' },
+    ...{ documents, heartbeats: deps.heartbeats, clock, collection: 'webhookLeases' },
     durationMs: tuning?.leaseMs ?? LEASE_MS,
   });
   const receivers = await openReceivers({ documents, clock });
@@ -130,7 +133,7 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
    */
   async function waitForReadModels(): Promise<void> {
     const end = await logEnd(events);
-    while (!stopping && !(await readModels.waitFor(end, 1_000)));
+    while (!stopping && !(await readModels.waitFor(end, { projections: [registered], timeoutMs: 1_000 })));
   }
 
   return {

@@ -1,14 +1,14 @@
 import Fastify from 'fastify';
 import { expect, it } from 'vitest';
 import { type Health, healthRoutes, MAX_LAG } from '../../src/api/health.ts';
+import type { ReadModelsStatus } from '../../src/read-models/read-models.ts';
 
 const up = async () => {};
 const down = async () => {
   throw new Error('connect ECONNREFUSED');
 };
-const behind =
-  (lag: number): Health['readModels'] =>
-  async () => ({ lag });
+const stores = { eventStore: 'ok', documentStore: 'ok' };
+const ping = { eventStore: up, documentStore: up };
 
 async function readiness(health: Health) {
   const app = Fastify();
@@ -18,28 +18,45 @@ async function readiness(health: Health) {
   return [response.statusCode, response.json()];
 }
 
+const readinessWith = (status: Partial<ReadModelsStatus>) =>
+  readiness({ ping, readModels: async () => ({ lag: 0, caughtUp: true, problems: [], ...status }) });
+
 it('is ready as long as the read models are close behind the log', async () => {
-  const ping = { eventStore: up, documentStore: up };
-  const stores = { eventStore: 'ok', documentStore: 'ok' };
-  expect(await readiness({ ping, readModels: behind(MAX_LAG) })).toEqual([
-    200,
-    { status: 'ready', ...stores, eventsBehind: MAX_LAG },
-  ]);
-  expect(await readiness({ ping, readModels: behind(MAX_LAG + 1) })).toEqual([
+  expect(await readinessWith({ lag: MAX_LAG })).toEqual([200, { status: 'ready', ...stores, eventsBehind: MAX_LAG }]);
+  expect(await readinessWith({ lag: MAX_LAG + 1 })).toEqual([
     503,
     { status: 'not ready', ...stores, eventsBehind: MAX_LAG + 1 },
   ]);
 });
 
-it('reports a failing projector', async () => {
-  const failure = { doing: 'project' as const, attempts: 3, message: 'secret innards' };
-  const [status, body] = await readiness({
-    ping: { eventStore: up, documentStore: up },
-    readModels: async () => ({ lag: 2, failure }),
+it('is not ready before the read models have caught up once, however little is missing', async () => {
+  expect(await readinessWith({ lag: 1, caughtUp: false })).toEqual([
+    503,
+    { status: 'not ready', ...stores, eventsBehind: 1 },
+  ]);
+});
+
+it('names a read model that fails, without the cause, and is not ready', async () => {
+  const problem = { readModel: 'bookings', state: 'failing' as const, attempts: 3, message: 'secret innards' };
+  const [status, body] = await readinessWith({ lag: 2, problems: [problem] });
+  expect(status).toBe(503);
+  expect(body).toMatchObject({
+    eventsBehind: 2,
+    readModels: { bookings: 'failing, tried 3 times; what needs it is refused' },
   });
-  expect(status).toBe(200);
-  expect(body).toMatchObject({ eventsBehind: 2, readModels: 'stuck after 3 attempts to project' });
   expect(JSON.stringify(body)).not.toContain('secret');
+});
+
+it('tells a read model that is built for the first time from one that is rebuilt beside the former documents', async () => {
+  const building = { readModel: 'bookings', state: 'building' as const, done: 10, total: 70 };
+  expect(await readinessWith({ problems: [{ ...building, readable: false }] })).toMatchObject([
+    503,
+    { readModels: { bookings: 'being built, 10 events read of 70' } },
+  ]);
+  expect(await readinessWith({ problems: [{ ...building, readable: true }] })).toMatchObject([
+    200,
+    { readModels: { bookings: 'being rebuilt, 10 events read of 70; the former documents are in use' } },
+  ]);
 });
 
 it('is not ready without a store, and does not query the read models then', async () => {
@@ -52,13 +69,16 @@ it('is not ready without a store, and does not query the read models then', asyn
   ]);
 });
 
-it('is not ready once the process is stopping, and asks nothing then', async () => {
-  const ping = { eventStore: down, documentStore: down };
-  expect(await readiness({ ping, readModels: behind(0), stopping: () => true })).toEqual([503, { status: 'stopping' }]);
+it('is not ready while the process stops', async () => {
+  const readModels = async () => ({ lag: 0, caughtUp: true, problems: [] });
+  expect(await readiness({ ping, readModels, stopping: () => true })).toEqual([503, { status: 'stopping' }]);
 });
 
 it('warns of a disk that is nearly full, and stays ready', async () => {
-  const health = { ping: { eventStore: up, documentStore: up }, readModels: behind(0) };
+  const health = {
+    ping: { eventStore: up, documentStore: up },
+    readModels: async () => ({ lag: 0, caughtUp: true, problems: [] }),
+  };
   const warning = 'nearly full: 120 MB free';
   expect(await readiness({ ...health, disk: async () => warning })).toMatchObject([200, { disk: warning }]);
   expect(await readiness({ ...health, disk: down })).toMatchObject([200, { status: 'ready' }]);

@@ -46,6 +46,7 @@ export async function withCore<T>(dataDir: string, work: (core: Core) => Promise
   const config = readConfig({ DATA_DIR: dataDir, DEMO: 'false' });
   const core = await openCore(config, pino({ level: 'silent' }));
   core.projector.start();
+  await core.projector.readable(10_000);
   try {
     return await work(core);
   } finally {

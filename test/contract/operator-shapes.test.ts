@@ -59,6 +59,8 @@ const PRINTS: { readonly [command: string]: keyof typeof OPERATOR_SHAPES | 'ackn
   'webhook rotate': 'OperatorWebhookSecret',
   'parked list': 'OperatorParkedEvent',
   'parked replay': 'acknowledgement',
+  'read-model list': 'OperatorReadModel',
+  'read-model skip': 'acknowledgement',
   rebuild: 'acknowledgement',
   verify: 'OperatorVerification',
 };
@@ -122,6 +124,7 @@ describe('what the command line prints for machines', () => {
     const terms = ['--name', 'Attic', '--window', '9-22', '--duration', '4', '--fee', '200.00'];
     calls = [
       ['verify'],
+      ['read-model', 'list'],
       ['community', 'add', '--name', 'Union Yard', '--time-zone', 'America/New_York'],
       ['community', 'list'],
       ['space', 'add', ...harbour, ...terms],

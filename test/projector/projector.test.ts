@@ -5,51 +5,80 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { AnyProjection, Projection } from '../../projections/projection.ts';
+import type { AnyProjection, Projection, Row } from '../../projections/projection.ts';
 import type { DocumentStore } from '../../src/document-store/document-store.ts';
+import { type Heartbeats, startHeartbeats } from '../../src/document-store/heartbeats.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import type { EventStore } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
-import { openProjector, type Projector } from '../../src/projector/projector.ts';
+import { createTarget, fold } from '../../src/projector/fold.ts';
+import { listReadModels } from '../../src/projector/listing.ts';
+import { openProjector, type Projector, type ProjectorDeps } from '../../src/projector/projector.ts';
 import { rebuild } from '../../src/projector/rebuild.ts';
-import { openProjectorState } from '../../src/read-models/projector-state.ts';
-import { type LiveReadModels, openReadModels, type ReadModels } from '../../src/read-models/read-models.ts';
+import { type LiveReadModels, openReadModels, type ReadModels, type Said } from '../../src/read-models/read-models.ts';
+import { openReadModelState, type ReadModelId } from '../../src/read-models/state.ts';
+import { Unavailable } from '../../src/runtime/unavailable.ts';
 import { ask } from '../document-store/ask.ts';
 import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 import { eventually } from '../eventually.ts';
-import { appendEvent, appendEvents, counts, expected, trails } from './space-trails.ts';
+import { appendEvent, appendEvents, type Count, counts, expected, type Trail, trails } from './space-trails.ts';
 
 let folder: string;
 let events: EventStore;
 const ends: (() => Promise<void>)[] = [];
+/** How to end the processes that only read. */
+const readers: (() => Promise<void>)[] = [];
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'venue-projector-'));
   events = await openSqliteEventStore({ path: join(folder, 'events.sqlite') });
 });
 afterEach(async () => {
+  readers.length = 0;
   for (const end of ends.splice(0).reverse()) await end();
   await events.close();
   await rm(folder, { recursive: true });
 });
 
 const logger = { info: vi.fn(), warn: vi.fn(), error: vi.fn() };
-let now = 0;
-const deps = (documents: DocumentStore, projections: readonly AnyProjection[] = [trails(), counts]) => ({
-  events,
-  documents,
-  projections,
-  clock: () => now,
-  logger,
-  leaseMs: 600,
-  tickMs: 20,
-});
+const BOTH: readonly AnyProjection[] = [trails(), counts];
 
-async function start(documents: DocumentStore, projections?: readonly AnyProjection[]): Promise<Projector> {
-  const projector = await openProjector(deps(documents, projections));
+/** The heart of another process of the service. */
+async function beating(documents: DocumentStore, silenceMs = 600): Promise<Heartbeats<Said>> {
+  const said: Said = { kind: 'service', projects: false, wants: [], reads: [] };
+  const heartbeats = await startHeartbeats<Said>({ documents, said, silenceMs });
+  ends.push(() => heartbeats.stop());
+  return heartbeats;
+}
+
+/** A process that projects. */
+async function start(
+  documents: DocumentStore,
+  projections: readonly AnyProjection[] = BOTH,
+  options: Partial<ProjectorDeps> = {},
+): Promise<Projector & { stop(): Promise<void> }> {
+  const heartbeats = options.heartbeats ?? (await beating(documents));
+  const projector = await openProjector({ events, documents, projections, logger, tickMs: 20, ...options, heartbeats });
   projector.start();
-  ends.push(() => projector.stop());
-  return projector;
+  const stop = async () => {
+    await projector.stop();
+    await heartbeats.stop();
+  };
+  ends.push(stop);
+  return { ...projector, stop };
+}
+
+/** A process that only reads. */
+async function read(documents: DocumentStore, projections: readonly AnyProjection[] = BOTH): Promise<LiveReadModels> {
+  const heartbeats = await beating(documents);
+  const reading = await openReadModels({ events, documents, projections, heartbeats });
+  const end = async () => {
+    await reading.close();
+    await heartbeats.stop();
+  };
+  readers.push(end);
+  ends.push(end);
+  return reading;
 }
 
 const appendMany = (count: number, spaces = 10) => appendEvents(events, count, spaces);
@@ -59,17 +88,20 @@ async function expectToEqualTheLog<D extends object>(readModels: ReadModels, pro
   expect(new Map(found.map(({ key, document }) => [key, document]))).toEqual(await expected(events, projection));
 }
 
-/** A store with leases of its own, so that every projector believes it holds the lease. */
-const withOwnLease = (store: DocumentStore, own: string): DocumentStore => ({
-  ...store,
-  open: (collection) =>
-    store.open(collection.name.endsWith('leases') ? { ...collection, name: `leases-${own}` } : collection),
+/** A projection that cannot take the events of a stream while `isBroken` says so. */
+const fragile = (isBroken: () => boolean, stream = 'space-3'): AnyProjection => ({
+  ...counts,
+  evolve(document, event) {
+    if (isBroken() && event.stream === stream) throw new Error('cannot count');
+    return counts.evolve(document === undefined ? undefined : { communityId: 0, events: 0, ...document }, event);
+  },
 });
+const stateOf = async (documents: DocumentStore, id: ReadModelId) =>
+  (await (await openReadModelState(documents)).readStates()).document.models[id];
 
 describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
   let database: TestDatabase;
   let documents: DocumentStore;
-  let readModels: LiveReadModels;
   /** As another process sees them. */
   let elsewhere: LiveReadModels;
 
@@ -77,14 +109,14 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     database = await createDatabase();
     ends.push(() => database.remove());
     documents = await database.open();
-    readModels = await openReadModels({ documents, events });
-    elsewhere = await openReadModels({ documents: await database.open(), events });
+    elsewhere = await read(await database.open());
     logger.error.mockClear();
     logger.warn.mockClear();
   });
 
   it('folds the log, and readers in every process can wait for it', async () => {
-    const { readModels } = await start(documents);
+    const { readModels, readable } = await start(documents);
+    expect(await readable(10_000)).toBe(true);
     for (let round = 0; round < 5; round++) {
       const position = await appendMany(20);
       expect(await Promise.all([readModels.waitFor(position), elsewhere.waitFor(position)])).toEqual([true, true]);
@@ -93,21 +125,37 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
         await expectToEqualTheLog(reader, counts);
       }
     }
-    expect(await elsewhere.status()).toEqual({ lag: 0 });
+    expect(await elsewhere.status()).toEqual({ lag: 0, caughtUp: true, problems: [] });
     expect(logger.error).not.toHaveBeenCalled();
   });
 
   it('returns false when a wait times out, and counts the lag', async () => {
+    const first = await start(documents);
+    await first.readable(10_000);
+    await first.stop();
     const position = await appendMany(5);
-    expect(await readModels.waitFor(position, 30)).toBe(false);
-    expect((await readModels.status()).lag).toBe(5);
-    expect((await readModels.status(3)).lag).toBe(3);
-    expect(await readModels.collection(trails()).get('0')).toBeUndefined();
-    expect(await Array.fromAsync(readModels.collection(trails()).find(ask()))).toEqual([]);
+    expect(await elsewhere.waitFor(position, { timeoutMs: 30 })).toBe(false);
+    expect((await elsewhere.status()).lag).toBe(5);
+    expect((await elsewhere.status(3)).lag).toBe(3);
+    expect(await elsewhere.collection(trails()).get('0')).toBeUndefined();
   });
 
-  it('projects in one process at a time, and another takes over immediately after a clean stop', async () => {
+  it('refuses to read what has not been built, instead of showing nothing', async () => {
+    await appendMany(5);
+    await expect(elsewhere.collection(trails()).get('0')).rejects.toThrow(Unavailable);
+    await expect(Array.fromAsync(elsewhere.collection(trails()).find(ask()))).rejects.toThrow(Unavailable);
+    await expect(elsewhere.collection(trails()).count(ask())).rejects.toThrow(/trails .*being built/);
+    expect(await elsewhere.status()).toMatchObject({
+      problems: [
+        { readModel: 'trails', state: 'building', readable: false },
+        { readModel: 'counts', state: 'building', readable: false },
+      ],
+    });
+  });
+
+  it('is looked after by one process at a time, and another takes over immediately after a clean stop', async () => {
     const first = await start(documents);
+    await elsewhere.readable(10_000);
     await elsewhere.waitFor(await appendMany(10));
     await start(await database.open());
     await first.stop();
@@ -117,137 +165,196 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     await expectToEqualTheLog(elsewhere, counts);
   });
 
-  it('does no harm when two processes believe they hold the lease', async () => {
-    const other = await database.open();
-    await start(withOwnLease(documents, 'a'));
-    await start(withOwnLease(other, 'b'));
+  it('does no harm when two processes believe that they look after the same read models', async () => {
+    const heartbeats = await beating(documents);
+    const first = await start(documents, BOTH, { heartbeats });
+    await first.readable(10_000);
+    // The same heart twice: both take what is there for their own.
+    await start(await database.open(), BOTH, { heartbeats });
     let position = await appendMany(200);
-    // One may have folded them all before the other begins: then they race for the next ones.
-    await eventually(async () => {
-      position = await appendMany(20);
-      expect(logger.warn).toHaveBeenCalledWith(
-        { reason: expect.stringContaining('Another projector') },
-        'Another process is projecting now',
-      );
-    });
-    expect(await elsewhere.waitFor(position, 20_000)).toBe(true);
+    for (let round = 0; round < 10; round++) position = await appendMany(20);
+    expect(await elsewhere.waitFor(position, { timeoutMs: 20_000 })).toBe(true);
     await expectToEqualTheLog(elsewhere, trails());
     await expectToEqualTheLog(elsewhere, counts);
   });
 
-  it('does not rely on its cache after another process has projected', async () => {
-    let broken = false;
-    const fragile: AnyProjection = {
-      ...trails(),
-      evolve(document, event) {
-        if (broken) throw new Error('cannot');
-        return trails().evolve(document === undefined ? undefined : { spaceId: 0, trail: [], ...document }, event);
-      },
-    };
-    await start(withOwnLease(documents, 'a'), [fragile]);
-    await elsewhere.waitFor(await appendEvent(events, 1, 'SpaceAdded'));
-    broken = true;
-    const position = await appendEvent(events, 1, 'SpaceChanged');
-    await eventually(() => expect(logger.error).toHaveBeenCalled());
-    const other = await start(withOwnLease(await database.open(), 'b'), [trails()]);
-    expect(await elsewhere.waitFor(position, 15_000)).toBe(true);
-    await other.stop();
-    broken = false;
-    expect(await elsewhere.waitFor(await appendEvent(events, 1, 'SpaceChanged'), 15_000)).toBe(true);
-    await expectToEqualTheLog(elsewhere, trails());
-  });
-
-  it('reports a projection that throws, keeps retrying, and recovers', async () => {
+  it('goes on with the others when one read model fails, names it, and recovers', async () => {
     let broken = true;
-    const fragile: AnyProjection = {
-      ...counts,
-      evolve(document, event) {
-        if (broken && event.data !== undefined && event.stream === 'space-3') throw new Error('cannot count');
-        return counts.evolve(document === undefined ? undefined : { communityId: 0, events: 0, ...document }, event);
-      },
-    };
-    await start(documents, [fragile, trails()]);
-    await readModels.waitFor(await appendEvent(events, 1, 'SpaceAdded'));
-    const position = await appendEvent(events, 3, 'SpaceAdded');
-    await eventually(async () => expect((await elsewhere.status()).failure?.attempts).toBeGreaterThan(1));
-    expect((await elsewhere.status()).failure).toMatchObject({
-      doing: 'project',
-      message: expect.stringMatching(/Projection counts failed on SpaceAdded .*cannot count/),
-    });
-    expect((await elsewhere.status()).lag).toBe(1);
-    expect(logger.error).toHaveBeenCalled();
-    broken = false;
-    expect(await elsewhere.waitFor(position)).toBe(true);
-    await eventually(async () => expect(await elsewhere.status()).toEqual({ lag: 0 }));
+    const projections = [fragile(() => broken), trails()];
+    const projector = await start(documents, projections);
+    await elsewhere.readable(10_000);
+    await elsewhere.waitFor(await appendEvent(events, 1, 'SpaceAdded'));
+    const failing = await appendEvent(events, 3, 'SpaceAdded');
+    await eventually(async () =>
+      expect((await elsewhere.status()).problems).toEqual([
+        {
+          readModel: 'counts',
+          state: 'failing',
+          attempts: expect.any(Number),
+          message: expect.stringMatching(/Projection counts failed on SpaceAdded .*cannot count/),
+          event: expect.any(String),
+        },
+      ]),
+    );
+    // Nothing old and nothing empty; the other read model, and whoever waits for an event, goes on.
+    await expect(elsewhere.collection(counts).get('1')).rejects.toThrow(Unavailable);
+    const position = await appendEvent(events, 4, 'SpaceAdded');
+    expect(await elsewhere.waitFor(position, { types: ['SpaceAdded'] })).toBe(true);
     await expectToEqualTheLog(elsewhere, trails());
+    expect(await projector.readModels.waitFor(failing, { projections: [counts], timeoutMs: 50 })).toBe(false);
+    expect((await elsewhere.status()).lag).toBe(0);
+
+    broken = false;
+    expect(await elsewhere.waitFor(position, { projections: [counts], timeoutMs: 10_000 })).toBe(true);
+    expect(await elsewhere.status()).toEqual({ lag: 0, caughtUp: true, problems: [] });
     await expectToEqualTheLog(elsewhere, counts);
   });
 
-  it('builds a new read model from an existing log, invisible until it is complete', async () => {
+  it('hands a read model that fails to a process that can take the event', async () => {
+    const first = await start(documents, [fragile(() => true), trails()]);
+    await first.readable(10_000);
+    await start(await database.open());
+    const position = await appendEvent(events, 3, 'SpaceAdded');
+    expect(await elsewhere.waitFor(position, { projections: [counts, trails()], timeoutMs: 10_000 })).toBe(true);
+    await expectToEqualTheLog(elsewhere, counts);
+    // The two share the work from now on; each has its own position.
+    const next = await appendMany(20);
+    expect(await elsewhere.waitFor(next, { projections: [counts, trails()] })).toBe(true);
+    await expectToEqualTheLog(elsewhere, counts);
+    await expectToEqualTheLog(elsewhere, trails());
+  });
+
+  it('goes on without an event that an operator has skipped for it, also in a rebuild', async () => {
+    const poisoned = fragile(() => true);
+    await start(documents, [poisoned, trails()]);
+    await elsewhere.readable(10_000);
+    const position = await appendEvent(events, 3, 'SpaceAdded');
+    const eventId = await eventually(async () => {
+      const event = (await stateOf(documents, 'counts@1'))?.failure?.event?.id;
+      if (event === undefined) throw new Error('It has not failed yet');
+      return event;
+    });
+    const skip = { readModel: 'counts', version: 1, eventId, eventType: 'SpaceAdded', reason: 'test' };
+    const metadata = {
+      at: '2026-12-01T11:00:00.000Z',
+      actor: { kind: 'operator', id: 'cli' },
+      correlationId: 'c',
+      schema: 1,
+    };
+    await events.append('readModel-counts', [{ type: 'ProjectionEventSkipped', data: skip, metadata }], {
+      expectedRevision: 'none',
+    });
+    expect(await elsewhere.waitFor(position, { projections: [counts], timeoutMs: 10_000 })).toBe(true);
+    expect(await elsewhere.collection(counts).count(ask())).toBe(0);
+    await rebuild({ documents: await database.open(), projections: [poisoned], names: ['counts'] });
+    expect(await elsewhere.collection(counts).count(ask())).toBe(0);
+    const [listed] = await listReadModels({ events, documents, projections: [poisoned] });
+    expect(listed).toMatchObject({ name: 'counts', state: 'live', skipped: [{ eventId, by: 'operator cli' }] });
+  });
+
+  it('builds a new read model from an existing log, unreadable until it is complete', async () => {
     await appendMany(1_500, 300);
-    await start(documents, [counts]);
-    await elsewhere.waitFor(await appendMany(1));
-    const seen = new Set<number>();
-    await start(await database.open(), [counts, trails()]);
-    const closing = ends.splice(-2, 1)[0];
-    await closing?.();
+    const first = await start(documents, [counts]);
+    await first.readable(10_000);
+    await first.readModels.waitFor(await appendMany(1));
+    await start(await database.open(), BOTH);
     const whole = (await expected(events, trails())).size;
+    const seen = new Set<number | string>();
     await eventually(async () => {
-      seen.add(await elsewhere.collection(trails()).count(ask()));
+      seen.add(
+        await elsewhere
+          .collection(trails())
+          .count(ask())
+          .catch((error: unknown) => String(error)),
+      );
       expect(seen).toContain(whole);
     });
-    expect([...seen].filter((size) => size !== 0)).toEqual([whole]);
+    expect([...seen].filter((size) => typeof size === 'number')).toEqual([whole]);
     await elsewhere.waitFor(await appendMany(10, 300));
     await expectToEqualTheLog(elsewhere, trails());
     await expectToEqualTheLog(elsewhere, counts);
   });
 
-  it('keeps the old documents while a new version is built, then swaps and drops them', async () => {
-    const first = await start(documents);
-    await elsewhere.waitFor(await appendMany(700));
-    const old = (await openProjectorState(documents)).pointers;
-    const before = (await old.get('trails'))?.document.collection ?? '';
-    await first.stop();
+  it('keeps both versions up to date while processes of two releases run, also when one of them is killed', async () => {
+    const next = await database.open();
+    const later = [trails(2, 'new:'), counts];
+    const old = await start(documents);
+    await old.readable(10_000);
+    await old.readModels.waitFor(await appendMany(700));
+    const reading = await read(next, later);
+    const upgraded = await start(next, later);
+    // While the new version is being built, and after that, nothing is stale for the release before.
+    for (let round = 0; round < 10; round++) {
+      expect(await old.readModels.waitFor(await appendMany(20))).toBe(true);
+      await expectToEqualTheLog(elsewhere, trails());
+    }
+    expect(await upgraded.readable(10_000)).toBe(true);
+    expect(await reading.waitFor(await appendMany(20))).toBe(true);
+    await expectToEqualTheLog(reading, trails(2, 'new:'));
 
-    now += 1;
-    await start(documents, [trails(2, 'new:'), counts]);
-    const key = [...(await expected(events, trails())).keys()][0] ?? '';
-    let marks: string[] = [];
-    await eventually(async () => {
-      const document = await elsewhere.collection(trails()).get(key);
-      marks = [...marks, document?.document.trail[0]?.startsWith('new:') === true ? 'new' : document ? 'old' : 'none'];
-      expect(marks.at(-1)).toBe('new');
-    });
-    expect(new Set(marks)).toEqual(new Set(marks.includes('old') ? ['old', 'new'] : ['new']));
-    await expectToEqualTheLog(elsewhere, trails(2, 'new:'));
+    // The release before goes: its version stands still, and comes up to date again when it comes back.
+    await old.stop();
+    const position = await appendMany(40);
+    expect(await reading.waitFor(position)).toBe(true);
+    await expectToEqualTheLog(reading, trails(2, 'new:'));
+    await expectToEqualTheLog(reading, counts);
+    await upgraded.stop();
+    const rolledBack = await start(await database.open());
+    const end = await appendMany(20);
+    expect(await rolledBack.readModels.waitFor(end)).toBe(true);
+    expect((await rolledBack.status()).caughtUp).toBe(true);
+    await expectToEqualTheLog(rolledBack.readModels, trails());
+    await expectToEqualTheLog(rolledBack.readModels, counts);
+  });
+
+  it('retires a version that no process has wanted for long, and only then', async () => {
+    const first = await start(documents, [trails(1), counts]);
+    await first.readable(10_000);
+    const before = (await stateOf(documents, 'trails@1'))?.live ?? '';
+    await first.stop();
+    const keeping = await start(documents, [trails(2), counts], { retireAfterMs: 3_600_000 });
+    await keeping.readable(10_000);
+    await keeping.stop();
     expect(await documents.names()).toContain(before);
-    now += 60_000;
+    // `elsewhere` and the reader beside it belong to the first release: as long as they live, it is wanted.
+    await start(documents, [trails(2), counts], { retireAfterMs: 200 });
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    expect(await documents.names()).toContain(before);
+    for (const end of readers.splice(0)) await end();
     await eventually(async () => expect(await documents.names()).not.toContain(before));
+    expect(await stateOf(documents, 'trails@1')).toBeUndefined();
+    expect(await stateOf(documents, 'counts@1')).toMatchObject({ live: expect.any(String) });
   });
 
   it('rebuilds on request from another process while events are appended, without readers noticing', async () => {
     await start(documents);
+    await elsewhere.readable(10_000);
     await elsewhere.waitFor(await appendMany(800));
-    const state = await openProjectorState(documents);
-    const generation = async () => (await state.pointers.get('counts'))?.document.generation;
+    const generation = async () => (await stateOf(documents, 'counts@1'))?.generation;
     expect(await generation()).toBe(1);
 
     const progress: number[] = [];
     let writing = true;
-    let last = 0;
     const reader = (async () => {
       while (writing) {
+        // Whoever waited for an event finds it, before, during and after the swap.
+        const appended = (await expected(events, counts)).get('0')?.events ?? 0;
         const found = await elsewhere.collection(counts).get('0');
-        expect(found?.document.events).toBeGreaterThanOrEqual(last);
-        last = found?.document.events ?? 0;
+        expect(found?.document.events ?? 0).toBeLessThanOrEqual((await expected(events, counts)).get('0')?.events ?? 0);
+        expect(appended).toBeGreaterThan(0);
         await delay(1);
       }
     })();
     const writer = (async () => {
-      while (writing) await readModels.waitFor(await appendMany(1));
+      while (writing) {
+        const position = await appendMany(1);
+        expect(await elsewhere.waitFor(position)).toBe(true);
+        await expectToEqualTheLog(elsewhere, counts);
+      }
     })();
     await rebuild({
-      ...deps(await database.open()),
+      documents: await database.open(),
+      projections: BOTH,
       names: ['counts'],
       onProgress: ({ done }) => progress.push(done),
     });
@@ -259,16 +366,72 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     await expectToEqualTheLog(elsewhere, counts);
     expect(progress).toEqual(progress.toSorted((a, b) => a - b));
     expect(logger.error).not.toHaveBeenCalled();
+    // Once nobody reads it, the former collection goes.
+    await eventually(async () => expect(await documents.names()).not.toContain('counts@1.1'));
   });
 
-  it('rebuilds by itself when no process projects', async () => {
-    const projector = await start(documents);
+  it('keeps the former collection up to date until every living process reads the new one', async () => {
+    await start(documents);
+    await elsewhere.readable(10_000);
     await elsewhere.waitFor(await appendMany(50));
-    await projector.stop();
-    await rebuild(deps(await database.open()));
+    // A process that still has an answer under way from the former collection.
+    const slow = elsewhere.collection(counts).find(ask())[Symbol.asyncIterator]();
+    await slow.next();
+    await rebuild({ documents: await database.open(), projections: BOTH, names: ['counts'] });
+    await elsewhere.waitFor(await appendMany(50));
+    await delay(1_500);
+    expect(await documents.names()).toEqual(expect.arrayContaining(['counts@1.1', 'counts@1.2']));
+    const former = await documents.open<Count>({ name: 'counts@1.1', kind: 'readModel', indexes: [] });
+    const all = await Array.fromAsync(former.find(ask()), ({ key, document }) => [key, document] as const);
+    expect(new Map(all)).toEqual(await expected(events, counts));
+    await slow.return?.(undefined);
+    await eventually(async () => expect(await documents.names()).not.toContain('counts@1.1'));
+  });
+
+  it('refuses to rebuild what is not a read model, or what nobody looks after', async () => {
+    await expect(rebuild({ documents, projections: BOTH, names: ['nonsense'] })).rejects.toThrow(
+      /nonsense.*trails, counts/,
+    );
+    await expect(rebuild({ documents, projections: BOTH, beginWithinMs: 50 })).rejects.toThrow(/No running process/);
+  });
+
+  it('takes over what an earlier release built, which had one position for all', async () => {
+    const position = await appendMany(50);
+    const older = async (name: string, key: string, document: object) => {
+      const state = await documents.open<object>({ name: `projector-${name}`, kind: 'readModel', indexes: [] });
+      await state.insert(key, document);
+    };
+    const collection = { name: 'trails@1.3', kind: 'readModel' as const, indexes: trails().indexes };
+    const built = await documents.open<Trail>(collection);
+    await fold(
+      [createTarget(trails(), await documents.open<Row>({ ...collection, indexes: [] }))],
+      await Array.fromAsync(events.readAll()),
+    );
+    await older('checkpoints', 'projector', { position, events: 50, swaps: 1 });
+    await older('pointers', 'trails', { collection: 'trails@1.3', version: 1, generation: 3, retired: [] });
+    await older('pointers', 'counts', { collection: 'counts@0.7', version: 0, generation: 7, retired: [] });
+    await start(documents);
+    await elsewhere.readable(10_000);
+    expect(await stateOf(documents, 'trails@1')).toMatchObject({ live: 'trails@1.3', generation: 3 });
+    expect(await stateOf(documents, 'counts@1')).toMatchObject({ live: 'counts@1.8', generation: 8 });
+    await elsewhere.waitFor(await appendMany(20));
     await expectToEqualTheLog(elsewhere, trails());
-    expect((await (await openProjectorState(documents)).pointers.get('trails'))?.document.generation).toBe(2);
-    await expect(rebuild({ ...deps(documents), names: ['nonsense'] })).rejects.toThrow(/nonsense.*trails, counts/);
+    await expectToEqualTheLog(elsewhere, counts);
+    expect(await built.count(ask())).toBe((await expected(events, trails())).size);
+  });
+
+  it('gives way to a service when it is only a tool', async () => {
+    for (const end of readers.splice(0)) await end();
+    const tool = await start(documents, BOTH, { kind: 'tool' });
+    expect(await tool.readable(10_000)).toBe(true);
+    const other = await database.open();
+    const service = await beating(other);
+    await start(other, BOTH, { heartbeats: service });
+    await eventually(async () => {
+      const state = await stateOf(documents, 'counts@1');
+      expect(state?.owner).toBe(service.session);
+      expect(await tool.readModels.waitFor(await appendMany(1))).toBe(true);
+    });
   });
 });
 
@@ -280,7 +443,7 @@ describe('projector processes on SQLite', () => {
   beforeEach(async () => {
     documents = await openSqliteDocumentStore({ folder });
     ends.push(() => documents.close());
-    readModels = await openReadModels({ documents, events });
+    readModels = await read(documents);
   });
   afterEach(async () => {
     for (const child of processes.splice(0)) {
@@ -329,7 +492,7 @@ describe('projector processes on SQLite', () => {
       ({ child, projects } = await spawnProjector());
     }
     writing = false;
-    expect(await readModels.waitFor(await load, 10_000)).toBe(true);
+    expect(await readModels.waitFor(await load, { projections: BOTH, timeoutMs: 10_000 })).toBe(true);
     await expectToEqualTheLog(readModels, trails());
     await expectToEqualTheLog(readModels, counts);
   });
@@ -337,15 +500,15 @@ describe('projector processes on SQLite', () => {
   it('is replaced when it hangs, and does no harm when it wakes up', async () => {
     const hanging = await spawnProjector();
     await hanging.projects();
-    await readModels.waitFor(await appendMany(50));
+    await readModels.waitFor(await appendMany(50), { projections: BOTH, timeoutMs: 10_000 });
     await suspend(hanging.child);
     const successor = await spawnProjector();
     await successor.projects();
-    expect(await readModels.waitFor(await appendMany(50), 10_000)).toBe(true);
+    expect(await readModels.waitFor(await appendMany(50), { projections: BOTH, timeoutMs: 10_000 })).toBe(true);
     hanging.child.kill('SIGCONT');
-    expect(await readModels.waitFor(await appendMany(200), 10_000)).toBe(true);
+    expect(await readModels.waitFor(await appendMany(200), { projections: BOTH, timeoutMs: 10_000 })).toBe(true);
     await delay(200);
-    expect(await readModels.waitFor(await appendMany(20), 10_000)).toBe(true);
+    expect(await readModels.waitFor(await appendMany(20), { projections: BOTH, timeoutMs: 10_000 })).toBe(true);
     await expectToEqualTheLog(readModels, trails());
     await expectToEqualTheLog(readModels, counts);
   });

@@ -3,12 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { DocumentStore, Documents } from '../../src/document-store/document-store.ts';
+import { type Heartbeats, startHeartbeats } from '../../src/document-store/heartbeats.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import type { EventStore } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import { openProjector, type Projector } from '../../src/projector/projector.ts';
 import { verify } from '../../src/projector/verify.ts';
-import { collectionOf, openProjectorState } from '../../src/read-models/projector-state.ts';
+import type { Said } from '../../src/read-models/read-models.ts';
+import { collectionOf, openReadModelState } from '../../src/read-models/state.ts';
 import { ask } from '../document-store/ask.ts';
 import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 import { eventually } from '../eventually.ts';
@@ -20,6 +22,7 @@ describe.each(documentEngines)('verify on %s', (_name, createDatabase) => {
   let events: EventStore;
   let documents: DocumentStore;
   let projector: Projector;
+  let heartbeats: Heartbeats<Said>;
   let live: Documents<Trail>;
   const projections = [trails(), counts];
 
@@ -28,23 +31,26 @@ describe.each(documentEngines)('verify on %s', (_name, createDatabase) => {
     events = await openSqliteEventStore({ path: join(folder, 'events.sqlite') });
     database = await createDatabase();
     documents = await database.open();
+    const said: Said = { kind: 'service', projects: true, wants: [], reads: [] };
+    heartbeats = await startHeartbeats<Said>({ documents, said });
     projector = await openProjector({
       events,
       documents,
       projections,
-      clock: () => 0,
+      heartbeats,
       logger: { info: vi.fn(), warn: vi.fn(), error: vi.fn() },
       tickMs: 20,
     });
     projector.start();
+    await projector.readable(10_000);
     await projector.readModels.waitFor(await appendMany(600));
     await eventually(async () => expect((await projector.status()).lag).toBe(0));
-    const { pointers } = await openProjectorState(documents);
-    const pointer = await pointers.get('trails');
-    live = await documents.open(collectionOf(trails(), pointer?.document.collection ?? ''));
+    const { models } = (await (await openReadModelState(documents)).readStates()).document;
+    live = await documents.open(collectionOf(trails(), models['trails@1']?.live ?? ''));
   });
   afterEach(async () => {
     await projector.stop();
+    await heartbeats.stop();
     await database.remove();
     await events.close();
     await rm(folder, { recursive: true });

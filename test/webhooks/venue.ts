@@ -6,12 +6,14 @@ import { pino } from 'pino';
 import { projections } from '../../projections/index.ts';
 import { type Commands, createCommands } from '../../src/commands/commands.ts';
 import { openCredentials } from '../../src/credentials/credentials.ts';
+import { type Heartbeats, startHeartbeats } from '../../src/document-store/heartbeats.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import { type Account, OPERATOR } from '../../src/domain/account.ts';
 import type { DomainEvent, Recorded } from '../../src/domain/events.ts';
 import { brandId, communityId, timestamp } from '../../src/domain/ids.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import { openProjector } from '../../src/projector/projector.ts';
+import type { Said } from '../../src/read-models/read-models.ts';
 import { newSigningSecret } from '../../src/webhooks/signature.ts';
 import { createWebhooks, type Webhooks, type WebhooksDeps } from '../../src/webhooks/webhooks.ts';
 import { accepted } from '../accepted.ts';
@@ -39,7 +41,11 @@ export async function openVenue({ folder: shared }: { readonly folder?: string }
   const clock = () => Date.now() + shift;
   const events = await openSqliteEventStore({ path: join(folder, 'log.sqlite'), clock, leaseMs: 1_000 });
   const documents = await openSqliteDocumentStore({ folder, clock });
+  const said: Said = { kind: 'service', projects: false, wants: [], reads: [] };
+  /** The heart of one process. */
+  const beating = (silenceMs?: number) => startHeartbeats<Said>({ documents, said, ...(silenceMs && { silenceMs }) });
   let gate: PromiseWithResolvers<void> | undefined;
+  const heartbeats = await beating();
   const projector = await openProjector({
     events: {
       append: (...args) => events.append(...args),
@@ -59,11 +65,12 @@ export async function openVenue({ folder: shared }: { readonly folder?: string }
     },
     documents,
     projections,
-    clock,
+    heartbeats,
     logger,
     tickMs: 50,
   });
   projector.start();
+  await projector.readable(10_000);
   const credentials = await openCredentials({ events, documents, graceMs: 60_000 });
   const commands: Commands = await createCommands({
     events,
@@ -76,6 +83,7 @@ export async function openVenue({ folder: shared }: { readonly folder?: string }
     urlProblem: () => undefined,
   });
   const running: Webhooks[] = [];
+  const hearts: Heartbeats<Said>[] = [heartbeats];
 
   return {
     folder,
@@ -137,9 +145,12 @@ export async function openVenue({ folder: shared }: { readonly folder?: string }
 
     /** Starts a deliverer as another process would. */
     async deliver({ tuning, ...deps }: Partial<WebhooksDeps> = {}): Promise<Webhooks> {
+      const heart = await beating(tuning?.leaseMs);
+      hearts.push(heart);
       const webhooks = await createWebhooks({
         events,
         documents,
+        heartbeats: heart,
         readModels: projector.readModels,
         credentials,
         config: { secretKey: SECRET_KEY, webhooksAllowPrivate: true },
@@ -160,6 +171,7 @@ export async function openVenue({ folder: shared }: { readonly folder?: string }
       await Promise.all(running.map((webhooks) => webhooks.stop()));
       gate?.resolve();
       await projector.stop();
+      await Promise.all(hearts.map((heart) => heart.stop()));
       await events.close();
       await documents.close();
       if (shared === undefined) await rm(folder, { recursive: true });

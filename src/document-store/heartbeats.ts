@@ -1,0 +1,160 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { isKnownDead, type ProcessIdentity, THIS_PROCESS } from '../runtime/process-liveness.ts';
+import type { Collection, DocumentStore } from './document-store.ts';
+import { everyDocument } from './queries.ts';
+
+/**
+ * One heartbeat per process: a document whose version grows with every beat. Whether another process lives is judged by how long
+ * this one has seen its document unchanged, by its own monotonic clock; no clocks are compared (docs/decisions/leases.md).
+ * @template S what processes tell each other with every beat
+ */
+export type Heartbeats<S extends object> = {
+  /** The id under which this process is known to the others. */
+  readonly session: string;
+  /** Milliseconds since the last stored beat of this process began: nobody can have seen it unchanged for longer. */
+  sinceLastBeat(): number;
+  /** How long a process may be silent before others take it for dead, in milliseconds. */
+  readonly silenceMs: number;
+  /** What this process tells the others from its next beat on. */
+  say(said: S): void;
+  /** Beats immediately. Rejects if the store does not take it. */
+  beat(): Promise<void>;
+  /**
+   * How long a process has been silent, in milliseconds, as far as this one can tell; `Infinity` if it has ended or was never
+   * there.
+   */
+  silentFor(session: string): Promise<number>;
+  /** The processes that live at this moment, this one included, with what each said last. */
+  living(): Promise<readonly Living<S>[]>;
+  /** Calls `listener` after every stored beat with the longest time for which others may have seen this process silent. */
+  onBeat(listener: (silentMs: number) => void): void;
+  /** Stops, and tells the others that this process has ended. */
+  stop(): Promise<void>;
+};
+
+type Living<S> = { readonly session: string; readonly said: S };
+
+type HeartbeatDocument<S> = ProcessIdentity & { readonly said: S };
+
+/** How often a process beats within the time that it may be silent. */
+const BEATS_PER_SILENCE = 5;
+const SILENCE_MS = 3_000;
+/** How long the document of a process that has fallen silent is kept. */
+const KEEP_SILENT_MS = 10 * 60_000;
+
+/** Starts beating. Resolves after the first beat, with the other processes known. */
+export async function startHeartbeats<S extends object>(deps: {
+  readonly documents: DocumentStore;
+  /** What this process says at first. */
+  readonly said: S;
+  /** How long a process may be silent before others take it for dead, in milliseconds. Default 3 s. */
+  readonly silenceMs?: number;
+}): Promise<Heartbeats<S>> {
+  const { silenceMs = SILENCE_MS } = deps;
+  const session = randomUUID();
+  const heartbeats = await deps.documents.open(collection<S>());
+  const stopping = new AbortController();
+  const listeners: ((silentMs: number) => void)[] = [];
+  let seen = new Map<string, Seen<S>>();
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  let said = deps.said;
+  let version = 0;
+  let lastBeat = Number.NEGATIVE_INFINITY;
+  let beating: Promise<void> | undefined;
+
+  async function write(): Promise<void> {
+    const startedAt = performance.now();
+    const document = { ...THIS_PROCESS, said };
+    let unbroken = version > 0;
+    if (!unbroken || !(await heartbeats.replace(session, document, version))) {
+      const stored = await heartbeats.get(session);
+      // A beat whose answer was lost counts. One that is gone was removed by those who took this process for dead.
+      unbroken = stored !== undefined;
+      if (stored === undefined) await heartbeats.insert(session, document);
+      else await heartbeats.replace(session, document, stored.version);
+      version = stored?.version ?? 0;
+    }
+    version += 1;
+    const silentMs = unbroken ? performance.now() - lastBeat : Number.POSITIVE_INFINITY;
+    lastBeat = startedAt;
+    await look();
+    for (const listener of listeners) listener(silentMs);
+  }
+
+  /** Notes which processes have beaten since the last look. */
+  async function look(): Promise<void> {
+    const now = performance.now();
+    const found = new Map<string, Seen<S>>();
+    for await (const { key, version, document } of heartbeats.find(everyDocument())) {
+      const known = seen.get(key);
+      const since = known?.version === version ? known.since : now;
+      const isGone = key !== session && (isKnownDead(document) || now - since > KEEP_SILENT_MS);
+      if (isGone) await heartbeats.delete(key, version);
+      else found.set(key, { version, since, said: document.said });
+    }
+    seen = found;
+    lookedAt = now;
+  }
+
+  /** One beat at a time, because each builds on the version of the one before. */
+  function beat(): Promise<void> {
+    const next = (beating ?? Promise.resolve()).then(write, write);
+    beating = next.catch(() => {});
+    return next;
+  }
+
+  async function keepBeating(): Promise<void> {
+    const { signal } = stopping;
+    while (!signal.aborted) {
+      await delay(silenceMs / BEATS_PER_SILENCE, undefined, { signal, ref: false }).catch(() => {});
+      // One that fails is made good by the next; after several, others take this process for dead.
+      if (!signal.aborted) await beat().catch(() => {});
+    }
+  }
+
+  await beat();
+  const running = keepBeating();
+
+  /** Between two looks of this process: if this one was asleep, that says nothing about the others. */
+  const silence = ({ since }: Seen<S>): number => lookedAt - since;
+
+  return {
+    session,
+    silenceMs,
+    sinceLastBeat: () => performance.now() - lastBeat,
+    say(next) {
+      said = next;
+    },
+    beat,
+    async silentFor(other) {
+      if (other === session) return performance.now() - lastBeat;
+      if (!seen.has(other)) await look();
+      const known = seen.get(other);
+      return known === undefined ? Number.POSITIVE_INFINITY : silence(known);
+    },
+    async living() {
+      await look();
+      return [...seen]
+        .filter(([key, each]) => key === session || silence(each) < silenceMs)
+        .map(([key, each]) => ({ session: key, said: key === session ? said : each.said }));
+    },
+    onBeat: (listener) => void listeners.push(listener),
+    async stop() {
+      stopping.abort();
+      await running;
+      await beating;
+      await heartbeats.delete(session).catch(() => {});
+    },
+  };
+}
+
+type Seen<S> = {
+  readonly version: number;
+  /** When this process first saw that version (monotonic). */
+  readonly since: number;
+  readonly said: S;
+};
+
+/** Stored with the read models: a power failure that loses the last beats also ends the processes. */
+const collection = <S>(): Collection<HeartbeatDocument<S>> => ({ name: 'heartbeats', kind: 'readModel', indexes: [] });

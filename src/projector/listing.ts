@@ -1,0 +1,54 @@
+import { defined } from '../domain/defined.ts';
+import type { ProjectionEventSkipped } from '../domain/events.ts';
+import { streamOf } from '../domain/streams.ts';
+import { upcast } from '../domain/upcast.ts';
+import { type Failure, idOf, openReadModelState, placeOf } from '../read-models/state.ts';
+import type { ProjectorDeps } from './projector.ts';
+
+/** A read model as an operator sees it. */
+export type ReadModelListing = {
+  readonly name: string;
+  readonly version: number;
+  /** `building`: there is nothing to read yet. `rebuilding`: the former documents are read meanwhile. */
+  readonly state: 'live' | 'building' | 'rebuilding' | 'failing';
+  /** Events folded so far. */
+  readonly events: number;
+  readonly failure?: Failure;
+  readonly skipped: readonly Skipped[];
+};
+
+type Skipped = ProjectionEventSkipped['data'] & { readonly at: string; readonly by: string };
+
+/** The read models of this release. */
+export async function listReadModels({
+  events,
+  documents,
+  projections,
+}: Pick<ProjectorDeps, 'events' | 'documents' | 'projections'>): Promise<ReadModelListing[]> {
+  const store = await openReadModelState(documents);
+  const { models } = (await store.readStates()).document;
+  const positions = await store.positions();
+  return Promise.all(
+    projections.map(async (projection): Promise<ReadModelListing> => {
+      const { name, version } = projection;
+      const { live, building, failure } = models[idOf(projection)] ?? {};
+      const skipped: Skipped[] = [];
+      for await (const stored of events.readStream(streamOf.readModel(name))) {
+        const event = upcast(stored);
+        if (event.type !== 'ProjectionEventSkipped' || event.data.version !== version) continue;
+        const { at, actor } = event.metadata;
+        skipped.push({ ...event.data, at, by: `${actor.kind} ${actor.id}` });
+      }
+      const current = live ?? building;
+      const state = failure
+        ? 'failing'
+        : live === undefined
+          ? 'building'
+          : building === undefined
+            ? 'live'
+            : 'rebuilding';
+      const done = current === undefined ? 0 : placeOf(positions, current).events;
+      return { name, version, state, events: done, ...defined({ failure }), skipped };
+    }),
+  );
+}

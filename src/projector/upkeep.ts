@@ -1,0 +1,376 @@
+import type { BaseLogger } from 'pino';
+import type { AnyProjection, Row } from '../../projections/projection.ts';
+import type { DocumentStore, Documents } from '../document-store/document-store.ts';
+import type { Heartbeats } from '../document-store/heartbeats.ts';
+import { defined } from '../domain/defined.ts';
+import type { EventStore } from '../event-store/event-store.ts';
+import { type OlderState, readOlderState } from '../read-models/older-state.ts';
+import type { LiveReadModels, Said } from '../read-models/read-models.ts';
+import {
+  collectionOf,
+  idOf,
+  type Place,
+  placeOf,
+  type ReadModelId,
+  type ReadModelState,
+  type ReadModelStateStore,
+  type ReadModelStates,
+  START,
+  toBuild,
+  withModel,
+} from '../read-models/state.ts';
+import { createTarget, type ProjectionFailed } from './fold.ts';
+import { type Member, Passes } from './passes.ts';
+import { readSkippedEvents } from './skipped-events.ts';
+
+/** Pauses of a process before it tries again what it failed on, in which others may try; the last one repeats. */
+const RETRY_MS = [500, 1_000, 2_000, 5_000] as const;
+/** How often the log is asked whether it is there, and how long it may take to answer. */
+const PROBE_EVERY_MS = 1_000;
+const PROBE_WITHIN_MS = 2_000;
+/** Probes that fail in a row before this process lets others try. */
+const MAX_FAILED_PROBES = 3;
+/** How often unwanted read models are looked for, at most. */
+const RETIRE_EVERY_MS = 60_000;
+
+type UpkeepDeps = {
+  readonly events: EventStore;
+  readonly documents: DocumentStore;
+  readonly projections: readonly AnyProjection[];
+  readonly heartbeats: Heartbeats<Said>;
+  readonly state: ReadModelStateStore;
+  readonly readModels: Pick<LiveReadModels, 'reached' | 'changed'>;
+  readonly kind: Said['kind'];
+  readonly retireAfterMs: number;
+  readonly logger: Pick<BaseLogger, 'info' | 'warn' | 'error'>;
+};
+
+/**
+ * What this process does for read models (docs/decisions/read-models.md): it takes over those of its release that no living
+ * process looks after, keeps them up to date, hands over one that it cannot get on with, and clears away what nobody needs.
+ */
+export class Upkeep {
+  readonly #deps: UpkeepDeps;
+  readonly #passes: Passes;
+  readonly #projections: ReadonlyMap<ReadModelId, AnyProjection>;
+  /** The read models that this process looks after. */
+  readonly #owned = new Set<ReadModelId>();
+  /** When to try again what failed here (monotonic). */
+  readonly #retryAt = new Map<ReadModelId, number>();
+  #version = 0;
+  #older: Promise<OlderState | undefined> | undefined;
+  #clearing: Promise<void> | undefined;
+  #retiredAt = performance.now();
+  #probedAt = Number.NEGATIVE_INFINITY;
+  #failedProbes = 0;
+
+  constructor(deps: UpkeepDeps) {
+    this.#deps = deps;
+    this.#projections = new Map(deps.projections.map((projection) => [idOf(projection), projection]));
+    this.#passes = new Passes({
+      events: deps.events,
+      logger: deps.logger,
+      advance: async (collections, place) => {
+        deps.readModels.reached(await deps.state.advance(collections, place, { states: this.#version }));
+      },
+      failed: (member, failure) => this.#failed(member, failure),
+      joined: (members) => this.#joined(members),
+    });
+  }
+
+  /** Looks at what has changed, and takes over or hands over what is necessary. */
+  async tick(): Promise<void> {
+    const { heartbeats, kind, state } = this.#deps;
+    // Others may take what this process looks after, and it will notice when it beats again.
+    if (heartbeats.sinceLastBeat() >= heartbeats.silenceMs) return this.#letGo(() => true);
+    this.#probe();
+    const { document, version } = await state.readStates();
+    this.#version = version;
+    this.#letGo((id) => document.models[id]?.owner !== heartbeats.session);
+    const stepsBack = kind === 'tool' && (await heartbeats.living()).some(({ said }) => said.kind === 'service');
+    if (stepsBack || this.#failedProbes >= MAX_FAILED_PROBES) return this.#handOver();
+    const states = await this.#takeOver(document);
+    await this.#follow(states);
+    await this.#swapOut(states);
+    await this.#retire();
+    this.#clear(states.dropping);
+  }
+
+  async stop(): Promise<void> {
+    await this.#passes.stop();
+    await this.#clearing;
+    // If this fails, the heartbeat ends all the same.
+    await this.#handOver().catch(() => {});
+  }
+
+  async #update(change: (states: ReadModelStates) => ReadModelStates): Promise<ReadModelStates> {
+    const { document, version } = await this.#deps.state.update(change);
+    this.#version = Math.max(this.#version, version);
+    await this.#deps.readModels.changed(version, document);
+    return document;
+  }
+
+  #letGo(which: (id: ReadModelId) => boolean): void {
+    for (const id of this.#owned) {
+      if (!which(id)) continue;
+      this.#owned.delete(id);
+      this.#passes.remove((member) => member.id === id);
+      this.#deps.logger.warn({ readModel: id }, 'Another process looks after the read model');
+    }
+  }
+
+  /** Lets other processes take over immediately. */
+  async #handOver(): Promise<void> {
+    const { session } = this.#deps.heartbeats;
+    this.#passes.remove(() => true);
+    this.#owned.clear();
+    await this.#update((states) => {
+      const ours = idsOf(states).filter((id) => states.models[id]?.owner === session);
+      return ours.reduce((next, id) => withModel(next, id, { owner: undefined }), states);
+    });
+  }
+
+  /** Takes over the read models of this release that no living process looks after. */
+  async #takeOver(seen: ReadModelStates): Promise<ReadModelStates> {
+    const { heartbeats, documents, logger } = this.#deps;
+    const takes = new Map<ReadModelId, string | undefined>();
+    for (const id of this.#projections.keys()) {
+      if (this.#owned.has(id) || performance.now() < (this.#retryAt.get(id) ?? 0)) continue;
+      const owner = seen.models[id]?.owner;
+      const isLooked =
+        owner !== undefined &&
+        owner !== heartbeats.session &&
+        (await heartbeats.silentFor(owner)) < heartbeats.silenceMs;
+      if (!isLooked) takes.set(id, owner);
+    }
+    if (takes.size === 0) return seen;
+
+    const isFirst = [...takes.keys()].some((id) => seen.models[id] === undefined);
+    if (isFirst) this.#older ??= readOlderState(documents);
+    const older = isFirst ? await this.#older : undefined;
+    const adopted = new Map<ReadModelId, ReadModelState>();
+    for (const [id, { name, version }] of this.#projections) {
+      const pointer = await older?.pointer(name);
+      if (pointer === undefined) continue;
+      const { collection, generation, version: olderVersion } = pointer;
+      adopted.set(id, { generation, leaving: [], ...(olderVersion === version && { live: collection }) });
+    }
+    const taken: ReadModelId[] = [];
+    const states = await this.#update((now) => {
+      taken.length = 0;
+      let next = now;
+      for (const [id, owner] of takes) {
+        const model = now.models[id] ?? adopted.get(id) ?? { generation: 0, leaving: [] };
+        // Another process was faster.
+        if (now.models[id] !== undefined && model.owner !== owner) continue;
+        const hasNone = model.live === undefined && model.building === undefined;
+        next = withModel(next, id, { ...model, ...(hasNone && toBuild(id, model)), owner: heartbeats.session });
+        taken.push(id);
+      }
+      return next;
+    });
+    if (older !== undefined) await this.#advanceAdopted(states, adopted, older.place);
+    for (const id of taken) this.#owned.add(id);
+    if (taken.length > 0) logger.info({ readModels: taken }, 'Looking after read models');
+    return states;
+  }
+
+  async #advanceAdopted(
+    { models }: ReadModelStates,
+    adopted: ReadonlyMap<ReadModelId, ReadModelState>,
+    place: Place,
+  ): Promise<void> {
+    const live = [...adopted].flatMap(([id, { live }]) =>
+      live !== undefined && models[id]?.live === live ? live : [],
+    );
+    if (live.length > 0) await this.#deps.state.advance(live, place, { states: this.#version });
+  }
+
+  /** Brings the collections of the read models that this process looks after into a pass, and those that are gone out of it. */
+  async #follow({ models }: ReadModelStates): Promise<void> {
+    const { state, logger } = this.#deps;
+    const missing: { readonly id: ReadModelId; readonly collection: string }[] = [];
+    const wanted = new Set<string>();
+    for (const id of this.#owned) {
+      const { live, building, leaving = [] } = models[id] ?? {};
+      for (const collection of [live, building, ...leaving]) {
+        if (collection === undefined) continue;
+        wanted.add(collection);
+        if (!this.#passes.has(collection)) missing.push({ id, collection });
+      }
+    }
+    this.#passes.remove(({ collection }) => !wanted.has(collection));
+    if (missing.length === 0) return;
+
+    const positions = await state.positions();
+    const groups = new Map<string, { readonly place: Place; readonly members: Member[] }>();
+    for (const { id, collection } of missing) {
+      const projection = this.#projections.get(id);
+      if (projection === undefined) continue;
+      const place = placeOf(positions, collection);
+      const group = groups.get(place.position) ?? { place, members: [] };
+      groups.set(place.position, group);
+      group.members.push(await this.#member(id, projection, collection));
+      if (models[id]?.building === collection)
+        logger.info({ readModel: id, done: place.events }, 'Building a read model');
+    }
+    for (const { members, place } of groups.values()) this.#passes.add(members, place);
+  }
+
+  async #member(id: ReadModelId, projection: AnyProjection, collection: string): Promise<Member> {
+    const documents: Documents<Row> = await this.#deps.documents.open(collectionOf(projection, collection));
+    const skipped = await readSkippedEvents(this.#deps.events, projection);
+    return { ...createTarget(projection, documents, skipped), id, collection };
+  }
+
+  /** Members have caught up: what was built becomes the live collection, and what failed is whole again. */
+  async #joined(members: readonly Member[]): Promise<void> {
+    const { logger } = this.#deps;
+    const ids = [...new Set(members.map(({ id }) => id))];
+    const joined = new Set(members.map(({ collection }) => collection));
+    let built: ReadModelId[] = [];
+    let recovered: ReadModelId[] = [];
+    await this.#update((states) => {
+      built = [];
+      recovered = [];
+      return ids.reduce((next, id) => {
+        const { live, building, leaving = [], failure } = next.models[id] ?? {};
+        const isBuilt = building !== undefined && joined.has(building);
+        const isRecovered = failure !== undefined && joined.has(failure.collection);
+        if (isBuilt) built.push(id);
+        if (isRecovered) recovered.push(id);
+        if (!isBuilt && !isRecovered) return next;
+        return withModel(next, id, {
+          ...(isBuilt && {
+            live: building,
+            building: undefined,
+            leaving: live === undefined ? leaving : [...leaving, live],
+          }),
+          ...(isRecovered && { failure: undefined }),
+        });
+      }, states);
+    });
+    for (const id of ids) this.#retryAt.delete(id);
+    if (built.length > 0) logger.info({ readModels: built }, 'Read models built');
+    if (recovered.length > 0) logger.info({ readModels: recovered }, 'Read models that failed have recovered');
+  }
+
+  /** Notes a failure and lets other processes try. */
+  async #failed({ id, collection }: Member, failure: ProjectionFailed): Promise<void> {
+    const { heartbeats, logger } = this.#deps;
+    let attempts = 1;
+    await this.#update((states) => {
+      attempts = (states.models[id]?.failure?.attempts ?? 0) + 1;
+      const { message, event } = failure;
+      const noted = defined({ collection, message, event, attempts, by: heartbeats.session });
+      return withModel(states, id, { owner: undefined, failure: noted });
+    });
+    logger.error({ err: failure, readModel: id, attempts }, 'A read model fails; the others go on');
+    this.#owned.delete(id);
+    this.#retryAt.set(id, performance.now() + (RETRY_MS[attempts - 1] ?? RETRY_MS[RETRY_MS.length - 1] ?? 0));
+  }
+
+  /** Gives up swapped-out collections that no living process reads any more. */
+  async #swapOut({ models }: ReadModelStates): Promise<void> {
+    const swapped = [...this.#owned].filter((id) => (models[id]?.leaving.length ?? 0) > 0);
+    if (swapped.length === 0) return;
+    const living = await this.#deps.heartbeats.living();
+    for (const id of swapped) {
+      const { live = '', leaving = [] } = models[id] ?? {};
+      const readers = living.filter(({ said }) => said.wants.includes(id));
+      const left = leaving.filter((collection) =>
+        readers.every(({ said }) => said.reads.includes(live) && !said.reads.includes(collection)),
+      );
+      if (left.length > 0) await this.#update((states) => withoutCollections(states, id, left));
+    }
+  }
+
+  /** Retires the read models that no process has wanted for long. One process counts the time, by its own monotonic clock. */
+  async #retire(): Promise<void> {
+    const { heartbeats, retireAfterMs, logger } = this.#deps;
+    const elapsed = performance.now() - this.#retiredAt;
+    const every = Math.min(RETIRE_EVERY_MS, retireAfterMs / 10);
+    if (elapsed < every) return;
+    this.#retiredAt = performance.now();
+    const living = await heartbeats.living();
+    const projecting = living
+      .filter(({ said }) => said.projects && said.kind === 'service')
+      .map(({ session }) => session);
+    if (projecting.sort()[0] !== heartbeats.session) return;
+    const wanted = new Set(living.flatMap(({ said }) => said.wants));
+    const retired: ReadModelId[] = [];
+    await this.#update((states) => {
+      retired.length = 0;
+      return idsOf(states).reduce((next, id) => {
+        const unwantedMs = next.models[id]?.unwantedMs ?? 0;
+        if (wanted.has(id)) return unwantedMs === 0 ? next : withModel(next, id, { unwantedMs: undefined });
+        // A process that was asleep has not seen anyone not wanting it.
+        const now = unwantedMs + Math.min(elapsed, 2 * every);
+        if (now < retireAfterMs) return withModel(next, id, { unwantedMs: now });
+        retired.push(id);
+        return withoutModel(next, id);
+      }, states);
+    });
+    if (retired.length > 0)
+      logger.info({ readModels: retired }, 'Retired read models that no process has wanted for long');
+  }
+
+  /** Drops, in the background, the collections that nobody reads or writes. */
+  #clear(dropping: readonly string[]): void {
+    if (dropping.length === 0 || this.#owned.size === 0) return;
+    const { documents, state, logger } = this.#deps;
+    this.#clearing ??= (async () => {
+      for (const collection of dropping) await documents.drop(collection);
+      await state.advance([], START, { states: this.#version, gone: dropping });
+      await this.#update((states) => ({
+        ...states,
+        dropping: states.dropping.filter((collection) => !dropping.includes(collection)),
+      }));
+    })()
+      .catch((error: unknown) => logger.warn({ err: error }, 'Old collections could not be dropped; retrying'))
+      .finally(() => {
+        this.#clearing = undefined;
+      });
+  }
+
+  /** Asks, in the background, whether the log is there. */
+  #probe(): void {
+    if (performance.now() - this.#probedAt < PROBE_EVERY_MS) return;
+    this.#probedAt = Number.POSITIVE_INFINITY;
+    let timer: NodeJS.Timeout | undefined;
+    const tooLate = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error('No answer in time')), PROBE_WITHIN_MS);
+      timer.unref();
+    });
+    Promise.race([this.#deps.events.ping(), tooLate])
+      .then(
+        () => {
+          this.#failedProbes = 0;
+        },
+        (error: unknown) => {
+          this.#failedProbes += 1;
+          if (this.#failedProbes === MAX_FAILED_PROBES)
+            this.#deps.logger.warn({ err: error }, 'The log cannot be reached: others may look after the read models');
+        },
+      )
+      .finally(() => {
+        clearTimeout(timer);
+        this.#probedAt = performance.now();
+      });
+  }
+}
+
+const idsOf = ({ models }: ReadModelStates): ReadModelId[] => Object.keys(models) as ReadModelId[];
+
+function withoutCollections(states: ReadModelStates, id: ReadModelId, left: readonly string[]): ReadModelStates {
+  const leaving = states.models[id]?.leaving ?? [];
+  const next = withModel(states, id, { leaving: leaving.filter((collection) => !left.includes(collection)) });
+  return { ...next, dropping: [...new Set([...next.dropping, ...left])] };
+}
+
+function withoutModel({ models, dropping }: ReadModelStates, id: ReadModelId): ReadModelStates {
+  const { [id]: retired, ...others } = models;
+  const { live, building, leaving = [] } = retired ?? {};
+  const collections = [live, building, ...leaving].filter((collection) => collection !== undefined);
+  return { models: others, dropping: [...dropping, ...collections] };
+}

@@ -1,0 +1,188 @@
+import type { AnyProjection } from '../../projections/projection.ts';
+import type { DocumentStore, Stored } from '../document-store/document-store.ts';
+import { defined } from '../domain/defined.ts';
+import { LOG_START, type Position } from '../event-store/event-store.ts';
+
+/** A projection in one version: `bookings@2`. Releases that know different versions each have their own read model. */
+export type ReadModelId = `${string}@${number}`;
+
+export const idOf = ({ name, version }: Pick<AnyProjection, 'name' | 'version'>): ReadModelId => `${name}@${version}`;
+
+/** What becomes of a read model (docs/decisions/read-models.md). */
+export type ReadModelState = {
+  /** The collection that is read; absent until the first build is complete. */
+  readonly live?: string;
+  /** The collection that is being built and becomes the live one. */
+  readonly building?: string;
+  /** Swapped-out collections, kept up to date until no living process reads them. */
+  readonly leaving: readonly string[];
+  /** Counts the read model's collections, so that no name is ever used twice. */
+  readonly generation: number;
+  /** The process that keeps it up to date, by its heartbeat. */
+  readonly owner?: string;
+  readonly failure?: Failure;
+  /** For how long processes have been seen running, none of which wanted it, in milliseconds. */
+  readonly unwantedMs?: number;
+};
+
+/** What a read model failed on. It is not read until it is past that. */
+export type Failure = {
+  readonly collection: string;
+  readonly message: string;
+  /** Consecutive failed attempts, by any process. */
+  readonly attempts: number;
+  /** The process that failed last. It lets others try before it tries again. */
+  readonly by: string;
+  /** The event that it failed on, if it was one. */
+  readonly event?: { readonly id: string; readonly type: string; readonly position: Position };
+};
+
+/** The state of every read model, of any release, in one document. Changes rarely. */
+export type ReadModelStates = {
+  readonly models: Readonly<Record<ReadModelId, ReadModelState>>;
+  /** Collections that nobody reads or writes any more; they are dropped in the background. */
+  readonly dropping: readonly string[];
+};
+
+/**
+ * How far each collection is: a single document, because collections at the same place are folded in one pass, whose progress is
+ * then one write. A position is written after the documents it covers, and positions only move forward: projectors that write
+ * concurrently, having both folded everything up to what they write, do no harm.
+ */
+export type Positions = {
+  readonly groups: readonly Group[];
+  /** Version of the {@link ReadModelStates} that the writer knew, which tells readers to read those again. */
+  readonly states: number;
+};
+
+type Group = {
+  readonly position: Position;
+  /** Events in the log up to the position. */
+  readonly events: number;
+  readonly collections: readonly string[];
+};
+
+export type Place = Pick<Group, 'position' | 'events'>;
+
+export const START: Place = { position: LOG_START, events: 0 };
+
+/** Where a collection is. */
+export const placeOf = ({ groups }: Positions, collection: string): Place =>
+  groups.find(({ collections }) => collections.includes(collection)) ?? START;
+
+const KEY = 'all';
+const NO_STATES: ReadModelStates = { models: {}, dropping: [] };
+const NO_POSITIONS: Positions = { groups: [], states: 0 };
+
+export type ReadModelStateStore = Awaited<ReturnType<typeof openReadModelState>>;
+
+/**
+ * The state that projectors and readers share through the document store. Stored with the read models: if an engine loses its last
+ * writes in a power failure, the documents and the state that describes them go back together.
+ */
+export async function openReadModelState(documents: DocumentStore) {
+  const open = <D extends object>(name: string) => documents.open<D>({ name, kind: 'readModel', indexes: [] });
+  const states = await open<ReadModelStates>('read-model-states');
+  const positions = await open<Positions>('read-model-positions');
+
+  async function readStates(): Promise<Stored<ReadModelStates>> {
+    const stored = await states.get(KEY);
+    if (stored !== undefined) return stored;
+    return { key: KEY, version: 0, document: NO_STATES };
+  }
+
+  async function readPositions(): Promise<Stored<Positions>> {
+    return (await positions.get(KEY)) ?? { key: KEY, version: 0, document: NO_POSITIONS };
+  }
+
+  let lastPositions: Stored<Positions> | undefined;
+
+  return {
+    readStates,
+    positions: async (): Promise<Positions> => (await readPositions()).document,
+
+    /**
+     * Changes the states by compare-and-set: `change` runs again if another process was faster. Nothing is written if it returns
+     * what it was given.
+     */
+    async update(change: (states: ReadModelStates) => ReadModelStates): Promise<Stored<ReadModelStates>> {
+      for (;;) {
+        const stored = await readStates();
+        const document = change(stored.document);
+        if (document === stored.document) return stored;
+        const written =
+          stored.version === 0
+            ? await states.insert(KEY, document)
+            : await states.replace(KEY, document, stored.version);
+        if (written) return { key: KEY, version: stored.version + 1, document };
+      }
+    },
+
+    /** Moves collections forward to a place, and forgets those that are gone. */
+    async advance(
+      collections: readonly string[],
+      place: Place,
+      { states, gone = [] }: { readonly states: number; readonly gone?: readonly string[] },
+    ): Promise<Positions> {
+      for (;;) {
+        const stored = lastPositions ?? (await readPositions());
+        const document = advanced(stored.document, collections, place, gone, states);
+        const written =
+          stored.version === 0
+            ? await positions.insert(KEY, document)
+            : await positions.replace(KEY, document, stored.version);
+        if (written) {
+          lastPositions = { key: KEY, version: stored.version + 1, document };
+          return document;
+        }
+        lastPositions = undefined;
+      }
+    },
+  };
+}
+
+function advanced(
+  before: Positions,
+  collections: readonly string[],
+  place: Place,
+  gone: readonly string[],
+  states: number,
+): Positions {
+  const moving = collections.filter((name) => placeOf(before, name).position <= place.position);
+  const groups: Group[] = [];
+  let joined = false;
+  for (const group of before.groups) {
+    const stay = group.collections.filter((name) => !moving.includes(name) && !gone.includes(name));
+    if (group.position === place.position) {
+      groups.push({ ...group, collections: [...stay, ...moving] });
+      joined = true;
+    } else if (stay.length > 0)
+      groups.push(stay.length === group.collections.length ? group : { ...group, collections: stay });
+  }
+  if (!joined && moving.length > 0) groups.push({ ...place, collections: moving });
+  return { groups, states: Math.max(states, before.states) };
+}
+
+/** The collection that holds a projection's documents. */
+export const collectionOf = <I>({ indexes }: { readonly indexes: I }, name: string) => ({
+  name,
+  indexes,
+  kind: 'readModel' as const,
+});
+
+/** The states with one model's changed; `undefined` removes a field. */
+export function withModel(
+  states: ReadModelStates,
+  id: ReadModelId,
+  change: { readonly [F in keyof ReadModelState]?: ReadModelState[F] | undefined },
+): ReadModelStates {
+  const before = states.models[id] ?? { leaving: [], generation: 0 };
+  const { leaving = before.leaving, generation = before.generation, ...rest } = { ...before, ...change };
+  return { ...states, models: { ...states.models, [id]: { leaving, generation, ...defined(rest) } } };
+}
+
+/** The state of a read model that gets a new collection to be built. */
+export const toBuild = (id: ReadModelId, { generation }: Pick<ReadModelState, 'generation'>) => ({
+  generation: generation + 1,
+  building: `${id}.${generation + 1}`,
+});

@@ -1,0 +1,100 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { type Heartbeats, startHeartbeats } from '../../src/document-store/heartbeats.ts';
+import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
+import { THIS_PROCESS } from '../../src/runtime/process-liveness.ts';
+import { eventually } from '../eventually.ts';
+import { documentEngines, type TestDatabase } from './engines.ts';
+
+type Said = { readonly says: string };
+
+describe.each(documentEngines)('heartbeats on %s', (_, createDatabase) => {
+  let database: TestDatabase;
+  const hearts: Heartbeats<Said>[] = [];
+
+  beforeEach(async () => {
+    database = await createDatabase();
+  });
+  afterEach(async () => {
+    for (const heart of hearts.splice(0)) await heart.stop();
+    await database.remove();
+  });
+
+  /** The heart of another process. */
+  async function start(says: string, silenceMs = 300): Promise<Heartbeats<Said>> {
+    const heart = await startHeartbeats<Said>({ documents: await database.open(), said: { says }, silenceMs });
+    hearts.push(heart);
+    return heart;
+  }
+  const said = async (heart: Heartbeats<Said>) => (await heart.living()).map((each) => each.said.says).sort();
+  /** What the process of a heart that stopped without a word left behind. */
+  const documents = async () =>
+    (await database.open()).open<object>({ name: 'heartbeats', kind: 'readModel', indexes: [] });
+
+  test('processes know of each other at once, and what each says', async () => {
+    const a = await start('a');
+    const b = await start('b');
+    expect(await said(a)).toEqual(['a', 'b']);
+    b.say({ says: 'b again' });
+    await b.beat();
+    expect(await said(a)).toEqual(['a', 'b again']);
+    expect(await a.silentFor(b.session)).toBeLessThan(300);
+    await b.stop();
+    expect(await said(a)).toEqual(['a']);
+    expect(await a.silentFor(b.session)).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  test('a process counts as dead once it has been silent, or is known to have ended', async () => {
+    const a = await start('a');
+    const child = spawn(process.execPath, ['-e', '']);
+    await once(child, 'close');
+    const left = await documents();
+    await left.insert('killed', { ...THIS_PROCESS, pid: child.pid, startedAt: '1', said: { says: 'killed' } });
+    await left.insert('elsewhere', { pidNamespace: 'another machine', pid: 1, said: { says: 'elsewhere' } });
+    expect(await a.silentFor('killed')).toBe(Number.POSITIVE_INFINITY);
+    expect(await said(a)).toEqual(['a', 'elsewhere']);
+    await eventually(async () => expect(await said(a)).toEqual(['a']));
+  });
+
+  test('a process learns for how long others may have taken it for dead', async () => {
+    const a = await start('a');
+    const silences: number[] = [];
+    a.onBeat((silentMs) => silences.push(silentMs));
+    const until = performance.now() + 700;
+    while (performance.now() < until);
+    await eventually(() => expect(Math.max(...silences)).toBeGreaterThanOrEqual(700));
+    // Others have already cleared it away.
+    silences.length = 0;
+    await (await documents()).delete(a.session);
+    await eventually(() => expect(Math.max(...silences)).toBe(Number.POSITIVE_INFINITY));
+    expect(await said(a)).toEqual(['a']);
+  });
+});
+
+test('a process that was asleep does not take the others for dead', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'venue-hearts-'));
+  const other = spawn(process.execPath, [
+    new URL('../projector/projector-process.ts', import.meta.url).pathname,
+    folder,
+  ]);
+  onTestFinished(async () => {
+    other.kill('SIGKILL');
+    if (other.exitCode === null && other.signalCode === null) await once(other, 'exit');
+    await rm(folder, { recursive: true });
+  });
+  const documents = await openSqliteDocumentStore({ folder });
+  const heart = await startHeartbeats<Said>({ documents, said: { says: 'here' }, silenceMs: 1_000 });
+  await eventually(async () => expect(await heart.living()).toHaveLength(2));
+  for (let round = 0; round < 3; round++) {
+    // Nothing of this process runs, while the other's heart beats.
+    const until = performance.now() + 1_500;
+    while (performance.now() < until);
+    expect(await heart.living()).toHaveLength(2);
+  }
+  await heart.stop();
+  await documents.close();
+});
