@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import { freeBytes } from '../../runtime/disk.ts';
 import type { FileName } from '../../sqlite/file-name.ts';
@@ -65,6 +66,7 @@ export async function openSqliteDocumentStore({
       sweeps.delete(name);
       for (const file of both) {
         if (!tables(file).includes(name)) continue;
+        await dismantle(file, name);
         await file.write(() => file.database.exec(`DROP TABLE IF EXISTS ${table}`));
         file.caches.get(name)?.invalidateDocuments();
         file.caches.delete(name);
@@ -102,6 +104,29 @@ export async function openSqliteDocumentStore({
       await Promise.all(both.map((file) => file.close()));
     },
   };
+}
+
+/** Rows that are removed in one transaction: about a millisecond once there are no indexes. */
+const REMOVED_AT_ONCE = 200;
+/** What others get of the file between two of these transactions, in milliseconds. */
+const PAUSE_MS = 2;
+
+/** Dropping a large table at once would block this process, and lock the file, for as long as all of it takes to read. */
+async function dismantle(file: SqliteFile, name: string): Promise<void> {
+  const { database } = file;
+  const indexes = database
+    .prepare(`SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL`)
+    .all(name);
+  for (const index of indexes) {
+    await file.write(() => database.exec(`DROP INDEX IF EXISTS "${String(index.name)}"`));
+    await pause(PAUSE_MS);
+  }
+  const table = quoted(name);
+  // In the order in which they lie in the file, so that whole pages become free.
+  const remove = database.prepare(
+    `DELETE FROM ${table} WHERE rowid IN (SELECT rowid FROM ${table} ORDER BY rowid LIMIT ${REMOVED_AT_ONCE})`,
+  );
+  while ((await file.write(() => Number(remove.run().changes))) > 0) await pause(PAUSE_MS);
 }
 
 const readModelsFile = (folder: string): FileName => ({

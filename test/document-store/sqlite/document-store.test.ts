@@ -100,6 +100,27 @@ describe('SQLite document store', () => {
     expect(turns).toBeGreaterThan(10);
   });
 
+  it('lets others write while a large collection is dropped', async () => {
+    const model: Collection<Numbered> = { name: 'large', kind: 'readModel', indexes: [{ fields: ['n'] }] };
+    const large = await store.open(model);
+    const written = Array.from({ length: 20_000 }, (_, n) => ({ key: String(n), position: '1', document: { n } }));
+    await large.project(written);
+    const other = await store.open<Numbered>({ name: 'other', kind: 'readModel', indexes: [] });
+    let isDropped = false;
+    const dropping = store.drop('large').then(() => {
+      isDropped = true;
+    });
+    let writes = 0;
+    while (!isDropped) {
+      await other.insert(String(writes), { n: writes });
+      writes += 1;
+    }
+    await dropping;
+    expect(writes).toBeGreaterThan(50);
+    expect(await store.names()).toEqual(['other']);
+    expect(await (await store.open(model)).count(ask())).toBe(0);
+  });
+
   it('keeps a frequently used result cached, however many others are used once', async () => {
     const documents = await store.open(records);
     await documents.insert('a', { n: 0 });
