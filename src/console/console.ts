@@ -12,6 +12,7 @@ import { html } from '../html/html.ts';
 import { type Flash, page, problemPage, sendPage } from '../html/layout.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { Unavailable } from '../runtime/unavailable.ts';
 import { createCookies } from './cookies.ts';
 import { createEventStreams } from './event-stream.ts';
 import { homeOf, rail } from './frame.ts';
@@ -168,7 +169,7 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
       accountName: visit.accountName,
       email: user.email,
       others: await Promise.all(others.map(async (other) => ({ account: other, name: await nameOf(other) }))),
-      pending: account.kind === 'Community' ? await queries.bookings.count(account, 'Pending') : 0,
+      pending: account.kind === 'Community' ? await pendingOf(account) : 0,
       section: 'section' in answer ? answer.section : undefined,
       csrf,
     });
@@ -193,6 +194,16 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
         ...defined({ live }),
       }),
     );
+  }
+
+  /** On every page, so one that needs no bookings is shown also while they cannot be read. */
+  async function pendingOf(account: Account): Promise<number | undefined> {
+    try {
+      return await queries.bookings.count(account, 'Pending');
+    } catch (error) {
+      if (error instanceof Unavailable) return undefined;
+      throw error;
+    }
   }
 
   async function nameOf(account: Account): Promise<string> {
@@ -241,6 +252,12 @@ function showError(error: FastifyError, request: FastifyRequest, reply: FastifyR
       statusCode,
       problemPage('Bad request', 'Your browser sent a request that the console does not understand.', TO_CONSOLE),
     );
+  if (error instanceof Unavailable) {
+    request.log.warn({ err: error, reqId: request.id }, 'unavailable');
+    const told = error.told ?? 'A part of the service that this page needs does not answer';
+    const text = `${told}. Nothing is lost. Try again in a moment; if this goes on, give the operator this request ID: ${request.id}.`;
+    return sendPage(reply.header('retry-after', 2), 503, problemPage('Not available right now', text, TO_CONSOLE));
+  }
   request.log.error({ err: error, reqId: request.id }, 'unexpected error');
   const text = `An unexpected error occurred (request ${request.id}). Try again. If it keeps happening, give the operator this request ID.`;
   return sendPage(reply, 500, problemPage('Something went wrong', text, TO_CONSOLE));

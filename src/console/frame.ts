@@ -41,8 +41,8 @@ export type Frame = {
   readonly email: string;
   /** The user's other accounts. */
   readonly others: readonly { readonly account: Account; readonly name: string }[];
-  /** How many requests are pending. */
-  readonly pending: number;
+  /** How many requests are pending; undefined while that cannot be read. */
+  readonly pending: number | undefined;
   readonly section: Section | undefined;
   readonly csrf: string;
 };
@@ -68,11 +68,15 @@ ${mark()}
 </header>`;
 }
 
+function pendingCount(pending: number | undefined): Html | false {
+  if (pending === 0) return false;
+  return html`<span class="count">${pending ?? '?'}<span class="visually-hidden"> pending</span></span>`;
+}
+
 const list = (entries: readonly Entry[], { section, pending }: Frame): Html =>
   html`<ul class="nav">${entries.map((entry) => {
     const count =
-      entry.section === 'inbox' &&
-      html`<span id="waiting" data-live-region>${pending > 0 && html`<span class="count">${pending}<span class="visually-hidden"> pending</span></span>`}</span>`;
+      entry.section === 'inbox' && html`<span id="waiting" data-live-region>${pendingCount(pending)}</span>`;
     const link = html`${icon(entry.icon)}<span>${entry.label}</span>${count}`;
     return entry.section === section
       ? html`<li><a href="${entry.href}" aria-current="page">${link}</a></li>`

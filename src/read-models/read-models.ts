@@ -251,12 +251,8 @@ export async function openReadModels(deps: {
   async function current<D extends object>(projection: Projection<D>): Promise<Documents<D>> {
     if (trusted(projection) === undefined) await refresh();
     const known = models.get(idOf(projection));
-    if (known?.documents === undefined)
-      throw new Unavailable(`The read model ${projection.name} cannot be read yet: it is being built`);
-    if (isFailing(known.state))
-      throw new Unavailable(
-        `The read model ${projection.name} cannot be read: it fails (${known.state.failure?.message ?? ''})`,
-      );
+    if (known?.documents === undefined) throw unreadable(projection, 'is being built');
+    if (isFailing(known.state)) throw unreadable(projection, 'fails on an event', known.state.failure?.message);
     return known.documents as Documents<D>;
   }
 
@@ -373,6 +369,11 @@ export async function openReadModels(deps: {
 }
 
 type Waiter = { readonly position: Position; readonly which: WaitFor; readonly resolve: (reached: boolean) => void };
+
+function unreadable({ name }: Pick<AnyProjection, 'name'>, why: string, cause?: string): Unavailable {
+  const told = `The read model ${name} ${why}`;
+  return new Unavailable(cause === undefined ? told : `${told}: ${cause}`, undefined, told);
+}
 
 const hasMoved = ({ groups: before }: Positions, { groups: now }: Positions): boolean =>
   now.length !== before.length ||

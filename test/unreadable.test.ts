@@ -1,0 +1,64 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Browser } from './browser.ts';
+import { type Running, startDemo } from './console/console.fixture.ts';
+import { eventually } from './eventually.ts';
+import { connect } from './mcp/connected-client.ts';
+
+/** A release before the one that wrote this event meets it: it cannot tell what it says. */
+const FROM_A_NEWER_RELEASE = {
+  at: '2026-12-01T11:00:00.000Z',
+  actor: { kind: 'system', id: 's' },
+  correlationId: 'c',
+  schema: 99,
+};
+
+let running: Running;
+beforeAll(async () => {
+  running = await startDemo({ LOG_LEVEL: 'silent' });
+});
+afterAll(() => running.stop());
+
+test('a read model that fails is named on every way in, and nothing old or empty is shown instead', async () => {
+  const { url, service, demo } = running;
+  const [harbour] = demo.communities;
+  const [northwind] = demo.brands;
+  if (harbour === undefined || northwind === undefined) throw new Error('The demo lacks accounts');
+  const console = new Browser(url);
+  await console.signIn(harbour.user);
+  const { client } = await connect(url, { ...northwind.user, account: `Brand:${northwind.id}` });
+  expect((await console.open('/console/inbox')).text).toContain('Requests');
+
+  await service.core.events.append(
+    'spaceDay-99-2030-01-01',
+    [{ id: randomUUIDv7(), type: 'BookingApproved', data: {}, metadata: FROM_A_NEWER_RELEASE }],
+    { expectedRevision: 'none' },
+  );
+  await eventually(async () => expect((await fetch(`${url}/readyz`)).status).toBe(503));
+
+  const rest = await fetch(`${url}/api/v1/bookings`, { headers: { authorization: `Bearer ${northwind.apiKey}` } });
+  expect([rest.status, rest.headers.get('retry-after'), await rest.json()]).toEqual([
+    500,
+    '2',
+    {
+      error: 'InternalError',
+      details: expect.stringMatching(/^The read model bookings fails on an event .*Retrying is safe/),
+    },
+  ]);
+  const page = await console.request('/console/inbox');
+  expect([page.status, page.headers.get('retry-after')]).toEqual([503, '2']);
+  expect(page.text).toContain('The read model bookings fails on an event. Nothing is lost.');
+  const tool = await client.callTool({ name: 'list_bookings', arguments: {} });
+  expect(tool).toMatchObject({
+    isError: true,
+    content: [{ text: 'InternalError: The read model bookings fails on an event. Retrying in a few seconds is safe.' }],
+  });
+  // What does not need it goes on, on every way in.
+  const date = new Date(Date.now() + 30 * 86_400_000).toISOString().slice(0, 10);
+  const free = await fetch(`${url}/api/v1/spaces/${harbour.spaces[0]?.id}/availability?date=${date}`, {
+    headers: { authorization: `Bearer ${northwind.apiKey}` },
+  });
+  expect(free.status).toBe(200);
+  expect((await console.open('/console/webhooks')).text).toContain('Webhooks');
+  expect(await client.callTool({ name: 'find_spaces', arguments: {} })).not.toMatchObject({ isError: true });
+});
