@@ -100,6 +100,11 @@ export type DocumentStore = {
   collections(): Promise<readonly DeclaredCollection[]>;
   /** Bytes that the read models take up, and that the disk has left. Undefined if the engine does not tell. */
   room(): Promise<{ readonly free: number; readonly readModels: number } | undefined>;
+  /**
+   * What the engine's own clock shows, in milliseconds since the epoch: a moment between the call and its end. Undefined if the
+   * engine has no clock besides that of this machine (docs/decisions/clocks.md).
+   */
+  now(): Promise<number | undefined>;
   /** Resolves if the store responds, rejects otherwise. */
   ping(): Promise<void>;
   close(): Promise<void>;

@@ -124,6 +124,12 @@ export type EventStore = {
   /** Replays parked events, one or all. @returns how many */
   replayParked(group: string, id?: string): Promise<number>;
 
+  /**
+   * What the engine's own clock shows, in milliseconds since the epoch: a moment between the call and its end. Undefined if the
+   * engine has no clock besides that of this machine (docs/decisions/clocks.md).
+   */
+  now(): Promise<number | undefined>;
+
   /** Resolves if the store responds, rejects otherwise. */
   ping(): Promise<void>;
 

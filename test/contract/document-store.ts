@@ -452,6 +452,14 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
       expect(await store.collections()).toEqual(declared.slice(0, 2));
     });
 
+    it('says what time it is by its own clock, if it has one', async () => {
+      const before = Date.now();
+      const time = (await store.now()) ?? before;
+      // A real server may run on another machine.
+      expect(time).toBeGreaterThanOrEqual(before - 5_000);
+      expect(time).toBeLessThanOrEqual(Date.now() + 5_000);
+    });
+
     it('responds to a ping until it is closed', async () => {
       await store.ping();
       await store.close();

@@ -54,6 +54,7 @@ export async function openVenue({ folder: shared }: { readonly folder?: string }
       consume: (...args) => events.consume(...args),
       parked: (...args) => events.parked(...args),
       replayParked: (...args) => events.replayParked(...args),
+      now: () => events.now(),
       ping: () => events.ping(),
       close: () => events.close(),
       async *subscribe(options) {

@@ -115,6 +115,15 @@ export async function openMongoDocumentStore({
     // The disks are those of other machines, which MongoDB's own monitoring watches.
     room: async () => undefined,
 
+    async now() {
+      const { localTime } = await retry(() => db.admin().command({ hello: 1 })).catch((error: unknown) => {
+        if (!(error instanceof MongoServerError && error.code === COMMAND_NOT_FOUND)) throw error;
+        // Servers before 4.4.2.
+        return retry(() => db.admin().command({ isMaster: 1 }));
+      });
+      return localTime instanceof Date ? localTime.getTime() : undefined;
+    },
+
     async ping() {
       if (closed) throw new Error('The document store is closed');
       await db.command({ ping: 1 });
@@ -131,6 +140,7 @@ export async function openMongoDocumentStore({
 const databaseIn = (url: string): string | undefined => /^[^/]+\/\/[^/]+\/([^?]+)/.exec(url)?.[1];
 
 const NAMESPACE_EXISTS = 48;
+const COMMAND_NOT_FOUND = 59;
 /** The error of servers before 7.0 when the collection to drop does not exist. */
 const NAMESPACE_NOT_FOUND = 'ns not found';
 

@@ -95,6 +95,10 @@ export async function openSqliteDocumentStore({
       };
     },
 
+    async now() {
+      return undefined;
+    },
+
     async ping() {
       for (const file of both) tables(file);
     },

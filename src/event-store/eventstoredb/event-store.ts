@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type AppendResult,
+  type AppendToStreamOptions,
   BACKWARDS,
   END,
   type EventStoreDBClient,
@@ -46,6 +47,10 @@ import { positionOf, serverPosition, storedEvent } from './stored-event.ts';
 /** Retries of an append, and of a read that makes no progress. None starts once two deadlines have passed. */
 const RETRIES = 3;
 
+/** Where `now` appends. The type begins with `$`, so that nobody but this file sees these events. */
+const CLOCK_STREAM = 'clock';
+const CLOCK_TYPE = '$venue-clock';
+
 export type EventStoreDbOptions = ConnectionOptions & {
   /** How long a consumer may take to handle an event before the server redelivers it, in milliseconds. Default 60 s. */
   readonly messageTimeoutMs?: number;
@@ -70,6 +75,7 @@ class EventStoreDb implements EventStore {
   readonly #connection: Connection;
   readonly #groups: ConsumerGroups;
   readonly #closing = new AbortController();
+  #clockStreamIsBounded = false;
 
   constructor(options: EventStoreDbOptions) {
     this.#connection = new Connection(options);
@@ -100,9 +106,8 @@ class EventStoreDb implements EventStore {
         return this.#connection
           .call('an append', (client) =>
             client.appendToStream(stream, messages, {
+              ...this.#appending(),
               expectedRevision: serverRevision(expectedRevision),
-              credentials: this.#connection.credentials,
-              deadline: this.#connection.deadlineMs,
             }),
           )
           .then(
@@ -284,6 +289,44 @@ class EventStoreDb implements EventStore {
 
   reach(): Promise<void> {
     return this.#connection.retryWhileStarting('Connecting', () => this.ping());
+  }
+
+  /** The server says what time it is only by the time at which it stores an event. */
+  async now(): Promise<number> {
+    this.#checkOpen();
+    if (!this.#clockStreamIsBounded) {
+      await this.#connection
+        .call('bounding the clock stream', (client) =>
+          client.setStreamMetadata(
+            CLOCK_STREAM,
+            { maxCount: 1 },
+            { ...this.#appending(), expectedRevision: NO_STREAM },
+          ),
+        )
+        // Another process has done it, or it may not: the stream then only takes more room.
+        .catch((error: unknown) => {
+          if (isTransient(error)) throw error;
+        });
+      this.#clockStreamIsBounded = true;
+    }
+    await this.#connection.call('an append', (client) =>
+      client.appendToStream(CLOCK_STREAM, jsonEvent({ type: CLOCK_TYPE, data: {} }), this.#appending()),
+    );
+    const client = this.#connection.client('read');
+    try {
+      // If another process has appended in the meantime, its event is the later one, and as good.
+      const read = client.readStream(CLOCK_STREAM, { direction: BACKWARDS, fromRevision: END, maxCount: 1 });
+      for await (const { event } of readWithin(this.#connection.deadlineMs, 'a read of the clock', read))
+        if (event !== undefined) return event.created.getTime();
+    } catch (error) {
+      this.#connection.reportFailure(client, error);
+      throw error;
+    }
+    throw new Error(`${CLOCK_STREAM} is empty, right after an append`);
+  }
+
+  #appending(): Pick<AppendToStreamOptions, 'credentials' | 'deadline'> {
+    return { credentials: this.#connection.credentials, deadline: this.#connection.deadlineMs };
   }
 
   async ping(): Promise<void> {

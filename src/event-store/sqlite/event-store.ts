@@ -246,6 +246,10 @@ class SqliteEventStore implements EventStore {
     return this.#groups.replayParked(group, id);
   }
 
+  async now(): Promise<undefined> {
+    this.#checkOpen();
+  }
+
   async ping(): Promise<void> {
     this.#checkOpen();
     this.#end();
