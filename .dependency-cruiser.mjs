@@ -28,6 +28,8 @@ export const MAY_IMPORT = {
 
   // Whether log, records, read models and secret key belong together.
   'store-identity': ['domain', 'event-store', 'document-store', 'secrets', 'runtime'],
+  // Whether the clock of this machine can be believed.
+  'clock-watch': ['domain', 'event-store', 'document-store', 'runtime'],
   'read-models': ['projections', 'domain', 'event-store', 'document-store', 'runtime'],
   // Whether a key or a registration holds, from the log itself.
   credentials: ['domain', 'event-store', 'document-store', 'runtime'],

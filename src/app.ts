@@ -13,6 +13,7 @@ import { challengeOf } from './auth/resources.ts';
 import { createUsers, type Users } from './auth/users.ts';
 import { type AuthorizationServer, createAuthorizationServer } from './authorization-server/authorization-server.ts';
 import { createRevocation } from './authorization-server/revocation.ts';
+import { type ClockWatch, openClockWatch } from './clock-watch/clock-watch.ts';
 import { type Commands, createCommands } from './commands/commands.ts';
 import { type Config, ConfigError } from './config.ts';
 import { registerConsole } from './console/console.ts';
@@ -45,6 +46,7 @@ export type Core = {
   readonly documents: DocumentStore;
   readonly identity: StoreIdentity;
   readonly heartbeats: Heartbeats<Said>;
+  readonly clockWatch: ClockWatch;
   readonly projector: Projector;
   readonly credentials: Credentials;
   readonly commands: Commands;
@@ -130,6 +132,7 @@ async function assemble(
     clientDocuments: { allowPrivate: config.webhooksAllowPrivate },
   });
   await identity.confirm();
+  const clockWatch = await openClockWatch({ events, documents, clockShift: config.clockShift, logger });
 
   return {
     config,
@@ -139,6 +142,7 @@ async function assemble(
     documents,
     identity,
     heartbeats,
+    clockWatch,
     projector,
     credentials,
     commands,
@@ -164,6 +168,7 @@ async function assemble(
     }),
     commandsAt,
     async close() {
+      clockWatch.stop();
       await identity.stop();
       await heartbeats.stop();
       await events.close();
@@ -227,6 +232,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
       ping: { eventStore: () => core.events.ping(), documentStore: () => core.documents.ping() },
       readModels: projector.status,
       ...(isEmbedded(config) && { disk: () => diskWarning(config.dataDir) }),
+      clock: core.clockWatch.problem,
       stopping,
     }),
   );
@@ -272,9 +278,16 @@ export async function startService(config: Config, logger: Logger): Promise<Serv
   let stopping = false;
   const app = await createApp(core, () => stopping);
   const { projector, commands, webhooks, clock } = core;
-  const scheduler = createScheduler({ bookings: commands.bookings, readModels: projector.readModels, clock, logger });
+  const scheduler = createScheduler({
+    bookings: commands.bookings,
+    readModels: projector.readModels,
+    clock,
+    clockProblem: core.clockWatch.look,
+    logger,
+  });
 
   core.identity.start();
+  await core.clockWatch.start();
   if (config.roles.has('projector')) projector.start();
   // What cannot be read by then is answered with an error, and /readyz says why.
   await projector.readable(READABLE_WITHIN_MS);

@@ -31,6 +31,8 @@ export type Config = {
   readonly logLevel: string;
   /** Milliseconds added to the clock. */
   readonly clockShift: number;
+  /** Tells this machine from others of the same host name; `runtime/place.ts` reads it, too. */
+  readonly place: string | undefined;
   /** How long API keys that were valid keep working while the event log cannot be read. */
   readonly credentialsGraceMs: number;
   /** How long the service still takes requests after SIGTERM, so that balancers can learn from `/readyz` to send no more. */
@@ -82,6 +84,7 @@ export function readConfig(env: Environment): Config {
     demo: demo(value, embedded),
     logLevel: oneOf(value, 'LOG_LEVEL', 'info', LOG_LEVELS),
     clockShift: clockShift(value('CLOCK_SHIFT')),
+    place: place(value('PLACE')),
     credentialsGraceMs: duration(value, 'CREDENTIALS_GRACE', 'PT60S', 'PT1H'),
     drainMs: duration(value, 'DRAIN', 'PT1S', 'PT1M'),
     retireAfterMs: duration(value, 'RETIRE_AFTER', 'PT24H', 'PT8760H'),
@@ -186,6 +189,11 @@ function demo(value: Value, embedded: boolean): boolean {
   const wanted = flag(value, 'DEMO', embedded);
   if (wanted && !embedded) throw new ConfigError('DEMO', 'is available on the embedded engines only');
   return wanted;
+}
+
+function place(text: string | undefined): string | undefined {
+  if (text === undefined || /^[\w.:-]{1,64}$/.test(text)) return text;
+  throw new ConfigError('PLACE', `must be 1 to 64 letters, digits or any of . : _ -, got "${text}"`);
 }
 
 function clockShift(text: string | undefined): number {

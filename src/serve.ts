@@ -1,8 +1,10 @@
 import { flushCompileCache } from 'node:module';
+import { hostname } from 'node:os';
 import { pino } from 'pino';
 import { type Service, startService } from './app.ts';
 import { ConfigError, readConfig } from './config.ts';
 import { localDate } from './domain/calendar.ts';
+import { defined } from './domain/defined.ts';
 import { UnusableStore } from './runtime/unusable-store.ts';
 
 /** How long the whole stop may take. The README promises 10 s. */
@@ -29,7 +31,8 @@ function exitWithOneLine(error: unknown): void {
 /** Runs the service until a signal stops it. Exits with 2 when the configuration is invalid, with 1 when a store cannot be used. */
 export async function serve(): Promise<void> {
   const config = configOrExit();
-  const logger = pino({ level: config.logLevel });
+  const { place, logLevel: level } = config;
+  const logger = pino({ level, base: defined({ pid: process.pid, hostname: hostname(), place }) });
 
   if (config.clockShift !== 0)
     logger.warn({ milliseconds: config.clockShift }, 'CLOCK_SHIFT is set: the service does not run on real time');

@@ -31,6 +31,8 @@ test.each([
   ['CREDENTIALS_GRACE', 'a while'],
   ['CREDENTIALS_GRACE', 'PT2H'],
   ['CREDENTIALS_GRACE', '-PT1S'],
+  ['PLACE', 'two words'],
+  ['PLACE', 'x'.repeat(65)],
   ['DRAIN', 'a while'],
   ['DRAIN', 'PT2M'],
 ])('%s=%s is refused with a one-line message', (variable, value) => {

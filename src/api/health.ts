@@ -12,13 +12,21 @@ export type Health = {
   readonly readModels: (limit: number) => Promise<ReadModelsStatus>;
   /** What to warn of about the disk of the embedded files, if anything. */
   readonly disk?: () => Promise<string | undefined>;
+  /** What is wrong with the clock of this machine, if anything. */
+  readonly clock?: () => string | undefined;
   /** Whether the process is about to end and should get no more requests. */
   readonly stopping?: () => boolean;
 };
 
 /** `/healthz`: the process is alive. `/readyz`: its stores respond and every read model can be read and is close behind the log. */
 export const healthRoutes =
-  ({ ping, readModels, disk = async () => undefined, stopping = () => false }: Health): FastifyPluginAsync =>
+  ({
+    ping,
+    readModels,
+    disk = async () => undefined,
+    clock = () => undefined,
+    stopping = () => false,
+  }: Health): FastifyPluginAsync =>
   async (app) => {
     app.get('/healthz', { schema: { hide: true } }, async () => ({ status: 'ok' }));
 
@@ -44,6 +52,8 @@ export const healthRoutes =
         eventsBehind: status?.lag ?? null,
         // A warning: writes are refused only when it is full.
         ...defined({ disk: await disk().catch(() => undefined) }),
+        // Requests are answered, and processes that are all compared with one wrong clock must not all go.
+        ...defined({ clock: clock() }),
         ...(status !== undefined &&
           status.problems.length > 0 && {
             readModels: Object.fromEntries(status.problems.map((problem) => [problem.readModel, describe(problem)])),

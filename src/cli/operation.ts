@@ -10,7 +10,7 @@ import { isRefusal, type Refusal } from '../domain/decision.ts';
 /** What commands work with: no stores or read models, because the command line reads through queries like everyone else. */
 export type OperatorCore = Pick<
   Core,
-  'config' | 'commands' | 'queries' | 'users' | 'webhooks' | 'authorizationServer' | 'maintenance'
+  'config' | 'commands' | 'queries' | 'users' | 'webhooks' | 'authorizationServer' | 'maintenance' | 'clockWatch'
 >;
 
 /** What a command prints: `json` with `--json`, otherwise `text`. With a `failure` it then exits with 1. */

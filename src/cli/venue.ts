@@ -4,6 +4,7 @@ import { apiKeyCommands } from './api-keys.ts';
 import { bookingCommands } from './bookings.ts';
 import { brandCommands } from './brands.ts';
 import { clientCommands } from './clients.ts';
+import { clockCommands } from './clock.ts';
 import { communityCommands } from './communities.ts';
 import { type Problem, RefusedError } from './operation.ts';
 import { parkedCommands } from './parked.ts';
@@ -94,6 +95,7 @@ Examples:
     webhookCommands,
     parkedCommands,
     readModelCommands,
+    clockCommands,
   ];
   for (const addTo of groups) addTo(venue);
   return venue;

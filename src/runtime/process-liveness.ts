@@ -1,5 +1,5 @@
 import { readFileSync, readlinkSync } from 'node:fs';
-import { hostname } from 'node:os';
+import { MACHINE } from './place.ts';
 
 /** What identifies a process to others on the same machine that share its store. */
 export type ProcessIdentity = {
@@ -13,7 +13,7 @@ export type ProcessIdentity = {
 const startedAt = startOf(process.pid);
 
 export const THIS_PROCESS: ProcessIdentity = {
-  pidNamespace: `${machine()} ${namespaceOfThis()}`,
+  pidNamespace: `${MACHINE} ${namespaceOfThis()}`,
   pid: process.pid,
   ...(startedAt !== undefined && { startedAt }),
 };
@@ -30,18 +30,6 @@ export function isKnownDead(identity: ProcessIdentity): boolean {
   if (start === undefined) return false;
   // Earlier releases did not record the start time. This one does, so it was not this process.
   return identity.startedAt === undefined ? pid === process.pid : identity.startedAt !== start;
-}
-
-/**
- * Identifies the machine by the random id that Linux generates at every boot (random(4)). Cloned machines and containers may
- * share their host name, and the initial PID namespace has the same number everywhere.
- */
-function machine(): string {
-  try {
-    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-  } catch {
-    return hostname();
-  }
 }
 
 function namespaceOfThis(): string {

@@ -13,7 +13,7 @@ import type { Clock } from '../runtime/clock.ts';
 
 export type Scheduler = {
   /**
-   * Does what is due now. Resolves to the number of bookings changed.
+   * Does what is due now, if the clock can be believed. Resolves to the number of bookings changed.
    * @param lookAround whether to examine bookings whose stored moments lie in the future, too
    * @throws {AggregateError} with all failures, after everything else has been done
    */
@@ -59,9 +59,11 @@ export function createScheduler(deps: {
   readonly bookings: BookingCommands;
   readonly readModels: ReadModels;
   readonly clock: Clock;
+  /** Resolves to what is wrong with the clock at this moment, if anything is: nothing is done then. */
+  readonly clockProblem: () => Promise<string | undefined>;
   readonly logger: Logger;
 }): Scheduler {
-  const { readModels, clock, logger } = deps;
+  const { readModels, clock, clockProblem, logger } = deps;
   const documents = readModels.collection(bookings);
   let timer: NodeJS.Timeout | undefined;
   let round: Promise<unknown> = Promise.resolve();
@@ -69,6 +71,8 @@ export function createScheduler(deps: {
 
   async function runOnce(lookAround = true): Promise<number> {
     const now = clock();
+    // After the clock was read, so that it was right when it was.
+    if ((await clockProblem()) !== undefined) return 0;
     const until = toTimestamp(lookAround ? now + MAX_RULE_CHANGE_MS : now);
     const due = [
       { query: expiring(until), dueAt: expiryOf, act: deps.bookings.expire },

@@ -244,6 +244,7 @@ test('the scheduler cancels unanswered requests and completes approved ones', as
     bookings: service.core.commands.bookings,
     readModels: service.core.projector.readModels,
     clock: () => service.time.now,
+    clockProblem: async () => undefined,
     logger: service.core.logger,
   });
   const status = async (id: number) => (await service.core.queries.bookings.get(brand.account, id))?.status;

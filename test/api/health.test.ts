@@ -69,6 +69,12 @@ it('is not ready without a store, and does not query the read models then', asyn
   ]);
 });
 
+it('names what is wrong with the clock, and stays ready', async () => {
+  const readModels = async () => ({ lag: 0, caughtUp: true, problems: [] });
+  const [status, body] = await readiness({ ping, readModels, clock: () => 'The clock is off' });
+  expect([status, body]).toEqual([200, expect.objectContaining({ status: 'ready', clock: 'The clock is off' })]);
+});
+
 it('is not ready while the process stops', async () => {
   const readModels = async () => ({ lag: 0, caughtUp: true, problems: [] });
   expect(await readiness({ ping, readModels, stopping: () => true })).toEqual([503, { status: 'stopping' }]);

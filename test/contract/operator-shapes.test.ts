@@ -57,6 +57,8 @@ const PRINTS: { readonly [command: string]: keyof typeof OPERATOR_SHAPES | 'ackn
   'webhook disable': 'acknowledgement',
   'webhook remove': 'acknowledgement',
   'webhook rotate': 'OperatorWebhookSecret',
+  'clock check': 'acknowledgement',
+  'clock accept': 'acknowledgement',
   'parked list': 'OperatorParkedEvent',
   'parked replay': 'acknowledgement',
   'read-model list': 'OperatorReadModel',

@@ -35,6 +35,18 @@ test.skipIf(!hasProc)('a machine of the same name, in its first PID namespace, i
   expect(isKnownDead({ pidNamespace: ofTheSameName, pid: await killed() })).toBe(false);
 });
 
+test('PLACE tells two machines apart that share everything else', async () => {
+  const file = new URL('../../src/runtime/process-liveness.ts', import.meta.url).href;
+  const isDeadFrom = async (place: string): Promise<string> => {
+    const identity = JSON.stringify({ pidNamespace, pid: await killed() });
+    const code = `import(${JSON.stringify(file)}).then(({ isKnownDead }) => console.log(isKnownDead(${identity})))`;
+    const child = spawn(process.execPath, ['-e', code], { env: { ...process.env, PLACE: place } });
+    return (await Array.fromAsync(child.stdout)).join('').trim();
+  };
+  expect(await isDeadFrom('')).toBe('true');
+  expect(await isDeadFrom('rack-2')).toBe('false');
+});
+
 test.skipIf(!hasProc)('an earlier process with the same pid is known to be dead', () => {
   expect(isKnownDead({ ...THIS_PROCESS, startedAt: '1' })).toBe(true);
   expect(isKnownDead({ pidNamespace, pid: process.ppid, startedAt: '1' })).toBe(true);

@@ -33,6 +33,7 @@ test('a booking that cannot be changed does not hold up the others, and is repor
     },
     readModels: core.projector.readModels,
     clock: () => service.time.now,
+    clockProblem: async () => undefined,
     logger: core.logger,
   });
   service.time.now = Date.parse('2027-01-09T00:00:00Z');
@@ -86,6 +87,7 @@ test('what is due follows from the time-zone rules in force, not from the moment
     bookings: core.commands.bookings,
     readModels: core.projector.readModels,
     clock: () => service.time.now,
+    clockProblem: async () => undefined,
     logger: core.logger,
   });
   const at = async (iso: string) => {

@@ -1,0 +1,90 @@
+import type { BaseLogger } from 'pino';
+import type { DocumentStore } from '../document-store/document-store.ts';
+import type { EventStore } from '../event-store/event-store.ts';
+import { type Clock, systemClock } from '../runtime/clock.ts';
+import { machineTime, type SteadyClock } from '../runtime/steady-clock.ts';
+import { createEngineClocks } from './engine-clocks.ts';
+import { openMachineClock } from './machine-clock.ts';
+
+/** Whether the clock of this machine can be believed (docs/decisions/clocks.md). */
+export type ClockWatch = {
+  /** Looks at the clock. Resolves to a sentence that says what is wrong with it, if anything is. */
+  look(): Promise<string | undefined>;
+  /** What the last look found. */
+  problem(): string | undefined;
+  /** Declares the clock to be right, for every process of this machine. Resolves to false if engines decide that. */
+  accept(): Promise<boolean>;
+  /** Looks now, and every few seconds. */
+  start(): Promise<void>;
+  stop(): void;
+};
+
+const LOOK_EVERY_MS = 5_000;
+
+/**
+ * `CLOCK_SHIFT` plays no part in what is compared.
+ * @param deps.clockShift the shift of this process, in milliseconds; remembered, because its events lie ahead
+ */
+export async function openClockWatch(deps: {
+  readonly events: EventStore;
+  readonly documents: DocumentStore;
+  readonly clockShift: number;
+  readonly logger: Pick<BaseLogger, 'error' | 'warn'>;
+  readonly wall?: Clock;
+  readonly steady?: SteadyClock;
+}): Promise<ClockWatch> {
+  const { events, documents, clockShift, logger, wall = systemClock(), steady = machineTime } = deps;
+  const engines = createEngineClocks({
+    engines: [
+      { name: 'EventStoreDB', now: () => events.now() },
+      { name: 'MongoDB', now: () => documents.now() },
+    ],
+    wall,
+    steady,
+  });
+  const machine = await openMachineClock({ documents, events, wall, steady });
+  if (clockShift > 0) await machine.noteShift(clockShift);
+
+  let problem: string | undefined;
+  let hasLooked = false;
+  let timer: NodeJS.Timeout | undefined;
+  let looking: Promise<unknown> = Promise.resolve();
+
+  async function lookNow(): Promise<string | undefined> {
+    const before = problem;
+    try {
+      problem = ((await engines.look()) ?? (await machine.look())).problem;
+      hasLooked = true;
+    } catch (error) {
+      // The stores are away: nothing can be done by the clock then anyway.
+      logger.warn({ err: error }, 'The clock could not be examined');
+      if (!hasLooked) return 'The clock of this machine could not be examined yet';
+    }
+    if (before === undefined && problem !== undefined)
+      logger.error({ clock: problem }, `${problem}. Requests are answered, but nothing is done by the clock`);
+    if (before !== undefined && problem === undefined) logger.warn('The clock of this machine is believed again');
+    return problem;
+  }
+
+  /** One look after another, each of its own: whoever asks wants to know about a moment after that. */
+  function look(): Promise<string | undefined> {
+    const next = looking.then(lookNow);
+    looking = next;
+    return next;
+  }
+
+  return {
+    look,
+    problem: () => problem,
+    async accept() {
+      if ((await engines.look()) !== undefined) return false;
+      await machine.accept();
+      return true;
+    },
+    async start() {
+      await look();
+      timer = setInterval(look, LOOK_EVERY_MS).unref();
+    },
+    stop: () => clearInterval(timer),
+  };
+}

@@ -1,0 +1,92 @@
+import type { Clock } from '../runtime/clock.ts';
+import type { SteadyClock } from '../runtime/steady-clock.ts';
+import { isOff, lengthOf, offsetOf, SET_MS } from './deviation.ts';
+
+/** An engine that may have a clock of its own, on another machine. */
+export type Engine = { readonly name: string; now(): Promise<number | undefined> };
+
+/** What a look at the clock found: nothing, or a sentence that says what is wrong. */
+export type Finding = { readonly problem: string | undefined };
+
+export type EngineClocks = {
+  /** Compares this machine's clock with those of the engines, if that may be needed. Undefined if no engine has one. */
+  look(): Promise<Finding | undefined>;
+};
+
+/** How often clocks are compared that agree and have not been set. */
+const COMPARE_EVERY_MS = 10 * 60_000;
+/** How often while they do not agree: nobody may have touched this one. */
+const COMPARE_AGAIN_MS = 10_000;
+const ANSWER_WITHIN_MS = 3_000;
+
+/**
+ * Compares this machine's clock with those of the engines. They are asked rarely: in between, time that nobody can set shows
+ * whether this clock has been set, and then they are asked at once.
+ */
+export function createEngineClocks(deps: {
+  readonly engines: readonly Engine[];
+  readonly wall: Clock;
+  readonly steady: SteadyClock;
+}): EngineClocks {
+  const { wall, steady } = deps;
+  let engines = deps.engines;
+  let last: (Finding & { readonly at: number; readonly offset: number }) | undefined;
+
+  /** How far this clock is ahead of the engine's at least, in milliseconds; negative if behind. Undefined if it has none. */
+  async function deviationFrom(engine: Engine): Promise<number | undefined> {
+    for (;;) {
+      const [before, start] = [wall(), steady.now()];
+      const theirs = await answerOf(engine);
+      const [after, end] = [wall(), steady.now()];
+      if (theirs === undefined) return undefined;
+      // Set in the meantime: what was read before and after does not fit together.
+      if (Math.abs(after - before - (end - start)) > SET_MS) continue;
+      return before > theirs ? before - theirs : Math.min(after - theirs, 0);
+    }
+  }
+
+  return {
+    async look() {
+      const at = steady.now();
+      const offset = offsetOf(wall, steady);
+      const isSet = last === undefined || Math.abs(offset - last.offset) > SET_MS;
+      const pause = last?.problem === undefined ? COMPARE_EVERY_MS : COMPARE_AGAIN_MS;
+      if (last !== undefined && !isSet && at - last.at < pause) return last;
+
+      const problems: string[] = [];
+      const withClock: Engine[] = [];
+      for (const engine of engines) {
+        let deviation: number | undefined;
+        try {
+          deviation = await deviationFrom(engine);
+        } catch {
+          // An engine that is away says nothing against a clock that nobody has touched since.
+          if (last !== undefined && !isSet) return last;
+          return {
+            problem: `The clock of this machine cannot be compared with that of ${engine.name}, which does not answer`,
+          };
+        }
+        if (deviation === undefined) continue;
+        withClock.push(engine);
+        if (isOff(deviation)) {
+          const where = deviation > 0 ? 'ahead of' : 'behind';
+          problems.push(`The clock of this machine is ${lengthOf(deviation)} ${where} that of ${engine.name}`);
+        }
+      }
+      engines = withClock;
+      if (engines.length === 0) return undefined;
+      last = { problem: problems.length === 0 ? undefined : problems.join('. '), at, offset };
+      return last;
+    },
+  };
+}
+
+async function answerOf(engine: Engine): Promise<number | undefined> {
+  const timeout = Promise.withResolvers<never>();
+  const timer = setTimeout(() => timeout.reject(new Error(`${engine.name} does not answer`)), ANSWER_WITHIN_MS);
+  try {
+    return await Promise.race([engine.now(), timeout.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,221 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { openClockWatch } from '../../src/clock-watch/clock-watch.ts';
+import type { DocumentStore } from '../../src/document-store/document-store.ts';
+import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
+import type { EventStore } from '../../src/event-store/event-store.ts';
+import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
+
+const SECOND_MS = 1_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+let folder: string;
+let events: EventStore;
+let documents: DocumentStore;
+/** The machine of the test. */
+let machine: { wall: number; uptime: number; boot: string | undefined };
+const logger = { error: vi.fn(), warn: vi.fn() };
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'venue-clock-'));
+  events = await openSqliteEventStore({ path: join(folder, 'log.sqlite'), clock: Date.now });
+  documents = await openSqliteDocumentStore({ folder });
+  machine = { wall: Date.parse('2026-12-01T12:00:00Z'), uptime: 5 * HOUR_MS, boot: 'first' };
+  vi.clearAllMocks();
+});
+afterEach(async () => {
+  await events.close();
+  await documents.close();
+  await rm(folder, { recursive: true });
+});
+
+type Settings = {
+  readonly clockShift?: number;
+  readonly now?: () => Promise<number | undefined>;
+};
+
+/** A process of the machine, as it starts. */
+const open = ({ clockShift = 0, now }: Settings = {}) =>
+  openClockWatch({
+    events: now === undefined ? events : { ...events, readAll: (...all) => events.readAll(...all), now },
+    documents,
+    clockShift,
+    logger,
+    wall: () => machine.wall,
+    steady: { now: () => machine.uptime, since: machine.boot },
+  });
+const pass = (milliseconds: number) => {
+  machine.wall += milliseconds;
+  machine.uptime += milliseconds;
+};
+/** Appends an event as of so many milliseconds from now. */
+const happened = async (offset: number) => {
+  const at = new Date(machine.wall + offset).toISOString();
+  await events.append(`thing-${at}`, [{ type: 'Made', data: {}, metadata: { at } }], { expectedRevision: 'none' });
+};
+
+describe('a machine whose engines are embedded', () => {
+  test.each([
+    ['forward', 20 * DAY_MS, 'forward by 20 days'],
+    ['back', -HOUR_MS, 'back by 1 hour'],
+  ])(
+    'a clock that is set %s is not believed until it is set right, and each change is logged once',
+    async (_, by, how) => {
+      const watch = await open();
+      expect(await watch.look()).toBeUndefined();
+      pass(HOUR_MS);
+      expect(await watch.look()).toBeUndefined();
+      machine.wall += by;
+      expect(await watch.look()).toContain(`was set ${how} while the machine was running`);
+      // Requests go on, and write events by the wrong clock.
+      await happened(0);
+      pass(DAY_MS);
+      expect(await watch.look()).toContain('was set');
+      expect(watch.problem()).toContain('was set');
+      expect(logger.error).toHaveBeenCalledTimes(1);
+      machine.wall -= by;
+      expect(await watch.look()).toBeUndefined();
+      expect(logger.warn.mock.calls).toEqual([['The clock of this machine is believed again']]);
+    },
+  );
+
+  test('the service may be restarted in between, but not the machine', async () => {
+    await (await open()).look();
+    pass(HOUR_MS);
+    machine.wall += 20 * DAY_MS;
+    expect(await (await open()).look()).toContain('forward by 20 days');
+    machine = { ...machine, boot: 'second', uptime: 0 };
+    expect(await (await open()).look()).toBeUndefined();
+  });
+
+  test('small corrections are followed, and time passes while the machine sleeps', async () => {
+    const watch = await open();
+    for (let corrections = 0; corrections < 10; corrections += 1) {
+      expect(await watch.look()).toBeUndefined();
+      machine.wall += 20 * SECOND_MS;
+    }
+    pass(100 * DAY_MS);
+    expect(await watch.look()).toBeUndefined();
+    expect(await (await open()).look()).toBeUndefined();
+  });
+
+  test('a last event that lies ahead counts against a clock, an old one does not', async () => {
+    await happened(-1_000 * DAY_MS);
+    expect(await (await open()).look()).toBeUndefined();
+    machine = { ...machine, boot: 'second' };
+    await happened(29 * SECOND_MS);
+    expect(await (await open()).look()).toBeUndefined();
+    machine = { ...machine, boot: 'third' };
+    await happened(20 * DAY_MS);
+    const watch = await open();
+    expect(await watch.look()).toContain('20 days behind the last event in the log');
+    pass(20 * DAY_MS);
+    expect(await watch.look()).toBeUndefined();
+  });
+
+  test('an event that was written under CLOCK_SHIFT does not count against it', async () => {
+    await (await open({ clockShift: 3 * DAY_MS })).look();
+    await happened(3 * DAY_MS);
+    machine = { ...machine, boot: 'second' };
+    expect(await (await open()).look()).toBeUndefined();
+    await happened(4 * DAY_MS);
+    machine = { ...machine, boot: 'third' };
+    expect(await (await open()).look()).toContain('1 day behind the last event');
+  });
+
+  test.each(['first', undefined])('a clock that was set on purpose can be accepted (boot id: %s)', async (boot) => {
+    machine = { ...machine, boot };
+    const watch = await open();
+    await watch.look();
+    machine.wall += DAY_MS;
+    expect(await watch.look()).toContain('venue clock accept');
+    expect(await (await open()).accept()).toBe(true);
+    expect(await watch.look()).toBeUndefined();
+    expect(await (await open()).look()).toBeUndefined();
+    machine.wall += DAY_MS;
+    expect(await watch.look()).toContain('forward by 1 day');
+  });
+
+  test('so can one that an event lies ahead of', async () => {
+    await happened(DAY_MS);
+    const watch = await open();
+    expect(await watch.look()).toContain('venue clock accept');
+    await (await open()).accept();
+    expect(await watch.look()).toBeUndefined();
+    machine = { ...machine, boot: 'second' };
+    expect(await (await open()).look()).toBeUndefined();
+  });
+});
+
+describe('a machine whose engines have a clock', () => {
+  let engine: { ahead: number; asked: number; isAway: boolean };
+  const now = async () => {
+    engine.asked += 1;
+    if (engine.isAway) throw new Error('away');
+    return machine.wall - engine.ahead;
+  };
+  beforeEach(() => {
+    engine = { ahead: 0, asked: 0, isAway: false };
+  });
+
+  test.each([
+    [20 * DAY_MS, '20 days ahead of that of EventStoreDB'],
+    [-45 * SECOND_MS, '45 seconds behind that of EventStoreDB'],
+    [31 * SECOND_MS, '31 seconds ahead'],
+    [-29 * SECOND_MS, undefined],
+    [29 * SECOND_MS, undefined],
+  ])('is compared with it: %i ms ahead', async (ahead, problem) => {
+    engine.ahead = ahead;
+    // The last event plays no part.
+    await happened(ahead > 0 ? DAY_MS : -DAY_MS);
+    const found = await (await open({ now })).look();
+    if (problem === undefined) expect(found).toBeUndefined();
+    else expect(found).toContain(problem);
+  });
+
+  test('is compared again at once when its clock has been set, and otherwise rarely', async () => {
+    const watch = await open({ now });
+    for (let seconds = 0; seconds < 500; seconds += 1) {
+      expect(await watch.look()).toBeUndefined();
+      pass(SECOND_MS);
+    }
+    expect(engine.asked).toBe(1);
+    machine.wall += DAY_MS;
+    engine.ahead = DAY_MS;
+    expect(await watch.look()).toContain('1 day ahead');
+    machine.wall -= DAY_MS;
+    engine.ahead = 0;
+    expect(await watch.look()).toBeUndefined();
+    // A correction that the engine agrees with.
+    machine.wall += HOUR_MS;
+    expect(await watch.look()).toBeUndefined();
+    expect(engine.asked).toBe(4);
+    // The clock of the engine moves away.
+    engine.ahead = HOUR_MS;
+    pass(10 * 60 * SECOND_MS);
+    expect(await watch.look()).toContain('1 hour ahead');
+    engine.ahead = 0;
+    pass(10 * SECOND_MS);
+    expect(await watch.look()).toBeUndefined();
+  });
+
+  test('an engine that is away says nothing against a clock, unless it has been set', async () => {
+    engine.isAway = true;
+    const watch = await open({ now });
+    expect(await watch.look()).toContain('cannot be compared with that of EventStoreDB');
+    engine.isAway = false;
+    expect(await watch.look()).toBeUndefined();
+    engine.isAway = true;
+    pass(HOUR_MS);
+    expect(await watch.look()).toBeUndefined();
+    machine.wall += HOUR_MS;
+    expect(await watch.look()).toContain('cannot be compared');
+  });
+
+  test('nobody can accept a clock in its place', async () => {
+    expect(await (await open({ now })).accept()).toBe(false);
+  });
+});
