@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { ERROR_STATUS, type ErrorBody, type ErrorCode } from '../contract/errors.ts';
 import type { Refusal } from '../domain/decision.ts';
-import { Unavailable } from '../runtime/unavailable.ts';
+import { isUnavailable } from '../runtime/unavailable.ts';
 
 export function sendError(reply: FastifyReply, error: ErrorCode, details: string): FastifyReply {
   const body: ErrorBody = { error, details };
@@ -38,7 +38,7 @@ export function handleError(error: FastifyError, request: FastifyRequest, reply:
   if (error.statusCode === 403 || error.statusCode === 404) return sendNotFound(request, reply);
   if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500)
     return sendError(reply, 'ValidationError', error.message);
-  if (error instanceof Unavailable) {
+  if (isUnavailable(error)) {
     request.log.warn({ err: error, reqId: request.id }, 'unavailable');
     const told = error.told ?? 'The service cannot answer this at the moment';
     const details = `${told} (request ${request.id}). Retrying is safe.`;

@@ -12,7 +12,7 @@ import { html } from '../html/html.ts';
 import { type Flash, page, problemPage, sendPage } from '../html/layout.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { Unavailable } from '../runtime/unavailable.ts';
+import { isUnavailable } from '../runtime/unavailable.ts';
 import { createCookies } from './cookies.ts';
 import { createEventStreams } from './event-stream.ts';
 import { homeOf, rail } from './frame.ts';
@@ -201,7 +201,7 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     try {
       return await queries.bookings.count(account, 'Pending');
     } catch (error) {
-      if (error instanceof Unavailable) return undefined;
+      if (isUnavailable(error)) return undefined;
       throw error;
     }
   }
@@ -252,7 +252,7 @@ function showError(error: FastifyError, request: FastifyRequest, reply: FastifyR
       statusCode,
       problemPage('Bad request', 'Your browser sent a request that the console does not understand.', TO_CONSOLE),
     );
-  if (error instanceof Unavailable) {
+  if (isUnavailable(error)) {
     request.log.warn({ err: error, reqId: request.id }, 'unavailable');
     const told = error.told ?? 'A part of the service that this page needs does not answer';
     const text = `${told}. Nothing is lost. Try again in a moment; if this goes on, give the operator this request ID: ${request.id}.`;

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { FastifyBaseLogger } from 'fastify';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import type { DomainEvent, Recorded } from '../domain/events.ts';
-import { upcast } from '../domain/upcast.ts';
+import { isKnown, upcast } from '../domain/upcast.ts';
 import { type EventStore, logEnd, type Position } from '../event-store/event-store.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
@@ -60,7 +60,10 @@ export function createLiveFeed(deps: {
     for await (const batch of events.subscribe({ after, signal: stopping.signal })) {
       if (batch.events.length === 0) continue;
       await readModels.waitFor(batch.position, { types: batch.events.map(({ type }) => type) });
-      for (const stored of batch.events) for (const change of changesOf(upcast(stored))) announce(change);
+      for (const stored of batch.events) {
+        // What a newer release wrote is for pages of that release.
+        if (isKnown(stored)) for (const change of changesOf(upcast(stored))) announce(change);
+      }
     }
   }
 

@@ -1,5 +1,5 @@
 import type { DomainEvent } from '../domain/events.ts';
-import { upcast } from '../domain/upcast.ts';
+import { UnknownEvent, upcast } from '../domain/upcast.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
@@ -86,6 +86,8 @@ export function createLiveStates<S, E extends DomainEvent>(deps: {
       try {
         return (await Promise.race([shared(stream), tooLate])).state;
       } catch (error) {
+        // It may be what ends the credential.
+        if (error instanceof UnknownEvent) throw error;
         const last = cached.get(stream);
         const worth = last?.state === undefined ? 'none' : standsIn(last.state);
         if (last !== undefined && (worth === 'final' || (worth === 'grace' && performance.now() - last.at < graceMs)))

@@ -212,6 +212,31 @@ export type DomainEvent =
 
 export type EventType = DomainEvent['type'];
 
+/** The kinds of events that this release knows. */
+export const EVENT_TYPES: { readonly [T in EventType]: true } = {
+  BookingRequested: true,
+  BookingApproved: true,
+  BookingCancelled: true,
+  BookingCompleted: true,
+  CommunityAdded: true,
+  BrandAdded: true,
+  SpaceAdded: true,
+  SpaceChanged: true,
+  SpaceClosed: true,
+  SpaceOpened: true,
+  ReviewPosted: true,
+  ApiKeyIssued: true,
+  ApiKeyRevoked: true,
+  WebhookRegistered: true,
+  WebhookSecretRotated: true,
+  WebhookDisabled: true,
+  WebhookEnabled: true,
+  WebhookRemoved: true,
+  IdsReserved: true,
+  LogCreated: true,
+  ProjectionEventSkipped: true,
+};
+
 /** An event as the log holds it. */
 export type Recorded<E extends DomainEvent = DomainEvent> = E & {
   readonly id: string;

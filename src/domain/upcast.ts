@@ -1,4 +1,4 @@
-import { type DomainEvent, type EventMetadata, type Recorded, SCHEMA } from './events.ts';
+import { type DomainEvent, EVENT_TYPES, type EventMetadata, type Recorded, SCHEMA } from './events.ts';
 
 /** An event as any log returns it, before its type is known. */
 export type UntypedEvent = {
@@ -11,17 +11,30 @@ export type UntypedEvent = {
   readonly metadata: unknown;
 };
 
+/** What this build cannot tell the meaning of, because a newer release of the service wrote it. */
+export class UnknownEvent extends Error {
+  /** What a caller may be told of it, as of anything that is temporarily unavailable. */
+  readonly told = 'A newer release of the service has changed this, and only that release can go on with it';
+}
+
+/** Whether this release knows what an event says. */
+export function isKnown({ type, metadata }: UntypedEvent): boolean {
+  const types: { readonly [type: string]: true } = EVENT_TYPES;
+  const { schema } = metadata as EventMetadata;
+  return types[type] === true && schema <= SCHEMA;
+}
+
 /**
  * Brings an event of any schema version to the current shape. The only place where stored JSON becomes a typed event.
  * @template E the events of its stream, where the caller knows which those are
- * @throws when a newer version of the service wrote the event
+ * @throws {UnknownEvent} when a newer release of the service wrote the event: nothing is decided on half a state
  */
 export function upcast<E extends DomainEvent = DomainEvent>(stored: UntypedEvent): Recorded<E> {
-  const event = stored as UntypedEvent & { readonly metadata: EventMetadata };
-  if (event.metadata.schema > SCHEMA) {
-    throw new Error(
-      `Event ${event.id} (${event.type}) has schema version ${event.metadata.schema}; this build knows ${SCHEMA}`,
+  if (!isKnown(stored)) {
+    const { schema } = stored.metadata as EventMetadata;
+    throw new UnknownEvent(
+      `Event ${stored.id} (${stored.type}, schema version ${schema}) is newer than this build, which knows version ${SCHEMA}`,
     );
   }
-  return event as unknown as Recorded<E>;
+  return stored as unknown as Recorded<E>;
 }

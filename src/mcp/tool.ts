@@ -4,7 +4,7 @@ import { type Access, refuseAccess } from '../auth/access.ts';
 import type { Caller } from '../auth/caller.ts';
 import type { ErrorCode } from '../contract/errors.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
-import { Unavailable } from '../runtime/unavailable.ts';
+import { isUnavailable } from '../runtime/unavailable.ts';
 
 /** The caller and the id of the request. */
 export type ToolCall = { readonly caller: Caller; readonly correlationId: string };
@@ -48,24 +48,22 @@ export function tool<I extends TObject, O extends TObject>(definition: Definitio
         name,
         { title, description, inputSchema, outputSchema, annotations },
         async (input): Promise<CallToolResult> => {
-          const outcome = refuseAccess(call.caller, access) ?? (await answer(definition.run(input, call)));
-          if (outcome instanceof Unavailable) return notAvailable(outcome);
-          if (isRefusal(outcome)) return failed(outcome, definition.advice?.[outcome.refused]);
-          return { content: [{ type: 'text', text: JSON.stringify(outcome) }], structuredContent: { ...outcome } };
+          try {
+            const outcome = refuseAccess(call.caller, access) ?? (await definition.run(input, call));
+            if (isRefusal(outcome)) return failed(outcome, definition.advice?.[outcome.refused]);
+            return { content: [{ type: 'text', text: JSON.stringify(outcome) }], structuredContent: { ...outcome } };
+          } catch (error) {
+            // A tool error, too, so that the model knows it may try again.
+            if (isUnavailable(error)) return notAvailable(error.told);
+            throw error;
+          }
         },
       );
     },
   };
 }
 
-/** What cannot be answered at the moment is a tool error, too, so that the model knows it may try again. */
-const answer = <O>(outcome: Promise<O>): Promise<O | Unavailable> =>
-  outcome.catch((error: unknown) => {
-    if (error instanceof Unavailable) return error;
-    throw error;
-  });
-
-const notAvailable = ({ told = 'The service cannot answer this at the moment' }: Unavailable): CallToolResult => ({
+const notAvailable = (told = 'The service cannot answer this at the moment'): CallToolResult => ({
   isError: true,
   content: [{ type: 'text', text: `InternalError: ${told}. Retrying in a few seconds is safe.` }],
 });

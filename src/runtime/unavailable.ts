@@ -9,3 +9,7 @@ export class Unavailable extends Error {
     this.told = told;
   }
 }
+
+/** Whether an error is {@link Unavailable}, or one of the rules that says of itself what a caller may be told. */
+export const isUnavailable = (error: unknown): error is Error & { readonly told: string | undefined } =>
+  error instanceof Error && 'told' in error;

@@ -131,6 +131,19 @@ test('an event of a newer schema is refused', async () => {
   await expect(request(newHandler(), 1)).rejects.toThrow(/schema version 99/);
 });
 
+test('a stream with an event of an unknown kind is not decided on, also not from the cache', async () => {
+  const handler = newHandler();
+  expect(await request(handler, 1)).toMatchObject({ events: [{ data: { bookingId: 1 } }] });
+  const metadata = { at: 'x', actor: SYSTEM, correlationId: 'c', schema: 1 };
+  await events.append('day', [{ type: 'SpaceRebuiltForTheDay', data: {}, metadata }], { expectedRevision: 0 });
+  for (const each of [handler, newHandler()])
+    await expect(request(each, 2)).rejects.toMatchObject({
+      message: expect.stringContaining('SpaceRebuiltForTheDay'),
+      told: expect.stringMatching(/newer release/),
+    });
+  expect(await Array.fromAsync(events.readStream('day'))).toHaveLength(2);
+});
+
 describe('a sequence', () => {
   test('returns increasing ids from blocks, unique across processes', async () => {
     const sequences = [createSequence(newHandler(), 'bookings', 10), createSequence(newHandler(), 'bookings', 10)];

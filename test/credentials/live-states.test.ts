@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createLiveStates } from '../../src/credentials/live-states.ts';
 import type { WebhookEvent } from '../../src/domain/events.ts';
@@ -36,4 +36,25 @@ test('a read that began before a stream was forgotten does not bring the old sta
   expect(await before).toBe('WebhookRegistered');
   expect(await after).toBe('WebhookRemoved');
   expect(await states.get('webhook-1')).toBe('WebhookRemoved');
+});
+
+test('an event of a newer release may be what ends a credential: what was known before does not stand in', async () => {
+  const stored: StoredEvent[] = [];
+  const append = (type: string) =>
+    stored.push({ type, revision: stored.length, data: {}, metadata: { schema: 1 } } as never);
+  const states = createLiveStates<string, WebhookEvent>({
+    events: {
+      async *readStream(_stream, { from = 0 } = {}) {
+        yield* stored.slice(from);
+      },
+    },
+    evolve: (_, event) => event.type,
+    standsIn: () => 'grace',
+    graceMs: 3_600_000,
+  });
+  append('WebhookRegistered');
+  expect(await states.get('webhook-1')).toBe('WebhookRegistered');
+  append('WebhookHandedOver');
+  await setTimeout(1_100);
+  await expect(states.get('webhook-1')).rejects.toThrow(/WebhookHandedOver.*newer than this build/);
 });
