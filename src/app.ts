@@ -73,7 +73,7 @@ export async function openCore(
   kind: Said['kind'] = 'service',
 ): Promise<Core> {
   mkdirSync(config.dataDir, { recursive: true });
-  const events = await openEvents(config, logger, clock);
+  const events = await openEvents(config, logger);
   const documents = await openDocuments(config, logger, clock);
   try {
     return await assemble(config, logger, clock, kind, { events, documents });
@@ -233,6 +233,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
       readModels: projector.status,
       ...(isEmbedded(config) && { disk: () => diskWarning(config.dataDir) }),
       clock: core.clockWatch.problem,
+      failedEvents: core.webhooks.countFailedEvents,
       stopping,
     }),
   );
@@ -291,6 +292,7 @@ export async function startService(config: Config, logger: Logger): Promise<Serv
   if (config.roles.has('projector')) projector.start();
   // What cannot be read by then is answered with an error, and /readyz says why.
   await projector.readable(READABLE_WITHIN_MS);
+  await webhooks.prepare();
   const demo = config.demo ? await ensureDemoData({ ...core, ...config, at: core.commandsAt }) : undefined;
   if (config.roles.has('scheduler')) scheduler.start();
   if (config.roles.has('webhooks')) await webhooks.start();

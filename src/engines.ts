@@ -31,11 +31,10 @@ export const isEmbedded = ({ eventStoreUrl, mongoUrl }: StoreConfig): boolean =>
 export async function openEvents(
   { eventStoreUrl, dataDir }: StoreConfig,
   logger: Pick<BaseLogger, 'warn'>,
-  clock: Clock,
 ): Promise<EventStore> {
   if (eventStoreUrl === undefined) {
     const { openSqliteEventStore } = await import('./event-store/sqlite/event-store.ts');
-    return openSqliteEventStore({ path: join(dataDir, LOG_FILE), clock, logger });
+    return openSqliteEventStore({ path: join(dataDir, LOG_FILE), logger });
   }
   const { openEventStoreDb } = await import('./event-store/eventstoredb/event-store.ts');
   return openEventStoreDb({ url: eventStoreUrl, logger });

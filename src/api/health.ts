@@ -14,6 +14,8 @@ export type Health = {
   readonly disk?: () => Promise<string | undefined>;
   /** What is wrong with the clock of this machine, if anything. */
   readonly clock?: () => string | undefined;
+  /** How many events could not be turned into deliveries. */
+  readonly failedEvents?: () => Promise<{ readonly parked: number; readonly retrying: number }>;
   /** Whether the process is about to end and should get no more requests. */
   readonly stopping?: () => boolean;
 };
@@ -25,6 +27,7 @@ export const healthRoutes =
     readModels,
     disk = async () => undefined,
     clock = () => undefined,
+    failedEvents = async () => ({ parked: 0, retrying: 0 }),
     stopping = () => false,
   }: Health): FastifyPluginAsync =>
   async (app) => {
@@ -44,6 +47,7 @@ export const healthRoutes =
       const stores = await Promise.all(Object.entries(ping).map(([name, probe]) => check(name, probe)));
       const reachable = stores.every(([, state]) => state === 'ok');
       const status = reachable ? await readModels(MAX_LAG + 1) : undefined;
+      const { parked, retrying } = reachable ? await failedEvents() : { parked: 0, retrying: 0 };
       const unreadable = status?.problems.some((problem) => problem.state === 'failing' || !problem.readable);
       const ready = status?.caughtUp === true && status.lag <= MAX_LAG && !unreadable;
       return reply.code(ready ? 200 : 503).send({
@@ -58,6 +62,10 @@ export const healthRoutes =
           status.problems.length > 0 && {
             readModels: Object.fromEntries(status.problems.map((problem) => [problem.readModel, describe(problem)])),
           }),
+        // One event that fails does not keep the service from anything else.
+        ...(parked + retrying > 0 && {
+          webhooks: `events without deliveries: ${parked} parked, ${retrying} tried again; see venue parked list`,
+        }),
       });
     });
   };

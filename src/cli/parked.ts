@@ -1,25 +1,29 @@
 import type { Command } from '@commander-js/extra-typings';
 import { toOperatorParkedEvent } from '../contract/maintenance.ts';
-import { CONSUMER_GROUP } from '../webhooks/webhooks.ts';
 import { operate } from './operation.ts';
 import { table } from './print.ts';
 
 export function parkedCommands(venue: Command): void {
-  const parked = venue.command('parked').description('manage parked events, which failed too often and were set aside');
+  const parked = venue
+    .command('parked')
+    .description('manage events that failed to become deliveries; those that failed too often were set aside');
 
   parked
     .command('list')
-    .description('list parked events and why they failed')
-    .option('--group <name>', 'consumer group', CONSUMER_GROUP)
+    .description('list parked events, and those that are tried again, and why they failed')
     .addHelpText('after', '\nExample:\n  venue parked list')
-    .action(({ group }, command) =>
-      operate(command, async ({ maintenance }) => {
-        const all = await Array.fromAsync(maintenance.parked(group));
-        const rows = all.map(({ id, event, reason, parkedAt }) => ({
-          Id: id,
-          Event: event.type,
-          Stream: event.stream,
-          Parked: parkedAt,
+    .action((_, command) =>
+      operate(command, async ({ webhooks }) => {
+        const all = await webhooks.listFailedEvents();
+        const rows = all.map(({ eventId, type, stream, state, failures, failingSince, due, reason }) => ({
+          Id: eventId,
+          Event: type,
+          Stream: stream,
+          State: state,
+          Failures: failures,
+          Since: failingSince,
+          Parked: state === 'Parked' ? due : undefined,
+          'Next try': state === 'Retrying' ? due : undefined,
           Reason: reason,
         }));
         return { json: all.map(toOperatorParkedEvent), text: table(rows) };
@@ -28,13 +32,12 @@ export function parkedCommands(venue: Command): void {
 
   parked
     .command('replay')
-    .description('put one parked event, or all of them, back into the group')
+    .description('try one parked event, or all of them, again')
     .argument('[id]', 'id of the event, from `parked list`')
-    .option('--group <name>', 'consumer group', CONSUMER_GROUP)
     .addHelpText('after', '\nExamples:\n  venue parked replay\n  venue parked replay 0198f2c4-…')
-    .action((id, { group }, command) =>
-      operate(command, async ({ maintenance }) => {
-        const replayed = await maintenance.replayParked(group, id);
+    .action((id, _, command) =>
+      operate(command, async ({ webhooks }) => {
+        const replayed = await webhooks.replayParked(id);
         return { json: { replayed }, text: replayed === 1 ? 'Replayed 1 event.' : `Replayed ${replayed} events.` };
       }),
     );

@@ -1,14 +1,17 @@
 import { type Static, Type } from 'typebox';
 import { shaped } from './shaped.ts';
 
-/** An event that failed too often and was set aside, as an operator sees it: the command line's JSON. */
+/** An event that could not be turned into deliveries, as an operator sees it: the command line's JSON. */
 export const OperatorParkedEvent = Type.Object({
   id: Type.String({ description: 'Identifier for `parked replay`.' }),
   type: Type.String({ description: 'The kind of event.' }),
   stream: Type.String(),
   revision: Type.Integer({ description: 'Its number in the stream.' }),
-  reason: Type.String({ description: 'Why it failed.' }),
-  parkedAt: Type.String({ format: 'date-time', description: 'When it was set aside, UTC.' }),
+  state: Type.Union([Type.Literal('Parked'), Type.Literal('Retrying')]),
+  failures: Type.Integer({ description: 'How often it failed.' }),
+  reason: Type.String({ description: 'Why it failed last.' }),
+  failingSince: Type.String({ format: 'date-time', description: 'When it failed first, UTC.' }),
+  due: Type.String({ format: 'date-time', description: 'When it was parked, or is tried again, UTC.' }),
 });
 
 const Difference = Type.Object({
@@ -65,9 +68,7 @@ export const OperatorReadModel = Type.Object({
   skipped: Type.Array(SkippedEvent, { description: 'Events that it leaves out.' }),
 });
 
-type Parked = Omit<Static<typeof OperatorParkedEvent>, 'type' | 'stream' | 'revision'> & {
-  readonly event: Pick<Static<typeof OperatorParkedEvent>, 'type' | 'stream' | 'revision'>;
-};
+type Failed = Omit<Static<typeof OperatorParkedEvent>, 'id'> & { readonly eventId: string };
 type Verification = Omit<Static<typeof OperatorVerification>, 'differences' | 'notVerified'> & {
   readonly differences: readonly Readonly<Static<typeof Difference>>[];
   readonly notVerified: readonly string[];
@@ -79,10 +80,8 @@ type ReadModel = Omit<Static<typeof OperatorReadModel>, 'failure' | 'skipped'> &
 };
 
 const parkedEvent = shaped(OperatorParkedEvent);
-export const toOperatorParkedEvent = ({ event, ...parked }: Parked): Static<typeof OperatorParkedEvent> => {
-  const { type, stream, revision } = event;
-  return parkedEvent({ ...parked, type, stream, revision });
-};
+export const toOperatorParkedEvent = ({ eventId: id, ...event }: Failed): Static<typeof OperatorParkedEvent> =>
+  parkedEvent({ ...event, id });
 
 const difference = shaped(Difference);
 const verification = shaped(OperatorVerification);

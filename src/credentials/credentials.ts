@@ -1,10 +1,14 @@
 import type { DocumentStore } from '../document-store/document-store.ts';
 import { type ApiKey, evolveApiKey } from '../domain/api-key.ts';
+import type { Recorded, WebhookEvent } from '../domain/events.ts';
 import { streamOf } from '../domain/streams.ts';
 import { evolveWebhook, type Webhook } from '../domain/webhook.ts';
-import type { EventStore } from '../event-store/event-store.ts';
+import type { EventStore, Position } from '../event-store/event-store.ts';
 import { type ApiKeyIndex, openApiKeyIndex } from './api-key-index.ts';
 import { createLiveStates } from './live-states.ts';
+
+/** A registration, and where in the log it was made or, if later, last enabled. */
+type LiveWebhook = Webhook & { readonly activeSince: Position };
 
 /**
  * Whether API keys and webhook registrations still hold, as the log itself says: a key that was revoked, or a registration that
@@ -16,7 +20,7 @@ export type Credentials = {
   /** The key with this id. @throws {Unavailable} if the log cannot be read */
   key(apiKeyId: string): Promise<ApiKey | undefined>;
   /** A registration, removed ones included. @throws {Unavailable} if the log cannot be read */
-  webhook(webhookId: string): Promise<Webhook | undefined>;
+  webhook(webhookId: string): Promise<LiveWebhook | undefined>;
   readonly keyIndex: Pick<ApiKeyIndex, 'add'>;
   /** This process has appended to a stream: what it did counts here at once. */
   appended(stream: string): void;
@@ -38,8 +42,8 @@ export async function openCredentials(deps: {
   });
   const webhooks = createLiveStates({
     events,
-    evolve: evolveWebhook,
-    standsIn: ({ status }: Webhook) => (status === 'removed' ? 'final' : status === 'enabled' ? 'grace' : 'none'),
+    evolve: evolveLiveWebhook,
+    standsIn: ({ status }: LiveWebhook) => (status === 'removed' ? 'final' : status === 'enabled' ? 'grace' : 'none'),
     graceMs,
   });
   const key = (id: string) => keys.get(streamOf.apiKey(id));
@@ -57,4 +61,12 @@ export async function openCredentials(deps: {
       webhooks.forget(stream);
     },
   };
+}
+
+function evolveLiveWebhook(webhook: LiveWebhook | undefined, event: Recorded<WebhookEvent>): LiveWebhook | undefined {
+  const { type, position } = event;
+  const next = evolveWebhook(webhook, event);
+  if (next === undefined) return undefined;
+  const began = webhook === undefined || type === 'WebhookEnabled';
+  return { ...next, activeSince: began ? position : webhook.activeSince };
 }

@@ -1,4 +1,4 @@
-import type { DomainEvent } from '../domain/events.ts';
+import type { DomainEvent, Recorded } from '../domain/events.ts';
 import { UnknownEvent, upcast } from '../domain/upcast.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
@@ -31,7 +31,7 @@ export type LiveStates<S> = {
 
 export function createLiveStates<S, E extends DomainEvent>(deps: {
   readonly events: Pick<EventStore, 'readStream'>;
-  readonly evolve: (state: S | undefined, event: E) => S | undefined;
+  readonly evolve: (state: S | undefined, event: Recorded<E>) => S | undefined;
   /**
    * What a state is worth while the log cannot be read: `final` for good, because nothing can change it any more; `grace` for
    * {@link graceMs}; `none` not at all.

@@ -71,12 +71,25 @@ export type Batch = {
   readonly caughtUp: boolean;
 };
 
-export type Consume = {
-  readonly types?: readonly string[];
-  /** Retries before an event is parked. Default 10. */
-  readonly maxRetries?: number;
+/** What a consumer group holds. */
+type Group = {
+  /** The only types of events that reach it. All of its consumers must name the same ones. */
+  readonly types: readonly string[];
+};
+
+export type CreateGroup = Group & {
+  /** The group begins after this position. An engine may hand out the event at the position once more. */
+  readonly after: Position;
+};
+
+export type Consume = Group & {
   /** Events that this consumer handles concurrently. Default 8. */
   readonly concurrency?: number;
+  /**
+   * Awaited before this consumer rejoins the group after a handler threw. While it rejects, the consumer stays away. The signal
+   * is aborted when the consumer is closed.
+   */
+  readonly ready?: (closing: AbortSignal) => Promise<void>;
 };
 
 export type Consumer = {
@@ -85,8 +98,6 @@ export type Consumer = {
 };
 
 export type ParkedEvent = {
-  /** Id of the parked event, as accepted by `replayParked`. */
-  readonly id: string;
   readonly event: StoredEvent;
   readonly reason: string;
   /** ISO 8601, UTC. */
@@ -112,17 +123,25 @@ export type EventStore = {
   /** Catch-up subscription. Never ends by itself: after any failure it resumes from the last position, with backoff. */
   subscribe(options: Subscribe): AsyncIterable<Batch>;
 
+  /** Creates a consumer group (a persistent subscription). Does nothing if it exists. */
+  createGroup(group: string, options: CreateGroup): Promise<void>;
+
   /**
-   * Joins the persistent subscription `group` as a competing consumer, creating it from the start of the log if it does not
-   * exist. An event is acknowledged when the handler resolves, retried with backoff when it throws, and parked with the
-   * reason after `maxRetries`.
+   * Where a group stands: every event of its types up to there is done with. Undefined if the group does not exist. May be lower
+   * than it could be, because engines store it now and then.
+   */
+  groupPosition(group: string): Promise<Position | undefined>;
+
+  /**
+   * Joins a group as a competing consumer, creating it from the start of the log if it does not exist. An event is acknowledged
+   * when the handler resolves. A handler throws when it cannot go on for now: the consumer then leaves, so that others get what
+   * it held, and rejoins after a pause that grows from 100 ms to 5 s until something is handled. Nothing is counted and no event
+   * is ever set aside, however often it is handed out (docs/decisions/fan-out.md).
    */
   consume(group: string, options: Consume, handler: (event: StoredEvent) => Promise<void>): Promise<Consumer>;
 
+  /** Events that the engine set aside for an earlier release, whose groups counted retries. */
   parked(group: string): AsyncIterable<ParkedEvent>;
-
-  /** Replays parked events, one or all. @returns how many */
-  replayParked(group: string, id?: string): Promise<number>;
 
   /**
    * What the engine's own clock shows, in milliseconds since the epoch: a moment between the call and its end. Undefined if the

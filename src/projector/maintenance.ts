@@ -1,6 +1,5 @@
 import type { DocumentStore } from '../document-store/document-store.ts';
 import { roomProblem } from '../document-store/room.ts';
-import type { ParkedEvent } from '../event-store/event-store.ts';
 import { listReadModels, type ReadModelListing } from './listing.ts';
 import type { ProjectorDeps } from './projector.ts';
 import type { RebuildProgress } from './rebuild.ts';
@@ -8,7 +7,7 @@ import type { Verification } from './verify.ts';
 
 type OnProgress = (progress: RebuildProgress) => void;
 
-/** An operator's tasks around read models and consumer groups, whether or not the service is running. */
+/** An operator's tasks around read models, whether or not the service is running. */
 export type Maintenance = {
   /** The read models of this release: whether they can be read, how far they are, what they leave out. */
   readModels(): Promise<ReadModelListing[]>;
@@ -16,10 +15,6 @@ export type Maintenance = {
   rebuild(options: { readonly names: readonly string[]; readonly onProgress: OnProgress }): Promise<void>;
   /** Replays the log and compares every document of the read models. */
   verify(options: { readonly onProgress: OnProgress }): Promise<Verification>;
-  /** Events that a consumer group failed to handle. */
-  parked(group: string): AsyncIterable<ParkedEvent>;
-  /** Puts one parked event, or all of them, back into the group. Resolves to their number. */
-  replayParked(group: string, id?: string): Promise<number>;
 };
 
 export function createMaintenance(
@@ -27,7 +22,6 @@ export function createMaintenance(
     readonly openScratch: (folder: string) => Promise<DocumentStore>;
   },
 ): Maintenance {
-  const { events } = deps;
   return {
     readModels: () => listReadModels(deps),
     // Imported on use: a start of the service needs neither.
@@ -37,7 +31,5 @@ export function createMaintenance(
       await (await import('./rebuild.ts')).rebuild({ ...deps, ...options });
     },
     verify: async (options) => (await import('./verify.ts')).verify({ ...deps, ...options }),
-    parked: (group) => events.parked(group),
-    replayParked: (group, id) => events.replayParked(group, id),
   };
 }

@@ -238,6 +238,13 @@ export async function openDeliveries({
       return delivery;
     },
 
+    /** Those of these deliveries that do not exist. */
+    async missing(deliveryIds: readonly string[]): Promise<ReadonlySet<string>> {
+      const missing = new Set(deliveryIds);
+      for (const { key } of await collection.getMany(deliveryIds)) missing.delete(key);
+      return missing;
+    },
+
     /** The due deliveries of a registration, longest due first; with `from`, only those that became due then or later. */
     due(webhookId: string, limit: number, from?: Timestamp): Promise<Stored<DeliveryDocument>[]> {
       return Array.fromAsync(collection.find(dueOf(webhookId, limit, toTimestamp(clock()), from)));

@@ -1,51 +1,155 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { BaseLogger } from 'pino';
 import { webhooks } from '../../projections/webhooks.ts';
-import { isDeliverable, payloadOf } from '../contract/webhook-payload.ts';
-import { upcast } from '../domain/upcast.ts';
+import { type DeliverableEvent, isDeliverable, type Payload, payloadOf } from '../contract/webhook-payload.ts';
+import type { DocumentStore } from '../document-store/document-store.ts';
+import type { Recorded } from '../domain/events.ts';
+import { keysOf } from '../domain/keys-of.ts';
+import { UnknownEvent, upcast } from '../domain/upcast.ts';
 import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
-import type { Consumer, EventStore } from '../event-store/event-store.ts';
+import {
+  type Consumer,
+  type EventStore,
+  LOG_START,
+  type Position,
+  type StoredEvent,
+} from '../event-store/event-store.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { createLruCache } from '../runtime/lru-cache.ts';
+import { Unavailable } from '../runtime/unavailable.ts';
 import type { Deliveries } from './deliveries.ts';
-import type { Registrations } from './registrations.ts';
+import { earlierEvents } from './earlier-events.ts';
+import type { FailedEvents } from './failed-events.ts';
+import { fanOutGroup } from './fan-out-groups.ts';
+import { startRetries } from './fan-out-retries.ts';
+import { type Registrations, type Subscriber, wasDue } from './registrations.ts';
 
-export const CONSUMER_GROUP = 'webhook-deliveries';
-
-/** How long an event waits for the read models before it is retried later. A stop waits as long. */
+/** How long an event waits for the read models before this process leaves it to others. A stop waits as long. */
 const READ_MODEL_WAIT_MS = 3_000;
-/** An event is parked only after the read models have stood still for more than ten minutes. */
-const MAX_RETRIES = 100;
+/** How often a process that has left looks whether it can go on. */
+const LOOK_EVERY_MS = 500;
+const CONCURRENCY = 32;
 
-/**
- * Joins the consumer group that turns each event into one delivery per matching registration. Any number of processes can join.
- * An event is acknowledged once its deliveries are stored; when it is redelivered, it adds nothing.
- *
- * The read model of registrations may lag behind the event, so it is queried only after the read models have passed the event's
- * position. By then it has every registration made before the event; one made after the event has a later position.
- */
-export function startFanOut(deps: {
+export type FanOutDeps = {
   readonly events: EventStore;
+  readonly documents: Pick<DocumentStore, 'ping'>;
   readonly readModels: ReadModels;
   readonly registrations: Registrations;
   readonly deliveries: Deliveries;
+  readonly failedEvents: FailedEvents;
   /** Called for each registration that has something to send. */
   readonly wake: (webhookId: string) => void;
-}): Promise<Consumer> {
-  const { events, readModels, registrations, deliveries, wake } = deps;
-  const options = { types: Object.keys(WEBHOOK_EVENTS), maxRetries: MAX_RETRIES, concurrency: 32 };
-  return events.consume(CONSUMER_GROUP, options, async (stored) => {
+  readonly clock: Clock;
+  readonly logger: Pick<BaseLogger, 'warn' | 'error'>;
+  readonly readModelWaitMs?: number;
+  readonly pollIntervalMs?: number;
+};
+
+/**
+ * Joins the consumer groups that turn each event into one delivery per matching registration. Any number of processes can join.
+ * An event is acknowledged once its deliveries are stored, or that it failed; when it is handed out again, it adds nothing.
+ *
+ * What the events wait for is never counted against them: a process for which something is away leaves the groups, and rejoins
+ * when it can go on (docs/decisions/fan-out.md).
+ */
+export async function startFanOut(deps: FanOutDeps): Promise<Consumer> {
+  const { events, documents, readModels, registrations, deliveries, failedEvents, wake } = deps;
+  const { readModelWaitMs = READ_MODEL_WAIT_MS } = deps;
+  /** The position for which this process waited in vain. */
+  let behind: Position = LOG_START;
+  /** Events for which this process has left, other than to wait for the read models. */
+  const leftFor = createLruCache<string, true>(10_000);
+
+  /** Whether the read model of registrations has passed a position. */
+  const shown = (position: Position, timeoutMs: number) =>
+    readModels.waitFor(position, { projections: [webhooks], timeoutMs });
+
+  /** @throws {Unavailable} if something that it needs is away. Any other error is a failure. */
+  async function fanOut(stored: StoredEvent): Promise<void> {
     const event = upcast(stored);
     if (!isDeliverable(event)) return;
-    if (!(await readModels.waitFor(event.position, { projections: [webhooks], timeoutMs: READ_MODEL_WAIT_MS }))) {
-      throw new Error(`The read models have not reached position ${event.position} yet`);
+    // The read model of registrations may lag behind the event. Once it has passed it, it has every registration made before the
+    // event; one made after the event has a later position.
+    if (!(await shown(event.position, readModelWaitMs))) {
+      behind = event.position;
+      throw new Behind(`The read models have not reached position ${event.position} yet`);
     }
-    const recipients = await registrations.matching(event);
-    if (recipients.length === 0) return;
-    const payload = payloadOf(event);
-    await Promise.all(
-      recipients.map(async ({ webhookId, account }) => {
-        const { id: eventId, position } = event;
-        const added = await deliveries.add({ webhookId, account, eventId, position, payload });
-        if (added !== undefined) wake(webhookId);
-      }),
+    const subscribers = await registrations.matching(event);
+    if (subscribers.length > 0) {
+      await addEarlier(event, subscribers);
+      const payload = payloadOf(event);
+      await Promise.all(subscribers.map((subscriber) => add(subscriber, event, payload)));
+    }
+  }
+
+  async function add({ webhook }: Subscriber, event: Recorded<DeliverableEvent>, payload: Payload): Promise<void> {
+    const { webhookId, account } = webhook;
+    const { id: eventId, position } = event;
+    const added = await deliveries.add({ webhookId, account, eventId, position, payload });
+    if (added !== undefined) wake(webhookId);
+  }
+
+  /** What the same booking went through before comes first, even if another process has yet to get to it. */
+  async function addEarlier(event: Recorded<DeliverableEvent>, subscribers: readonly Subscriber[]): Promise<void> {
+    const wanted = (await earlierEvents(deps, event)).flatMap((earlier) =>
+      subscribers
+        .filter((subscriber) => wasDue(subscriber, earlier, event))
+        .map((subscriber) => ({ earlier, subscriber, id: `${earlier.id}:${subscriber.webhook.webhookId}` })),
     );
-  });
+    if (wanted.length === 0) return;
+    const missing = await deliveries.missing(wanted.map(({ id }) => id));
+    for (const { earlier, subscriber, id } of wanted) {
+      const payload = missing.has(id) ? payloadIfAny(earlier) : undefined;
+      if (payload !== undefined) await add(subscriber, earlier, payload);
+    }
+  }
+
+  /** @throws if this process cannot go on */
+  async function handle(stored: StoredEvent): Promise<void> {
+    try {
+      await fanOut(stored);
+    } catch (error) {
+      if (error instanceof Unavailable && (error instanceof Behind || !leftFor.has(stored.id))) {
+        if (!(error instanceof Behind)) leftFor.set(stored.id, true);
+        throw error;
+      }
+      // This process was ready again and the event was not: what is away concerns this one, which must not hold up the others.
+      if (error instanceof Unavailable || error instanceof UnknownEvent) return failedEvents.postponed(stored, error);
+      await failedEvents.failed(stored, error);
+      const { id: eventId, type } = stored;
+      deps.logger.error({ err: error, eventId, type }, 'An event could not be fanned out; retrying');
+    }
+  }
+
+  /** Resolves once nothing is away that every event needs. */
+  async function ready(closing: AbortSignal): Promise<void> {
+    await Promise.all([documents.ping(), events.ping(), registrations.ping()]);
+    while (!closing.aborted && !(await shown(behind, LOOK_EVERY_MS)))
+      await sleep(LOOK_EVERY_MS, undefined, { signal: closing }).catch(() => {});
+  }
+
+  const retries = startRetries({ ...deps, fanOut });
+  const consumers = await Promise.all(
+    keysOf(WEBHOOK_EVENTS).map((kind) =>
+      events.consume(fanOutGroup(kind), { types: [kind], concurrency: CONCURRENCY, ready }, handle),
+    ),
+  );
+  return {
+    async close() {
+      await Promise.all([retries.close(), ...consumers.map((consumer) => consumer.close())]);
+    },
+  };
+}
+
+/** The read models lag: every later event waits, too. */
+class Behind extends Unavailable {}
+
+/** Undefined for an event that fails: that is recorded when it is its own turn, and later ones pass. */
+function payloadIfAny(event: Recorded<DeliverableEvent>): Payload | undefined {
+  try {
+    return payloadOf(event);
+  } catch {
+    return undefined;
+  }
 }

@@ -1,15 +1,13 @@
+import type { WebhookDocument } from '../../projections/webhooks.ts';
 import { type DeliverableEvent, isDeliverable, payloadOf } from '../contract/webhook-payload.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Recorded } from '../domain/events.ts';
-import { upcast } from '../domain/upcast.ts';
+import { isKnown, upcast } from '../domain/upcast.ts';
 import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
-import type { EventStore } from '../event-store/event-store.ts';
+import type { EventStore, Position } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { type Deliveries, inPages, RETENTION_MS } from './deliveries.ts';
-import type { Registrations } from './registrations.ts';
-
-/** How far events of different processes may be out of chronological order in the log. */
-const SKEW_MS = 5 * 60_000;
+import { concerns, type Registrations } from './registrations.ts';
 
 /** Events recovered together: their deliveries share a commit. */
 const PAGE = 100;
@@ -33,29 +31,39 @@ export async function recoverDeliveries(
   since: number,
 ): Promise<number> {
   const { events, registrations, deliveries, clock } = deps;
+  const webhook = await registrations.find(webhookId);
+  if (webhook === undefined) return 0;
   const from = Math.max(since, clock() - RETENTION_MS);
+  const missed = happenedSince(events, from, webhook.registeredAt);
   let due = 0;
-  for await (const page of inPages(happenedSince(events, from), PAGE)) {
-    const recovered = await Promise.all(page.map((event) => recover(event)));
+  for await (const page of inPages(missed, PAGE)) {
+    const recovered = await Promise.all(
+      page.map((event) => (concerns(webhook, event) ? recover(webhook, event) : false)),
+    );
     due += recovered.filter(Boolean).length;
   }
   return due;
 
-  async function recover(event: Recorded<DeliverableEvent>): Promise<boolean> {
-    const webhook = await registrations.recipientFor(webhookId, event);
-    if (webhook === undefined) return false;
-    const { account } = webhook;
+  async function recover({ webhookId, account }: WebhookDocument, event: Recorded<DeliverableEvent>): Promise<boolean> {
     const { id: eventId, position } = event;
-    const delivery = { webhookId: webhook.webhookId, account, eventId, position, payload: payloadOf(event) };
-    return (await deliveries.add(delivery)) !== undefined || deliveries.revive(`${event.id}:${webhookId}`);
+    const added = await deliveries.add({ webhookId, account, eventId, position, payload: payloadOf(event) });
+    return added !== undefined || deliveries.revive(`${eventId}:${webhookId}`);
   }
 }
 
-/** The deliverable events since a given time (milliseconds since the epoch), latest first. */
-async function* happenedSince(events: EventStore, from: number): AsyncGenerator<Recorded<DeliverableEvent>> {
+/**
+ * The deliverable events since a given time (milliseconds since the epoch), latest first. The search ends at a position, never at
+ * a time: a clock that was wrong for a while may have put an older time later in the log.
+ */
+async function* happenedSince(
+  events: EventStore,
+  from: number,
+  after: Position,
+): AsyncGenerator<Recorded<DeliverableEvent>> {
   for await (const stored of events.readAll({ types: Object.keys(WEBHOOK_EVENTS), direction: 'backward' })) {
+    if (stored.position <= after) return;
+    if (!isKnown(stored)) continue;
     const event: Recorded = upcast(stored);
-    if (event.metadata.at < toTimestamp(from - SKEW_MS)) return;
     if (event.metadata.at >= toTimestamp(from) && isDeliverable(event)) yield event;
   }
 }

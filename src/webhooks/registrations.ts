@@ -7,6 +7,7 @@ import { type Account, type AccountKey, accountKey } from '../domain/account.ts'
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Recorded } from '../domain/events.ts';
 import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
+import type { Position } from '../event-store/event-store.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
@@ -20,6 +21,9 @@ export type Recipient = Pick<WebhookDocument, 'webhookId' | 'account' | 'url'> &
 
 /** A registration that gets nothing, and why. */
 export type Inactive = { readonly inactive: string };
+
+/** A registration that gets an event, and where in the log it was made or, if later, last enabled. */
+export type Subscriber = { readonly webhook: WebhookDocument; readonly activeSince: Position };
 
 /** Whether an OAuth client may (still) act for an account. */
 export type IsConnected = (clientId: string, account: Account) => Promise<boolean>;
@@ -47,16 +51,16 @@ export function createRegistrations(deps: {
    * A credential that has ended takes its registrations along (docs/decisions/webhook-registrations.md): a revoked key, a
    * disconnected app.
    */
-  async function whyInactive(webhookId: string): Promise<string | undefined> {
+  async function activity(webhookId: string): Promise<Pick<Subscriber, 'activeSince'> | Inactive> {
     const webhook = await credentials.webhook(webhookId);
-    if (webhook === undefined || webhook.status === 'removed') return 'The registration was removed';
-    if (webhook.status === 'disabled') return 'The registration is disabled';
-    const { credential, account } = webhook.owner;
-    const [kind, id] = splitOnce(credential);
-    if (kind === 'client') return (await isConnected(id, account)) ? undefined : 'The app was disconnected';
-    if (kind !== 'apiKey') return undefined;
+    if (webhook === undefined || webhook.status === 'removed') return { inactive: 'The registration was removed' };
+    if (webhook.status === 'disabled') return { inactive: 'The registration is disabled' };
+    const { activeSince, owner } = webhook;
+    const [kind, id] = splitOnce(owner.credential);
+    if (kind === 'client' && !(await isConnected(id, owner.account))) return { inactive: 'The app was disconnected' };
+    if (kind !== 'apiKey') return { activeSince };
     const key = await credentials.key(id);
-    return key === undefined || key.revoked ? 'The API key was revoked' : undefined;
+    return key === undefined || key.revoked ? { inactive: 'The API key was revoked' } : { activeSince };
   }
 
   function secretOf({ webhookId }: WebhookDocument, sealed: string): string {
@@ -70,8 +74,8 @@ export function createRegistrations(deps: {
   return {
     /** The registration, if deliveries may go to it at this moment. */
     async recipient(webhookId: string): Promise<Recipient | Inactive> {
-      const inactive = await whyInactive(webhookId);
-      if (inactive !== undefined) return { inactive };
+      const active = await activity(webhookId);
+      if ('inactive' in active) return active;
       const webhook = (await readModels.collection(webhooks).get(webhookId))?.document;
       // A read model that lags behind the registration: its deliveries wait.
       if (webhook === undefined) throw new Unavailable(`The read model does not show webhook ${webhookId} yet`);
@@ -88,25 +92,45 @@ export function createRegistrations(deps: {
      * and of the brand whose booking or review it is, subscribed to its kind, made before it. Call it once the read models
      * have passed the event.
      */
-    async matching(event: Recorded<DeliverableEvent>): Promise<WebhookDocument[]> {
+    async matching(event: Recorded<DeliverableEvent>): Promise<Subscriber[]> {
       const { communityId, brandId } = event.data;
       const accounts = [accountKey({ kind: 'Community', id: communityId }), accountKey({ kind: 'Brand', id: brandId })];
-      const found: WebhookDocument[] = [];
-      for await (const { document } of readModels.collection(webhooks).find(ofAccounts(accounts))) {
-        if (subscribes(document, event) && (await whyInactive(document.webhookId)) === undefined) found.push(document);
+      const found: Subscriber[] = [];
+      for await (const { document: webhook } of readModels.collection(webhooks).find(ofAccounts(accounts))) {
+        if (!subscribes(webhook, event)) continue;
+        const active = await activity(webhook.webhookId);
+        if (!('inactive' in active)) found.push({ webhook, ...active });
       }
       return found;
     },
 
-    /** As `matching`, for one registration and from what is known of it. */
-    async recipientFor(webhookId: string, event: Recorded<DeliverableEvent>): Promise<WebhookDocument | undefined> {
-      const webhook = (await readModels.collection(webhooks).get(webhookId))?.document;
-      if (webhook === undefined || !subscribes(webhook, event)) return undefined;
-      const { communityId, brandId } = event.data;
-      const { kind, id } = webhook.owner;
-      return id === (kind === 'Community' ? communityId : brandId) ? webhook : undefined;
+    /** Resolves if registrations can be looked up. */
+    async ping(): Promise<void> {
+      await readModels.collection(webhooks).get('');
+    },
+
+    /** The registration as the read model has it, whether or not it gets anything now. */
+    async find(webhookId: string): Promise<WebhookDocument | undefined> {
+      return (await readModels.collection(webhooks).get(webhookId))?.document;
     },
   };
+}
+
+/**
+ * Whether a subscriber to an event should have got an earlier one of the same booking as well: not what happened while it was
+ * disabled, which only `recover` makes up for.
+ */
+export const wasDue = (
+  { webhook, activeSince }: Subscriber,
+  earlier: Recorded<DeliverableEvent>,
+  event: Recorded<DeliverableEvent>,
+): boolean => subscribes(webhook, earlier) && (activeSince < earlier.position || activeSince > event.position);
+
+/** Whether an event is of a registration's account and of a kind that it chose, and happened after it was made. */
+export function concerns(webhook: WebhookDocument, event: Recorded<DeliverableEvent>): boolean {
+  const { communityId, brandId } = event.data;
+  const { kind, id } = webhook.owner;
+  return subscribes(webhook, event) && id === (kind === 'Community' ? communityId : brandId);
 }
 
 const subscribes = (webhook: WebhookDocument, { type, position }: Recorded<DeliverableEvent>): boolean =>

@@ -19,7 +19,9 @@ import { loadOnce } from '../runtime/load-once.ts';
 import type { ReceiverState } from './breaker.ts';
 import { createDeliverer } from './deliverer.ts';
 import { type DeliveryDocument, type ListDeliveries, type Listener, openDeliveries } from './deliveries.ts';
+import { type FailedEvent, openFailedEvents } from './failed-events.ts';
 import { startFanOut } from './fan-out.ts';
+import { prepareFanOutGroups } from './fan-out-groups.ts';
 import type { InFlightLimits } from './in-flight.ts';
 import { openReceivers } from './receivers.ts';
 import { recoverDeliveries } from './recovery.ts';
@@ -30,9 +32,10 @@ import type { Sender } from './sending.ts';
 
 export type { ReceiverState } from './breaker.ts';
 export type { Attempt, DeliveryDocument } from './deliveries.ts';
-export { CONSUMER_GROUP } from './fan-out.ts';
 
 export type Webhooks = {
+  /** Prepares the log for this release's fan-out. Every process does, whatever its roles, before it answers requests. */
+  prepare(): Promise<void>;
   /** Starts the fan-out and the deliverer. Everything below works without it, too: another process then delivers. */
   start(): Promise<void>;
   /** Takes nothing new and finishes what is in flight, within seconds. */
@@ -49,6 +52,11 @@ export type Webhooks = {
   sendTest(webhookId: string): Promise<DeliveryDocument | Refusal>;
   /** What is known of the receiver of a registration, its circuit breaker included. */
   receiver(webhookId: string): Promise<ReceiverState>;
+  /** Events that could not be turned into deliveries: the parked ones, then those that are tried again. */
+  listFailedEvents(): Promise<FailedEvent[]>;
+  countFailedEvents(): Promise<{ readonly parked: number; readonly retrying: number }>;
+  /** Makes parked events due, one or all. @returns how many */
+  replayParked(eventId?: string): Promise<number>;
   /** Calls `listener` with every delivery that this process creates or changes. @returns a function that stops it */
   onDelivery(listener: Listener): () => void;
 };
@@ -60,7 +68,7 @@ export type WebhooksDeps = {
   readonly readModels: ReadModels;
   readonly config: { readonly secretKey: Buffer; readonly webhooksAllowPrivate: boolean };
   readonly clock: Clock;
-  readonly logger: Pick<BaseLogger, 'info' | 'error'>;
+  readonly logger: Pick<BaseLogger, 'info' | 'warn' | 'error'>;
   readonly commands: Pick<WebhookCommands, 'disable'>;
   readonly credentials: Pick<Credentials, 'key' | 'webhook'>;
   readonly isConnected: IsConnected;
@@ -75,6 +83,8 @@ type Tuning = {
   readonly inFlight?: InFlightLimits;
   readonly leaseMs?: number;
   readonly pollIntervalMs?: number;
+  readonly readModelWaitMs?: number;
+  readonly failureDelaysMs?: readonly number[];
 };
 
 /** Three times as long as one delivery may take, so that a live process keeps the registrations that it delivers to. */
@@ -94,6 +104,7 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
   });
   const receivers = await openReceivers({ documents, clock });
   const runningTime = deps.runningTime ?? (await openRunningTime({ documents, logger }));
+  const failedEvents = await openFailedEvents({ documents, clock, ...defined({ delaysMs: tuning?.failureDelaysMs }) });
   const registrations = createRegistrations({
     readModels,
     credentials,
@@ -136,15 +147,23 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
     while (!stopping && !(await readModels.waitFor(end, { projections: [registered], timeoutMs: 1_000 })));
   }
 
+  const prepare = () => prepareFanOutGroups({ events, failedEvents });
+
   return {
+    prepare,
+
     async start() {
+      await prepare();
       starting = waitForReadModels()
         .then(async () => {
           await runningTime.start();
           deliverer.start();
         })
         .catch((error: unknown) => logger.error({ err: error }, 'Webhook deliveries could not be started'));
-      consumer = await startFanOut({ events, readModels, registrations, deliveries, wake });
+      consumer = await startFanOut({
+        ...{ events, documents, readModels, registrations, deliveries, failedEvents, wake, clock, logger },
+        ...tuning,
+      });
     },
 
     async stop() {
@@ -160,6 +179,9 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
     getDelivery: deliveries.get,
     onDelivery: deliveries.onChange,
     receiver: receivers.get,
+    listFailedEvents: failedEvents.list,
+    countFailedEvents: failedEvents.count,
+    replayParked: failedEvents.replay,
 
     async resend(deliveryId) {
       const delivery = await deliveries.get(deliveryId);

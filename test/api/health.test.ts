@@ -18,8 +18,8 @@ async function readiness(health: Health) {
   return [response.statusCode, response.json()];
 }
 
-const readinessWith = (status: Partial<ReadModelsStatus>) =>
-  readiness({ ping, readModels: async () => ({ lag: 0, caughtUp: true, problems: [], ...status }) });
+const readinessWith = (status: Partial<ReadModelsStatus>, health: Partial<Health> = {}) =>
+  readiness({ ping, readModels: async () => ({ lag: 0, caughtUp: true, problems: [], ...status }), ...health });
 
 it('is ready as long as the read models are close behind the log', async () => {
   expect(await readinessWith({ lag: MAX_LAG })).toEqual([200, { status: 'ready', ...stores, eventsBehind: MAX_LAG }]);
@@ -27,6 +27,13 @@ it('is ready as long as the read models are close behind the log', async () => {
     503,
     { status: 'not ready', ...stores, eventsBehind: MAX_LAG + 1 },
   ]);
+});
+
+it('reports events that could not be turned into deliveries, and is ready', async () => {
+  const failedEvents = async () => ({ parked: 2, retrying: 1 });
+  const [status, body] = await readinessWith({}, { failedEvents });
+  expect(status).toBe(200);
+  expect(body.webhooks).toBe('events without deliveries: 2 parked, 1 tried again; see venue parked list');
 });
 
 it('is not ready before the read models have caught up once, however little is missing', async () => {

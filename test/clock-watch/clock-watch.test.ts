@@ -21,7 +21,7 @@ const logger = { error: vi.fn(), warn: vi.fn() };
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'venue-clock-'));
-  events = await openSqliteEventStore({ path: join(folder, 'log.sqlite'), clock: Date.now });
+  events = await openSqliteEventStore({ path: join(folder, 'log.sqlite') });
   documents = await openSqliteDocumentStore({ folder });
   machine = { wall: Date.parse('2026-12-01T12:00:00Z'), uptime: 5 * HOUR_MS, boot: 'first' };
   vi.clearAllMocks();

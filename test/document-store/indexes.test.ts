@@ -30,6 +30,7 @@ test('queries on all these collections are declared', () => {
       'bookings',
       'brands',
       'communities',
+      'fanOutFailures',
       'oauthArtefacts',
       'oauthClients',
       'reviews',

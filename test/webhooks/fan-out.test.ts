@@ -1,11 +1,18 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import type { Account } from '../../src/domain/account.ts';
+import type { DomainEvent, Recorded } from '../../src/domain/events.ts';
 import { brandId, communityId } from '../../src/domain/ids.ts';
+import { WEBHOOK_EVENTS } from '../../src/domain/webhook.ts';
+import { LOG_START } from '../../src/event-store/event-store.ts';
+import { Unavailable } from '../../src/runtime/unavailable.ts';
+import { openFailedEvents } from '../../src/webhooks/failed-events.ts';
+import { fanOutGroup, prepareFanOutGroups } from '../../src/webhooks/fan-out-groups.ts';
 import { eventually } from '../eventually.ts';
 import { approved, cancelled, requested, reviewed } from './deliverable-events.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
-import { BRAND, COMMUNITY, openVenue, type Venue } from './venue.ts';
+import { BRAND, COMMUNITY, changedStore, openVenue, type Venue } from './venue.ts';
 
 const OTHER_COMMUNITY: Account = { kind: 'Community', id: communityId(4) };
 /** The same number as the community: accounts of different kinds must not be confused. */
@@ -17,7 +24,10 @@ beforeEach(async () => {
   venue = await openVenue();
   receiver = await startReceiver();
 });
+/** What a test holds up. */
+const gates: PromiseWithResolvers<void>[] = [];
 afterEach(async () => {
+  for (const gate of gates.splice(0)) gate.resolve();
   await venue.close();
   await receiver.close();
 });
@@ -59,16 +69,14 @@ test('an event that is redelivered, sequentially or concurrently, adds nothing',
   const { events } = venue;
   let handled = 0;
   await venue.deliver({
-    events: {
-      ...events,
-      readAll: events.readAll.bind(events),
+    events: changedStore(events, {
       consume: (group, options, handler) =>
         events.consume(group, options, async (event) => {
           await Promise.all([handler(event), handler(event)]);
           await handler(event);
           handled += 1;
         }),
-    },
+    }),
   });
   await venue.append(approved());
   await venue.append(requested());
@@ -141,3 +149,349 @@ test('two processes share the events and deliver each once', async () => {
     await other.close();
   }
 });
+
+const ids = (): unknown[] => receiver.received.map(({ headers }) => headers['webhook-id']);
+/** For tests that would otherwise wait for minutes or hours. */
+const IMPATIENT = { readModelWaitMs: 20, failureDelaysMs: [10, 10] };
+
+describe('an event for which something is away waits, and is not counted', () => {
+  test('while the read models lag', async () => {
+    const { webhookId } = await venue.register(COMMUNITY, receiver.url);
+    const webhooks = await venue.deliver({ tuning: IMPATIENT });
+    venue.holdProjector();
+    const eventIds = await Promise.all([venue.append(approved()), venue.append(requested())]);
+    // Far more waits than failures that would park it.
+    await pause(1_500);
+    expect(await webhooks.listFailedEvents()).toEqual([]);
+    venue.releaseProjector();
+    await receiver.until(2);
+    await pause(300);
+    expect(ids().toSorted()).toEqual(eventIds.map((id) => `${id}:${webhookId}`).toSorted());
+    expect(await webhooks.listFailedEvents()).toEqual([]);
+  });
+
+  test('in one process while another can go on', async () => {
+    await venue.register(COMMUNITY, receiver.url);
+    const other = await openVenue({ folder: venue.folder });
+    try {
+      // As a process whose read models are still being built.
+      const waitFor = (_: string, options?: { readonly timeoutMs?: number }) => pause(options?.timeoutMs, false);
+      await other.deliver({ tuning: IMPATIENT, readModels: { ...other.readModels, waitFor } });
+      await Promise.all(Array.from({ length: 100 }, (_, i) => venue.append(requested({ bookingId: i }))));
+      await pause(500);
+      expect(receiver.received).toEqual([]);
+      await venue.deliver();
+      await receiver.until(100);
+      expect(new Set(ids()).size).toBe(100);
+    } finally {
+      await other.close();
+    }
+  });
+
+  test('while the document store is away', async () => {
+    await venue.register(COMMUNITY, receiver.url);
+    let away = false;
+    const webhooks = await venue.deliver({ tuning: IMPATIENT, documents: withOutages(venue.documents, () => away) });
+    away = true;
+    await venue.append(approved());
+    await pause(1_500);
+    away = false;
+    await receiver.until(1);
+    expect(await webhooks.listFailedEvents()).toEqual([]);
+  });
+
+  test('and does not hold up the others when only it waits', async () => {
+    const stuck = await venue.register(COMMUNITY, urlOf('stuck'));
+    await venue.register(OTHER_COMMUNITY, urlOf('other'));
+    let away = true;
+    const webhooks = await venue.deliver({
+      tuning: IMPATIENT,
+      credentials: {
+        ...venue.credentials,
+        webhook: async (id) => {
+          if (away && id === stuck.webhookId) throw new Unavailable('away');
+          return venue.credentials.webhook(id);
+        },
+      },
+    });
+    // More than a process takes at once.
+    await Promise.all(Array.from({ length: 200 }, (_, i) => venue.append(requested({ bookingId: i }))));
+    await Promise.all(Array.from({ length: 50 }, (_, i) => venue.append(requested({ bookingId: i, communityId: 4 }))));
+    await receiver.until(50);
+    expect(delivered().every((line) => line.startsWith('other '))).toBe(true);
+    for (const { state, failures } of await webhooks.listFailedEvents())
+      expect([state, failures]).toEqual(['Retrying', 0]);
+    away = false;
+    await receiver.until(250);
+    expect(new Set(ids()).size).toBe(250);
+    await eventually(async () => expect(await webhooks.listFailedEvents()).toEqual([]));
+  });
+
+  test('when a newer release wrote it', async () => {
+    await venue.register(COMMUNITY, receiver.url);
+    // This release cannot fold it either; a read model that does not need it goes on.
+    const readModels = { ...venue.readModels, waitFor: async () => true };
+    const webhooks = await venue.deliver({ tuning: IMPATIENT, readModels });
+    const event = approved();
+    const newer = await venue.append({ ...event, metadata: { ...event.metadata, schema: 99 } });
+    await venue.append(requested());
+    await receiver.until(1);
+    expect(await webhooks.listFailedEvents()).toMatchObject([
+      { eventId: newer, state: 'Retrying', failures: 0, reason: expect.stringContaining('schema version 99') },
+    ]);
+  });
+});
+
+describe('an event that fails', () => {
+  /** Deliveries in a process that cannot tell whether an app is connected. */
+  const deliverWith = (isBroken: () => boolean) =>
+    venue.deliver({
+      tuning: IMPATIENT,
+      isConnected: async () => {
+        if (isBroken()) throw new Error('Broken');
+        return true;
+      },
+    });
+
+  test('is parked after its last try, with the reason, and the others go on', async () => {
+    await venue.register(COMMUNITY, urlOf('community'));
+    const webhookId = await venue.registerApp(OTHER_COMMUNITY, urlOf('other'));
+    let isBroken = true;
+    const webhooks = await deliverWith(() => isBroken);
+    const failing = await venue.append(requested({ communityId: 4 }));
+    await venue.append(requested());
+    await receiver.until(1);
+    await eventually(async () =>
+      expect(await webhooks.listFailedEvents()).toMatchObject([
+        {
+          eventId: failing,
+          type: 'BookingRequested',
+          state: 'Parked',
+          failures: 3,
+          reason: expect.stringMatching(/./),
+        },
+      ]),
+    );
+    expect(await webhooks.countFailedEvents()).toEqual({ parked: 1, retrying: 0 });
+    expect(delivered()).toEqual(['community BookingRequested']);
+
+    isBroken = false;
+    expect(await webhooks.replayParked('unknown')).toBe(0);
+    expect(await webhooks.replayParked(failing)).toBe(1);
+    await receiver.until(2);
+    expect(ids()).toContain(`${failing}:${webhookId}`);
+    await eventually(async () => expect(await webhooks.listFailedEvents()).toEqual([]));
+  });
+
+  test('is delivered once it no longer fails', async () => {
+    await venue.registerApp(OTHER_COMMUNITY, urlOf('other'));
+    let tries = 0;
+    const webhooks = await deliverWith(() => ++tries < 2);
+    await venue.append(requested({ communityId: 4 }));
+    await receiver.until(1);
+    await eventually(async () => expect(await webhooks.listFailedEvents()).toEqual([]));
+    expect(receiver.received).toHaveLength(1);
+  });
+});
+
+test('a clock that is set back does not make a failed event wait for longer', async () => {
+  await venue.register(COMMUNITY, receiver.url);
+  const eventId = await venue.append(approved());
+  const [stored] = await Array.fromAsync(venue.events.readAll({ types: ['BookingApproved'] }));
+  if (stored === undefined) throw new Error('Not stored');
+  const { documents, clock } = venue;
+  const anHourAhead = await openFailedEvents({ documents, clock: () => clock() + 3_600_000 });
+  await anHourAhead.failed(stored, new Error('Broken'));
+  // Its group has handed it out already.
+  await venue.events.createGroup(fanOutGroup('BookingApproved'), {
+    types: ['BookingApproved'],
+    after: stored.position,
+  });
+  const webhooks = await venue.deliver();
+  const [first] = await receiver.until(1);
+  expect(first?.headers['webhook-id']).toMatch(eventId);
+  await eventually(async () => expect(await webhooks.listFailedEvents()).toEqual([]));
+});
+
+describe('groups', () => {
+  const prepare = async (kinds?: readonly string[]) => {
+    const { events, documents, clock } = venue;
+    const failedEvents = await openFailedEvents({ documents, clock });
+    await prepareFanOutGroups({ events, failedEvents, ...(kinds !== undefined && { kinds }) });
+  };
+
+  test('begin where the one of earlier releases stands, which is left alone', async () => {
+    await venue.register(COMMUNITY, receiver.url);
+    const before = await venue.append(requested({ bookingId: 1 }));
+    const handled: string[] = [];
+    const types = Object.keys(WEBHOOK_EVENTS);
+    const former = await venue.events.consume('webhook-deliveries', { types }, async ({ id }) => void handled.push(id));
+    await eventually(() => expect(handled).toEqual([before]));
+    await former.close();
+    const stood = await venue.events.groupPosition('webhook-deliveries');
+    const after = await Promise.all([venue.append(requested({ bookingId: 2 })), venue.append(approved())]);
+    const webhooks = await venue.deliver();
+    await receiver.until(2);
+    await pause(200);
+    expect(
+      ids()
+        .map((id) => String(id).split(':')[0])
+        .toSorted(),
+    ).toEqual(after.toSorted());
+    expect(await venue.events.groupPosition('webhook-deliveries')).toBe(stood);
+    expect(await webhooks.listFailedEvents()).toEqual([]);
+  });
+
+  test('take over what the one of earlier releases has parked', async () => {
+    await venue.register(COMMUNITY, receiver.url);
+    const eventId = await venue.append(requested());
+    const [event] = await Array.fromAsync(venue.events.readAll({ types: ['BookingRequested'] }));
+    if (event === undefined) throw new Error('Not stored');
+    await venue.events.createGroup('webhook-deliveries', { types: [], after: event.position });
+    const parkedAt = '2026-04-20T09:30:00.000Z';
+    const webhooks = await venue.deliver({
+      events: changedStore(venue.events, {
+        async *parked(group) {
+          if (group === 'webhook-deliveries') yield { event, reason: 'The read models have not reached it', parkedAt };
+        },
+      }),
+    });
+    expect(await webhooks.listFailedEvents()).toMatchObject([
+      { eventId, state: 'Parked', reason: 'The read models have not reached it', due: parkedAt },
+    ]);
+    expect(await webhooks.replayParked()).toBe(1);
+    await receiver.until(1);
+    // Groups that exist take over nothing more: it would bring back what was replayed.
+    await prepare();
+    await eventually(async () => expect(await webhooks.listFailedEvents()).toEqual([]));
+  });
+
+  test('of a new kind hold what happens while only an older release delivers', async () => {
+    await venue.deliver();
+    await venue.append(requested());
+    const known = Object.keys(WEBHOOK_EVENTS);
+    // A process of the new release that does not deliver itself.
+    await prepare([...known, 'BookingCompleted']);
+    const { type: _, ...completed } = approved();
+    const eventId = await venue.append({ type: 'BookingCompleted', ...completed } as Recorded<DomainEvent>);
+    await venue.append(requested());
+    await eventually(async () =>
+      expect((await venue.events.groupPosition(fanOutGroup('BookingRequested'))) ?? LOG_START).toSatisfy(
+        (position: string) => position > LOG_START,
+      ),
+    );
+    const seen: string[] = [];
+    const consumer = await venue.events.consume(
+      fanOutGroup('BookingCompleted'),
+      { types: ['BookingCompleted'] },
+      async ({ id }) => void seen.push(id),
+    );
+    await eventually(() => expect(seen).toEqual([eventId]));
+    await consumer.close();
+  });
+});
+
+describe('deliveries of earlier events of the same booking', () => {
+  const DAY = 'spaceDay-7-2026-05-02';
+  /** Deliveries in a process that does not get to requests before it is told to. */
+  const deliverRequestsLast = async () => {
+    const { events } = venue;
+    const gate = Promise.withResolvers<void>();
+    gates.push(gate);
+    const webhooks = await venue.deliver({
+      events: changedStore(events, {
+        consume: (group, options, handler) =>
+          events.consume(group, options, async (event) => {
+            if (event.type === 'BookingRequested') await gate.promise;
+            await handler(event);
+          }),
+      }),
+    });
+    return { webhooks, release: gate.resolve };
+  };
+
+  test('are made first', async () => {
+    const { webhookId } = await venue.register(COMMUNITY, urlOf('all'));
+    await venue.register(COMMUNITY, urlOf('approvals'), WEBHOOK_EVENTS.BookingApproved);
+    const { webhooks, release } = await deliverRequestsLast();
+    const [request, , approval] = await venue.appendTo(DAY, [requested(), requested({ bookingId: 42 }), approved()]);
+    await receiver.until(3);
+    const listed = await webhooks.listDeliveries({ webhookId });
+    expect(listed.map(({ eventId }) => eventId).toSorted()).toEqual([request, approval].toSorted());
+    expect(delivered()).toEqual(['all BookingApproved', 'all BookingRequested', 'approvals BookingApproved']);
+    release();
+    await receiver.until(4);
+    await pause(200);
+    expect(new Set(ids()).size).toBe(4);
+    expect(receiver.received).toHaveLength(4);
+  });
+
+  test('are not made of what happened while the registration was disabled, or long ago', async () => {
+    const { webhookId } = await venue.register(COMMUNITY, urlOf('all'));
+    const { webhooks, release } = await deliverRequestsLast();
+    await venue.disable(webhookId);
+    await venue.appendTo(DAY, [requested()]);
+    await venue.enable(webhookId);
+    await venue.events.append(DAY, [{ type: 'BookingApproved', data: approved().data, metadata: nowMetadata() }], {
+      expectedRevision: 0,
+    });
+    await receiver.until(1);
+    expect(await webhooks.listDeliveries({ webhookId })).toMatchObject([{ event: 'BookingApproved' }]);
+
+    await venue.appendTo('spaceDay-7-2026-05-03', [requested({ bookingId: 2 })]);
+    // Its delivery would be gone by now.
+    venue.advance(30 * 24 * 3_600_000);
+    const cancellation = { type: 'BookingCancelled', data: cancelled({ bookingId: 2, cancelledBy: 'Brand' }).data };
+    await venue.events.append('spaceDay-7-2026-05-03', [{ ...cancellation, metadata: nowMetadata() }], {
+      expectedRevision: 0,
+    });
+    await receiver.until(2);
+    expect(delivered()).toEqual(['all BookingApproved', 'all BookingCancelled']);
+    release();
+  });
+
+  test('are made before that of its review', async () => {
+    await venue.register(BRAND, urlOf('all'));
+    const { release } = await deliverRequestsLast();
+    await venue.appendTo(DAY, [requested(), approved()]);
+    await venue.append(reviewed());
+    await receiver.until(3);
+    expect(delivered()).toEqual(['all BookingApproved', 'all BookingRequested', 'all ReviewPosted']);
+    release();
+    await pause(200);
+    expect(receiver.received).toHaveLength(3);
+  });
+
+  const nowMetadata = () => ({ ...approved().metadata, at: new Date(venue.clock()).toISOString() });
+});
+
+/** Every call fails while it is away. */
+function withOutages(documents: DocumentStore, isAway: () => boolean): DocumentStore {
+  const check = () => {
+    if (isAway()) throw new Error('The document store is away');
+  };
+  return {
+    async open(collection) {
+      const opened = await documents.open(collection);
+      return new Proxy(opened, {
+        get(target, name) {
+          const member: unknown = Reflect.get(target, name);
+          if (typeof member !== 'function') return member;
+          return (...args: readonly unknown[]) => {
+            check();
+            return Reflect.apply(member, target, args);
+          };
+        },
+      });
+    },
+    drop: (name) => documents.drop(name),
+    names: () => documents.names(),
+    collections: () => documents.collections(),
+    room: () => documents.room(),
+    now: () => documents.now(),
+    async ping() {
+      check();
+    },
+    close: () => documents.close(),
+  };
+}

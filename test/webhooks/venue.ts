@@ -11,6 +11,7 @@ import { openSqliteDocumentStore } from '../../src/document-store/sqlite/documen
 import { type Account, OPERATOR } from '../../src/domain/account.ts';
 import type { DomainEvent, Recorded } from '../../src/domain/events.ts';
 import { brandId, communityId, timestamp } from '../../src/domain/ids.ts';
+import type { EventStore } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import { openProjector } from '../../src/projector/projector.ts';
 import type { Said } from '../../src/read-models/read-models.ts';
@@ -33,13 +34,29 @@ const context = { actor: OPERATOR, correlationId: 'test' };
 const logger = pino({ level: 'silent' });
 const SECRET_KEY = Buffer.alloc(32, 7);
 
+/** An event store of which some methods are replaced. */
+export const changedStore = (events: EventStore, changes: Partial<EventStore>): EventStore => ({
+  append: (...args) => events.append(...args),
+  readStream: (...args) => events.readStream(...args),
+  readAll: (...args) => events.readAll(...args),
+  subscribe: (...args) => events.subscribe(...args),
+  createGroup: (...args) => events.createGroup(...args),
+  groupPosition: (...args) => events.groupPosition(...args),
+  consume: (...args) => events.consume(...args),
+  parked: (...args) => events.parked(...args),
+  now: () => events.now(),
+  ping: () => events.ping(),
+  close: () => events.close(),
+  ...changes,
+});
+
 /** What webhooks need of the service, on the embedded engines: log, read models, commands. Several can share a folder. */
 export async function openVenue({ folder: shared }: { readonly folder?: string } = {}) {
   const folder = shared ?? (await mkdtemp(join(tmpdir(), 'venue-webhooks-')));
   let shift = 0;
   let downtime = 0;
   const clock = () => Date.now() + shift;
-  const events = await openSqliteEventStore({ path: join(folder, 'log.sqlite'), clock, leaseMs: 1_000 });
+  const events = await openSqliteEventStore({ path: join(folder, 'log.sqlite'), leaseMs: 1_000 });
   const documents = await openSqliteDocumentStore({ folder, clock });
   const said: Said = { kind: 'service', projects: false, wants: [], reads: [] };
   /** The heart of one process. */
@@ -47,23 +64,14 @@ export async function openVenue({ folder: shared }: { readonly folder?: string }
   let gate: PromiseWithResolvers<void> | undefined;
   const heartbeats = await beating();
   const projector = await openProjector({
-    events: {
-      append: (...args) => events.append(...args),
-      readStream: (...args) => events.readStream(...args),
-      readAll: (...args) => events.readAll(...args),
-      consume: (...args) => events.consume(...args),
-      parked: (...args) => events.parked(...args),
-      replayParked: (...args) => events.replayParked(...args),
-      now: () => events.now(),
-      ping: () => events.ping(),
-      close: () => events.close(),
+    events: changedStore(events, {
       async *subscribe(options) {
         for await (const batch of events.subscribe(options)) {
           await gate?.promise;
           yield batch;
         }
       },
-    },
+    }),
     documents,
     projections,
     heartbeats,
@@ -92,6 +100,7 @@ export async function openVenue({ folder: shared }: { readonly folder?: string }
     commands,
     events,
     documents,
+    credentials,
     readModels: projector.readModels,
     /** Lets time pass in which the service runs, in milliseconds. */
     advance(by: number) {
@@ -135,13 +144,21 @@ export async function openVenue({ folder: shared }: { readonly folder?: string }
     enable: async (webhookId: string) => accepted(await commands.webhooks.enable({ webhookId }, context)),
     revoke: async (apiKeyId: string) => commands.apiKeys.revoke({ apiKeyId }, context),
 
-    /** Appends an event with the current time. @returns its id */
-    async append({ type, data, metadata }: Recorded<DomainEvent>): Promise<string> {
-      const id = randomUUIDv7();
-      const at = timestamp(new Date(clock()).toISOString());
-      const stream = `test-${randomBytes(6).toString('hex')}`;
-      await events.append(stream, [{ id, type, data, metadata: { ...metadata, at } }], { expectedRevision: 'none' });
+    /** Appends an event with the current time, to a stream of its own. @returns its id */
+    async append(event: Recorded<DomainEvent>): Promise<string> {
+      const [id = ''] = await this.appendTo(`test-${randomBytes(6).toString('hex')}`, [event]);
       return id;
+    },
+
+    /** Appends events with the current time to a new stream. @returns their ids */
+    async appendTo(stream: string, happened: readonly Recorded<DomainEvent>[]): Promise<string[]> {
+      const at = timestamp(new Date(clock()).toISOString());
+      const appended = happened.map(({ type, data, metadata }) => ({
+        id: randomUUIDv7(),
+        ...{ type, data, metadata: { ...metadata, at } },
+      }));
+      await events.append(stream, appended, { expectedRevision: 'none' });
+      return appended.map(({ id }) => id);
     },
 
     /** Starts a deliverer as another process would. */

@@ -7,7 +7,7 @@ import {
 import { Wakeup } from '../../runtime/wakeup.ts';
 import type { Batch, Position, StoredEvent } from '../event-store.ts';
 import { type Connection, within } from './connection.ts';
-import { positionOf, serverPosition, storedEvent } from './stored-event.ts';
+import { exactly, positionOf, serverPosition, storedEvent } from './stored-event.ts';
 
 const MAX_EVENTS_PER_BATCH = 512;
 /** The server sends a checkpoint to a filtered subscription after this many events, filtered-out ones included. */
@@ -43,7 +43,7 @@ export class CatchUp {
       {
         fromPosition: serverPosition(after),
         filter: eventTypeFilter({
-          regex: types === undefined ? '^[^$]' : anyOf(types),
+          regex: types === undefined ? '^[^$]' : exactly(types),
           checkpointInterval: 1,
           maxSearchWindow: SEARCH_WINDOW,
           // Must not throw: the client would wait forever for it to finish.
@@ -134,9 +134,4 @@ export class CatchUp {
     this.#confirmed.reject(error);
     this.#wakeup.wake();
   }
-}
-
-/** A regular expression for the server that matches exactly these types. */
-function anyOf(types: readonly string[]): string {
-  return `^(${types.map((type) => type.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|')})$`;
 }

@@ -1,41 +1,45 @@
 import {
   type EventStoreDBClient,
   eventTypeFilter,
-  jsonEvent,
-  PARK,
   PersistentSubscriptionDoesNotExistError,
   PersistentSubscriptionExistsError,
   type PersistentSubscriptionToAll,
   type PersistentSubscriptionToAllResolvedEvent,
   persistentSubscriptionToAllSettingsFromDefaults,
-  RETRY,
   type RecordedEvent,
   START,
   StreamNotFoundError,
 } from '@eventstore/db-client';
-import type { Consume, Consumer, ParkedEvent, StoredEvent } from '../event-store.ts';
+import { Absence } from '../absence.ts';
+import {
+  type Consume,
+  type Consumer,
+  type CreateGroup,
+  LOG_START,
+  type ParkedEvent,
+  type Position,
+  type StoredEvent,
+} from '../event-store.ts';
 import { type Connection, pause, RECONNECT_DELAY_MS, readWithin, within } from './connection.ts';
-import { hasPosition, storedEvent } from './stored-event.ts';
+import { exactly, hasPosition, positionOf, serverPosition, storedEvent } from './stored-event.ts';
 
-/** The nth retry follows after 100 ms × 2^(n-1), up to this. It delays the nack, so it is below the message timeout. */
-const MAX_BACKOFF_MS = 5_000;
 /**
- * How far the server's retry limit exceeds ours. After the last retry the consumer parks the event itself, with the reason. The
- * server also counts deliveries to consumers that were lost, and parks an event when those exhaust its limit.
+ * The server counts how often it has handed out an event and parks it at this number: never, since a count takes a time-out of
+ * the message or a consumer that left. A consumer that cannot go on leaves, so that the count says nothing about the event.
  */
-const SERVER_RETRY_HEADROOM = 10;
+const MAX_RETRIES = 1_000_000_000;
+/** How long the other handlers of a consumer that leaves may go on. */
+const LEAVE_WITHIN_MS = 5_000;
 /**
- * The server can only replay all parked events of a group. To replay one, an event of this type that refers to it is appended:
- * the group receives it like any other, and the consumer handles the event it refers to. No other file sees these events.
+ * An earlier release replayed a single parked event by appending an event of this type that referred to it. No other file sees
+ * these events.
  */
 const REPLAY_TYPE = '$venue-parked-replay';
 
 type Handler = (event: StoredEvent) => Promise<void>;
 type Resolved = PersistentSubscriptionToAllResolvedEvent;
-/** The data of a replay: the event it refers to, and the revision of that event's entry in the parked stream. */
-type Replay = { readonly stream: string; readonly revision: number; readonly parked: number };
 
-/** Persistent subscriptions to `$all`. */
+/** Persistent subscriptions to `$all`, filtered by the server. */
 export class ConsumerGroups {
   readonly #connection: Connection;
   readonly #messageTimeoutMs: number;
@@ -46,9 +50,44 @@ export class ConsumerGroups {
     this.#messageTimeoutMs = messageTimeoutMs;
   }
 
+  /** Creates the group, or sees to it that the one that exists does not park by count. */
+  async create(group: string, { types, after }: CreateGroup): Promise<void> {
+    const from = serverPosition(after);
+    const settings = persistentSubscriptionToAllSettingsFromDefaults({
+      // The default is the end of the log: events older than the group would never be delivered.
+      startFrom: from === 'start' ? START : from,
+      messageTimeout: this.#messageTimeoutMs,
+      maxRetryCount: MAX_RETRIES,
+      // A checkpoint each second in which anything was acknowledged, so that little is handed out again.
+      checkPointAfter: 1_000,
+      checkPointLowerBound: 1,
+    });
+    // A group's filter cannot be changed later. What it drops is never sent to a consumer, and so never acknowledged by one.
+    const filter = eventTypeFilter({ regex: exactly(types) });
+    const create = (): Promise<void> =>
+      this.#connection.call('the creation of a consumer group', (client) =>
+        client.createPersistentSubscriptionToAll(group, settings, { filter, deadline: this.#connection.deadlineMs }),
+      );
+    try {
+      await this.#connection.retryWhileStarting(`Creating consumer group ${group}`, create);
+    } catch (error) {
+      if (!(error instanceof PersistentSubscriptionExistsError)) throw error;
+      await this.#raiseMaximum(group);
+    }
+  }
+
+  async position(group: string): Promise<Position | undefined> {
+    const info = await this.#info(group);
+    if (info === undefined) return undefined;
+    const { startFrom } = info.settings;
+    const reached = info.stats.lastCheckpointedEventPosition ?? (typeof startFrom === 'string' ? undefined : startFrom);
+    return reached === undefined ? LOG_START : positionOf(reached);
+  }
+
   async consume(group: string, options: Consume, handler: Handler): Promise<Consumer> {
-    await this.#connection.retryWhileStarting(`Creating consumer group ${group}`, () => this.#create(group, options));
-    const consumer = new GroupConsumer(group, options, handler, this.#connection, () => this.#create(group, options));
+    const create = () => this.create(group, { types: options.types, after: LOG_START });
+    await create();
+    const consumer = new GroupConsumer(group, options, handler, this.#connection, create);
     this.#consumers.add(consumer);
     return {
       close: async () => {
@@ -58,72 +97,50 @@ export class ConsumerGroups {
     };
   }
 
+  /** Those in the group's parked stream, save what has been replayed since. */
   async *parked(group: string): AsyncGenerator<ParkedEvent> {
-    for await (const { parked } of this.#parkedEntries(group)) yield parked;
-  }
-
-  async replayParked(group: string, id?: string): Promise<number> {
-    const entries = await Array.fromAsync(this.#parkedEntries(group));
-    if (entries.length === 0) return 0;
-    const chosen = entries.filter(({ parked }) => id === undefined || parked.id === id);
-    const count = await this.#countParked(group);
-    if (chosen.length === count) {
-      // All of them: the server can do that itself, and truncates the parked stream.
-      await this.#connection.call('a replay', (client) => client.replayParkedMessagesToAll(group));
-      return chosen.length;
+    const replayed = new Set<number>();
+    const position = await this.position(group);
+    for await (const { event } of this.#readStream(`parkedReplay-${group}`)) {
+      const replay = replayOf(event);
+      // A replay that the group has not come to yet may never happen.
+      if (replay !== undefined && position !== undefined && replay.position <= position) replayed.add(replay.parked);
     }
-    for (const { parked, revision } of chosen) {
-      const data: Replay = { stream: parked.event.stream, revision: parked.event.revision, parked: revision };
-      await this.#connection.call('a replay', (client) =>
-        client.appendToStream(replayStream(group), jsonEvent({ type: REPLAY_TYPE, data }), {
-          credentials: this.#connection.credentials,
-        }),
-      );
+    for await (const { link, event: resolved } of this.#readStream(`$persistentsubscription-$all::${group}-parked`)) {
+      if (link === undefined || replayed.has(Number(link.revision))) continue;
+      const event = await eventOf(this.#connection, resolved);
+      if (event === undefined) continue;
+      const { reason, added } = parkedMetadata(link.metadata);
+      yield { event, reason, parkedAt: added ?? link.created.toISOString() };
     }
-    return chosen.length;
   }
 
   async close(): Promise<void> {
     await Promise.all([...this.#consumers].map((consumer) => consumer.close()));
   }
 
-  async #create(group: string, options: Consume): Promise<void> {
-    const settings = persistentSubscriptionToAllSettingsFromDefaults({
-      // The default is the end of the log: events older than the group would never be delivered.
-      startFrom: START,
-      messageTimeout: this.#messageTimeoutMs,
-      maxRetryCount: (options.maxRetries ?? 10) + SERVER_RETRY_HEADROOM,
-      checkPointAfter: 1_000,
-    });
-    // A group's filter cannot be changed later, so each consumer filters by type itself.
-    const filter = eventTypeFilter({ regex: `^([^$]|${REPLAY_TYPE.replace('$', '\\$')}$)` });
-    const create = (): Promise<void> =>
-      this.#connection.call('the creation of a consumer group', (client) =>
-        client.createPersistentSubscriptionToAll(group, settings, { filter, deadline: this.#connection.deadlineMs }),
+  /** An update disconnects the group's consumers, and its counts begin again, so it is made only when needed. */
+  async #raiseMaximum(group: string): Promise<void> {
+    const info = await this.#info(group);
+    if (info === undefined || info.settings.maxRetryCount >= MAX_RETRIES) return;
+    const settings = { ...info.settings, startFrom: info.settings.startFrom ?? START, maxRetryCount: MAX_RETRIES };
+    await this.#connection.call('the update of a consumer group', (client) =>
+      client.updatePersistentSubscriptionToAll(group, settings, { deadline: this.#connection.deadlineMs }),
+    );
+  }
+
+  /** Undefined if the group does not exist. */
+  async #info(group: string) {
+    const look = () =>
+      this.#connection.call('a look at a consumer group', (client) =>
+        client.getPersistentSubscriptionToAllInfo(group, { deadline: this.#connection.deadlineMs }),
       );
-    await create().catch((error: unknown) => {
-      if (!(error instanceof PersistentSubscriptionExistsError)) throw error;
-    });
-  }
-
-  /** The parked events that have not been replayed individually, with their revisions in the parked stream. */
-  async *#parkedEntries(group: string): AsyncGenerator<{ readonly parked: ParkedEvent; readonly revision: number }> {
-    const replayed = new Set<number>();
-    for await (const { event } of this.#readStream(replayStream(group))) {
-      const replay = replayOf(event);
-      if (replay !== undefined) replayed.add(replay.parked);
+    try {
+      return await this.#connection.retryWhileStarting(`Looking at consumer group ${group}`, look);
+    } catch (error) {
+      if (error instanceof PersistentSubscriptionDoesNotExistError) return undefined;
+      throw error;
     }
-    for await (const { link, event: resolved } of this.#readStream(parkedStream(group))) {
-      const revision = Number(link?.revision);
-      const event = await eventOf(this.#connection, resolved);
-      if (link === undefined || event === undefined || replayed.has(revision)) continue;
-      const { reason, added } = parkedMetadata(link.metadata);
-      yield { parked: { id: event.id, event, reason, parkedAt: added ?? link.created.toISOString() }, revision };
-    }
-  }
-
-  async #countParked(group: string): Promise<number> {
-    return (await Array.fromAsync(this.#readStream(parkedStream(group)))).length;
   }
 
   async *#readStream(stream: string): AsyncGenerator<{ event?: RecordedEvent; link?: RecordedEvent }> {
@@ -144,10 +161,9 @@ class GroupConsumer {
   readonly #handler: Handler;
   readonly #connection: Connection;
   readonly #create: () => Promise<void>;
-  readonly #types: ReadonlySet<string> | undefined;
-  readonly #maxRetries: number;
   readonly #concurrency: number;
   readonly #stop = new AbortController();
+  readonly #absence: Absence;
   /** Received but not yet being handled. */
   #queue: { readonly membership: Membership; readonly resolved: Resolved }[] = [];
   readonly #running = new Set<Promise<void>>();
@@ -158,9 +174,8 @@ class GroupConsumer {
     this.#handler = handler;
     this.#connection = connection;
     this.#create = create;
-    this.#types = options.types === undefined ? undefined : new Set(options.types);
-    this.#maxRetries = options.maxRetries ?? 10;
     this.#concurrency = options.concurrency ?? 8;
+    this.#absence = new Absence(options.ready, this.#stop.signal);
     this.#ended = this.#run();
   }
 
@@ -174,13 +189,19 @@ class GroupConsumer {
     while (!stop.aborted) {
       const membership = await this.#join();
       if (membership === undefined) break;
-      const error = await membership.ended;
-      // The server redelivers what this connection has not acknowledged.
+      const { why, error } = await membership.ended;
+      // The server hands out again what this connection has not acknowledged, counted once more.
       this.#queue = [];
-      if (stop.aborted) await Promise.all(this.#running);
-      else this.#connection.warn(error, `Consumer group ${this.#group}: connection lost; rejoining`);
+      if (why === 'closed') await Promise.all(this.#running);
+      else if (why === 'obstacle') await Promise.race([Promise.all(this.#running), pause(LEAVE_WITHIN_MS, stop)]);
       await membership.leave();
-      await pause(RECONNECT_DELAY_MS, stop);
+      if (why === 'obstacle') {
+        this.#connection.warn(error, `Consumer group ${this.#group}: cannot go on; leaving it for now`);
+        await this.#absence.wait();
+      } else if (why === 'broken') {
+        this.#connection.warn(error, `Consumer group ${this.#group}: connection lost; rejoining`);
+        await pause(RECONNECT_DELAY_MS, stop);
+      }
     }
     await Promise.all(this.#running);
   }
@@ -207,11 +228,6 @@ class GroupConsumer {
   }
 
   readonly #receive = (membership: Membership, resolved: Resolved): void => {
-    const type = resolved.event?.type ?? '';
-    if (type !== REPLAY_TYPE && this.#types?.has(type) === false) {
-      membership.acknowledge(resolved);
-      return;
-    }
     this.#queue.push({ membership, resolved });
     this.#startHandlers();
   };
@@ -220,6 +236,7 @@ class GroupConsumer {
     while (!this.#stop.signal.aborted && this.#running.size < this.#concurrency) {
       const next = this.#queue.shift();
       if (next === undefined) return;
+      if (next.membership.hasEnded()) continue;
       const handled = this.#handle(next.membership, next.resolved).finally(() => {
         this.#running.delete(handled);
         this.#startHandlers();
@@ -231,12 +248,11 @@ class GroupConsumer {
   async #handle(membership: Membership, resolved: Resolved): Promise<void> {
     try {
       const event = await eventOf(this.#connection, resolved.event);
-      if (event !== undefined && this.#types?.has(event.type) !== false) await this.#handler(event);
+      if (event !== undefined) await this.#handler(event);
       membership.acknowledge(resolved);
+      this.#absence.over();
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      if (resolved.retryCount >= this.#maxRetries) membership.park(reason, resolved);
-      else membership.retryAfter(Math.min(100 * 2 ** resolved.retryCount, MAX_BACKOFF_MS), reason, resolved);
+      membership.end({ why: 'obstacle', error });
     }
   }
 }
@@ -250,26 +266,25 @@ type Join = {
   readonly receive: (membership: Membership, resolved: Resolved) => void;
 };
 
+/** The connection broke, the consumer was closed, or a handler threw. */
+type End = { readonly why: 'broken' | 'closed' | 'obstacle'; readonly error: unknown };
+
 /** A consumer's membership of its group over one connection. */
 class Membership {
-  /** Resolves with the reason when the connection breaks or the consumer is closed. */
-  readonly ended: Promise<Error>;
+  readonly ended: Promise<End>;
   readonly #connection: Connection;
   readonly #client: EventStoreDBClient;
   readonly #subscription: PersistentSubscriptionToAll;
   readonly #stop: AbortSignal;
   readonly #confirmed = Promise.withResolvers<void>();
-  readonly #end: (error: Error) => void;
-  readonly #retries = new Set<NodeJS.Timeout>();
+  readonly #resolveEnded: (end: End) => void;
+  #end: End | undefined;
   #acknowledged: Resolved[] = [];
 
   private constructor({ connection, group, bufferSize, stop, receive }: Join) {
-    const { promise, resolve } = Promise.withResolvers<Error>();
+    const { promise, resolve } = Promise.withResolvers<End>();
     this.ended = promise;
-    this.#end = (error) => {
-      this.#confirmed.reject(error);
-      resolve(error);
-    };
+    this.#resolveEnded = resolve;
     this.#connection = connection;
     this.#stop = stop;
     this.#client = connection.open();
@@ -278,9 +293,9 @@ class Membership {
       .on('confirmation', () => this.#confirmed.resolve())
       .on('data', (resolved) => receive(this, resolved))
       // Never removed: an 'error' event without a listener would crash the process.
-      .on('error', this.#end)
-      .on('end', () => this.#end(new Error('The server ended the subscription')))
-      .on('close', () => this.#end(new Error('The subscription was closed')));
+      .on('error', (error) => this.end({ why: 'broken', error }))
+      .on('end', () => this.end({ why: 'broken', error: new Error('The server ended the subscription') }))
+      .on('close', () => this.end({ why: 'broken', error: new Error('The subscription was closed') }));
     stop.addEventListener('abort', this.#onStop);
   }
 
@@ -302,22 +317,21 @@ class Membership {
     if (this.#acknowledged.length === 1) setImmediate(() => this.#flush());
   }
 
-  park(reason: string, resolved: Resolved): void {
-    this.#subscription.nack(PARK, reason, resolved).catch(this.#onSendFailed);
+  /** Only the first end counts. */
+  end(end: End): void {
+    this.#end ??= end;
+    this.#confirmed.reject(end.error);
+    this.#resolveEnded(end);
   }
 
-  retryAfter(milliseconds: number, reason: string, resolved: Resolved): void {
-    const timer = setTimeout(() => {
-      this.#retries.delete(timer);
-      this.#subscription.nack(RETRY, reason, resolved).catch(this.#onSendFailed);
-    }, milliseconds);
-    this.#retries.add(timer);
+  hasEnded(): boolean {
+    return this.#end !== undefined;
   }
 
   /** Ends the membership once the server has received the acknowledgements. */
   async leave(): Promise<void> {
     this.#flush();
-    if (this.#stop.aborted) {
+    if (this.#end?.why !== 'broken') {
       // A response on the same connection means that everything sent before it has arrived. Without one, the events that were
       // acknowledged last may be redelivered.
       const read = this.#client.readAll({ maxCount: 1 });
@@ -326,11 +340,11 @@ class Membership {
     this.#close();
   }
 
-  readonly #onStop = (): void => this.#end(new Error('The consumer was closed'));
+  readonly #onStop = (): void => this.end({ why: 'closed', error: new Error('The consumer was closed') });
 
-  /** A lost ack or nack does no harm: the server redelivers the event. */
+  /** A lost acknowledgement does no harm: the server redelivers the event. */
   readonly #onSendFailed = (error: unknown): void =>
-    this.#connection.warn(error, 'An ack or nack could not be sent; the event will be redelivered');
+    this.#connection.warn(error, 'An acknowledgement could not be sent; the event will be redelivered');
 
   #flush(): void {
     const acknowledged = this.#acknowledged;
@@ -340,14 +354,17 @@ class Membership {
 
   #close(): void {
     this.#stop.removeEventListener('abort', this.#onStop);
-    for (const timer of this.#retries) clearTimeout(timer);
     this.#subscription.unsubscribe().catch(() => {});
     this.#subscription.destroy();
     this.#connection.release(this.#client);
   }
 }
 
-/** The event that was delivered, or the one that a replay refers to; undefined if it is not an event of this service. */
+/**
+ * The event that was handed out, or the one that an earlier release's replay refers to. The server omits the position of an event
+ * that it reads through its parked stream, as it does when an operator replays it with the server's own tools. Undefined if it is
+ * not an event of this service.
+ */
 async function eventOf(connection: Connection, recorded: RecordedEvent | undefined): Promise<StoredEvent | undefined> {
   const replay = replayOf(recorded);
   if (recorded === undefined || (replay === undefined && hasPosition(recorded))) return storedEvent(recorded);
@@ -357,11 +374,13 @@ async function eventOf(connection: Connection, recorded: RecordedEvent | undefin
   return storedEvent(found?.event);
 }
 
-function replayOf(recorded: RecordedEvent | undefined): Replay | undefined {
+/** A replay: the event it refers to, the revision of that event's entry in the parked stream, and where the replay stands. */
+function replayOf(recorded: RecordedEvent | undefined) {
   const data: unknown = recorded?.data;
   if (recorded?.type !== REPLAY_TYPE || typeof data !== 'object' || data === null) return undefined;
   if (!('stream' in data) || !('revision' in data) || !('parked' in data)) return undefined;
-  return { stream: String(data.stream), revision: Number(data.revision), parked: Number(data.parked) };
+  const position = recorded.position === undefined ? LOG_START : positionOf(recorded.position);
+  return { stream: String(data.stream), revision: Number(data.revision), parked: Number(data.parked), position };
 }
 
 /** The metadata that the server stores with a parked event: `{ added, reason }`, the reason prefixed with a line of its own. */
@@ -372,12 +391,4 @@ function parkedMetadata(metadata: unknown): { readonly reason: string; readonly 
   const added = 'added' in metadata ? new Date(String(metadata.added)) : undefined;
   if (added === undefined || Number.isNaN(added.getTime())) return { reason };
   return { reason, added: added.toISOString() };
-}
-
-function parkedStream(group: string): string {
-  return `$persistentsubscription-$all::${group}-parked`;
-}
-
-function replayStream(group: string): string {
-  return `parkedReplay-${group}`;
 }

@@ -20,6 +20,7 @@ import {
   type Batch,
   type Consume,
   type Consumer,
+  type CreateGroup,
   type EventStore,
   type ExpectedRevision,
   LOG_START,
@@ -272,6 +273,16 @@ class EventStoreDb implements EventStore {
     }
   }
 
+  async createGroup(group: string, options: CreateGroup): Promise<void> {
+    this.#checkOpen();
+    await this.#groups.create(group, options);
+  }
+
+  async groupPosition(group: string): Promise<Position | undefined> {
+    this.#checkOpen();
+    return this.#groups.position(group);
+  }
+
   async consume(group: string, options: Consume, handler: (event: StoredEvent) => Promise<void>): Promise<Consumer> {
     this.#checkOpen();
     return this.#groups.consume(group, options, handler);
@@ -280,11 +291,6 @@ class EventStoreDb implements EventStore {
   parked(group: string): AsyncIterable<ParkedEvent> {
     this.#checkOpen();
     return this.#groups.parked(group);
-  }
-
-  async replayParked(group: string, id?: string): Promise<number> {
-    this.#checkOpen();
-    return this.#groups.replayParked(group, id);
   }
 
   reach(): Promise<void> {

@@ -49,3 +49,8 @@ export function serverPosition(position: Position): ServerPosition | 'start' {
 function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array);
 }
+
+/** A regular expression for the server that matches exactly these types. */
+export function exactly(types: readonly string[]): string {
+  return `^(${types.map((type) => type.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|')})$`;
+}

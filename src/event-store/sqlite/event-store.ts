@@ -1,7 +1,6 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
-import { type Clock, systemClock } from '../../runtime/clock.ts';
 import { transaction } from '../../sqlite/database.ts';
 import { GroupCommit } from '../../sqlite/group-commit.ts';
 import { type CheckedEvent, checkEvents, checkStreamName } from '../check-event.ts';
@@ -10,11 +9,13 @@ import {
   type Batch,
   type Consume,
   type Consumer,
+  type CreateGroup,
   type EventStore,
   type ExpectedRevision,
   LOG_START,
   type NewEvent,
   type ParkedEvent,
+  type Position,
   type ReadAll,
   type ReadStream,
   type StoredEvent,
@@ -35,7 +36,6 @@ const RETRY_DELAY_MS = 250;
 
 export type SqliteEventStoreOptions = {
   readonly path: string;
-  readonly clock?: Clock;
   /** Logs failures that are retried: a subscription's read, the state of a consumer group. */
   readonly logger?: Pick<BaseLogger, 'warn'>;
   /** How long the events of a killed consumer stay claimed before others get them, in milliseconds. Default 10 s. */
@@ -73,9 +73,10 @@ class SqliteEventStore implements EventStore {
     this.#groups = new ConsumerGroups({
       database,
       changes: this.#changes,
-      clock: options.clock ?? systemClock(),
       leaseMs: options.leaseMs ?? 10_000,
       onError: this.#onError,
+      onLeave: (group, error) =>
+        options.logger?.warn({ err: error }, `Consumer group ${group}: cannot go on; leaving it for now`),
     });
     this.#statements = {
       revision: database.prepare('SELECT max(revision) AS revision FROM events WHERE stream = ?'),
@@ -231,6 +232,16 @@ class SqliteEventStore implements EventStore {
     return Number(this.#statements.end.get()?.position ?? 0);
   }
 
+  async createGroup(group: string, options: CreateGroup): Promise<void> {
+    this.#checkOpen();
+    await this.#groups.create(group, options);
+  }
+
+  async groupPosition(group: string): Promise<Position | undefined> {
+    this.#checkOpen();
+    return this.#groups.position(group);
+  }
+
   async consume(group: string, options: Consume, handler: (event: StoredEvent) => Promise<void>): Promise<Consumer> {
     this.#checkOpen();
     return this.#groups.consume(group, options, handler);
@@ -239,11 +250,6 @@ class SqliteEventStore implements EventStore {
   parked(group: string): AsyncIterable<ParkedEvent> {
     this.#checkOpen();
     return this.#groups.parked(group);
-  }
-
-  async replayParked(group: string, id?: string): Promise<number> {
-    this.#checkOpen();
-    return this.#groups.replayParked(group, id);
   }
 
   async now(): Promise<undefined> {

@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
+import {
+  EventStoreDBClient,
+  eventTypeFilter,
+  jsonEvent,
+  persistentSubscriptionToAllSettingsFromDefaults,
+  START,
+} from '@eventstore/db-client';
 import { status } from '@grpc/grpc-js';
 import { test as base, describe, expect, vi } from 'vitest';
 import {
@@ -336,7 +342,7 @@ describe.concurrent('EventStoreDB failures', () => {
         const store = await open();
         const handled: unknown[] = [];
         let attempts = 0;
-        await store.consume('group', {}, async ({ data }) => {
+        await store.consume('group', { types: ['Made'] }, async ({ data }) => {
           attempts += 1;
           if (attempts % 30 === 0) disrupt(server);
           await sleep(1);
@@ -357,7 +363,7 @@ describe.concurrent('EventStoreDB failures', () => {
       const store = await open();
       await store.append('thing', range(30).map(made), { expectedRevision: 'none' });
       const seen: StoredEvent[] = [];
-      await store.consume('group', {}, async (event) => void seen.push(event));
+      await store.consume('group', { types: ['Made'] }, async (event) => void seen.push(event));
       await eventually(() => expect(seen).toHaveLength(30));
       expect(new Set(seen.map(({ type }) => type))).toEqual(new Set(['Made']));
       expect(server.created[0]?.getAll()?.hasStart()).toBe(true);
@@ -367,7 +373,7 @@ describe.concurrent('EventStoreDB failures', () => {
       const store = await open({ messageTimeoutMs: 1_000 });
       await store.append('thing', range(8).map(made), { expectedRevision: 'none' });
       const handled: unknown[] = [];
-      await store.consume('group', { concurrency: 1 }, async ({ data }) => {
+      await store.consume('group', { types: ['Made'], concurrency: 1 }, async ({ data }) => {
         await sleep(300);
         handled.push(data.n);
       });
@@ -387,53 +393,87 @@ describe.concurrent('EventStoreDB failures', () => {
         if (started === 1) await new Promise<void>((resolve) => (release = resolve));
         handled.push(data.n);
       };
-      await store.consume('group', { concurrency: 1 }, handler);
+      await store.consume('group', { types: ['Made'], concurrency: 1 }, handler);
       await eventually(() => expect(started).toBe(1));
-      await other.consume('group', { concurrency: 1 }, handler);
+      await other.consume('group', { types: ['Made'], concurrency: 1 }, handler);
       await eventually(() => expect(handled).toEqual([0]));
       release();
     });
 
-    test('all parked events are replayed by the server and can be parked again', async ({ open }) => {
-      const store = await open();
-      await store.append('thing', range(3).map(made), { expectedRevision: 'none' });
-      let reason = 'first';
-      const positions: string[] = [];
-      await store.consume('group', { maxRetries: 0 }, async ({ position }) => {
-        positions.push(position);
-        throw new Error(reason);
+    test('no count of the server parks an event: not of consumers that left, not of time-outs', async ({
+      server,
+      open,
+    }) => {
+      const store = await open({ messageTimeoutMs: 50 });
+      await store.append('thing', [made(0)], { expectedRevision: 'none' });
+      let handedOut = 0;
+      const released = Promise.withResolvers<void>();
+      const handled: unknown[] = [];
+      await store.consume('group', { types: ['Made'], concurrency: 20 }, async ({ data }) => {
+        handedOut += 1;
+        if (handedOut <= 15) await released.promise;
+        if (handedOut <= 18) throw new Error('not now');
+        handled.push(data.n);
       });
-      const reasons = async (): Promise<string[]> =>
-        (await Array.fromAsync(store.parked('group'))).map((one) => one.reason);
-      await eventually(async () => expect(await reasons()).toEqual(['first', 'first', 'first']));
-      reason = 'second';
-      expect(await store.replayParked('group')).toBe(3);
-      await eventually(async () => expect(await reasons()).toEqual(['second', 'second', 'second']));
-      const all = (await Array.fromAsync(store.readAll())).map(({ position }) => position);
-      expect(positions.toSorted()).toEqual([...all, ...all].toSorted());
+      // Far more often than the ten times after which a server parks an event unless told otherwise.
+      await eventually(() => expect(handedOut).toBeGreaterThan(15));
+      released.resolve();
+      await eventually(() => expect(handled).toContain(0));
+      expect(server.parkedBy('group')).toBe(0);
     });
 
-    test('an event that was replayed on its own can be parked again, as itself', async ({ open }) => {
+    test('a group whose maximum is low gets a higher one, and its counts begin again', async ({ server, open }) => {
       const store = await open();
-      await store.append('thing', range(2).map(made), { expectedRevision: 'none' });
-      let reason = 'first';
-      await store.consume('group', { maxRetries: 0, types: ['Made'] }, async () => {
-        throw new Error(reason);
+      const client = EventStoreDBClient.connectionString(server.url);
+      const settings = persistentSubscriptionToAllSettingsFromDefaults({ startFrom: START, maxRetryCount: 3 });
+      const filter = eventTypeFilter({ regex: '^(Made)$' });
+      await client.createPersistentSubscriptionToAll('group', settings, { filter });
+      const handled: unknown[] = [];
+      await store.consume('group', { types: ['Made'] }, async ({ data }) => void handled.push(data.n));
+      const info = await client.getPersistentSubscriptionToAllInfo('group');
+      expect(info.settings.maxRetryCount).toBe(1_000_000_000);
+      await store.append('thing', [made(0)], { expectedRevision: 'none' });
+      await eventually(() => expect(handled).toEqual([0]));
+      await client.dispose();
+    });
+
+    test('what an earlier release parked is found, with the reason, unless it was replayed since', async ({
+      server,
+      open,
+    }) => {
+      const store = await open();
+      await store.append('thing', range(4).map(made), { expectedRevision: 'none' });
+      const client = EventStoreDBClient.connectionString(server.url);
+      const settings = persistentSubscriptionToAllSettingsFromDefaults({ startFrom: START });
+      const filter = eventTypeFilter({ regex: '^([^$]|\\$venue-parked-replay$)' });
+      await client.createPersistentSubscriptionToAll('group', settings, { filter });
+      const subscription = client.subscribeToPersistentSubscriptionToAll('group', { bufferSize: 32 });
+      const replay = async (revision: number) =>
+        client.appendToStream(
+          'parkedReplay-group',
+          jsonEvent({ type: '$venue-parked-replay', data: { stream: 'thing', revision, parked: revision } }),
+          { credentials: { username: 'admin', password: 'changeit' } },
+        );
+      let replays = 0;
+      subscription.on('error', () => {});
+      subscription.on('data', (resolved) => {
+        if (resolved.event?.type === 'Made') void subscription.nack('park', 'Broken', resolved);
+        // The second replay is not handled before the earlier release ends.
+        else if (++replays === 1) void subscription.ack(resolved);
       });
-      const parked = async (): Promise<unknown[]> =>
-        (await Array.fromAsync(store.parked('group'))).map(({ event, reason: why }) => [event.type, event.data.n, why]);
-      await eventually(async () => expect(await parked()).toHaveLength(2));
-      const first = (await Array.fromAsync(store.parked('group'))).find(({ event }) => event.data.n === 0);
-      reason = 'second';
-      expect(await store.replayParked('group', first?.id)).toBe(1);
-      await eventually(async () =>
-        expect((await parked()).toSorted()).toEqual([
-          ['Made', 0, 'second'],
-          ['Made', 1, 'first'],
-        ]),
-      );
-      // The event that triggers the replay is not one of the service's events.
-      expect((await Array.fromAsync(store.readAll())).map(({ type }) => type)).toEqual(['Made', 'Made']);
+      await eventually(() => expect(server.parkedBy('group')).toBe(4));
+      await replay(0);
+      await eventually(() => expect(replays).toBe(1));
+      await eventually(async () => expect(await store.groupPosition('group')).toBeDefined());
+      await replay(1);
+      await eventually(() => expect(replays).toBe(2));
+      const all = await Array.fromAsync(store.readStream('thing'));
+      await eventually(async () => {
+        const parked = await Array.fromAsync(store.parked('group'));
+        expect(parked.map(({ event }) => event)).toEqual(all.slice(1));
+        expect(new Set(parked.map(({ reason }) => reason))).toEqual(new Set(['Broken']));
+      });
+      await client.dispose();
     });
   });
 });

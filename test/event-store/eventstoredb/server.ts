@@ -52,8 +52,9 @@ type GroupConsumer = { readonly call: PersistentCall; readonly buffer: number; r
 type Group = {
   readonly name: string;
   readonly regex: RegExp;
-  readonly maxRetries: number;
-  readonly timeout: number;
+  settings: persistent.CreateReq.Settings | persistent.UpdateReq.Settings;
+  readonly startFrom: string;
+  readonly first: number;
   next: number;
   readonly retry: Outstanding[];
   readonly consumers: Set<GroupConsumer>;
@@ -119,9 +120,9 @@ export class EventStoreDbServer {
       create: this.#createGroup,
       read: this.#readGroup,
       replayParked: this.#replayParked,
-      update: this.#unimplemented,
-      delete: this.#unimplemented,
-      getInfo: this.#unimplemented,
+      update: this.#updateGroup,
+      delete: this.#deleteGroup,
+      getInfo: this.#groupInfo,
       list: this.#unimplemented,
       restartSubsystem: this.#unimplemented,
     });
@@ -191,6 +192,12 @@ export class EventStoreDbServer {
     for (const group of this.#groups.values()) {
       for (const { call } of group.consumers) call.emit('error', { code, details: 'Told to fail' });
     }
+  }
+
+  /** How many events a group has parked. */
+  parkedBy(name: string): number {
+    const group = this.#groups.get(name);
+    return group === undefined ? 0 : (this.#streams.get(parkedStream(group))?.length ?? 0);
   }
 
   /** Events of one append share the commit position, as in a log with explicit transactions. */
@@ -388,25 +395,90 @@ export class EventStoreDbServer {
       return respond(failure(status.ALREADY_EXISTS, 'persistent-subscription-exists', name));
     }
     this.created.push(options);
-    const settings = options.getSettings();
+    const from = options.getAll()?.getPosition();
+    const found = from === undefined ? 0 : this.#log.findIndex((record) => compare(record, from) >= 0);
+    const first = options.getAll()?.hasEnd() || found === -1 ? this.#log.length : found;
     this.#groups.set(name, {
       name,
       regex: new RegExp(options.getAll()?.getFilter()?.getEventType()?.getRegex() ?? ''),
-      maxRetries: settings?.getMaxRetryCount() ?? 10,
-      timeout: settings?.getMessageTimeoutMs() ?? 30_000,
-      next: options.getAll()?.hasEnd() ? this.#log.length : 0,
+      settings: options.getSettings() ?? new persistent.CreateReq.Settings(),
+      startFrom: from === undefined ? 'C:0/P:0' : `C:${from.getCommitPosition()}/P:${from.getPreparePosition()}`,
+      first,
+      next: first,
       retry: [],
       consumers: new Set(),
     });
     respond(null, new persistent.CreateResp());
   };
 
+  /** As on a real server, an update disconnects the consumers and forgets how often events were handed out. */
+  readonly #updateGroup: handleUnaryCall<persistent.UpdateReq, persistent.UpdateResp> = (call, respond) => {
+    const name = call.request.getOptions()?.getGroupName() ?? '';
+    const group = this.#groups.get(name);
+    if (group === undefined) return respond(failure(status.NOT_FOUND, 'persistent-subscription-does-not-exist', name));
+    group.settings = call.request.getOptions()?.getSettings() ?? group.settings;
+    for (const { call: consumer } of [...group.consumers]) consumer.end();
+    for (const [index, outstanding] of group.retry.entries()) group.retry[index] = { ...outstanding, retries: 0 };
+    respond(null, new persistent.UpdateResp());
+  };
+
+  /** As on a real server, what was parked goes with the group. */
+  readonly #deleteGroup: handleUnaryCall<persistent.DeleteReq, persistent.DeleteResp> = (call, respond) => {
+    const name = call.request.getOptions()?.getGroupName() ?? '';
+    const group = this.#groups.get(name);
+    if (group === undefined) return respond(failure(status.NOT_FOUND, 'persistent-subscription-does-not-exist', name));
+    this.#groups.delete(name);
+    this.#streams.delete(parkedStream(group));
+    for (const { call: consumer } of [...group.consumers]) consumer.end();
+    respond(null, new persistent.DeleteResp());
+  };
+
+  readonly #groupInfo: handleUnaryCall<persistent.GetInfoReq, persistent.GetInfoResp> = (call, respond) => {
+    const name = call.request.getOptions()?.getGroupName() ?? '';
+    const group = this.#groups.get(name);
+    if (group === undefined) return respond(failure(status.NOT_FOUND, 'persistent-subscription-does-not-exist', name));
+    const { settings } = group;
+    const info = new persistent.SubscriptionInfo()
+      .setEventSource('$all')
+      .setGroupName(name)
+      .setStatus('Live')
+      .setStartFrom(group.startFrom)
+      .setMessageTimeoutMilliseconds(settings.getMessageTimeoutMs())
+      .setMaxRetryCount(settings.getMaxRetryCount())
+      .setCheckPointAfterMilliseconds(settings.getCheckpointAfterMs())
+      .setMinCheckPointCount(settings.getMinCheckpointCount())
+      .setMaxCheckPointCount(settings.getMaxCheckpointCount())
+      .setMaxSubscriberCount(settings.getMaxSubscriberCount())
+      .setLiveBufferSize(settings.getLiveBufferSize())
+      .setReadBatchSize(settings.getReadBatchSize())
+      .setBufferSize(settings.getHistoryBufferSize())
+      .setNamedConsumerStrategy('RoundRobin');
+    const checkpoint = this.#checkpointOf(group);
+    if (checkpoint !== undefined)
+      info.setLastCheckpointedEventPosition(`C:${checkpoint.commit}/P:${checkpoint.prepare}`);
+    respond(null, new persistent.GetInfoResp().setSubscriptionInfo(info));
+  };
+
+  /** The last event of the group before everything that is not done with; undefined until there is one. */
+  #checkpointOf({ first, next, regex, retry, consumers }: Group): Recorded | undefined {
+    const outstanding = [...retry, ...[...consumers].flatMap(({ sent }) => [...sent.values()])];
+    const open = new Set(outstanding.filter(({ link }) => link === undefined).map(({ event }) => event));
+    let reached: Recorded | undefined;
+    for (const record of this.#log.slice(first, next)) {
+      if (open.has(record)) break;
+      if (regex.test(record.type)) reached = record;
+    }
+    return reached;
+  }
+
   readonly #readGroup = (call: PersistentCall): void => {
     let group: Group | undefined;
     let consumer: GroupConsumer | undefined;
     const leave = (): void => {
       if (group === undefined || consumer === undefined || !group.consumers.delete(consumer)) return;
-      for (const sent of consumer.sent.values()) this.#retry(group, sent);
+      // Counted once more, but never parked for that.
+      for (const { deadline: _, ...sent } of consumer.sent.values())
+        group.retry.push({ ...sent, retries: sent.retries + 1 });
       this.#push(group);
     };
     for (const event of ['cancelled', 'close', 'finish', 'error']) call.on(event, leave);
@@ -454,7 +526,8 @@ export class EventStoreDbServer {
   };
 
   #retry(group: Group, { event, link, retries }: Outstanding): void {
-    if (retries >= group.maxRetries) this.#park(group, event, `Reached retry count of ${group.maxRetries}`);
+    const most = group.settings.getMaxRetryCount();
+    if (retries >= most) this.#park(group, event, `Reached retry count of ${most}`);
     else group.retry.push({ event, ...(link === undefined ? {} : { link }), retries: retries + 1 });
   }
 
@@ -481,7 +554,10 @@ export class EventStoreDbServer {
       group.consumers.delete(consumer);
       group.consumers.add(consumer);
       const { event, link, retries } = outstanding;
-      consumer.sent.set((link ?? event).id, { ...outstanding, deadline: Date.now() + group.timeout });
+      consumer.sent.set((link ?? event).id, {
+        ...outstanding,
+        deadline: Date.now() + group.settings.getMessageTimeoutMs(),
+      });
       const message = new persistent.ReadResp.ReadEvent().setRetryCount(retries);
       if (link === undefined) {
         message.setEvent(persistentRecord(event)).setCommitPosition(String(event.commit));
@@ -547,7 +623,10 @@ export class EventStoreDbServer {
     const methods = new features.SupportedMethods().setEventStoreServerVersion('24.10.0');
     for (const [service, names] of [
       ['event_store.client.streams.streams', ['read', 'append', 'batchappend']],
-      ['event_store.client.persistent_subscriptions.persistentsubscriptions', ['create', 'read', 'replayparked']],
+      [
+        'event_store.client.persistent_subscriptions.persistentsubscriptions',
+        ['create', 'update', 'delete', 'getinfo', 'read', 'replayparked'],
+      ],
     ] as const) {
       for (const name of names) {
         methods.addMethods(

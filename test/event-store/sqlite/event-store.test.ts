@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { EventStore } from '../../../src/event-store/event-store.ts';
+import { type EventStore, LOG_START } from '../../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../../src/event-store/sqlite/event-store.ts';
 import { eventStoreContract } from '../../contract/event-store.ts';
 import { reportEngine } from '../../engines.ts';
@@ -60,6 +60,7 @@ describe('SQLite event log', () => {
     child.kill('SIGKILL');
     await once(child, 'close');
   };
+  const range = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
   const made = (n: number) => ({ type: 'Made', data: { n }, metadata: {} });
   /** `stream revision` of every stored event. */
   const stored = async (store: EventStore): Promise<Set<string>> =>
@@ -109,25 +110,41 @@ describe('SQLite event log', () => {
     await eventually(() => expect(lines).toHaveLength(4));
     await kill(child);
     const seen: unknown[] = [];
-    await store.consume('group', {}, async ({ data }) => void seen.push(data.n));
+    await store.consume('group', { types: ['Made'] }, async ({ data }) => void seen.push(data.n));
     await eventually(() => expect(seen).toHaveLength(8));
     expect(seen.toSorted()).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
   });
 
-  test('an event that repeatedly kills its consumer is parked', async () => {
+  test('an event claimed before the clock was set back is handed out again', async () => {
     const store = await open();
     await store.append('thing', [made(0)], { expectedRevision: 'none' });
-    for (let round = 0; round < 2; round += 1) {
-      const { child, lines } = start('consume', 'group');
-      await eventually(() => expect(lines).toHaveLength(1));
-      await kill(child);
-    }
-    let handled = 0;
-    await store.consume('group', { maxRetries: 1 }, async () => void handled++);
-    await eventually(async () => expect(await Array.fromAsync(store.parked('group'))).toHaveLength(1));
-    const [parked] = await Array.fromAsync(store.parked('group'));
-    expect(parked).toMatchObject({ event: { data: { n: 0 } }, reason: expect.stringContaining('consumer stopped') });
-    expect(handled).toBe(0);
+    await store.createGroup('group', { types: ['Made'], after: LOG_START });
+    // As a consumer leaves it that was killed before the clock was set back by an hour.
+    const database = new DatabaseSync(path);
+    database.exec(`UPDATE groups SET checkpoint = 1;
+      INSERT INTO deliveries (group_name, position, consumer, attempts, due)
+      VALUES ('group', 1, 'killed', 1, ${Date.now() + 3_600_000})`);
+    database.close();
+    const handled: unknown[] = [];
+    await store.consume('group', { types: ['Made'] }, async ({ data }) => void handled.push(data.n));
+    await eventually(() => expect(handled).toEqual([0]));
+  });
+
+  test('what an earlier release parked is found, with the reason', async () => {
+    const store = await open();
+    await store.append('thing', range(3).map(made), { expectedRevision: 'none' });
+    await store.createGroup('group', { types: ['Made'], after: LOG_START });
+    const database = new DatabaseSync(path);
+    database.exec(`UPDATE groups SET checkpoint = 3;
+      INSERT INTO deliveries (group_name, position, attempts, reason, parked_at) VALUES ('group', 1, 101, 'Broken', 1000);
+      INSERT INTO deliveries (group_name, position, attempts, due) VALUES ('group', 3, 2, 1000)`);
+    database.close();
+    const [first, second] = await Array.fromAsync(store.readAll());
+    expect(await Array.fromAsync(store.parked('group'))).toEqual([
+      { event: first, reason: 'Broken', parkedAt: '1970-01-01T00:00:01.000Z' },
+    ]);
+    // The third waits for a retry.
+    expect(await store.groupPosition('group')).toBe(second?.position);
   });
 
   test('a consumer keeps an event whose handler outlasts the lease', async () => {
@@ -140,8 +157,8 @@ describe('SQLite event log', () => {
       await new Promise((resolve) => setTimeout(resolve, 1_500));
       ended = true;
     };
-    await store.consume('group', {}, handler);
-    await other.consume('group', {}, handler);
+    await store.consume('group', { types: ['Made'] }, handler);
+    await other.consume('group', { types: ['Made'] }, handler);
     await eventually(() => expect(ended).toBe(true));
     expect(attempts).toBe(1);
   });

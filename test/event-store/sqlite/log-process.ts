@@ -30,7 +30,7 @@ if (work === 'append') {
   }
   await store.close();
 } else if (work === 'consume') {
-  await store.consume(name, { concurrency: 4 }, async ({ data }) => {
+  await store.consume(name, { types: ['Made'], concurrency: 4 }, async ({ data }) => {
     console.log(String(data.n));
     await new Promise(() => {});
   });

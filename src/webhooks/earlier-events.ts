@@ -1,0 +1,53 @@
+import { bookings } from '../../projections/bookings.ts';
+import { type DeliverableEvent, isDeliverable } from '../contract/webhook-payload.ts';
+import { toTimestamp } from '../domain/calendar.ts';
+import type { Recorded } from '../domain/events.ts';
+import { streamOf } from '../domain/streams.ts';
+import { isKnown, upcast } from '../domain/upcast.ts';
+import type { EventStore } from '../event-store/event-store.ts';
+import type { ReadModels } from '../read-models/read-models.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { Unavailable } from '../runtime/unavailable.ts';
+import { RETENTION_MS } from './deliveries.ts';
+
+/** Clocks differ: an event that is nearly as old as its delivery may get counts as older. */
+const MARGIN_MS = 24 * 3_600_000;
+
+/**
+ * The deliverable events of the same booking that stand before an event in the log, in their order. Only those whose deliveries
+ * would still be kept: whether an older one was delivered, nobody knows.
+ * @throws {Unavailable} if the log cannot be read
+ */
+export async function earlierEvents(
+  deps: { readonly events: Pick<EventStore, 'readStream'>; readonly readModels: ReadModels; readonly clock: Clock },
+  event: Recorded<DeliverableEvent>,
+): Promise<Recorded<DeliverableEvent>[]> {
+  const { events, readModels, clock } = deps;
+  const stream = event.type === 'ReviewPosted' ? await bookingStream() : event.stream;
+  if (stream === undefined || (stream === event.stream && event.revision === 0)) return [];
+  const oldest = toTimestamp(clock() - RETENTION_MS + MARGIN_MS);
+  const found: Recorded<DeliverableEvent>[] = [];
+  try {
+    for await (const stored of events.readStream(stream)) {
+      if (stored.position >= event.position) break;
+      // An event of a newer release has its own way to its deliveries.
+      if (stored.data.bookingId !== event.data.bookingId || !isKnown(stored)) continue;
+      const earlier: Recorded = upcast(stored);
+      if (isDeliverable(earlier) && earlier.metadata.at > oldest) found.push(earlier);
+    }
+  } catch (error) {
+    throw new Unavailable(`The event log cannot be read: ${stream}`, error);
+  }
+  return found;
+
+  /** A review has a stream of its own. It does not wait for the read model of bookings, which are days old by then. */
+  async function bookingStream(): Promise<string | undefined> {
+    try {
+      const booking = (await readModels.collection(bookings).get(String(event.data.bookingId)))?.document;
+      return booking && streamOf.spaceDay(booking.spaceId, booking.date);
+    } catch (error) {
+      if (error instanceof Unavailable) return undefined;
+      throw error;
+    }
+  }
+}

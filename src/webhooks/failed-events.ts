@@ -1,0 +1,181 @@
+import type { Collection, DocumentStore, Find, Stored } from '../document-store/document-store.ts';
+import { declareQuery } from '../document-store/queries.ts';
+import { toTimestamp } from '../domain/calendar.ts';
+import type { Timestamp } from '../domain/ids.ts';
+import type { Position, StoredEvent } from '../event-store/event-store.ts';
+import type { Clock } from '../runtime/clock.ts';
+
+/** An event that could not be turned into deliveries (docs/decisions/fan-out.md). */
+export type FailedEvent = {
+  readonly eventId: string;
+  readonly type: string;
+  readonly stream: string;
+  readonly revision: number;
+  readonly position: Position;
+  /** Parked: it is tried again only when an operator says so. */
+  readonly state: 'Retrying' | 'Parked';
+  /** Only real failures: not that something it needs was away. */
+  readonly failures: number;
+  /** Why it failed last, or what it waits for. */
+  readonly reason: string;
+  readonly failingSince: Timestamp;
+  /** Retrying: when the next try is due. Parked: when it was parked. */
+  readonly due: Timestamp;
+  /** How long before `due` that was decided: no clock makes it wait for longer. */
+  readonly delayMs: number;
+};
+
+export type FailedEvents = Awaited<ReturnType<typeof openFailedEvents>>;
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** Pauses between tries. After the failure that follows the last, sixteen hours in all, the event is parked. */
+const DELAYS_MS: readonly number[] = [
+  ...[SECOND_MS, 5 * SECOND_MS, 30 * SECOND_MS, 2 * MINUTE_MS, 10 * MINUTE_MS, 30 * MINUTE_MS],
+  ...[HOUR_MS, 2 * HOUR_MS, 4 * HOUR_MS, 8 * HOUR_MS],
+];
+/** Until an event is tried again for which something is away, or a newer release. */
+const WAIT_MS = 5 * SECOND_MS;
+/** A try that takes longer than this may be repeated by another process. */
+const TRY_WITHIN_MS = MINUTE_MS;
+
+const failedEvents: Collection<FailedEvent> = {
+  name: 'fanOutFailures',
+  kind: 'record',
+  indexes: [{ fields: ['state', 'due'] }],
+};
+
+const inState = declareQuery(
+  failedEvents,
+  (state: FailedEvent['state'], limit?: number): Find<FailedEvent> => ({
+    where: { state },
+    sort: [{ field: 'due' }],
+    ...(limit !== undefined && { limit }),
+  }),
+  ['Retrying'],
+  ['Retrying', 100],
+);
+
+/** The records of failed events, shared by all processes. */
+export async function openFailedEvents(deps: {
+  readonly documents: DocumentStore;
+  readonly clock: Clock;
+  readonly delaysMs?: readonly number[];
+}) {
+  const { documents, clock, delaysMs = DELAYS_MS } = deps;
+  const collection = await documents.open(failedEvents);
+
+  const dueIn = (delayMs: number) => ({ due: toTimestamp(clock() + delayMs), delayMs });
+
+  /** What the next failure makes of an event that has failed that often. */
+  function afterFailure(failures: number): Pick<FailedEvent, 'state' | 'due' | 'delayMs'> {
+    const delayMs = delaysMs[failures - 1];
+    return delayMs === undefined ? { state: 'Parked', ...dueIn(0) } : { state: 'Retrying', ...dueIn(delayMs) };
+  }
+
+  function unhandled({ id, type, stream, revision, position }: StoredEvent, error: unknown) {
+    const failingSince = toTimestamp(clock());
+    return { eventId: id, type, stream, revision, position, reason: reasonOf(error), failingSince };
+  }
+
+  /** Those that may be tried now, longest due first. */
+  async function due(limit: number): Promise<Stored<FailedEvent>[]> {
+    const now = clock();
+    const retrying = await Array.fromAsync(collection.find(inState('Retrying', limit)));
+    // One that lies further ahead than was planned was written by a clock that is wrong, or this one is.
+    return retrying.filter(({ document }) => {
+      const in_ = Date.parse(document.due) - now;
+      return in_ <= 0 || in_ > document.delayMs;
+    });
+  }
+
+  /** @returns what is stored now, or undefined if another process was faster */
+  async function change(
+    { key, version, document }: Stored<FailedEvent>,
+    to: Partial<FailedEvent>,
+  ): Promise<Stored<FailedEvent> | undefined> {
+    const changed = { ...document, ...to };
+    return (await collection.replace(key, changed, version))
+      ? { key, version: version + 1, document: changed }
+      : undefined;
+  }
+
+  return {
+    /**
+     * Records the first failure of an event; one that is known already stays as it is.
+     * @throws if the document store is away
+     */
+    async failed(event: StoredEvent, error: unknown): Promise<void> {
+      await collection.insert(event.id, { ...unhandled(event, error), failures: 1, ...afterFailure(1) });
+    },
+
+    /** Records that an event has to wait, without counting it. */
+    async postponed(event: StoredEvent, error: unknown): Promise<void> {
+      const wait = { failures: 0, state: 'Retrying', ...dueIn(WAIT_MS) } as const;
+      await collection.insert(event.id, { ...unhandled(event, error), ...wait });
+    },
+
+    /** Keeps an event that the engine had parked for an earlier release. */
+    async parkedBefore(event: StoredEvent, reason: string, at: Timestamp): Promise<void> {
+      const parked = { state: 'Parked', failures: 0, failingSince: at, due: at, delayMs: 0 } as const;
+      await collection.insert(event.id, { ...unhandled(event, reason), ...parked });
+    },
+
+    due,
+
+    /** @returns undefined if another process is trying it */
+    claim: (event: Stored<FailedEvent>) => change(event, dueIn(TRY_WITHIN_MS)),
+
+    async failedAgain(event: Stored<FailedEvent>, error: unknown): Promise<FailedEvent | undefined> {
+      const failures = event.document.failures + 1;
+      return (await change(event, { failures, reason: reasonOf(error), ...afterFailure(failures) }))?.document;
+    },
+
+    async postponedAgain(event: Stored<FailedEvent>, error: unknown): Promise<void> {
+      await change(event, { reason: reasonOf(error), ...dueIn(WAIT_MS) });
+    },
+
+    /** It has been turned into deliveries. */
+    async handled({ key, version }: Stored<FailedEvent>): Promise<void> {
+      await collection.delete(key, version);
+    },
+
+    /** All of them, parked ones first. */
+    async list(): Promise<FailedEvent[]> {
+      const lists = await Promise.all(
+        (['Parked', 'Retrying'] as const).map((state) =>
+          Array.fromAsync(collection.find(inState(state)), ({ document }) => document),
+        ),
+      );
+      return lists.flat();
+    },
+
+    async count(): Promise<Readonly<Record<'parked' | 'retrying', number>>> {
+      const [parked, retrying] = await Promise.all([
+        collection.count(inState('Parked')),
+        collection.count(inState('Retrying')),
+      ]);
+      return { parked, retrying };
+    },
+
+    /** Makes parked events due, one or all, as if they had never failed. @returns how many */
+    async replay(eventId?: string): Promise<number> {
+      const stored = eventId === undefined ? undefined : await collection.get(eventId);
+      const chosen =
+        eventId === undefined
+          ? await Array.fromAsync(collection.find(inState('Parked')))
+          : stored === undefined || stored.document.state !== 'Parked'
+            ? []
+            : [stored];
+      let replayed = 0;
+      for (const parked of chosen) {
+        if ((await change(parked, { state: 'Retrying', failures: 0, ...dueIn(0) })) !== undefined) replayed += 1;
+      }
+      return replayed;
+    },
+  };
+}
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

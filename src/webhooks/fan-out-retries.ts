@@ -1,0 +1,80 @@
+import type { BaseLogger } from 'pino';
+import type { Stored } from '../document-store/document-store.ts';
+import { UnknownEvent } from '../domain/upcast.ts';
+import type { Consumer, EventStore, StoredEvent } from '../event-store/event-store.ts';
+import { Unavailable } from '../runtime/unavailable.ts';
+import type { FailedEvent, FailedEvents } from './failed-events.ts';
+
+const POLL_INTERVAL_MS = 1_000;
+/** Failed events read per poll. */
+const PAGE = 256;
+/** When so many in a row have to wait, the others probably have to, too. */
+const ENOUGH_WAITING = 8;
+
+/** Tries failed events again when they are due, one at a time. Any number of processes may. */
+export function startRetries(deps: {
+  readonly events: Pick<EventStore, 'readStream'>;
+  readonly failedEvents: FailedEvents;
+  /** @throws {Unavailable} if something that it needs is away. Any other error is a failure. */
+  readonly fanOut: (event: StoredEvent) => Promise<void>;
+  readonly logger: Pick<BaseLogger, 'warn' | 'error'>;
+  readonly pollIntervalMs?: number;
+}): Consumer {
+  const { events, failedEvents, fanOut, logger, pollIntervalMs = POLL_INTERVAL_MS } = deps;
+  let closed = false;
+  let timer: NodeJS.Timeout | undefined;
+  let polling = poll();
+
+  async function poll(): Promise<void> {
+    try {
+      let waiting = 0;
+      for (const event of await failedEvents.due(PAGE)) {
+        if (closed) return;
+        const claimed = await failedEvents.claim(event);
+        if (claimed !== undefined) waiting = (await retry(claimed)) === 'waits' ? waiting + 1 : 0;
+        if (waiting === ENOUGH_WAITING) break;
+      }
+    } catch (error) {
+      logger.warn({ err: error }, 'Failed events could not be tried again; retrying');
+    }
+    if (closed) return;
+    timer = setTimeout(() => {
+      polling = poll();
+    }, pollIntervalMs);
+  }
+
+  async function retry(claimed: Stored<FailedEvent>): Promise<'tried' | 'waits'> {
+    const { eventId, type, stream, revision } = claimed.document;
+    try {
+      const event = await read(stream, revision);
+      if (event?.id === eventId) await fanOut(event);
+      await failedEvents.handled(claimed);
+    } catch (error) {
+      if (error instanceof Unavailable || error instanceof UnknownEvent) {
+        await failedEvents.postponedAgain(claimed, error);
+        return 'waits';
+      }
+      const failed = await failedEvents.failedAgain(claimed, error);
+      const what = failed?.state === 'Parked' ? 'parked; see `venue parked list`' : 'retrying';
+      logger.error({ err: error, eventId, type }, `An event could not be fanned out; ${what}`);
+    }
+    return 'tried';
+  }
+
+  async function read(stream: string, revision: number): Promise<StoredEvent | undefined> {
+    try {
+      for await (const event of events.readStream(stream, { from: revision, limit: 1 })) return event;
+      return undefined;
+    } catch (error) {
+      throw new Unavailable(`The event log cannot be read: ${stream}`, error);
+    }
+  }
+
+  return {
+    async close() {
+      closed = true;
+      clearTimeout(timer);
+      await polling;
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { timestamp } from '../../src/domain/ids.ts';
+import { approved, requested } from './deliverable-events.ts';
+import { type Receiver, startReceiver } from './receiver.ts';
+import { COMMUNITY, openVenue, type Venue } from './venue.ts';
+
+const HOUR_MS = 3_600_000;
+
+let venue: Venue;
+let receiver: Receiver;
+beforeEach(async () => {
+  venue = await openVenue();
+  receiver = await startReceiver();
+});
+afterEach(async () => {
+  await venue.close();
+  await receiver.close();
+});
+
+test('recovery goes on behind an older time that stands later in the log', async () => {
+  const { webhookId } = await venue.register(COMMUNITY, receiver.url);
+  const webhooks = await venue.deliver();
+  const since = timestamp(new Date(venue.clock() - 60_000).toISOString());
+  await venue.disable(webhookId);
+  const missed = await venue.append(approved());
+  // A process whose clock is wrong.
+  venue.advance(-HOUR_MS);
+  await venue.append(requested());
+  venue.advance(HOUR_MS);
+  await venue.enable(webhookId);
+  expect(await webhooks.recover(webhookId, since)).toEqual({ due: 1 });
+  const [first] = await receiver.until(1);
+  expect(first?.headers['webhook-id']).toBe(`${missed}:${webhookId}`);
+});
