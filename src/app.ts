@@ -22,7 +22,7 @@ import type { Demo } from './demo/demo-file.ts';
 import { ensureDemoData } from './demo/ensure-demo-data.ts';
 import type { DocumentStore } from './document-store/document-store.ts';
 import { type Heartbeats, startHeartbeats } from './document-store/heartbeats.ts';
-import { isEmbedded, openDocuments, openEvents, openSqliteDocuments, placesOf } from './engines.ts';
+import { isEmbedded, openDocuments, openEvents, openSqliteDocuments, placesOf, sharesMachine } from './engines.ts';
 import type { EventStore } from './event-store/event-store.ts';
 import { mcpRoutes } from './mcp/mcp-server.ts';
 import { checkWebhookUrl } from './outbound/public-address.ts';
@@ -74,9 +74,12 @@ export async function openCore(
 ): Promise<Core> {
   mkdirSync(config.dataDir, { recursive: true });
   const events = await openEvents(config, logger);
-  const documents = await openDocuments(config, logger, clock);
+  let core: Core | undefined;
+  const believes = async () => core !== undefined && (await core.clockWatch.look()) === undefined;
+  const documents = await openDocuments(config, logger, { clock, believes });
   try {
-    return await assemble(config, logger, clock, kind, { events, documents });
+    core = await assemble(config, logger, clock, kind, { events, documents });
+    return core;
   } catch (error) {
     // An open connection would keep the process of a command alive.
     await Promise.allSettled([events.close(), documents.close()]);
@@ -132,7 +135,11 @@ async function assemble(
     clientDocuments: { allowPrivate: config.webhooksAllowPrivate },
   });
   await identity.confirm();
-  const clockWatch = await openClockWatch({ events, documents, clockShift: config.clockShift, logger });
+  const clockWatch = await openClockWatch({
+    ...{ events, documents, logger },
+    clockShift: config.clockShift,
+    sameMachine: await sharesMachine(config),
+  });
 
   return {
     config,

@@ -6,6 +6,9 @@ import type { DocumentStore } from './document-store/document-store.ts';
 import { defined } from './domain/defined.ts';
 import type { EventStore } from './event-store/event-store.ts';
 import type { Clock } from './runtime/clock.ts';
+import { isThisMachine } from './runtime/place.ts';
+import { Unavailable } from './runtime/unavailable.ts';
+import { UnusableStore } from './runtime/unusable-store.ts';
 import type { Places } from './store-identity/store-identity.ts';
 
 /** Where the stores are: in `DATA_DIR`, or on the engines that URLs name. */
@@ -37,23 +40,47 @@ export async function openEvents(
     return openSqliteEventStore({ path: join(dataDir, LOG_FILE), logger });
   }
   const { openEventStoreDb } = await import('./event-store/eventstoredb/event-store.ts');
-  return openEventStoreDb({ url: eventStoreUrl, logger });
+  return openEventStoreDb({ url: eventStoreUrl, logger }).catch(inOneLine('EVENTSTORE_URL'));
 }
 
-export async function openSqliteDocuments(folder: string, clock?: Clock): Promise<DocumentStore> {
+/** By which clock documents are removed that have expired. */
+type Expiry = { readonly clock?: Clock; readonly believes?: () => Promise<boolean> };
+
+export async function openSqliteDocuments(folder: string, expiry: Expiry = {}): Promise<DocumentStore> {
   const { openSqliteDocumentStore } = await import('./document-store/sqlite/document-store.ts');
-  return openSqliteDocumentStore({ folder, ...defined({ clock }) });
+  return openSqliteDocumentStore({ folder, ...expiry });
 }
 
 export async function openDocuments(
   { mongoUrl, dataDir }: StoreConfig,
   logger?: Pick<BaseLogger, 'warn'>,
-  clock?: Clock,
+  expiry?: Expiry,
 ): Promise<DocumentStore> {
-  if (mongoUrl === undefined) return openSqliteDocuments(dataDir, clock);
+  if (mongoUrl === undefined) return openSqliteDocuments(dataDir, expiry);
   const { openMongoDocumentStore } = await import('./document-store/mongodb/document-store.ts');
-  return openMongoDocumentStore({ url: mongoUrl, ...defined({ logger }) });
+  return openMongoDocumentStore({ url: mongoUrl, ...defined({ logger }) }).catch(inOneLine('MONGODB_URL'));
 }
+
+/** Names the setting of an engine that cannot be reached, and the reason. */
+const inOneLine =
+  (setting: string) =>
+  (error: unknown): never => {
+    if (!(error instanceof Unavailable)) throw error;
+    const reason = error.cause instanceof Error ? `: ${error.cause.message}` : '';
+    throw new UnusableStore(`${setting}: ${error.message}${reason}`, error);
+  };
+
+/** Whether this machine runs the servers that the URLs name, as far as it can tell. Then they have its clock. */
+export async function sharesMachine({ eventStoreUrl, mongoUrl }: StoreConfig): Promise<boolean> {
+  const urls = [eventStoreUrl, mongoUrl].filter((url) => url !== undefined);
+  return (await Promise.all(urls.flatMap(hostsOf).map(isThisMachine))).every((isHere) => isHere);
+}
+
+/** The hosts in the URL of an engine, which may name several. */
+const hostsOf = (url: string): string[] => {
+  const [, hosts = ''] = /^[^:]+:\/\/(?:[^@/?]*@)?([^/?]+)/.exec(url) ?? [];
+  return hosts.split(',').map((host) => host.replace(/:\d+$/, '').replace(/^\[|\]$/g, ''));
+};
 
 /**
  * Throws all read models away, those of another store and damaged ones included. They are built anew from the log.

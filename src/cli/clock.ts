@@ -27,7 +27,10 @@ export function clockCommands(venue: Command): void {
     .action((_, command) =>
       operate(command, async ({ clockWatch }) => {
         if (!(await clockWatch.accept()))
-          return refuse('ValidationError', 'The engines decide whether the clock is right. Set it to their time.');
+          return refuse(
+            'ValidationError',
+            'The clocks of the engines decide whether this one is right. Set it to their time.',
+          );
         return { json: { accepted: true }, text: 'Done. A running service believes the clock within seconds.' };
       }),
     );

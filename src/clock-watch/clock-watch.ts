@@ -12,7 +12,7 @@ export type ClockWatch = {
   look(): Promise<string | undefined>;
   /** What the last look found. */
   problem(): string | undefined;
-  /** Declares the clock to be right, for every process of this machine. Resolves to false if engines decide that. */
+  /** Declares the clock to be right, for every process of this machine. Resolves to false if engines elsewhere decide that. */
   accept(): Promise<boolean>;
   /** Looks now, and every few seconds. */
   start(): Promise<void>;
@@ -29,11 +29,13 @@ export async function openClockWatch(deps: {
   readonly events: EventStore;
   readonly documents: DocumentStore;
   readonly clockShift: number;
+  /** Whether the engines run on this machine. Their clock is then the one in question, and agreeing with it proves nothing. */
+  readonly sameMachine: boolean;
   readonly logger: Pick<BaseLogger, 'error' | 'warn'>;
   readonly wall?: Clock;
   readonly steady?: SteadyClock;
 }): Promise<ClockWatch> {
-  const { events, documents, clockShift, logger, wall = systemClock(), steady = machineTime } = deps;
+  const { events, documents, clockShift, sameMachine, logger, wall = systemClock(), steady = machineTime } = deps;
   const engines = createEngineClocks({
     engines: [
       { name: 'EventStoreDB', now: () => events.now() },
@@ -53,7 +55,10 @@ export async function openClockWatch(deps: {
   async function lookNow(): Promise<string | undefined> {
     const before = problem;
     try {
-      problem = ((await engines.look()) ?? (await machine.look())).problem;
+      const compared = await engines.look();
+      if (compared === undefined) problem = (await machine.look()).problem;
+      else if (compared.problem !== undefined || !sameMachine) problem = compared.problem;
+      else problem = (await machine.look({ lastEvent: false })).problem;
       hasLooked = true;
     } catch (error) {
       // The stores are away: nothing can be done by the clock then anyway.
@@ -77,7 +82,7 @@ export async function openClockWatch(deps: {
     look,
     problem: () => problem,
     async accept() {
-      if ((await engines.look()) !== undefined) return false;
+      if (!sameMachine && (await engines.look()) !== undefined) return false;
       await machine.accept();
       return true;
     },

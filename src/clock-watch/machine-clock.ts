@@ -26,8 +26,11 @@ const KEY = 'machine';
 const IF_RIGHT = 'If it is right now, run: venue clock accept';
 
 export type MachineClock = {
-  /** Compares the clock with what this machine knows by itself. */
-  look(): Promise<Finding>;
+  /**
+   * Compares the clock with what this machine knows by itself.
+   * @param options.lastEvent whether an event that lies ahead counts. Default true
+   */
+  look(options?: { readonly lastEvent: boolean }): Promise<Finding>;
   /** Declares the clock to be right. */
   accept(): Promise<void>;
   /** Notes that events are written with a clock that is this far ahead on purpose, in milliseconds. */
@@ -74,7 +77,7 @@ export async function openMachineClock(deps: {
   }
 
   return {
-    async look() {
+    async look({ lastEvent } = { lastEvent: true }) {
       const now = offsetOf(wall, steady);
       if (believed !== undefined && !isOff(now - believed.offset)) {
         // Small corrections add up over months, so they are followed.
@@ -92,7 +95,7 @@ export async function openMachineClock(deps: {
           problem: `The clock of this machine was set ${direction} by ${lengthOf(moved)} while the machine was running. ${IF_RIGHT}`,
         };
       }
-      const ahead = await lastEventAhead(record);
+      const ahead = lastEvent ? await lastEventAhead(record) : 0;
       if (ahead <= TOLERANCE_MS) return believe(now, record.accepted);
       return {
         problem: `The clock of this machine is ${lengthOf(ahead)} behind the last event in the log. ${IF_RIGHT}`,

@@ -1,5 +1,6 @@
+import { lookup } from 'node:dns/promises';
 import { readFileSync } from 'node:fs';
-import { hostname } from 'node:os';
+import { hostname, networkInterfaces } from 'node:os';
 
 /** The random id that Linux generates whenever the machine starts (random(4)); undefined on other systems. */
 export const BOOT_ID = bootId();
@@ -17,4 +18,11 @@ function bootId(): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Whether a host name or address is one of this machine. False if that cannot be told. */
+export async function isThisMachine(host: string): Promise<boolean> {
+  const found = await lookup(host).catch(() => undefined);
+  const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  return own.some(({ address }) => address === found?.address) || /^127\./.test(found?.address ?? '');
 }

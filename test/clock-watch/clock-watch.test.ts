@@ -34,15 +34,17 @@ afterEach(async () => {
 
 type Settings = {
   readonly clockShift?: number;
+  readonly sameMachine?: boolean;
   readonly now?: () => Promise<number | undefined>;
 };
 
 /** A process of the machine, as it starts. */
-const open = ({ clockShift = 0, now }: Settings = {}) =>
+const open = ({ clockShift = 0, sameMachine = false, now }: Settings = {}) =>
   openClockWatch({
     events: now === undefined ? events : { ...events, readAll: (...all) => events.readAll(...all), now },
     documents,
     clockShift,
+    sameMachine,
     logger,
     wall: () => machine.wall,
     steady: { now: () => machine.uptime, since: machine.boot },
@@ -213,6 +215,20 @@ describe('a machine whose engines have a clock', () => {
     expect(await watch.look()).toBeUndefined();
     machine.wall += HOUR_MS;
     expect(await watch.look()).toContain('cannot be compared');
+  });
+
+  test('agreeing with an engine on the same machine does not excuse a clock that was set', async () => {
+    const watch = await open({ now, sameMachine: true });
+    expect(await watch.look()).toBeUndefined();
+    // The clock of the engine is the same one.
+    machine.wall += 20 * DAY_MS;
+    expect(await watch.look()).toContain('forward by 20 days');
+    expect(await (await open({ now, sameMachine: true })).look()).toContain('forward by 20 days');
+    expect(await (await open({ now, sameMachine: true })).accept()).toBe(true);
+    expect(await watch.look()).toBeUndefined();
+    engine.ahead = DAY_MS;
+    pass(HOUR_MS);
+    expect(await watch.look()).toContain('1 day ahead of that of EventStoreDB');
   });
 
   test('nobody can accept a clock in its place', async () => {

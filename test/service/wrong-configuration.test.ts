@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { freePort } from '../free-port.ts';
 import { runNode } from './node-process.ts';
 import { temporaryDataDir } from './service-process.ts';
 
@@ -9,4 +10,16 @@ test.each([
   const ended = await runNode('src/main.ts', [], { DATA_DIR: temporaryDataDir(), [variable]: value });
   expect(ended).toMatchObject({ code: 2, stdout: '' });
   expect(ended.stderr).toMatch(new RegExp(`^${variable}: .+\n$`));
+});
+
+test('with a server that does not answer the start fails with 1 and one line that names the setting and the reason', async () => {
+  const ended = await runNode('src/main.ts', [], {
+    DATA_DIR: temporaryDataDir(),
+    SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
+    MONGODB_URL: `mongodb://127.0.0.1:${await freePort()}/venue?serverSelectionTimeoutMS=500`,
+  });
+  expect(ended.code).toBe(1);
+  expect(ended.stderr).toMatch(
+    /^MONGODB_URL: MongoDB at 127\.0\.0\.1:\d+ cannot be reached: connect ECONNREFUSED .+\n$/,
+  );
 });

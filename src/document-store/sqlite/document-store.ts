@@ -20,9 +20,12 @@ const SWEEP_INTERVAL_MS = 60_000;
 export async function openSqliteDocumentStore({
   folder,
   clock = systemClock(),
+  believes = async () => true,
 }: {
   readonly folder: string;
   readonly clock?: Clock;
+  /** Whether the clock can be believed: nothing is removed by one that cannot. */
+  readonly believes?: () => Promise<boolean>;
 }): Promise<DocumentStore> {
   await mkdir(folder, { recursive: true });
   const files: Record<Collection<object>['kind'], SqliteFile> = {
@@ -36,6 +39,7 @@ export async function openSqliteDocumentStore({
 
   const sweeper = setInterval(async () => {
     const now = new Date(clock()).toISOString();
+    if (!(await believes())) return;
     // If one fails (disk full, file locked), the next one catches up.
     for (const sweep of sweeps.values()) await sweep(now).catch(() => {});
   }, SWEEP_INTERVAL_MS);

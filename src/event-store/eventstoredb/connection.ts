@@ -137,7 +137,7 @@ export class Connection {
     try {
       return await this.#retry(what, kept, { signal, shouldRetry: isTransient });
     } catch (error) {
-      if (isTransient(reason)) throw new Unavailable(`${what} failed: EventStoreDB cannot be reached`, reason);
+      if (isTransient(reason)) throw new Unavailable(`${what} failed`, reason);
       throw reason ?? error;
     }
   }

@@ -294,7 +294,7 @@ class EventStoreDb implements EventStore {
   }
 
   reach(): Promise<void> {
-    return this.#connection.retryWhileStarting('Connecting', () => this.ping());
+    return this.#connection.retryWhileStarting('Connecting to EventStoreDB', () => this.ping());
   }
 
   /** The server says what time it is only by the time at which it stores an event. */

@@ -155,9 +155,11 @@ describe('SQLite document store', () => {
     await expect(documents.insert('d', JSON.parse('{"n":4}'))).resolves.toBe(true);
   });
 
-  it('removes expired documents', async () => {
+  it('removes expired documents, but not by a clock that cannot be believed', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-    const swept = await openSqliteDocumentStore({ folder, clock: () => now });
+    let believed = false;
+    const asked = vi.fn(async () => believed);
+    const swept = await openSqliteDocumentStore({ folder, clock: () => now, believes: asked });
     try {
       const documents = await swept.open<{ until: string }>({
         name: 'expiring',
@@ -168,7 +170,11 @@ describe('SQLite document store', () => {
       await documents.insert('1', { until: new Date(now + 1_000).toISOString() });
       await documents.insert('2', { until: new Date(now + 100_000).toISOString() });
       expect(await documents.get('1')).toBeDefined();
-      now += 2_000;
+      now += 200_000;
+      vi.advanceTimersByTime(60_000);
+      await eventually(() => expect(asked).toHaveBeenCalledTimes(1));
+      now -= 198_000;
+      believed = true;
       vi.advanceTimersByTime(60_000);
       await eventually(async () => expect(await documents.get('1')).toBeUndefined());
       expect(await documents.get('2')).toBeDefined();

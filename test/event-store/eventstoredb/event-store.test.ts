@@ -206,7 +206,7 @@ describe.concurrent('EventStoreDB failures', () => {
       await server.disconnect();
       const error = await open({ startWithinMs: 500 }).catch((caught: unknown) => caught);
       expect(error).toBeInstanceOf(Unavailable);
-      expect(error).toHaveProperty('message', 'Connecting failed: EventStoreDB cannot be reached');
+      expect(error).toHaveProperty('message', 'Connecting to EventStoreDB failed');
       expect(error).toHaveProperty('cause.message', expect.stringContaining('ECONNREFUSED'));
     });
 
