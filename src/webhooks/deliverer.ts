@@ -539,6 +539,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       stopping = true;
       clearTimeout(pollTimer);
       await polling;
+      permits.stop();
       for (const lane of lanes.values()) notify(lane);
       await Promise.all(running);
     },

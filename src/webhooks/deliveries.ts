@@ -88,16 +88,19 @@ const dueOf = declareQuery(
   ['wh_1', 10, toTimestamp(1), toTimestamp(0)],
 );
 
-/** The first pending delivery of the first registration after `webhookId`. */
+/** The first pending deliveries of the first registrations after `webhookId`. */
 const firstPendingAfter = declareQuery(
   deliveryCollection,
-  (webhookId: string): Find<DeliveryDocument> => ({
+  (webhookId: string, limit: number): Find<DeliveryDocument> => ({
     where: { state: 'Pending', webhookId: { above: webhookId } },
     sort: [{ field: 'webhookId' }, { field: 'due' }],
-    limit: 1,
+    limit,
   }),
-  [''],
+  ['', 1],
 );
+
+/** How many deliveries a query reads at most that looks for registrations with pending ones. */
+const MAX_WAITING_PAGE = 64;
 
 const notDueBefore = declareQuery(
   deliveryCollection,
@@ -322,16 +325,23 @@ export async function openDeliveries({
     },
 
     /**
-     * Every registration with pending deliveries, and the first of them that is due. Takes one index seek per registration, so
-     * that the hundred thousand deliveries of one do not hold up the single delivery of another.
+     * Every registration with pending deliveries, and the first of them that is due. Seeks from registration to registration, so
+     * that the hundred thousand deliveries of one do not hold up the single delivery of another; where each has but a few, one
+     * query reads those of many.
      */
     async *waiting(): AsyncGenerator<DeliveryDocument> {
       let above = '';
-      for (;;) {
-        const [first] = await Array.fromAsync(collection.find(firstPendingAfter(above)));
-        if (first === undefined) return;
-        yield first.document;
-        above = first.document.webhookId;
+      for (let limit = 1; ; ) {
+        let found = 0;
+        const page = await Array.fromAsync(collection.find(firstPendingAfter(above, limit)));
+        for (const { document } of page) {
+          if (document.webhookId === above) continue;
+          above = document.webhookId;
+          found += 1;
+          yield document;
+        }
+        if (page.length < limit) return;
+        limit = Math.min(2 * found, MAX_WAITING_PAGE);
       }
     },
 

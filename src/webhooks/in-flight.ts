@@ -17,6 +17,12 @@ export type Permit = {
 };
 
 /**
+ * How far apart two attempts to slow or unknown receivers begin at least. If those whose permits become free together began
+ * together, whatever a prompt receiver gets would wait for all of them.
+ */
+const SPACING_MS = { unknown: 16, slow: 8 };
+
+/**
  * A semaphore for each class, so that receivers that hang, or of which nothing is known, never take a permit that a prompt one
  * needs. An attempt without a prompt response releases its permit and continues on a slow one, even over the limit
  * (docs/decisions/webhook-receivers.md).
@@ -24,8 +30,8 @@ export type Permit = {
 export function createPermits({ slowAfterMs, ...limits }: InFlightLimits) {
   const semaphores = {
     prompt: createSemaphore(limits.prompt),
-    unknown: createSemaphore(limits.unknown),
-    slow: createSemaphore(limits.slow),
+    unknown: createSemaphore(limits.unknown, SPACING_MS.unknown),
+    slow: createSemaphore(limits.slow, SPACING_MS.slow),
   };
   return {
     async acquire(receiverClass: ReceiverClass): Promise<Permit> {
@@ -55,11 +61,20 @@ export function createPermits({ slowAfterMs, ...limits }: InFlightLimits) {
         },
       };
     },
+
+    /** Lets everybody who waits through at once, so that they can give up. */
+    stop() {
+      for (const semaphore of Object.values(semaphores)) semaphore.stop();
+    },
   };
 }
 
-function createSemaphore(size: number) {
+/** @param spacingMs how far apart two permits are given at least */
+function createSemaphore(size: number, spacingMs = 0) {
   let taken = 0;
+  let nextAt = 0;
+  let stopped = false;
+  let timer: NodeJS.Timeout | undefined;
   /** Tens of thousands may wait, so the first is found by an index and the array is cut now and then. */
   let waiting: (() => void)[] = [];
   let first = 0;
@@ -74,21 +89,41 @@ function createSemaphore(size: number) {
     return next;
   }
 
+  /** Whoever gives a permit counts it: otherwise another could take it before the one that waited runs. */
+  function give(): void {
+    while ((taken < size || stopped) && first < waiting.length) {
+      const now = performance.now();
+      if (spacingMs > 0 && now < nextAt && !stopped) {
+        timer ??= setTimeout(() => {
+          timer = undefined;
+          give();
+        }, nextAt - now);
+        return;
+      }
+      nextAt = now + spacingMs;
+      taken += 1;
+      takeWaiting()?.();
+    }
+  }
+
   return {
-    async acquire() {
-      // Whoever releases counts the waiter that it wakes: otherwise another could take its place before it runs.
-      if (taken >= size) await new Promise<void>((resolve) => waiting.push(resolve));
-      else taken += 1;
+    acquire(): Promise<void> {
+      return new Promise((resolve) => {
+        waiting.push(resolve);
+        give();
+      });
     },
     acquireOverLimit() {
       taken += 1;
     },
     release() {
       taken -= 1;
-      const next = taken < size ? takeWaiting() : undefined;
-      if (next === undefined) return;
-      taken += 1;
-      next();
+      give();
+    },
+    stop() {
+      stopped = true;
+      give();
+      clearTimeout(timer);
     },
   };
 }

@@ -5,6 +5,7 @@ import { availability } from './availability.ts';
 import { bookings } from './bookings.ts';
 import { deliveries } from './deliveries.ts';
 import type { Bench, Figure } from './figure.ts';
+import { hanging } from './hanging.ts';
 import { memory } from './memory.ts';
 import { readYourWrites } from './read-your-writes.ts';
 import { rebuild } from './rebuild.ts';
@@ -16,6 +17,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   'read-your-writes': readYourWrites,
   rebuild,
   webhooks: deliveries,
+  hanging,
   start,
   memory,
 };

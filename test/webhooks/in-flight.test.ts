@@ -41,3 +41,10 @@ test('an attempt that turns out slow gives its permit to the next, and no class 
   hanging.release();
   (await slow).release();
 });
+
+test('when it stops, nobody goes on waiting', async () => {
+  const permits = createPermits({ prompt: 1, unknown: 1, slow: 1, slowAfterMs: 60_000 });
+  const waiting = Array.from({ length: 3_000 }, () => permits.acquire('unknown'));
+  permits.stop();
+  for (const permit of await Promise.all(waiting)) permit.release();
+});
