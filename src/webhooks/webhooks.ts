@@ -164,6 +164,9 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
         ...{ events, documents, readModels, registrations, deliveries, failedEvents, wake, clock, logger },
         ...tuning,
       });
+      const { parked } = await failedEvents.count();
+      if (parked > 0)
+        logger.warn({ parked }, 'There are parked events, which no delivery was made of; see `venue parked list`');
     },
 
     async stop() {
