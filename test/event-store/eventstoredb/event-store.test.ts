@@ -194,7 +194,7 @@ describe.concurrent('EventStoreDB failures', () => {
       await server.disconnect();
       const logger = { warn: vi.fn() };
       const opening = open({ url, deadlineMs: 1_000, logger });
-      await eventually(() => expect(logger.warn).toHaveBeenCalledTimes(2));
+      await eventually(() => expect(logger.warn).toHaveBeenCalled());
       await server.connect();
       const store = await opening;
       const followed = follow(store);
