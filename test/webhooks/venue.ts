@@ -50,13 +50,16 @@ export const changedStore = (events: EventStore, changes: Partial<EventStore>): 
   ...changes,
 });
 
-/** What webhooks need of the service, on the embedded engines: log, read models, commands. Several can share a folder. */
-export async function openVenue({ folder: shared }: { readonly folder?: string } = {}) {
+/**
+ * What webhooks need of the service: log, read models, commands. On the embedded engines, unless there is another log. Several can
+ * share a folder.
+ */
+export async function openVenue({ folder: shared, log }: { readonly folder?: string; readonly log?: EventStore } = {}) {
   const folder = shared ?? (await mkdtemp(join(tmpdir(), 'venue-webhooks-')));
   let shift = 0;
   let downtime = 0;
   const clock = () => Date.now() + shift;
-  const events = await openSqliteEventStore({ path: join(folder, 'log.sqlite'), leaseMs: 1_000 });
+  const events = log ?? (await openSqliteEventStore({ path: join(folder, 'log.sqlite'), leaseMs: 1_000 }));
   const documents = await openSqliteDocumentStore({ folder, clock });
   const said: Said = { kind: 'service', projects: false, wants: [], reads: [] };
   /** The heart of one process. */

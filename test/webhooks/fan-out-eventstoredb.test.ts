@@ -1,0 +1,86 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  EventStoreDBClient,
+  eventTypeFilter,
+  persistentSubscriptionToAllSettingsFromDefaults,
+  START,
+} from '@eventstore/db-client';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openEventStoreDb } from '../../src/event-store/eventstoredb/event-store.ts';
+import { EventStoreDbServer } from '../event-store/eventstoredb/server.ts';
+import { eventually } from '../eventually.ts';
+import { approved, requested } from './deliverable-events.ts';
+import { type Receiver, startReceiver } from './receiver.ts';
+import { COMMUNITY, openVenue, type Venue } from './venue.ts';
+
+let server: EventStoreDbServer;
+let venue: Venue;
+let receiver: Receiver;
+beforeEach(async () => {
+  server = await EventStoreDbServer.start();
+  venue = await openVenue({ log: await openEventStoreDb({ url: server.url }) });
+  receiver = await startReceiver();
+});
+afterEach(async () => {
+  await venue.close();
+  await receiver.close();
+  await server.stop();
+});
+
+const eventIds = () => receiver.received.map(({ headers }) => String(headers['webhook-id']).split(':')[0]).toSorted();
+
+test('events wait for the read models without being counted', async () => {
+  await venue.register(COMMUNITY, receiver.url);
+  const webhooks = await venue.deliver({ tuning: { readModelWaitMs: 20 } });
+  venue.holdProjector();
+  const happened = await Promise.all([
+    ...Array.from({ length: 40 }, (_, i) => venue.append(requested({ bookingId: i }))),
+    venue.append(approved()),
+  ]);
+  // The server counts every time that the process leaves.
+  await pause(2_000);
+  expect(receiver.received).toEqual([]);
+  venue.releaseProjector();
+  await receiver.until(41);
+  await pause(300);
+  expect(eventIds()).toEqual(happened.toSorted());
+  expect(await webhooks.listFailedEvents()).toEqual([]);
+  for (const kind of ['BookingRequested', 'BookingApproved'])
+    expect(server.parkedBy(`webhook-deliveries-${kind}`)).toBe(0);
+});
+
+test('what the group of earlier releases holds is delivered, and what it had parked is kept', async () => {
+  await venue.register(COMMUNITY, receiver.url);
+  const client = EventStoreDBClient.connectionString(server.url);
+  await client.createPersistentSubscriptionToAll(
+    'webhook-deliveries',
+    persistentSubscriptionToAllSettingsFromDefaults({ startFrom: START, maxRetryCount: 110 }),
+    { filter: eventTypeFilter({ regex: '^([^$]|\\$venue-parked-replay$)' }) },
+  );
+  const [done, parked, waiting] = [
+    await venue.append(requested({ bookingId: 1 })),
+    await venue.append(requested({ bookingId: 2 })),
+    await venue.append(requested({ bookingId: 3 })),
+  ];
+  const former = client.subscribeToPersistentSubscriptionToAll('webhook-deliveries', { bufferSize: 64 });
+  former.on('error', () => {});
+  former.on('data', (resolved) => {
+    const id = resolved.event?.id;
+    if (id === parked) void former.nack('park', 'The read models have not reached it', resolved);
+    else if (id !== waiting) void former.ack(resolved);
+  });
+  await eventually(() => expect(server.parkedBy('webhook-deliveries')).toBe(1));
+  await eventually(async () => expect((await venue.events.groupPosition('webhook-deliveries')) ?? '').not.toBe(''));
+  await former.unsubscribe();
+  await client.dispose();
+
+  const webhooks = await venue.deliver();
+  await receiver.until(1);
+  expect(await webhooks.listFailedEvents()).toMatchObject([
+    { eventId: parked, state: 'Parked', reason: 'The read models have not reached it' },
+  ]);
+  expect(await webhooks.replayParked()).toBe(1);
+  await eventually(() => expect(eventIds()).toEqual(expect.arrayContaining([parked, waiting].toSorted())));
+  // What the former group had handled is not, or only as the event at its position, delivered again.
+  expect(eventIds().filter((id) => id !== done)).toEqual([parked, waiting].toSorted());
+});
