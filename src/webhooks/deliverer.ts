@@ -85,8 +85,10 @@ export type DelivererDeps = {
 /** The deliveries of one registration, while this process holds its lease. */
 type Lane = {
   readonly webhookId: string;
-  /** Deliveries being attempted, until their outcome is stored, and their sequences. */
-  readonly inFlight: Map<string, string>;
+  /** Deliveries being attempted, until their outcome is stored. */
+  readonly inFlight: Set<string>;
+  /** Their sequences. */
+  readonly sequences: Set<string>;
   /** How many of them are waiting for a response; the outcomes of the others are being stored. */
   sending: number;
   /** How many may be. */
@@ -160,7 +162,8 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
   async function runLane(webhookId: string, isAsked: boolean): Promise<void> {
     const lane: Lane = {
       webhookId,
-      inFlight: new Map(),
+      inFlight: new Set(),
+      sequences: new Set(),
       sending: 0,
       window: FIRST_IN_FLIGHT,
       woken: false,
@@ -208,7 +211,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     while (mayStart()) {
       lane.woken = false;
       // A snapshot from before the query: a delivery that ends meanwhile may still be returned as pending.
-      const known = new Set(inFlight.keys());
+      const known = new Set(inFlight);
       const batch = await deliveries.due(webhookId, known.size + PAGE, from);
       const due = batch.filter(({ key }) => !known.has(key));
       const last = due.at(-1);
@@ -249,8 +252,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
         await changedWithin(lane, wait);
         continue;
       }
-      const inProgress = new Set(lane.inFlight.values());
-      const chosen = choose(queues, state, inProgress);
+      const chosen = choose(queues, state, lane.sequences);
       if (chosen === undefined) {
         if (queues.size === 0) return true;
         if (state.breaker?.state === 'open' && lane.inFlight.size === 0) lane.ending = true;
@@ -294,7 +296,8 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
 
   function start(lane: Lane, lease: Lease, receiver: Receiver, chosen: Chosen, permit: Permit): void {
     const { key } = chosen.delivery;
-    lane.inFlight.set(key, chosen.sequence);
+    lane.inFlight.add(key);
+    lane.sequences.add(chosen.sequence);
     lane.sending += 1;
     sending += 1;
     if (receiver.state().breaker?.state === 'recovering') slowStartOf(lane.webhookId).attempted();
@@ -314,6 +317,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       })
       .finally(() => {
         lane.inFlight.delete(key);
+        lane.sequences.delete(chosen.sequence);
         notify(lane);
       });
   }

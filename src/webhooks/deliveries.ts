@@ -263,15 +263,25 @@ export async function openDeliveries({
       deliveries: readonly Stored<DeliveryDocument>[],
       inFlight: ReadonlySet<string>,
     ): Promise<Map<string, Stored<DeliveryDocument>[]>> {
-      const bySequence = new Map(deliveries.map(({ document }) => [sequenceIn(document), new Map()]));
-      const enqueue = (stored: Stored<DeliveryDocument>) =>
-        bySequence.get(sequenceIn(stored.document))?.set(stored.key, stored);
+      const bySequence = new Map<string, Map<string, Stored<DeliveryDocument>>>();
+      const enqueue = (stored: Stored<DeliveryDocument>) => {
+        const sequence = sequenceIn(stored.document);
+        const queue = bySequence.get(sequence) ?? new Map();
+        bySequence.set(sequence, queue.set(stored.key, stored));
+      };
       for (const stored of deliveries) enqueue(stored);
-      const now = toTimestamp(clock());
-      for await (const stored of collection.find(pendingInSequences(webhookId, [...bySequence.keys()]))) {
-        if (stored.document.due <= now && !inFlight.has(stored.key)) enqueue(stored);
+      // Nearly always there are no others, which the index knows without reading a delivery.
+      const others = pendingInSequences(webhookId, [...bySequence.keys()]);
+      const areAllIndexed = deliveries.every(({ document }) => document.sequence !== undefined);
+      if (!areAllIndexed || (await collection.count(others)) > deliveries.length) {
+        const now = toTimestamp(clock());
+        for await (const stored of collection.find(others)) {
+          if (stored.document.due <= now && !inFlight.has(stored.key)) enqueue(stored);
+        }
       }
-      return new Map(Array.from(bySequence, ([sequence, queue]) => [sequence, [...queue.values()].sort(inLogOrder)]));
+      return new Map(
+        Array.from(bySequence, ([sequence, queue]) => [sequence, Array.from(queue.values()).sort(inLogOrder)]),
+      );
     },
 
     /** Gives the pending deliveries that earlier releases made their place in the order of their bookings. */
