@@ -54,6 +54,13 @@ export const MAY_IMPORT = {
     // It consumes the log, keeps deliveries as records and looks registrations up.
     ...['credentials', 'read-models', 'projections', 'domain', 'event-store', 'document-store', 'runtime'],
   ],
+  // Copies log and records, restores them, and makes one store of what was restored.
+  backup: [
+    ...['commands', 'credentials', 'store-identity', 'domain', 'event-store', 'document-store', 'secrets', 'runtime'],
+    // Where fan-out stands, and which deliveries are of events that are gone.
+    'webhooks/fan-out-positions.ts',
+    'webhooks/lost-deliveries.ts',
+  ],
   // `document-store`: to declare what it asks of the read models.
   scheduler: ['commands', 'read-models', 'projections', 'domain', 'document-store', 'runtime'],
 
@@ -77,17 +84,22 @@ export const MAY_IMPORT = {
   'config.ts': ['runtime'],
   // Chooses the adapters.
   'engines.ts': [
-    ...['config.ts', 'store-identity', 'domain', 'event-store', 'document-store', 'sqlite', 'runtime'],
+    ...['config.ts', 'store-identity', 'read-models', 'domain', 'event-store', 'document-store', 'sqlite', 'runtime'],
     ...['event-store/sqlite', 'event-store/eventstoredb', 'document-store/sqlite', 'document-store/mongodb'],
+    'webhooks/fan-out-positions.ts',
   ],
   // The only place where the parts are put together: anything above.
   'app.ts': 'anything above',
   'serve.ts': ['app.ts', 'config.ts', 'domain', 'runtime'],
   'main.ts': ['serve.ts', 'runtime'],
   cli: [
-    ...['app.ts', 'engines.ts', 'config.ts', 'commands', 'contract', 'auth', 'projections', 'domain'],
+    ...['app.ts', 'engines.ts', 'config.ts', 'backup', 'commands', 'contract', 'auth', 'projections', 'domain'],
+    ...['event-store', 'runtime'],
     // Deliveries have commands, too.
     'webhooks/webhooks.ts',
+    // A backup notes them, a restore prints them.
+    'webhooks/fan-out-positions.ts',
+    'webhooks/lost-deliveries.ts',
   ],
   'cli.ts': ['cli', 'runtime'],
 };

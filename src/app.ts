@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { Logger } from 'pino';
@@ -22,7 +21,15 @@ import type { Demo } from './demo/demo-file.ts';
 import { ensureDemoData } from './demo/ensure-demo-data.ts';
 import type { DocumentStore } from './document-store/document-store.ts';
 import { type Heartbeats, startHeartbeats } from './document-store/heartbeats.ts';
-import { isEmbedded, openDocuments, openEvents, openSqliteDocuments, placesOf, sharesMachine } from './engines.ts';
+import {
+  closeStores,
+  isEmbedded,
+  openIdentity,
+  openSqliteDocuments,
+  openStores,
+  type Stores,
+  sharesMachine,
+} from './engines.ts';
 import type { EventStore } from './event-store/event-store.ts';
 import { mcpRoutes } from './mcp/mcp-server.ts';
 import { checkWebhookUrl } from './outbound/public-address.ts';
@@ -33,7 +40,7 @@ import type { Said } from './read-models/read-models.ts';
 import { type Clock, systemClock } from './runtime/clock.ts';
 import { diskWarning } from './runtime/disk.ts';
 import { createScheduler } from './scheduler/scheduler.ts';
-import { openStoreIdentity, type StoreIdentity, WrongSecretKey } from './store-identity/store-identity.ts';
+import { type StoreIdentity, WrongSecretKey } from './store-identity/store-identity.ts';
 import { newSigningSecret } from './webhooks/signature.ts';
 import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts';
 
@@ -72,17 +79,14 @@ export async function openCore(
   clock: Clock = systemClock(config.clockShift),
   kind: Said['kind'] = 'service',
 ): Promise<Core> {
-  mkdirSync(config.dataDir, { recursive: true });
-  const events = await openEvents(config, logger);
   let core: Core | undefined;
   const believes = async () => core !== undefined && (await core.clockWatch.look()) === undefined;
-  const documents = await openDocuments(config, logger, { clock, believes });
+  const stores = await openStores(config, logger, { clock, believes });
   try {
-    core = await assemble(config, logger, clock, kind, { events, documents });
+    core = await assemble(config, logger, clock, kind, stores);
     return core;
   } catch (error) {
-    // An open connection would keep the process of a command alive.
-    await Promise.allSettled([events.close(), documents.close()]);
+    await closeStores(stores);
     throw error instanceof WrongSecretKey ? new ConfigError('SECRET_KEY', error.message) : error;
   }
 }
@@ -92,13 +96,10 @@ async function assemble(
   logger: Logger,
   clock: Clock,
   kind: Said['kind'],
-  { events, documents }: Pick<Core, 'events' | 'documents'>,
+  stores: Stores,
 ): Promise<Core> {
-  const identity = await openStoreIdentity({
-    ...{ events, documents, secretKey: config.secretKey, clock, logger },
-    places: placesOf(config),
-    settleMs: config.eventStoreUrl === undefined ? 0 : REPLICATED_WITHIN_MS,
-  });
+  const { events, documents } = stores;
+  const identity = await openIdentity(config, stores, logger, clock);
   await identity.check();
   const heartbeats = await startHeartbeats<Said>({ documents, said: { kind, projects: false, wants: [], reads: [] } });
   const projector = await openProjector({
@@ -183,9 +184,6 @@ async function assemble(
     },
   };
 }
-
-/** How long a node of EventStoreDB may lag behind the one that acknowledged an append. */
-const REPLICATED_WITHIN_MS = 5_000;
 
 /** How long a command of an operator waits for a read model to show what is in the log. */
 const TOOL_CATCHES_UP_WITHIN_MS = 30_000;

@@ -51,6 +51,9 @@ export class ConfigError extends Error {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+const DEFAULT_DATA_DIR = './data';
+const SECRET_KEY_FILE = 'secret.key';
+
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 
 /**
@@ -63,7 +66,7 @@ export function readConfig(env: Environment): Config {
     return text === '' ? undefined : text;
   };
   const port = number(value, 'PORT', 3000, (n) => Number.isInteger(n) && n >= 1 && n <= 65_535, 'a port, 1 to 65535');
-  const dataDir = value('DATA_DIR') ?? './data';
+  const dataDir = value('DATA_DIR') ?? DEFAULT_DATA_DIR;
   const eventStoreUrl = url(value, 'EVENTSTORE_URL', ['esdb:', 'esdb+discover:', 'kurrentdb:', 'kurrentdb+discover:']);
   const mongoUrl = url(value, 'MONGODB_URL', ['mongodb:', 'mongodb+srv:']);
   const embedded = eventStoreUrl === undefined && mongoUrl === undefined;
@@ -156,6 +159,13 @@ function currency(text: string): string {
   throw new ConfigError('CURRENCY', `must be an ISO 4217 code such as USD, got "${text}"`);
 }
 
+/** Where the secret key is read from; undefined if it is not read from a file. */
+export function secretKeyFile(env: Environment): string | undefined {
+  const isSet = (name: string) => (env[name]?.trim() ?? '') !== '';
+  if (['SECRET_KEY', 'EVENTSTORE_URL', 'MONGODB_URL'].some(isSet)) return undefined;
+  return join(isSet('DATA_DIR') ? (env.DATA_DIR?.trim() ?? '') : DEFAULT_DATA_DIR, SECRET_KEY_FILE);
+}
+
 /** 32 bytes in base64 or hex. The embedded engines generate one when it is absent and keep it in `DATA_DIR`, mode 0600. */
 function secretKey(text: string | undefined, embedded: boolean, dataDir: string): Buffer {
   if (text !== undefined) {
@@ -167,7 +177,7 @@ function secretKey(text: string | undefined, embedded: boolean, dataDir: string)
     throw new ConfigError('SECRET_KEY', 'is required with EVENTSTORE_URL or MONGODB_URL (32 bytes in base64 or hex)');
   try {
     mkdirSync(dataDir, { recursive: true });
-    const file = join(dataDir, 'secret.key');
+    const file = join(dataDir, SECRET_KEY_FILE);
     if (!existsSync(file)) {
       try {
         writePrivate(file, randomBytes(32).toString('base64'), 'new');

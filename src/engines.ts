@@ -1,15 +1,18 @@
-import { rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BaseLogger } from 'pino';
 import type { Config } from './config.ts';
 import type { DocumentStore } from './document-store/document-store.ts';
+import { isAnyoneBeating } from './document-store/heartbeats.ts';
 import { defined } from './domain/defined.ts';
 import type { EventStore } from './event-store/event-store.ts';
+import { openReadModelState } from './read-models/state.ts';
 import type { Clock } from './runtime/clock.ts';
 import { isThisMachine } from './runtime/place.ts';
 import { Unavailable } from './runtime/unavailable.ts';
 import { UnusableStore } from './runtime/unusable-store.ts';
-import type { Places } from './store-identity/store-identity.ts';
+import { openStoreIdentity, type Places, type StoreIdentity } from './store-identity/store-identity.ts';
+import { fanOutPositions } from './webhooks/fan-out-positions.ts';
 
 /** Where the stores are: in `DATA_DIR`, or on the engines that URLs name. */
 export type StoreConfig = Pick<Config, 'dataDir' | 'eventStoreUrl' | 'mongoUrl'>;
@@ -25,13 +28,19 @@ export const placesOf = ({ eventStoreUrl, mongoUrl, dataDir }: StoreConfig): Pla
   readModels: mongoUrl === undefined ? join(dataDir, READ_MODELS_FILE) : 'MONGODB_URL',
 });
 
+/** The engines that the store is on. */
+export const enginesOf = ({ eventStoreUrl, mongoUrl }: StoreConfig) => ({
+  log: eventStoreUrl === undefined ? ('embedded' as const) : ('EventStoreDB' as const),
+  documents: mongoUrl === undefined ? ('embedded' as const) : ('MongoDB' as const),
+});
+
 /** Whether any part of the store is kept in files in `DATA_DIR`. */
 export const isEmbedded = ({ eventStoreUrl, mongoUrl }: StoreConfig): boolean =>
   eventStoreUrl === undefined || mongoUrl === undefined;
 
 // Engines are imported only when configured: the embedded service should not have to load the clients of the others.
 
-export async function openEvents(
+async function openEvents(
   { eventStoreUrl, dataDir }: StoreConfig,
   logger: Pick<BaseLogger, 'warn'>,
 ): Promise<EventStore> {
@@ -82,16 +91,56 @@ const hostsOf = (url: string): string[] => {
   return hosts.split(',').map((host) => host.replace(/:\d+$/, '').replace(/^\[|\]$/g, ''));
 };
 
+export type Stores = { readonly events: EventStore; readonly documents: DocumentStore };
+
+/** Opens log and documents. @throws {UnusableStore} if a file is damaged */
+export async function openStores(
+  config: StoreConfig,
+  logger: Pick<BaseLogger, 'warn'>,
+  expiry?: Expiry,
+): Promise<Stores> {
+  mkdirSync(config.dataDir, { recursive: true });
+  const events = await openEvents(config, logger);
+  try {
+    return { events, documents: await openDocuments(config, logger, expiry) };
+  } catch (error) {
+    // An open connection would keep the process of a command alive.
+    await events.close();
+    throw error;
+  }
+}
+
+export const closeStores = ({ events, documents }: Stores): Promise<unknown> =>
+  Promise.allSettled([events.close(), documents.close()]);
+
+/** How long a node of EventStoreDB may lag behind the one that acknowledged an append. */
+const REPLICATED_WITHIN_MS = 5_000;
+
+/** Whether what has been opened belongs together. */
+export const openIdentity = (
+  config: Pick<Config, 'secretKey'> & StoreConfig,
+  stores: Stores,
+  logger: Pick<BaseLogger, 'warn'>,
+  clock: Clock,
+): Promise<StoreIdentity> =>
+  openStoreIdentity({
+    ...{ ...stores, secretKey: config.secretKey, clock, logger },
+    places: placesOf(config),
+    groups: () => fanOutPositions(stores.events),
+    // EventStoreDB has positions after the last event, of events of its own.
+    ...(config.eventStoreUrl === undefined
+      ? { settleMs: 0, shownPositions: async () => (await openReadModelState(stores.documents)).allPositions() }
+      : { settleMs: REPLICATED_WITHIN_MS }),
+  });
+
 /**
  * Throws all read models away, those of another store and damaged ones included. They are built anew from the log.
  * @throws {Error} if a process has the store open
  */
-export async function discardReadModels(config: StoreConfig): Promise<void> {
-  const release = await takeStoreAlone(config);
-  try {
+export const discardReadModels = (config: StoreConfig): Promise<void> =>
+  alone(config, async () => {
     if (config.mongoUrl === undefined) {
-      for (const side of ['', '-wal', '-shm'])
-        rmSync(join(config.dataDir, `${READ_MODELS_FILE}${side}`), { force: true });
+      for (const file of withSideFiles(READ_MODELS_FILE)) rmSync(join(config.dataDir, file), { force: true });
       return;
     }
     const documents = await openDocuments(config);
@@ -100,19 +149,63 @@ export async function discardReadModels(config: StoreConfig): Promise<void> {
     } finally {
       await documents.close();
     }
+  });
+
+/**
+ * Makes room for a restore: moves the embedded files into a folder beside them, and drops the collections of a MongoDB.
+ * @returns the folder, if there is any
+ * @throws {Error} if a process has the store open
+ */
+export async function setStoreAside(config: StoreConfig): Promise<string | undefined> {
+  const { dataDir, mongoUrl } = config;
+  let folder: string | undefined;
+  await alone(config, async () => {
+    const files = embeddedFiles(config).flatMap(withSideFiles);
+    for (const file of files.filter((each) => existsSync(join(dataDir, each)))) {
+      folder ??= mkdtempSync(join(dataDir, 'before-restore-'));
+      renameSync(join(dataDir, file), join(folder, file));
+    }
+    if (mongoUrl === undefined) return;
+    const documents = await openDocuments(config);
+    try {
+      for (const name of await documents.names()) await documents.drop(name);
+    } finally {
+      await documents.close();
+    }
+  });
+  return folder;
+}
+
+/** @throws {Error} if a process has the store open */
+export const checkStopped = (config: StoreConfig): Promise<void> => alone(config, async () => {});
+
+const embeddedFiles = ({ eventStoreUrl, mongoUrl }: StoreConfig): string[] => [
+  ...(eventStoreUrl === undefined ? [LOG_FILE] : []),
+  ...(mongoUrl === undefined ? [RECORDS_FILE, READ_MODELS_FILE] : []),
+];
+
+const withSideFiles = (file: string): string[] => [file, `${file}-wal`, `${file}-shm`];
+
+/** Does something while no other process has the store open: the embedded files are locked, others must not be beating. */
+async function alone(config: StoreConfig, work: () => Promise<void>): Promise<void> {
+  const { dataDir, mongoUrl } = config;
+  const inUse = (what: string) => new Error(`A process has the store in ${what} open. Stop the service first.`);
+  const { takeAlone } = await import('./sqlite/alone.ts');
+  const release = takeAlone(embeddedFiles(config).map((file) => join(dataDir, file)));
+  if (release === undefined) throw inUse(dataDir);
+  try {
+    if (mongoUrl !== undefined && (await isMongoInUse(config))) throw inUse('MONGODB_URL');
+    await work();
   } finally {
     release();
   }
 }
 
-/** Keeps every other process of this machine from the embedded files, until they are released. */
-async function takeStoreAlone({ dataDir, eventStoreUrl, mongoUrl }: StoreConfig): Promise<() => void> {
-  const { takeAlone } = await import('./sqlite/alone.ts');
-  const files = [
-    ...(eventStoreUrl === undefined ? [LOG_FILE] : []),
-    ...(mongoUrl === undefined ? [RECORDS_FILE, READ_MODELS_FILE] : []),
-  ];
-  const release = takeAlone(files.map((file) => join(dataDir, file)));
-  if (release === undefined) throw new Error(`A process has the store in ${dataDir} open. Stop the service first.`);
-  return release;
+async function isMongoInUse(config: StoreConfig): Promise<boolean> {
+  const documents = await openDocuments(config);
+  try {
+    return await isAnyoneBeating(documents);
+  } finally {
+    await documents.close();
+  }
 }

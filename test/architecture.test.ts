@@ -30,6 +30,7 @@ const WRONG_ARROWS: Readonly<Record<string, string>> = {
   'src/auth': `import { createRevocation } from '../authorization-server/revocation.ts';`,
   'src/authorization-server': `export const console = () => import('../console/console.ts');`,
   'src/webhooks': `import type { Caller } from '../auth/caller.ts';`,
+  'src/backup': `import type { Config } from '../config.ts';`,
   'src/scheduler': `import { createQueries } from '../queries/queries.ts';`,
   'src/api': `import { createWebhooks } from '../webhooks/webhooks.ts';`,
   'src/mcp': `import type {} from '../api/access.ts';`,

@@ -31,15 +31,22 @@ export class RefusedError extends Error {
 }
 
 /** The command being run, which also knows the global options. */
-type Invoked = {
+export type Invoked = {
   optsWithGlobals(): object;
-  configureOutput(): { readonly writeOut?: (text: string) => void };
+  configureOutput(): { readonly writeOut?: (text: string) => void; readonly writeErr?: (text: string) => void };
 };
 
 /** The configuration of the service, which logs nothing unless asked to. */
 export function operatorConfig(): Config {
   const { LOG_LEVEL = '', ...environment } = process.env;
   return readConfig({ ...environment, LOG_LEVEL: LOG_LEVEL.trim() || 'silent' });
+}
+
+/** @throws {Error} with the failure of the answer, if there is one */
+export function printAnswer(command: Invoked, { json, text, failure }: Answer): void {
+  const printed = 'json' in command.optsWithGlobals() ? JSON.stringify(json, null, 2) : text;
+  command.configureOutput().writeOut?.(`${printed}\n`);
+  if (failure !== undefined) throw new Error(failure);
 }
 
 /**
@@ -57,9 +64,7 @@ export async function operate(
   try {
     const answer = await work(core, { actor: OPERATOR, correlationId: `cli-${randomUUID()}` });
     if (isRefusal(answer)) throw new RefusedError(answer);
-    const printed = 'json' in command.optsWithGlobals() ? JSON.stringify(answer.json, null, 2) : answer.text;
-    command.configureOutput().writeOut?.(`${printed}\n`);
-    if (answer.failure !== undefined) throw new Error(answer.failure);
+    printAnswer(command, answer);
   } finally {
     await core.projector.stop();
     await core.close();

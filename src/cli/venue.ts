@@ -1,6 +1,7 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
 import { ConfigError } from '../config.ts';
 import { apiKeyCommands } from './api-keys.ts';
+import { backupCommands } from './backup.ts';
 import { bookingCommands } from './bookings.ts';
 import { brandCommands } from './brands.ts';
 import { clientCommands } from './clients.ts';
@@ -96,6 +97,7 @@ Examples:
     parkedCommands,
     readModelCommands,
     clockCommands,
+    backupCommands,
   ];
   for (const addTo of groups) addTo(venue);
   return venue;

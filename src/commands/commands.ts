@@ -10,7 +10,7 @@ import { createCommandHandler } from './command-handler.ts';
 import { IdempotencyKeys } from './idempotency-keys.ts';
 import { createReadModelCommands, type ReadModelCommands } from './read-models.ts';
 import { createReviewCommands, type ReviewCommands } from './reviews.ts';
-import { createSequence } from './sequence.ts';
+import { createSequence, type SequenceName } from './sequence.ts';
 import { createWebhookCommands, type WebhookCommands } from './webhooks.ts';
 
 /** Every command of the service. REST, MCP, console and command line all go through here. */
@@ -49,7 +49,7 @@ export async function createCommands(deps: {
   });
   // No read model shows reserved ids, so there is nothing to wait for.
   const idHandler = createCommandHandler({ events, clock, waitFor: async () => {} });
-  const sequence = (name: string, blockSize = 1) => createSequence(idHandler, name, blockSize);
+  const sequence = (name: SequenceName, blockSize = 1) => createSequence(idHandler, name, blockSize);
 
   return {
     bookings: createBookingCommands({

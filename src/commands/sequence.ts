@@ -10,8 +10,12 @@ export type Sequence = {
   next(): Promise<number>;
 };
 
+/** What has integer ids, by the name of its sequence. */
+export const SEQUENCES = ['bookings', 'communities', 'spaces', 'brands', 'reviews'] as const;
+export type SequenceName = (typeof SEQUENCES)[number];
+
 /** The last reserved id. */
-const reserved: Aggregate<number, IdsReserved> = { initial: 0, evolve: (_, event) => event.data.to };
+export const reserved: Aggregate<number, IdsReserved> = { initial: 0, evolve: (_, event) => event.data.to };
 
 const CONTEXT: CommandContext = { actor: SYSTEM, correlationId: 'sequence' };
 
@@ -19,7 +23,7 @@ const CONTEXT: CommandContext = { actor: SYSTEM, correlationId: 'sequence' };
  * Hands out integer ids from blocks reserved in the log (hi/lo; docs/decisions/ids.md). A block lost with its process leaves
  * a gap.
  */
-export function createSequence(handler: CommandHandler, sequence: string, blockSize: number): Sequence {
+export function createSequence(handler: CommandHandler, sequence: SequenceName, blockSize: number): Sequence {
   let block = { next: 1, last: 0 };
   let reserving: Promise<void> | undefined;
 

@@ -24,6 +24,11 @@ export type ApiKeyIndex = {
   idOf(hash: string): Promise<ApiKeyId | undefined>;
 };
 
+/** Makes the log be searched from its start again: it may be another one than when it was searched last. */
+export async function forgetKeySearch(documents: Pick<DocumentStore, 'open'>): Promise<void> {
+  await (await documents.open(PROGRESS)).delete(PROGRESS_KEY);
+}
+
 /** Keys that were issued before there was an index, or by an older version of the service, are found in the log. */
 export async function openApiKeyIndex(deps: {
   readonly documents: DocumentStore;

@@ -158,3 +158,18 @@ type Seen<S> = {
 
 /** Stored with the read models: a power failure that loses the last beats also ends the processes. */
 const collection = <S>(): Collection<HeartbeatDocument<S>> => ({ name: 'heartbeats', kind: 'readModel', indexes: [] });
+
+/** Whether a process beats on the store: watches for longer than one may be silent, unless nobody has left a heartbeat. */
+export async function isAnyoneBeating(documents: Pick<DocumentStore, 'open'>): Promise<boolean> {
+  const heartbeats = await documents.open(collection<object>());
+  const versions = async () => {
+    const found = new Map<string, number>();
+    for await (const { key, version, document } of heartbeats.find(everyDocument()))
+      if (!isKnownDead(document)) found.set(key, version);
+    return found;
+  };
+  const before = await versions();
+  if (before.size === 0) return false;
+  await delay(SILENCE_MS + SILENCE_MS / BEATS_PER_SILENCE);
+  return [...(await versions())].some(([key, version]) => before.get(key) !== version);
+}

@@ -115,6 +115,14 @@ export type EventStore = {
     options: { readonly expectedRevision: ExpectedRevision },
   ): Promise<Appended>;
 
+  /**
+   * Adds events that were read from another log, in their order and with their ids: fills an empty log from a backup. Nothing else
+   * may append meanwhile.
+   * @returns their positions, which stay the same if the engine can choose them (docs/decisions/backups.md)
+   * @throws if a stream is not at the revision before that of its next event
+   */
+  load(events: readonly StoredEvent[]): Promise<readonly Position[]>;
+
   /** Reads one stream; a stream that does not exist reads as empty. */
   readStream(stream: string, options?: ReadStream): AsyncIterable<StoredEvent>;
 
@@ -125,6 +133,9 @@ export type EventStore = {
 
   /** Creates a consumer group (a persistent subscription). Does nothing if it exists. */
   createGroup(group: string, options: CreateGroup): Promise<void>;
+
+  /** Moves a group to another position, also an earlier one, or creates it there. Nobody may have joined it. */
+  moveGroup(group: string, options: CreateGroup): Promise<void>;
 
   /**
    * Where a group stands: every event of its types up to there is done with. Undefined if the group does not exist. May be lower
@@ -155,11 +166,15 @@ export type EventStore = {
   close(): Promise<void>;
 };
 
-/** The position of the last event in the log; `LOG_START` if there is none. */
-export async function logEnd(events: Pick<EventStore, 'readAll'>): Promise<Position> {
-  for await (const { position } of events.readAll({ direction: 'backward', limit: 1 })) return position;
-  return LOG_START;
+/** The last event in the log, if there is any. */
+export async function lastEvent(events: Pick<EventStore, 'readAll'>): Promise<StoredEvent | undefined> {
+  for await (const event of events.readAll({ direction: 'backward', limit: 1 })) return event;
+  return undefined;
 }
+
+/** The position of the last event in the log; `LOG_START` if there is none. */
+export const logEnd = async (events: Pick<EventStore, 'readAll'>): Promise<Position> =>
+  (await lastEvent(events))?.position ?? LOG_START;
 
 /** Optimistic concurrency conflict: another writer appended to the stream first. */
 export class WrongExpectedRevision extends Error {

@@ -101,6 +101,10 @@ export async function openReadModelState(documents: DocumentStore) {
     readStates,
     positions: async (): Promise<Positions> => (await readPositions()).document,
 
+    /** How far any collection is, those of other releases included. */
+    allPositions: async (): Promise<readonly Position[]> =>
+      (await readPositions()).document.groups.map(({ position }) => position),
+
     /**
      * Changes the states by compare-and-set: `change` runs again if another process was faster. Nothing is written if it returns
      * what it was given.

@@ -3,7 +3,7 @@ import { chmodSync, closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync
 import { dirname } from 'node:path';
 
 /** Files in `DATA_DIR` hold keys, password hashes and guests' messages (docs/decisions/private-files.md). */
-const OWNER_ONLY = 0o600;
+export const OWNER_ONLY = 0o600;
 
 /**
  * Restricts a SQLite database to its owner. Call it before the first write: SQLite creates its side files with the mode of

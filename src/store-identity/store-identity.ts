@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import type { BaseLogger } from 'pino';
 import type { DocumentStore, Documents } from '../document-store/document-store.ts';
 import { streamOf } from '../domain/streams.ts';
-import type { EventStore, StoredEvent } from '../event-store/event-store.ts';
+import { type EventStore, lastEvent, logEnd, type Position, type StoredEvent } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { UnusableStore } from '../runtime/unusable-store.ts';
 import { purposes } from '../secrets/purposes.ts';
@@ -19,6 +20,8 @@ import {
 
 /** How often the last event is remembered. The events of one interval may be lost in a restore without a start noticing it. */
 const REMEMBER_EVERY_MS = 1_000;
+/** How often the positions of the consumer groups are noted. Older ones only make more deliveries again. */
+const NOTE_GROUPS_EVERY_MS = 10_000;
 /** How long a stop waits for the last time. */
 const LAST_TIME_WITHIN_MS = 1_000;
 /** How long another process may take to give the store its identity: a few writes. */
@@ -39,6 +42,10 @@ export type IdentityDeps = {
   readonly clock: Clock;
   readonly places: Places;
   readonly logger: Pick<BaseLogger, 'warn'>;
+  /** Where the consumer groups stand: everything up to there has been handled. */
+  readonly groups?: () => Promise<{ readonly [group: string]: Position }>;
+  /** How far the read models are; absent for a log that has positions after its last event. */
+  readonly shownPositions?: () => Promise<readonly Position[]>;
   /** How long an event that was seen may be missing, because the node that is asked lags. 0 for an embedded log. */
   readonly settleMs: number;
 };
@@ -53,6 +60,8 @@ export type StoreIdentity = {
   check(): Promise<void>;
   /** Gives a store that has none its identity. Call it when the store has been checked and its secrets could be opened. */
   confirm(): Promise<void>;
+  /** The id of the log. Call it after `confirm`. */
+  logId(): Promise<string>;
   /** Keeps remembering the last event, in the background. */
   start(): void;
   /** Remembers it for the last time. */
@@ -66,6 +75,7 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
   const adopt = 'run: venue restore --adopt';
   const fromNothing = 'Build them anew with: venue rebuild --from-nothing';
   let remembered: string | undefined;
+  let notedAt = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;
   let remembering: Promise<void> = Promise.resolve();
 
@@ -77,6 +87,11 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
       (found) => known === undefined || found === known.logId,
     );
     if (known !== undefined) {
+      if (known.restoring !== undefined) {
+        throw new UnusableStore(
+          `A restore into ${places.records} and ${places.log} has not been completed. Run it again: venue restore DIR`,
+        );
+      }
       checkSecretKey(known);
       if (logId !== known.logId) {
         throw new UnusableStore(
@@ -96,12 +111,21 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
         `The read models in ${places.readModels} belong to another event log than the one in ${places.log}: ${shown.logId} instead of ${idText(logId)}. ${fromNothing}`,
       );
     }
-    const missing = await missingOf(shown);
+    const missing = (await missingOf(shown)) ?? (await missingOfShown());
     if (missing !== undefined) {
       throw new UnusableStore(
-        `The read models in ${places.readModels} show more than the event log in ${places.log} holds: it has no ${missing}. ${fromNothing}`,
+        `The read models in ${places.readModels} show more than the event log in ${places.log} holds: it has no ${missing}. To go on with what it holds, ${adopt}`,
       );
     }
+  }
+
+  /** Where the read models are, if the log ends before. Closer than what was remembered: they follow every event. */
+  async function missingOfShown(): Promise<string | undefined> {
+    const shown = (await deps.shownPositions?.()) ?? [];
+    // Read after them: both grow while the store is in use.
+    const end = await logEnd(events);
+    const beyond = shown.find((position) => position > end);
+    return beyond === undefined ? undefined : `event at position ${beyond}`;
   }
 
   /** @throws {UnusableStore} if the records know nothing of a log that is in use */
@@ -156,6 +180,8 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
 
   /** Writes what was seen last to both memories, unless another process has got further. */
   async function remember(): Promise<void> {
+    // Noted first: what a group has handled by now, the records that are read later show.
+    await noteGroups();
     const last = await lastEvent(events);
     if (last === undefined || last.position === remembered) return;
     await advance(records, last);
@@ -167,6 +193,16 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
     const stored = await memory.get(MEMORY_KEY);
     if (stored === undefined || (stored.document.seen?.position ?? '') >= last.position) return;
     await memory.replace(MEMORY_KEY, { ...stored.document, seen: seenOf(last) }, stored.version);
+  }
+
+  async function noteGroups(): Promise<void> {
+    if (deps.groups === undefined || performance.now() - notedAt < NOTE_GROUPS_EVERY_MS) return;
+    const began = performance.now();
+    const groups = await deps.groups();
+    const stored = await records.get(MEMORY_KEY);
+    if (stored !== undefined && !isDeepStrictEqual(stored.document.groups, groups))
+      await records.replace(MEMORY_KEY, { ...stored.document, groups }, stored.version);
+    notedAt = began;
   }
 
   function rememberSoon(): void {
@@ -182,6 +218,7 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
   return {
     check,
     confirm,
+    logId: () => ensureLogId(events, clock),
     start: rememberSoon,
     async stop() {
       clearTimeout(timer);
@@ -200,9 +237,4 @@ async function isInUse(events: Pick<EventStore, 'readAll' | 'readStream'>): Prom
   if ((await readLogId(events)) === undefined) return false;
   for await (const { stream } of events.readAll({ limit: 2 })) if (stream !== streamOf.log) return true;
   return false;
-}
-
-async function lastEvent(events: Pick<EventStore, 'readAll'>): Promise<StoredEvent | undefined> {
-  for await (const event of events.readAll({ direction: 'backward', limit: 1 })) return event;
-  return undefined;
 }

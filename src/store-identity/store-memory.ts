@@ -1,5 +1,5 @@
 import type { Collection } from '../document-store/document-store.ts';
-import type { StoredEvent } from '../event-store/event-store.ts';
+import type { Position, StoredEvent } from '../event-store/event-store.ts';
 
 /** An event that a store has seen. Stream and revision find it on every engine. */
 export type SeenEvent = Pick<StoredEvent, 'position' | 'stream' | 'revision'> & { readonly eventId: string };
@@ -14,6 +14,10 @@ export type StoreMemory = {
 export type RecordsMemory = StoreMemory & {
   /** A value sealed with the secret key of the store, by which another key is recognised. */
   readonly probe: string;
+  /** Where the consumer groups stood before these records were written: what they had handled, the records show. */
+  readonly groups?: { readonly [group: string]: Position };
+  /** Present while a backup of the log with this id is being restored. */
+  readonly restoring?: string;
 };
 
 /** Kept twice, because read models can be replaced or lost without the records. */

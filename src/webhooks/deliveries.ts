@@ -65,7 +65,7 @@ export const RETENTION_MS = 30 * DAY_MS;
 const PENDING_RETENTION_MS = 60 * DAY_MS;
 const MAX_ATTEMPTS = 50;
 
-const deliveryCollection: Collection<DeliveryDocument> = {
+export const deliveryCollection: Collection<DeliveryDocument> = {
   name: 'webhookDeliveries',
   kind: 'record',
   ttl: 'expiresAt',

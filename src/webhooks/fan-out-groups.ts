@@ -8,9 +8,9 @@ import type { FailedEvents } from './failed-events.ts';
  * The group that earlier releases shared for all kinds. It is left where it stands: their processes go on with it, and after a
  * rollback, too.
  */
-const FORMER_GROUP = 'webhook-deliveries';
+export const FORMER_GROUP = 'webhook-deliveries';
 /** The kinds that those releases knew. */
-const FORMER_KINDS: readonly string[] = [
+export const FORMER_KINDS: readonly string[] = [
   'BookingRequested',
   'BookingApproved',
   'BookingCancelled',

@@ -443,6 +443,34 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         );
       });
 
+      test('a group that nobody has joined is moved, back as well as forward, or made where it is wanted', async () => {
+        const type = unique('Made');
+        const group = unique('group');
+        const stream = unique('thing');
+        await store.append(stream, events(type, 4), { expectedRevision: 'none' });
+        const [first, second, third] = await Array.fromAsync(store.readStream(stream));
+        const move = async (to: StoredEvent | undefined) => {
+          const after = to?.position ?? LOG_START;
+          await other.moveGroup(group, { types: [type], after });
+          expect(await store.groupPosition(group)).toBe(after);
+        };
+        const handledBy = async (on: EventStore, last: number): Promise<unknown[]> => {
+          const handled: unknown[] = [];
+          const consumer = await on.consume(group, { types: [type] }, async ({ data }) => void handled.push(data.n));
+          await eventually(() => expect(handled).toContain(last));
+          await consumer.close();
+          // The one at the position may be handed out again.
+          return [...new Set(handled)].toSorted();
+        };
+        await move(second);
+        expect(await handledBy(store, 3)).toEqual(expect.arrayContaining([2, 3]));
+        await move(first);
+        const again = await handledBy(other, 3);
+        expect(again).toEqual(expect.arrayContaining([1, 2, 3]));
+        await move(third);
+        expect(await handledBy(store, 3)).not.toContain(1);
+      });
+
       test('knows nothing of a group that does not exist', async () => {
         expect(await store.groupPosition(unique('group'))).toBeUndefined();
         expect(await Array.fromAsync(store.parked(unique('group')))).toEqual([]);
@@ -532,6 +560,33 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
 
       test('refuses a position of another engine', async () => {
         await expect(Array.fromAsync(store.readAll({ after: 'nonsense' }))).rejects.toThrow(TypeError);
+      });
+    });
+
+    describe('load', () => {
+      test('fills an empty log with the events of another one, in their order', async ({ skip }) => {
+        const [one, another] = [unique('thing'), unique('thing')];
+        await store.append(one, events('Made', 2), { expectedRevision: 'none' });
+        await store.append(another, [event('Bought')], { expectedRevision: 'none' });
+        await store.append(one, [event('Sold')], { expectedRevision: 1 });
+        const wanted = (await Array.fromAsync(store.readAll())).filter(({ stream }) => [one, another].includes(stream));
+
+        const second = await start();
+        const filled = await second.open();
+        try {
+          if ((await Array.fromAsync(filled.readStream(one))).length > 0) skip('the server is the same one');
+          const positions = [...(await filled.load(wanted.slice(0, 2))), ...(await filled.load(wanted.slice(2)))];
+          const found = await Array.fromAsync(filled.readAll());
+          expect(found).toEqual(wanted.map((each, index) => ({ ...each, position: positions[index] })));
+          expect(positions.toSorted()).toEqual(positions);
+          await filled.append(one, [event('Made')], { expectedRevision: 2 });
+          await expect(filled.load(wanted.slice(1, 2).map((each) => ({ ...each, revision: 9 })))).rejects.toThrow(
+            WrongExpectedRevision,
+          );
+        } finally {
+          await filled.close();
+          await second.stop();
+        }
       });
     });
 

@@ -44,6 +44,25 @@ test('a log that is older than its records and read models is refused, by the se
   expect(listed.stderr).toContain('venue restore --adopt');
 });
 
+test('a log that lost no more than its last moments is refused, too', async () => {
+  const dataDir = temporaryDataDir();
+  const copy = temporaryDataDir();
+  const service = await startServiceProcess(dataDir);
+  const { brands, communities } = service.demo();
+  expect(await service.end('SIGTERM')).toBe(0);
+  cpSync(dataDir, copy, { recursive: true });
+
+  const later = await startServiceProcess(dataDir);
+  const wanted = { spaceId: communities[0]?.spaces[0]?.id, startTime: inDays(30), startHour: 12 };
+  expect(await call(later, brands[0]?.apiKey ?? '', '/bookings', wanted)).toMatchObject({ status: 201 });
+  // At once, so that nothing was remembered in the background.
+  await later.end('SIGKILL');
+  copyFile('events.db', copy, dataDir);
+  const refused = await start(dataDir);
+  expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(ONE_LINE) });
+  expect(refused.stderr).toContain('venue restore --adopt');
+});
+
 test('read models of another store are refused, with the command that builds them anew', async () => {
   const [one, other] = [temporaryDataDir(), temporaryDataDir()];
   for (const dataDir of [one, other]) {

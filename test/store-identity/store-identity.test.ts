@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { DocumentStore } from '../../src/document-store/document-store.ts';
-import type { EventStore } from '../../src/event-store/event-store.ts';
+import { type EventStore, logEnd } from '../../src/event-store/event-store.ts';
 import { openEventStoreDb } from '../../src/event-store/eventstoredb/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import { UnusableStore } from '../../src/runtime/unusable-store.ts';
@@ -42,9 +42,14 @@ async function opened(openLog: () => Promise<EventStore>): Promise<EventStore> {
   return events;
 }
 
-const identityOf = (events: EventStore, documents: DocumentStore, secretKey = KEY) =>
+const identityOf = (
+  events: EventStore,
+  documents: DocumentStore,
+  secretKey = KEY,
+  shownPositions = async (): Promise<readonly string[]> => [],
+) =>
   openStoreIdentity({
-    ...{ events, documents, secretKey, clock: Date.now, places: PLACES, settleMs: 0 },
+    ...{ events, documents, secretKey, clock: Date.now, places: PLACES, settleMs: 0, shownPositions },
     logger: { warn: () => {} },
   });
 
@@ -116,7 +121,16 @@ describe.each([
       const stored = (await memory.get('store')) ?? expect.fail();
       const seen = { stream: 'booking-1', revision: 0, position: 'Z', eventId: 'lost' };
       await memory.replace('store', { ...stored.document, seen }, stored.version);
-      await expect(run(events, documents)).rejects.toThrow(/^The read models .* venue rebuild --from-nothing$/);
+      await expect(run(events, documents)).rejects.toThrow(/^The read models .* show more .* venue restore --adopt$/);
+    });
+
+    test('is refused to read models that are beyond its end', async () => {
+      const { events, documents } = await (await stores(await createLog(), createDatabase))();
+      await run(events, documents);
+      const end = await logEnd(events);
+      const at = (position: string) => identityOf(events, documents, KEY, async () => [position]);
+      await (await at(end)).check();
+      await expect((await at(`${end}0`)).check()).rejects.toThrow(/^The read models .* venue restore --adopt$/);
     });
 
     test('is not opened with another secret key', async () => {

@@ -37,10 +37,12 @@ const SECRET_KEY = Buffer.alloc(32, 7);
 /** An event store of which some methods are replaced. */
 export const changedStore = (events: EventStore, changes: Partial<EventStore>): EventStore => ({
   append: (...args) => events.append(...args),
+  load: (...args) => events.load(...args),
   readStream: (...args) => events.readStream(...args),
   readAll: (...args) => events.readAll(...args),
   subscribe: (...args) => events.subscribe(...args),
   createGroup: (...args) => events.createGroup(...args),
+  moveGroup: (...args) => events.moveGroup(...args),
   groupPosition: (...args) => events.groupPosition(...args),
   consume: (...args) => events.consume(...args),
   parked: (...args) => events.parked(...args),

@@ -76,6 +76,19 @@ export class ConsumerGroups {
     }
   }
 
+  /** The server cannot move a group, so it is made again, unless it stands there. What the server has parked for it is lost. */
+  async move(group: string, options: CreateGroup): Promise<void> {
+    if ((await this.position(group)) === options.after) return;
+    await this.#connection
+      .call('the removal of a consumer group', (client) =>
+        client.deletePersistentSubscriptionToAll(group, { deadline: this.#connection.deadlineMs }),
+      )
+      .catch((error: unknown) => {
+        if (!(error instanceof PersistentSubscriptionDoesNotExistError)) throw error;
+      });
+    await this.create(group, options);
+  }
+
   async position(group: string): Promise<Position | undefined> {
     const info = await this.#info(group);
     if (info === undefined) return undefined;

@@ -83,10 +83,35 @@ class EventStoreDb implements EventStore {
     this.#groups = new ConsumerGroups(this.#connection, options.messageTimeoutMs ?? 60_000);
   }
 
-  async append(
+  append(
     stream: string,
     events: readonly NewEvent[],
     options: { readonly expectedRevision: ExpectedRevision },
+  ): Promise<Appended> {
+    // For an append that it recognises as a duplicate, the server may not return the position of the last event.
+    return this.#append(
+      stream,
+      events,
+      options,
+      events.some(({ id }) => id !== undefined),
+    );
+  }
+
+  async load(events: readonly StoredEvent[]): Promise<readonly Position[]> {
+    const positions: Position[] = [];
+    // One after another: the server gives positions in the order in which it stores them.
+    for (const { stream, revision, ...event } of events) {
+      const expectedRevision = revision === 0 ? 'none' : revision - 1;
+      positions.push((await this.#append(stream, [event], { expectedRevision }, false)).position);
+    }
+    return positions;
+  }
+
+  async #append(
+    stream: string,
+    events: readonly NewEvent[],
+    options: { readonly expectedRevision: ExpectedRevision },
+    mayBeDuplicate: boolean,
   ): Promise<Appended> {
     this.#checkOpen();
     checkStreamName(stream);
@@ -95,8 +120,6 @@ class EventStoreDb implements EventStore {
     const messages = checked.map((event) => jsonEvent(event));
     const ids = checked.map(({ id }) => id);
     const { expectedRevision } = options;
-    // For an append that it recognises as a duplicate, the server may not return the position of the last event.
-    const mayBeDuplicate = events.some(({ id }) => id !== undefined);
     // Every attempt uses the same ids, so the server stores the events once.
     return pRetry(
       async (attempt) => {
@@ -276,6 +299,11 @@ class EventStoreDb implements EventStore {
   async createGroup(group: string, options: CreateGroup): Promise<void> {
     this.#checkOpen();
     await this.#groups.create(group, options);
+  }
+
+  async moveGroup(group: string, options: CreateGroup): Promise<void> {
+    this.#checkOpen();
+    await this.#groups.move(group, options);
   }
 
   async groupPosition(group: string): Promise<Position | undefined> {

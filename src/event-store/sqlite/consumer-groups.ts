@@ -48,6 +48,8 @@ export class ConsumerGroups {
   readonly #deps: GroupsDeps;
   readonly #consumers = new Set<GroupConsumer>();
   readonly #create: StatementSync;
+  readonly #move: StatementSync;
+  readonly #forget: StatementSync;
   readonly #position: StatementSync;
   readonly #parked: StatementSync;
 
@@ -55,6 +57,10 @@ export class ConsumerGroups {
     this.#deps = deps;
     const { database } = deps;
     this.#create = database.prepare('INSERT OR IGNORE INTO groups (name, checkpoint) VALUES (?, ?)');
+    this.#move = database.prepare(
+      'INSERT INTO groups (name, checkpoint) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET checkpoint = excluded.checkpoint',
+    );
+    this.#forget = database.prepare('DELETE FROM deliveries WHERE group_name = ? AND parked_at IS NULL');
     // Below the checkpoint, only events with a row in deliveries are not done with.
     this.#position = database.prepare(
       `SELECT min(checkpoint, ifnull((SELECT min(position) - 1 FROM deliveries WHERE group_name = name AND parked_at IS NULL),
@@ -68,6 +74,13 @@ export class ConsumerGroups {
 
   async create(group: string, { after }: CreateGroup): Promise<void> {
     await transaction(this.#deps.database, 'lazy', () => this.#create.run(group, numberOf(after)));
+  }
+
+  async move(group: string, { after }: CreateGroup): Promise<void> {
+    await transaction(this.#deps.database, 'durable', () => {
+      this.#move.run(group, numberOf(after));
+      this.#forget.run(group);
+    });
   }
 
   async position(group: string): Promise<Position | undefined> {

@@ -83,6 +83,9 @@ class SqliteEventStore implements EventStore {
       insert: database.prepare(
         'INSERT INTO events (stream, revision, id, type, data, metadata) VALUES (?, ?, ?, ?, ?, ?) RETURNING position',
       ),
+      load: database.prepare(
+        'INSERT INTO events (position, stream, revision, id, type, data, metadata) VALUES (?, ?, ?, ?, ?, ?, ?)',
+      ),
       written: database.prepare(
         'SELECT id, position FROM events WHERE stream = ? AND revision BETWEEN ? AND ? ORDER BY revision',
       ),
@@ -143,6 +146,22 @@ class SqliteEventStore implements EventStore {
     const written = this.#statements.written.all(stream, first, revision);
     if (written.length !== events.length || written.some((row, index) => row.id !== events[index]?.id)) return;
     return { revision, position: positionOf(Number(written.at(-1)?.position)) };
+  }
+
+  async load(events: readonly StoredEvent[]): Promise<readonly Position[]> {
+    this.#checkOpen();
+    await transaction(this.#database, 'durable', () => {
+      for (const { position, stream, revision, id, type, data, metadata } of events) {
+        const last = this.#statements.revision.get(stream)?.revision ?? null;
+        const actual = last === null ? 'none' : Number(last);
+        const expected = revision === 0 ? 'none' : revision - 1;
+        if (actual !== expected) throw new WrongExpectedRevision(stream, expected, actual);
+        const [at, json, more] = [numberOf(position), JSON.stringify(data), JSON.stringify(metadata)];
+        this.#statements.load.run(at, stream, revision, id, type, json, more);
+      }
+    });
+    this.#changes.wakeAll();
+    return events.map(({ position }) => position);
   }
 
   async *readStream(stream: string, options: ReadStream = {}): AsyncGenerator<StoredEvent> {
@@ -235,6 +254,11 @@ class SqliteEventStore implements EventStore {
   async createGroup(group: string, options: CreateGroup): Promise<void> {
     this.#checkOpen();
     await this.#groups.create(group, options);
+  }
+
+  async moveGroup(group: string, options: CreateGroup): Promise<void> {
+    this.#checkOpen();
+    await this.#groups.move(group, options);
   }
 
   async groupPosition(group: string): Promise<Position | undefined> {

@@ -1,0 +1,145 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { DeclaredCollection, DocumentStore } from '../document-store/document-store.ts';
+import { everyDocument } from '../document-store/queries.ts';
+import { type EventStore, LOG_START, logEnd, type Position, type StoredEvent } from '../event-store/event-store.ts';
+import { writePrivate } from '../runtime/private-file.ts';
+import { purposes } from '../secrets/purposes.ts';
+import { seal } from '../secrets/seal.ts';
+import { RECORDS_MEMORY } from '../store-identity/store-memory.ts';
+import { type Lines, readLines, writeLines } from './files.ts';
+import {
+  type Engines,
+  type GroupPositions,
+  hasManifest,
+  type LogFile,
+  type Manifest,
+  newProgress,
+  type Progress,
+  progressFile,
+  type RecordsFile,
+  readProgress,
+  writeManifest,
+  writeProgress,
+} from './manifest.ts';
+import { UnusableBackup } from './unusable-backup.ts';
+
+/** Events in a file of the log: what an interrupted backup copies again at most. */
+const EVENTS_PER_FILE = 50_000;
+
+/** The key of an embedded store, under the name that it has in `DATA_DIR`. */
+export const SECRET_KEY_FILE = 'secret.key';
+
+export type BackUp = {
+  readonly events: Pick<EventStore, 'readAll'>;
+  readonly documents: Pick<DocumentStore, 'collections' | 'open'>;
+  readonly logId: string;
+  readonly engines: Engines;
+  /** Where the consumer groups stand now. */
+  readonly groups: () => Promise<GroupPositions>;
+  readonly secretKey: Buffer;
+  /** Whether the secret key is copied, too. Whoever has both can read all secrets. */
+  readonly withSecretKey: boolean;
+  readonly folder: string;
+  readonly onProgress: (progress: { readonly done: number }) => void;
+};
+
+/**
+ * Copies a store that may be in use, and goes on with a backup that was interrupted. First the positions of the consumer groups
+ * are noted, then the records are copied, then the log: every event that a record refers to is in the backup, and every event
+ * whose deliveries it may lack is handed out again (docs/decisions/backups.md). At the end everything is read back and compared.
+ * @throws {UnusableBackup} if the folder holds something else, or what was read back is not what was written
+ */
+export async function backUp(deps: BackUp): Promise<Manifest> {
+  const { events, documents, logId, engines, secretKey, withSecretKey, folder, onProgress } = deps;
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  let progress = resumed(folder, logId) ?? {
+    ...newProgress({
+      ...{ logId, engines, startedAt: new Date().toISOString(), groups: await deps.groups() },
+      probe: seal(secretKey, purposes.storeProbe(logId), logId),
+    }),
+  };
+  const save = (next: Progress) => {
+    progress = next;
+    writeProgress(folder, next);
+  };
+  save(progress);
+
+  for (const collection of await documents.collections()) {
+    const { name, kind } = collection;
+    if (kind !== 'record' || name === RECORDS_MEMORY.name) continue;
+    if (progress.records.some((file) => file.collection === name)) continue;
+    const copied = await copyRecords(documents, collection, folder);
+    save({ ...progress, records: [...progress.records, copied] });
+  }
+
+  const end = await logEnd(events);
+  for (;;) {
+    const after = progress.log.at(-1)?.last ?? LOG_START;
+    const copied = await copyEvents(events, after, end, folder, progress.log.length + 1);
+    if (copied === undefined) break;
+    save({ ...progress, log: [...progress.log, copied] });
+    onProgress({ done: countOf(progress.log) });
+  }
+
+  await verifyFiles(folder, progress);
+  if (withSecretKey) writePrivate(join(folder, SECRET_KEY_FILE), secretKey.toString('base64'), 'replace');
+  const manifest = { ...progress, finishedAt: new Date().toISOString(), secretKey: withSecretKey };
+  writeManifest(folder, manifest);
+  await rm(progressFile(folder));
+  return manifest;
+}
+
+/** Reads every file of a backup. @throws {UnusableBackup} for the first that is not what was written */
+export async function verifyFiles(folder: string, { records, log }: Progress): Promise<void> {
+  for (const file of [...records, ...log]) for await (const _ of readLines(folder, file));
+}
+
+export const countOf = (files: readonly Lines[]): number => files.reduce((sum, { lines }) => sum + lines, 0);
+
+function resumed(folder: string, logId: string): Progress | undefined {
+  if (hasManifest(folder)) throw new UnusableBackup(`${folder} holds a complete backup; name another folder`);
+  const progress = readProgress(folder);
+  if (progress === undefined && existsSync(folder) && readdirSync(folder).length > 0)
+    throw new UnusableBackup(`${folder} is not empty and holds no backup that could be continued; name another folder`);
+  if (progress !== undefined && progress.logId !== logId)
+    throw new UnusableBackup(`${folder} holds the beginning of a backup of another store; name another folder`);
+  return progress;
+}
+
+async function copyRecords(
+  documents: Pick<DocumentStore, 'open'>,
+  { name, kind, ttl }: DeclaredCollection,
+  folder: string,
+): Promise<RecordsFile> {
+  const declared = ttl === undefined ? {} : { ttl };
+  const collection = await documents.open<Record<string, unknown>>({ name, kind, indexes: [], ...declared });
+  async function* lines() {
+    for await (const { key, document } of collection.find(everyDocument())) yield { key, document };
+  }
+  return { ...(await writeLines(folder, join('records', `${name}.ndjson`), lines())), collection: name, ...declared };
+}
+
+/** @returns undefined if there are no events between the two positions */
+async function copyEvents(
+  events: Pick<EventStore, 'readAll'>,
+  after: Position,
+  end: Position,
+  folder: string,
+  number: number,
+): Promise<LogFile | undefined> {
+  if (after >= end) return undefined;
+  let [first, last] = ['', ''];
+  async function* lines(): AsyncGenerator<StoredEvent> {
+    for await (const event of events.readAll({ after, limit: EVENTS_PER_FILE })) {
+      if (event.position > end) return;
+      first ||= event.position;
+      last = event.position;
+      yield event;
+    }
+  }
+  const file = join('log', `${String(number).padStart(6, '0')}.ndjson`);
+  const written = await writeLines(folder, file, lines());
+  return { ...written, first, last };
+}

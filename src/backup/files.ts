@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdir, open } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { OWNER_ONLY } from '../runtime/private-file.ts';
+import { UnusableBackup } from './unusable-backup.ts';
+
+/** A file of a backup: newline-delimited JSON, with what tells whether it is whole. */
+export type Lines = {
+  /** Its path inside the backup. */
+  readonly file: string;
+  readonly lines: number;
+  readonly bytes: number;
+  /** In hex. */
+  readonly sha256: string;
+};
+
+/** Characters collected before they are written. */
+const CHUNK = 256 * 1024;
+
+/** Writes a file that only its owner can read. It is on disk when this resolves. */
+export async function writeLines(folder: string, file: string, values: AsyncIterable<object>): Promise<Lines> {
+  const path = join(folder, file);
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const handle = await open(path, 'w', OWNER_ONLY);
+  try {
+    const hash = createHash('sha256');
+    let [lines, bytes, pending] = [0, 0, ''];
+    const flush = async () => {
+      const chunk = Buffer.from(pending);
+      pending = '';
+      hash.update(chunk);
+      bytes += chunk.length;
+      await handle.writeFile(chunk);
+    };
+    for await (const value of values) {
+      pending += `${JSON.stringify(value)}\n`;
+      lines += 1;
+      if (pending.length > CHUNK) await flush();
+    }
+    await flush();
+    await handle.sync();
+    return { file, lines, bytes, sha256: hash.digest('hex') };
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * Reads a file of a backup.
+ * @throws {UnusableBackup} once it has been read, if it is not what was written
+ */
+export async function* readLines(folder: string, expected: Lines): AsyncGenerator<unknown> {
+  const hash = createHash('sha256');
+  const decoder = new TextDecoder();
+  let [lines, rest] = [0, ''];
+  const damaged = (reason: string, cause?: unknown) =>
+    new UnusableBackup(`${join(folder, expected.file)} is damaged: ${reason}`, cause);
+  const chunks: AsyncIterable<Buffer> = createReadStream(join(folder, expected.file), { highWaterMark: CHUNK });
+  try {
+    for await (const chunk of chunks) {
+      hash.update(chunk);
+      // Not readline, which also splits at U+2028; JSON leaves that as it is.
+      const found = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+      rest = found.pop() ?? '';
+      for (const line of found) {
+        lines += 1;
+        yield JSON.parse(line);
+      }
+    }
+  } catch (error) {
+    throw error instanceof SyntaxError || isMissing(error) ? damaged(error.message, error) : error;
+  }
+  if (rest !== '' || lines !== expected.lines) throw damaged(`it holds ${lines} lines instead of ${expected.lines}`);
+  if (hash.digest('hex') !== expected.sha256) throw damaged('its SHA-256 is not that of the manifest');
+}
+
+const isMissing = (error: unknown): error is Error =>
+  error instanceof Error && 'code' in error && error.code === 'ENOENT';

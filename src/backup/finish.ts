@@ -1,0 +1,61 @@
+import { skipIds } from '../commands/skip-ids.ts';
+import { forgetKeySearch } from '../credentials/api-key-index.ts';
+import type { DocumentStore } from '../document-store/document-store.ts';
+import { keysOf } from '../domain/keys-of.ts';
+import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
+import { type EventStore, logEnd, type Position } from '../event-store/event-store.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { adopt, readMemory } from '../store-identity/adopt.ts';
+import { readLogId } from '../store-identity/log-id.ts';
+import { fanOutPositions, setFanOutPositions } from '../webhooks/fan-out-positions.ts';
+import { cancelLost, type LostDelivery, lostDeliveries } from '../webhooks/lost-deliveries.ts';
+import type { GroupPositions } from './manifest.ts';
+import { UnusableBackup } from './unusable-backup.ts';
+
+export type FinishDeps = {
+  readonly events: EventStore;
+  readonly documents: DocumentStore;
+  readonly secretKey: Buffer;
+  readonly clock: Clock;
+  /** How many ids of each kind are never handed out. */
+  readonly skippedIds: number;
+};
+
+/**
+ * Makes what has been restored one store: sets the consumer groups, skips ids, drops the read models, and lets the records remember
+ * the log as it is now. Can be repeated.
+ */
+export async function finish(deps: FinishDeps, groups: GroupPositions): Promise<void> {
+  const { events, documents, skippedIds } = deps;
+  await setFanOutPositions(events, groups);
+  await skipIds(deps, skippedIds);
+  for (const { name, kind } of await documents.collections()) if (kind === 'readModel') await documents.drop(name);
+  await adopt(deps);
+}
+
+/**
+ * Makes log and records that were restored with the engines' own tools one store. Either may be older than the other.
+ * @returns what receivers may know of and the log does not hold
+ */
+export async function adoptStore(deps: FinishDeps): Promise<LostDelivery[]> {
+  const { events, documents } = deps;
+  const memory = await readMemory(deps);
+  if (memory?.restoring !== undefined)
+    throw new UnusableBackup('A restore has not been completed. Run it again: venue restore DIR');
+  // What the records noted of another log says nothing about this one.
+  const noted = memory !== undefined && memory.logId === (await readLogId(events)) ? memory.groups : undefined;
+  const lost = await lostDeliveries(documents, deliverable(events));
+  await cancelLost(deps, lost);
+  await forgetKeySearch(documents);
+  await finish(deps, lowest(await fanOutPositions(events), noted ?? {}, await logEnd(events)));
+  return lost;
+}
+
+const deliverable = (events: EventStore) => events.readAll({ types: keysOf(WEBHOOK_EVENTS) });
+
+/** Of every group the lower position: what it had handled by then is in the log as well as in the records. */
+function lowest(ofLog: GroupPositions, ofRecords: GroupPositions, end: Position): GroupPositions {
+  const names = [...Object.keys(ofLog), ...Object.keys(ofRecords)];
+  const least = (name: string): Position => [ofLog[name] ?? end, ofRecords[name] ?? end, end].sort()[0] ?? end;
+  return Object.fromEntries(names.map((name) => [name, least(name)]));
+}

@@ -1,0 +1,228 @@
+import { copyFileSync, existsSync, mkdirSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { type Command, InvalidArgumentError } from '@commander-js/extra-typings';
+import { type Logger, pino } from 'pino';
+import { backUp, countOf, SECRET_KEY_FILE, verifyFiles } from '../backup/back-up.ts';
+import { adoptStore, type FinishDeps, finish } from '../backup/finish.ts';
+import { type Manifest, readManifest } from '../backup/manifest.ts';
+import { isKeyOf, lostSince, restore } from '../backup/restore.ts';
+import { checkFillable } from '../backup/restore-log.ts';
+import { type Config, ConfigError, secretKeyFile } from '../config.ts';
+import {
+  checkStopped,
+  closeStores,
+  discardReadModels,
+  enginesOf,
+  openDocuments,
+  openIdentity,
+  openStores,
+  placesOf,
+  type Stores,
+  setStoreAside,
+} from '../engines.ts';
+import type { EventStore } from '../event-store/event-store.ts';
+import { systemClock } from '../runtime/clock.ts';
+import { UnusableStore } from '../runtime/unusable-store.ts';
+import { fanOutPositions } from '../webhooks/fan-out-positions.ts';
+import type { LostDelivery } from '../webhooks/lost-deliveries.ts';
+import { wholeNumber } from './arguments.ts';
+import { type Answer, type Invoked, operatorConfig, printAnswer } from './operation.ts';
+import { table } from './print.ts';
+import { progressBar } from './progress.ts';
+
+/** How many ids of each kind a restore skips: more than anyone hands out between two backups. */
+const SKIPPED_IDS = 1_000_000;
+
+export function backupCommands(venue: Command): void {
+  venue
+    .command('backup')
+    .description('copy log and records into a folder, also while the service runs; goes on where it was interrupted')
+    .argument('<dir>', 'an empty or new folder, or that of a backup that was interrupted')
+    .option('--with-secret-key', 'copy the secret key, too; whoever has the backup can then read all secrets')
+    .addHelpText('after', '\nExample:\n  venue backup /backups/2026-11-21')
+    .action(async (dir, { withSecretKey = false }, command) => {
+      const config = operatorConfig();
+      const manifest = await onStores(config, async (stores, { logger, clock }) => {
+        const identity = await openIdentity(config, stores, logger, clock);
+        await identity.check();
+        await identity.confirm();
+        const bar = progressBarOf(command);
+        const made = await backUp({
+          ...stores,
+          ...{ logId: await identity.logId(), engines: enginesOf(config), folder: dir },
+          groups: () => fanOutPositions(stores.events),
+          ...{ secretKey: config.secretKey, withSecretKey, onProgress: bar.show },
+        });
+        bar.end();
+        return made;
+      });
+      printAnswer(command, {
+        json: { dir, ...summaryOf(manifest), secretKey: withSecretKey },
+        text: `Backed up ${textOf(manifest)} to ${dir}, and read them back. ${
+          withSecretKey
+            ? 'The secret key is among them.'
+            : 'The secret key is not among them: keep it in another place.'
+        }`,
+      });
+    });
+
+  venue
+    .command('restore')
+    .description('restore a backup, or make one store of what was restored with the tools of the engines')
+    .argument('[dir]', 'the folder of a backup')
+    .option('--adopt', 'take log and records as they are now; the read models are built anew')
+    .option('--overwrite', 'replace what is in the store: embedded files are moved aside, collections are dropped')
+    .option('--skip-ids <count>', 'how many ids of each kind are not handed out again', skippedIds, SKIPPED_IDS)
+    .addHelpText(
+      'after',
+      `
+The service must be stopped. Webhooks may be sent again, with the same webhook-id.
+
+Examples:
+  venue restore /backups/2026-11-21
+  venue restore /backups/2026-11-21 --overwrite
+  venue restore --adopt`,
+    )
+    .action(async (dir, { adopt = false, overwrite = false, skipIds }, command) => {
+      if (adopt === (dir !== undefined)) command.error('name the folder of a backup, or --adopt');
+      if (dir === undefined) printAnswer(command, await adoptAsItIs(operatorConfig(), skipIds));
+      else printAnswer(command, await restoreFrom(dir, { overwrite, skipIds }, command));
+    });
+}
+
+function skippedIds(text: string): number {
+  const count = wholeNumber(text);
+  if (count < 1 || count > 1_000_000_000) throw new InvalidArgumentError('It must be 1 to 1,000,000,000.');
+  return count;
+}
+
+async function adoptAsItIs(config: Config, skipIds: number): Promise<Answer> {
+  // Before the files are opened: damaged read models must not stand in the way.
+  await discardReadModels(config);
+  const lost = await onStores(config, (stores, deps) =>
+    adoptStore({ ...stores, ...deps, secretKey: config.secretKey, skippedIds: skipIds }),
+  );
+  return {
+    json: { adopted: true, skippedIds: skipIds, lost },
+    text: ['Log and records are one store.', ...afterwards(skipIds, lost)].join('\n'),
+  };
+}
+
+type RestoreOptions = { readonly overwrite: boolean; readonly skipIds: number };
+
+async function restoreFrom(dir: string, { overwrite, skipIds }: RestoreOptions, command: Invoked): Promise<Answer> {
+  const manifest = readManifest(dir);
+  await verifyFiles(dir, manifest);
+  provideSecretKey(dir, manifest);
+  const config = operatorConfig();
+  checkEngines(dir, manifest, config);
+  if (!isKeyOf(manifest, config.secretKey))
+    throw new ConfigError('SECRET_KEY', `is not the key that the secrets in ${dir} are sealed with`);
+
+  const { lost, aside } = overwrite
+    ? await replaceStore(config, dir, manifest)
+    : { lost: [], aside: await checkStopped(config) };
+  const places = placesOf(config);
+  await onStores(config, async (stores, deps) => {
+    const bar = progressBarOf(command);
+    await checkFillable(fillingOf(config, dir, manifest, stores.events));
+    const groups = await restore({ ...stores, folder: dir, manifest, places, onProgress: bar.show });
+    bar.end();
+    await finish({ ...stores, ...deps, secretKey: config.secretKey, skippedIds: skipIds }, groups);
+  });
+  const moved = aside === undefined ? [] : [`What was there before is in ${aside}.`];
+  return {
+    json: { dir, ...summaryOf(manifest), skippedIds: skipIds, ...(aside !== undefined && { aside }), lost },
+    text: [`Restored ${textOf(manifest)} of ${manifest.startedAt}.`, ...moved, ...afterwards(skipIds, lost)].join('\n'),
+  };
+}
+
+/** Moves a store aside, or drops it, once it is known that the backup can take its place. */
+async function replaceStore(
+  config: Config,
+  dir: string,
+  manifest: Manifest,
+): Promise<{ readonly lost: readonly LostDelivery[]; readonly aside: string | undefined }> {
+  await checkStopped(config);
+  if (config.eventStoreUrl !== undefined) {
+    await onStores(config, ({ events }) => checkFillable(fillingOf(config, dir, manifest, events)));
+  }
+  // A store with a damaged file can still be replaced.
+  const lost = await lostOf(config, dir, manifest).catch((error: unknown): LostDelivery[] => {
+    if (error instanceof UnusableStore) return [];
+    throw error;
+  });
+  return { lost, aside: await setStoreAside(config) };
+}
+
+const fillingOf = (config: Config, dir: string, manifest: Manifest, events: EventStore) => ({
+  ...{ events, folder: dir, files: manifest.log, place: placesOf(config).log },
+  otherwise:
+    config.eventStoreUrl === undefined
+      ? 'To replace it, add --overwrite'
+      : 'EventStoreDB cannot be emptied: name an empty one',
+});
+
+/** What the records know that the backup does not hold. The log may be damaged. */
+async function lostOf(config: Config, dir: string, manifest: Manifest): Promise<LostDelivery[]> {
+  const documents = await openDocuments(config);
+  try {
+    return await lostSince(documents, dir, manifest);
+  } finally {
+    await documents.close();
+  }
+}
+
+/** Puts the key of the backup into place, before the configuration makes a new one. */
+function provideSecretKey(dir: string, { secretKey }: Manifest): void {
+  const file = secretKeyFile(process.env);
+  if (file === undefined || existsSync(file)) return;
+  if (!secretKey)
+    throw new ConfigError('SECRET_KEY', `is needed, or the secret.key of the store that was backed up in ${file}`);
+  mkdirSync(dirname(file), { recursive: true });
+  copyFileSync(join(dir, SECRET_KEY_FILE), file);
+}
+
+function checkEngines(dir: string, { engines }: Manifest, config: Config): void {
+  const { log, documents } = enginesOf(config);
+  if (engines.log === log && engines.documents === documents) return;
+  throw new Error(
+    `The backup in ${resolve(dir)} is of a store with log and documents ${engines.log} and ${engines.documents}, this one is ${log} and ${documents}. Check EVENTSTORE_URL and MONGODB_URL.`,
+  );
+}
+
+type Ambient = Pick<FinishDeps, 'clock'> & { readonly logger: Pick<Logger, 'warn'> };
+
+async function onStores<R>(config: Config, work: (stores: Stores, ambient: Ambient) => Promise<R>): Promise<R> {
+  const logger = pino({ level: config.logLevel }, pino.destination(2));
+  const clock = systemClock(config.clockShift);
+  const stores = await openStores(config, logger, { clock });
+  try {
+    return await work(stores, { logger, clock });
+  } finally {
+    await closeStores(stores);
+  }
+}
+
+const progressBarOf = (command: Invoked) =>
+  progressBar((text) => command.configureOutput().writeErr?.(text), process.stderr.isTTY === true);
+
+const summaryOf = ({ logId, startedAt, records, log }: Manifest) => ({
+  ...{ logId, startedAt, events: countOf(log), records: countOf(records) },
+});
+
+const textOf = ({ records, log }: Manifest): string =>
+  `${countOf(log).toLocaleString('en')} events and ${countOf(records).toLocaleString('en')} records`;
+
+function afterwards(skipIds: number, lost: readonly LostDelivery[]): string[] {
+  const lines = [
+    `${skipIds.toLocaleString('en')} ids of each kind are skipped. Webhooks may be sent again, with the same webhook-id.`,
+    'The next start builds the read models.',
+  ];
+  const sent = lost.filter(({ state, sent }) => sent || state === 'Delivered');
+  if (sent.length === 0) return lines;
+  const rows = sent.map(({ event, bookingId, eventAt, webhookId, state }) => ({
+    ...{ Happened: eventAt, Event: event, Booking: bookingId, Webhook: webhookId, Delivery: state },
+  }));
+  return [...lines, 'Lost, but known to receivers:', table(rows)];
+}

@@ -1,0 +1,53 @@
+import type { DocumentStore } from '../document-store/document-store.ts';
+import { type EventStore, lastEvent } from '../event-store/event-store.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { purposes } from '../secrets/purposes.ts';
+import { seal, unseal } from '../secrets/seal.ts';
+import { ensureLogId } from './log-id.ts';
+import { WrongSecretKey } from './store-identity.ts';
+import { MEMORY_KEY, RECORDS_MEMORY, type RecordsMemory, seenOf } from './store-memory.ts';
+
+type AdoptDeps = {
+  readonly events: EventStore;
+  readonly documents: DocumentStore;
+  readonly secretKey: Buffer;
+  readonly clock: Clock;
+};
+
+/**
+ * What the records remember of their log.
+ * @throws {WrongSecretKey} if their secrets are sealed with another key
+ */
+export async function readMemory({
+  documents,
+  secretKey,
+}: Pick<AdoptDeps, 'documents' | 'secretKey'>): Promise<RecordsMemory | undefined> {
+  const memory = (await (await documents.open(RECORDS_MEMORY)).get(MEMORY_KEY))?.document;
+  if (memory === undefined) return undefined;
+  try {
+    unseal(secretKey, purposes.storeProbe(memory.logId), memory.probe);
+  } catch {
+    throw new WrongSecretKey('is not the key that the secrets in the records are sealed with');
+  }
+  return memory;
+}
+
+/**
+ * Makes the log and the records one store: the records remember the log as it is now. The read models must have been dropped; they
+ * are built for this log at the next start.
+ */
+export async function adopt({ events, documents, secretKey, clock }: AdoptDeps): Promise<void> {
+  const logId = await ensureLogId(events, clock);
+  const last = await lastEvent(events);
+  const probe = seal(secretKey, purposes.storeProbe(logId), logId);
+  const memory: RecordsMemory = { logId, probe, ...(last !== undefined && { seen: seenOf(last) }) };
+  const records = await documents.open(RECORDS_MEMORY);
+  for (;;) {
+    const known = await records.get(MEMORY_KEY);
+    const written =
+      known === undefined
+        ? await records.insert(MEMORY_KEY, memory)
+        : await records.replace(MEMORY_KEY, memory, known.version);
+    if (written) return;
+  }
+}

@@ -1,0 +1,27 @@
+import { keysOf } from '../domain/keys-of.ts';
+import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
+import type { EventStore, Position } from '../event-store/event-store.ts';
+import { FORMER_GROUP, FORMER_KINDS, fanOutGroup } from './fan-out-groups.ts';
+
+/** Where each consumer group of fan-out stands: every event up to there has been handled. */
+export type FanOutPositions = { readonly [group: string]: Position };
+
+/** The groups of this release, and the one that earlier releases go on with. */
+const GROUPS: readonly string[] = [FORMER_GROUP, ...keysOf(WEBHOOK_EVENTS).map(fanOutGroup)];
+
+/** Leaves out groups that do not exist. */
+export async function fanOutPositions(events: Pick<EventStore, 'groupPosition'>): Promise<FanOutPositions> {
+  const found = await Promise.all(GROUPS.map(async (group) => [group, await events.groupPosition(group)] as const));
+  return Object.fromEntries(found.flatMap(([group, position]) => (position === undefined ? [] : [[group, position]])));
+}
+
+/** Moves groups, those of kinds that this release does not know included. The events after the positions are handled again. */
+export async function setFanOutPositions(
+  events: Pick<EventStore, 'moveGroup'>,
+  positions: FanOutPositions,
+): Promise<void> {
+  for (const [group, after] of Object.entries(positions)) {
+    const types = group === FORMER_GROUP ? FORMER_KINDS : [group.slice(fanOutGroup('').length)];
+    await events.moveGroup(group, { types, after });
+  }
+}

@@ -1,0 +1,61 @@
+import type { DocumentStore } from '../document-store/document-store.ts';
+import { everyDocument } from '../document-store/queries.ts';
+import { toTimestamp } from '../domain/calendar.ts';
+import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { type DeliveryDocument, deliveryCollection, RETENTION_MS } from './deliveries.ts';
+
+/** A delivery of an event that the log no longer holds. */
+export type LostDelivery = Pick<DeliveryDocument, 'deliveryId' | 'webhookId' | 'event' | 'eventAt' | 'state'> & {
+  /** The receiver was sent it, or may have been. */
+  readonly sent: boolean;
+  /** Sent in the delivery: the booking that no longer exists. */
+  readonly bookingId?: number;
+};
+
+/**
+ * What receivers may know of and the log does not hold, after a restore: deliveries are kept for 30 days after they have ended.
+ * @param held the events that the log holds; only deliverable ones matter
+ */
+export async function lostDeliveries(
+  documents: Pick<DocumentStore, 'open'>,
+  held: AsyncIterable<{ readonly id: string }>,
+): Promise<LostDelivery[]> {
+  const deliveries = await documents.open(deliveryCollection);
+  const missing = new Set<string>();
+  for await (const { document } of deliveries.find(everyDocument()))
+    if (isOfEvent(document)) missing.add(document.eventId);
+  if (missing.size > 0) for await (const { id } of held) missing.delete(id);
+  if (missing.size === 0) return [];
+  const lost: LostDelivery[] = [];
+  for await (const { document } of deliveries.find(everyDocument()))
+    if (isOfEvent(document) && missing.has(document.eventId)) lost.push(toLost(document));
+  return lost.sort((a, b) => (a.eventAt < b.eventAt ? -1 : 1));
+}
+
+/** Cancels those that are still to be sent: nobody should hear now of what no longer exists. */
+export async function cancelLost(
+  { documents, clock }: { readonly documents: Pick<DocumentStore, 'open'>; readonly clock: Clock },
+  lost: readonly LostDelivery[],
+): Promise<void> {
+  const deliveries = await documents.open(deliveryCollection);
+  for (const { deliveryId, state } of lost) {
+    if (state !== 'Pending') continue;
+    const stored = await deliveries.get(deliveryId);
+    if (stored === undefined) continue;
+    const now = clock();
+    const cancelled = {
+      ...{ ...stored.document, state: 'Cancelled' as const, reason: 'The event was lost when the log was restored' },
+      ...{ due: toTimestamp(now), expiresAt: toTimestamp(now + RETENTION_MS) },
+    };
+    await deliveries.replace(deliveryId, cancelled, stored.version);
+  }
+}
+
+const isOfEvent = ({ event }: DeliveryDocument): boolean => event in WEBHOOK_EVENTS;
+
+function toLost({ deliveryId, webhookId, event, eventAt, state, attempts, body }: DeliveryDocument): LostDelivery {
+  const { data }: { readonly data: { readonly bookingId?: number } } = JSON.parse(body);
+  const booking = data.bookingId === undefined ? {} : { bookingId: data.bookingId };
+  return { deliveryId, webhookId, event, eventAt, state, sent: attempts.length > 0, ...booking };
+}

@@ -1,0 +1,88 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Collection, DocumentStore } from '../../src/document-store/document-store.ts';
+import { openMongoDocumentStore } from '../../src/document-store/mongodb/document-store.ts';
+import type { EventStore } from '../../src/event-store/event-store.ts';
+import { openEventStoreDb } from '../../src/event-store/eventstoredb/event-store.ts';
+import { mongoServer } from '../document-store/engines.ts';
+import { EventStoreDbServer } from '../event-store/eventstoredb/server.ts';
+import { runNode } from './node-process.ts';
+import { temporaryDataDir } from './service-process.ts';
+
+/** A new EventStoreDB, of the test server, and a new MongoDB database. */
+async function servers(SECRET_KEY: string) {
+  if ('missing' in mongoServer) throw new Error(mongoServer.missing);
+  const log = await EventStoreDbServer.start();
+  onTestFinished(() => log.stop());
+  const url = new URL(mongoServer.url);
+  url.pathname = `/test-${randomUUID()}`;
+  const env = { EVENTSTORE_URL: log.url, MONGODB_URL: url.href, SECRET_KEY, DATA_DIR: temporaryDataDir() };
+  return {
+    run: (...args: readonly string[]) => runNode('src/cli.ts', [...args, '--json'], env),
+    async json(...args: readonly string[]) {
+      const ended = await runNode('src/cli.ts', [...args, '--json'], env);
+      expect(ended.code, ended.stderr).toBe(0);
+      return JSON.parse(ended.stdout);
+    },
+    async onLog<R>(work: (events: EventStore) => Promise<R>): Promise<R> {
+      const events = await openEventStoreDb({ url: log.url });
+      return work(events).finally(() => events.close());
+    },
+    async onDocuments<R>(work: (documents: DocumentStore) => Promise<R>): Promise<R> {
+      const documents = await openMongoDocumentStore({ url: url.href });
+      return work(documents).finally(() => documents.close());
+    },
+  };
+}
+
+const all = (events: EventStore) => Array.fromAsync(events.readAll());
+const GROUP = 'webhook-deliveries-BookingRequested';
+/** A record that holds a position. */
+const NOTES: Collection<{ readonly seen: { readonly at: string } }> = { name: 'notes', kind: 'record', indexes: [] };
+
+test.skipIf('missing' in mongoServer)(
+  'a store on EventStoreDB and MongoDB is restored into new ones, in log order',
+  { timeout: 120_000 },
+  async () => {
+    const SECRET_KEY = randomBytes(32).toString('base64');
+    const one = await servers(SECRET_KEY);
+    await one.json('community', 'add', '--name', 'Harbour Lofts', '--time-zone', 'Europe/Berlin');
+    const terms = ['--window', '9-22', '--duration', '4', '--fee', '42'];
+    await one.json('space', 'add', '--community', '1', '--name', 'Hall', ...terms);
+    await one.json('brand', 'add', '--name', 'Acme');
+    const { id } = await one.json('api-key', 'issue', '--brand', '1', '--label', 'Desk');
+    const backup = join(temporaryDataDir(), 'backup');
+    const position = (await one.onLog(all))[3]?.position ?? expect.fail();
+    await one.onLog((events) => events.createGroup(GROUP, { types: ['BookingRequested'], after: position }));
+    await one.onDocuments(async (store) => (await store.open(NOTES)).insert('1', { seen: { at: position } }));
+    const made = await one.json('backup', backup);
+    const backedUp = await one.onLog(all);
+    await one.json('brand', 'add', '--name', 'Later');
+
+    const other = await servers(SECRET_KEY);
+    expect(await other.json('restore', backup)).toMatchObject({ events: made.events, records: made.records });
+    const restored = await other.onLog(all);
+    const facts = (events: typeof backedUp) => events.map(({ position: _, ...fact }) => fact);
+    expect(facts(restored.slice(0, backedUp.length))).toEqual(facts(backedUp));
+    expect(restored.slice(backedUp.length).map(({ type }) => type)).toEqual(Array(5).fill('IdsReserved'));
+    expect(await other.json('brand', 'list')).toMatchObject([{ name: 'Acme' }]);
+    expect(await other.json('api-key', 'list', '--brand', '1')).toMatchObject([{ id }]);
+    expect((await other.json('brand', 'add', '--name', 'New')).id).toBeGreaterThan(1_000_000);
+    expect(await other.json('verify')).toMatchObject({ differences: [], notVerified: [] });
+
+    // What refers to a position refers to the same event in the new log.
+    const moved = restored[3]?.position;
+    expect(await other.onLog((events) => events.groupPosition(GROUP))).toBe(moved);
+    const note = await other.onDocuments(async (store) => (await store.open(NOTES)).get('1'));
+    expect(note?.document.seen.at).toBe(moved);
+
+    const full = await one.run('restore', backup, '--overwrite');
+    expect(full).toMatchObject({ code: 1, stderr: expect.stringContaining('EventStoreDB cannot be emptied') });
+    const embedded = await runNode('src/cli.ts', ['restore', backup], { DATA_DIR: temporaryDataDir(), SECRET_KEY });
+    expect(embedded).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('Check EVENTSTORE_URL and MONGODB_URL'),
+    });
+  },
+);

@@ -1,0 +1,216 @@
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { freePort } from '../free-port.ts';
+import { inDays } from '../in-days.ts';
+import { startReceiver } from '../webhooks/receiver.ts';
+import { call } from './client.ts';
+import { type Environment, runNode } from './node-process.ts';
+import { type ServiceProcess, startServiceProcess, temporaryDataDir, venue } from './service-process.ts';
+
+/** Requests bookings on consecutive days, from `firstDay` on. @returns their ids */
+async function book(service: ServiceProcess, firstDay: number, count: number): Promise<number[]> {
+  const { brands, communities } = service.demo();
+  const ids: number[] = [];
+  for (let day = firstDay; day < firstDay + count; day += 1) {
+    const wanted = { spaceId: communities[0]?.spaces[0]?.id, startTime: inDays(day), startHour: 12 };
+    const { status, body } = await call(service, brands[0]?.apiKey ?? '', '/bookings', wanted);
+    expect(status).toBe(201);
+    ids.push(body.id);
+  }
+  return ids;
+}
+
+const bookingIds = async (service: ServiceProcess): Promise<number[]> => {
+  const { status, body } = await call(service, service.demo().brands[0]?.apiKey ?? '', '/bookings');
+  expect(status).toBe(200);
+  return body.map(({ id }: { id: number }) => id).sort((a: number, b: number) => a - b);
+};
+
+async function run(dataDir: string, ...args: readonly string[]) {
+  const ended = await venue(dataDir, ...args, '--json');
+  expect(ended.code, ended.stderr).toBe(0);
+  return JSON.parse(ended.stdout);
+}
+
+test('a backup of a store in use holds all that was acknowledged before, and a restore of it is a store like any other', async () => {
+  const dataDir = temporaryDataDir();
+  const backup = join(temporaryDataDir(), 'backup');
+  const service = await startServiceProcess(dataDir);
+  await book(service, 30, 5);
+  const before = await bookingIds(service);
+
+  let booking = true;
+  const load = (async () => {
+    for (let day = 100; booking; day += 1) await book(service, day, 1);
+  })();
+  const made = await run(dataDir, 'backup', backup, '--with-secret-key');
+  booking = false;
+  await load;
+  const after = await book(service, 40, 3);
+  expect(made).toMatchObject({ dir: backup, secretKey: true });
+  for (const file of readdirSync(backup, { recursive: true, withFileTypes: true }).filter((each) => each.isFile()))
+    expect(statSync(join(file.parentPath, file.name)).mode & 0o777).toBe(0o600);
+
+  const other = temporaryDataDir();
+  const restored = await run(other, 'restore', backup);
+  expect(restored).toMatchObject({ events: made.events, records: made.records, skippedIds: 1_000_000, lost: [] });
+  cpSync(join(dataDir, 'demo.json'), join(other, 'demo.json'));
+  const again = await startServiceProcess(other, { DEMO: 'true' });
+  const listed = await bookingIds(again);
+  expect(before.filter((id) => !listed.includes(id))).toEqual([]);
+  expect(after.filter((id) => listed.includes(id))).toEqual([]);
+
+  // None of the ids that were handed out after the backup is handed out again.
+  const [next = 0] = await book(again, 40, 1);
+  expect(next).toBeGreaterThan(1_000_000);
+  expect(await run(other, 'verify')).toMatchObject({ differences: [], notVerified: [] });
+});
+
+test('no delivery is lost by a backup and restore, and one that is made again has the same id', async () => {
+  const dataDir = temporaryDataDir();
+  const backup = join(temporaryDataDir(), 'backup');
+  const receiver = await startReceiver();
+  onTestFinished(() => receiver.close());
+  const env = { WEBHOOKS_ALLOW_PRIVATE: 'true' };
+  const service = await startServiceProcess(dataDir, env);
+  const key = service.demo().brands[0]?.apiKey ?? '';
+  expect((await call(service, key, '/webhooks', { url: receiver.url, events: 1 })).status).toBe(201);
+  let day = 30;
+  let booking = true;
+  const booked: number[] = [];
+  const load = (async () => {
+    while (booking) booked.push(...(await book(service, day++, 1)));
+  })();
+  await receiver.until(3);
+  await run(dataDir, 'backup', backup, '--with-secret-key');
+  booking = false;
+  await load;
+  await service.end('SIGKILL');
+
+  const other = temporaryDataDir();
+  await run(other, 'restore', backup);
+  cpSync(join(dataDir, 'demo.json'), join(other, 'demo.json'));
+  const again = await startServiceProcess(other, env);
+  const held = await bookingIds(again);
+  const wanted = booked.filter((id) => held.includes(id));
+  expect(wanted.length).toBeGreaterThan(2);
+  wanted.push(...(await book(again, day, 1)));
+
+  const [{ id: webhookId }] = await run(other, 'webhook', 'list');
+  const delivered = async (): Promise<number[]> => {
+    const all = await run(other, 'webhook', 'deliveries', webhookId, '--state', 'Delivered', '--limit', '100000');
+    return all.map(({ body }: { body: string }) => JSON.parse(body).data.bookingId);
+  };
+  await expect.poll(async () => (await delivered()).toSorted((a, b) => a - b)).toEqual(wanted);
+  const ids = new Map(wanted.map((id) => [id, new Set<unknown>()]));
+  for (const { body, headers } of receiver.received)
+    ids.get(JSON.parse(body).data.bookingId)?.add(headers['webhook-id']);
+  expect([...ids.values()].map(({ size }) => size)).toEqual(wanted.map(() => 1));
+});
+
+test('a damaged log is replaced by the backup, and what receivers know of the rest is printed', async () => {
+  const dataDir = temporaryDataDir();
+  const backup = join(temporaryDataDir(), 'backup');
+  const service = await startServiceProcess(dataDir, { WEBHOOKS_ALLOW_PRIVATE: 'true' });
+  const { brands } = service.demo();
+  const receiver = `http://127.0.0.1:${await freePort()}/`;
+  const webhook = await call(service, brands[0]?.apiKey ?? '', '/webhooks', { url: receiver, events: 15 });
+  expect(webhook.status).toBe(201);
+  const kept = await book(service, 30, 1);
+  await run(dataDir, 'backup', backup);
+  const [lost] = await book(service, 31, 1);
+  const attempted = async () => {
+    const deliveries = await run(dataDir, 'webhook', 'deliveries', webhook.body.id);
+    return deliveries.filter(({ attempts }: { attempts: unknown[] }) => attempts.length > 0).length;
+  };
+  await expect.poll(attempted).toBeGreaterThanOrEqual(2);
+  expect(await service.end('SIGTERM')).toBe(0);
+  writeFileSync(join(dataDir, 'events.db'), Buffer.alloc(8_192, 'damaged'));
+
+  const refused = await venue(dataDir, 'restore', backup);
+  expect(refused.code).toBe(1);
+  const restored = await run(dataDir, 'restore', backup, '--overwrite');
+  expect(restored.lost).toMatchObject([{ event: 'BookingRequested', bookingId: lost, sent: true }]);
+  expect(existsSync(join(restored.aside, 'events.db'))).toBe(true);
+
+  const again = await startServiceProcess(dataDir);
+  const listed = await bookingIds(again);
+  expect(listed).toEqual(expect.arrayContaining(kept));
+  expect(listed).not.toContain(lost);
+});
+
+test('log and records that were restored with other tools become one store, whichever is older', async () => {
+  const dataDir = temporaryDataDir();
+  const copy = temporaryDataDir();
+  const service = await startServiceProcess(dataDir);
+  const kept = await book(service, 30, 1);
+  expect(await service.end('SIGTERM')).toBe(0);
+  cpSync(dataDir, copy, { recursive: true });
+  const later = await startServiceProcess(dataDir);
+  const [lost = 0] = await book(later, 31, 1);
+  expect(await later.end('SIGTERM')).toBe(0);
+  cpSync(join(copy, 'events.db'), join(dataDir, 'events.db'));
+
+  expect(await run(dataDir, 'restore', '--adopt')).toMatchObject({ adopted: true, skippedIds: 1_000_000 });
+  const again = await startServiceProcess(dataDir);
+  const listed = await bookingIds(again);
+  expect(listed).toEqual(expect.arrayContaining(kept));
+  expect(listed).not.toContain(lost);
+  expect((await book(again, 32, 1))[0]).toBeGreaterThan(lost + 1_000_000 - 100);
+  expect(await run(dataDir, 'verify')).toMatchObject({ differences: [], notVerified: [] });
+});
+
+test('an interrupted backup goes on, and one that is damaged is refused before anything is touched', async () => {
+  const dataDir = temporaryDataDir();
+  const backup = join(temporaryDataDir(), 'backup');
+  await run(dataDir, 'brand', 'add', '--name', 'Acme');
+  await run(dataDir, 'backup', backup, '--with-secret-key');
+  const again = await venue(dataDir, 'backup', backup);
+  expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('holds a complete backup') });
+
+  // As if it had been killed after the first file.
+  const manifest = JSON.parse(readFileSync(join(backup, 'manifest.json'), 'utf8'));
+  const { finishedAt: _, secretKey: __, ...progress } = manifest;
+  const half = join(temporaryDataDir(), 'half');
+  cpSync(backup, half, { recursive: true });
+  rmSync(join(half, 'manifest.json'));
+  const begun = { ...progress, records: progress.records.slice(0, 1), log: [] };
+  writeFileSync(join(half, 'progress.json'), JSON.stringify(begun));
+  const incomplete = await venue(temporaryDataDir(), 'restore', half);
+  expect(incomplete).toMatchObject({ code: 1, stderr: expect.stringContaining('not complete') });
+  const whole = await run(dataDir, 'backup', half);
+  expect(whole).toMatchObject({ startedAt: manifest.startedAt });
+  expect(existsSync(join(half, 'progress.json'))).toBe(false);
+
+  const target = temporaryDataDir();
+  truncateSync(join(backup, 'log', '000001.ndjson'), 200);
+  const damaged = await venue(target, 'restore', backup);
+  expect(damaged).toMatchObject({ code: 1, stderr: expect.stringMatching(/000001\.ndjson is damaged/) });
+  expect(readdirSync(target)).toEqual([]);
+});
+
+test('a restore needs the key, an empty store and a stopped service', async () => {
+  const dataDir = temporaryDataDir();
+  const backup = join(temporaryDataDir(), 'backup');
+  await run(dataDir, 'brand', 'add', '--name', 'Acme');
+  await run(dataDir, 'backup', backup);
+
+  const target = temporaryDataDir();
+  const keyless = await venue(target, 'restore', backup);
+  expect(keyless).toMatchObject({ code: 2, stderr: expect.stringContaining('SECRET_KEY: is needed') });
+  expect(readdirSync(target)).toEqual([]);
+  const restoreWith = (folder: string, env: Environment) =>
+    runNode('src/cli.ts', ['restore', backup], { DATA_DIR: folder, ...env });
+  const strange = await restoreWith(target, { SECRET_KEY: Buffer.alloc(32, 1).toString('base64') });
+  expect(strange).toMatchObject({ code: 2, stderr: expect.stringContaining('SECRET_KEY: is not the key') });
+
+  const SECRET_KEY = readFileSync(join(dataDir, 'secret.key'), 'utf8');
+  const full = await restoreWith(dataDir, { SECRET_KEY });
+  expect(full).toMatchObject({ code: 1, stderr: expect.stringContaining('--overwrite') });
+  const service = await startServiceProcess(dataDir, { DEMO: 'false' });
+  const running = await restoreWith(dataDir, { SECRET_KEY });
+  expect(running).toMatchObject({ code: 1, stderr: expect.stringContaining('Stop the service first') });
+  expect(await service.end('SIGTERM')).toBe(0);
+  expect(await restoreWith(target, { SECRET_KEY })).toMatchObject({ code: 0 });
+});
