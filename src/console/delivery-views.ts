@@ -30,7 +30,7 @@ export const deliveryTable = (list: readonly DeliveryDocument[], now: number): H
 
 const nextAttempt = ({ state, due, tries }: DeliveryDocument, now: number): Html | undefined =>
   state === 'Pending' && tries > 0
-    ? html` <span class="small muted">next attempt ${fromNow(due, now)}</span>`
+    ? html` <span class="small muted">${Date.parse(due) > now ? `next attempt ${fromNow(due, now)}` : 'waiting for its next attempt'}</span>`
     : undefined;
 
 const responseTo = (attempt: Attempt | undefined): string => {
@@ -52,7 +52,7 @@ ${delivery.reason && html`<div class="flash problem">${icon('warning')}<p>${deli
 <form method="post" action="${action}">${csrfField(visit)}${onceField()}<button class="button quiet">${icon('resend')} Resend</button></form>
 <section class="stack full"><h2>${counted(delivery.attempts.length, 'attempt')}</h2>${
       delivery.attempts.length === 0
-        ? html`<p class="muted">None yet. The first one will be made right away.</p>`
+        ? html`<p class="muted">None yet. The first one will be made as soon as the endpoint can take it.</p>`
         : html`<ol class="attempts">${delivery.attempts.map(attemptItem).reverse()}</ol>`
     }</section>
 <section class="stack full"><h2>Payload</h2><p class="muted small">The body that is sent and signed, here with added line breaks. <code>webhook-id</code> is <code>${delivery.deliveryId}</code>.</p><pre tabindex="0">${pretty(delivery.body)}</pre></section></div>`,

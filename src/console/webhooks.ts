@@ -294,10 +294,14 @@ function webhookBadge({ status }: WebhookDocument, { breaker }: ReceiverState): 
   return breaker?.state === 'open' ? deliveryBadge('Pending', 'Paused') : deliveryBadge('Delivered', 'Enabled');
 }
 
+const SHOWN_RECOVERING_MS = 60_000;
+
 /** What the owner should know of a receiver that failed lately. */
 function receiverNotice({ breaker, failures }: ReceiverState, now: number): Html | undefined {
   if (breaker === undefined) return undefined;
   const since = html`<time datetime="${breaker.since}">${momentIn('UTC', breaker.since)} UTC</time>`;
+  // It stays in this state until something arrives after the slow start, which may be days later.
+  if (breaker.state === 'recovering' && now - Date.parse(breaker.since) > SHOWN_RECOVERING_MS) return undefined;
   if (breaker.state === 'recovering')
     return html`<div class="flash notice">${icon('resend')}<p>The endpoint has been answering again since ${since}. Deliveries start slowly and speed up over ten seconds.</p></div>`;
   const next =

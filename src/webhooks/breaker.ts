@@ -29,8 +29,10 @@ type Breaker = {
 };
 
 export type ReceiverState = {
-  /** How the last attempt was answered: within `slowAfterMs` or not. Absent until the first one. */
+  /** How attempts are answered: within `slowAfterMs` or not. Absent until the first one. */
   readonly pace?: 'prompt' | 'slow';
+  /** It is prompt, but its last answer was slow. */
+  readonly lapsed?: true;
   /** Failed attempts since the last success. */
   readonly failures: number;
   /** Absent while it is closed. */
@@ -62,18 +64,24 @@ export function mayTry({ breaker }: ReceiverState, now: number): boolean {
   return wait <= 0 || wait > breaker.pauseMs;
 }
 
-/** Notes how promptly an attempt was answered. */
-export const answered = (state: ReceiverState, pace: 'prompt' | 'slow'): ReceiverState =>
-  state.pace === pace ? state : { ...state, pace };
+/**
+ * Notes how promptly an attempt was answered. A prompt receiver is forgiven one slow success: the slow ones may wait for long, and
+ * the cause may have been on our side.
+ */
+export function answered(state: ReceiverState, pace: 'prompt' | 'slow', isSuccess: boolean): ReceiverState {
+  const { lapsed = false, ...others } = state;
+  if (pace === 'slow' && state.pace === 'prompt' && isSuccess && !lapsed) return { ...state, lapsed: true };
+  return state.pace === pace && !lapsed ? state : { ...others, pace };
+}
 
 /** @param recovered whether the slow start after a probe is over */
 export function afterSuccess(state: ReceiverState, recovered: boolean, { now }: Moment): ReceiverState {
-  const { breaker, pace } = state;
+  const { breaker } = state;
   if (breaker === undefined) return forgiven(state);
   if (breaker.state === 'open')
-    return { ...healthy(pace), breaker: { ...breaker, state: 'recovering', since: toTimestamp(now) } };
-  if (recovered) return healthy(pace);
-  return isSpotless(state) ? state : { ...healthy(pace), breaker };
+    return { ...healthy(state), breaker: { ...breaker, state: 'recovering', since: toTimestamp(now) } };
+  if (recovered) return healthy(state);
+  return isSpotless(state) ? state : { ...healthy(state), breaker };
 }
 
 /**
@@ -119,7 +127,7 @@ function breakerAfterFailure(
 
 /** Nothing that it did until now counts any more. */
 export const forgiven = (state: ReceiverState): ReceiverState =>
-  state.breaker === undefined && isSpotless(state) ? state : healthy(state.pace);
+  state.breaker === undefined && isSpotless(state) ? state : healthy(state);
 
-const healthy = (pace: ReceiverState['pace']): ReceiverState => ({ ...UNKNOWN, ...defined({ pace }) });
+const healthy = ({ pace, lapsed }: ReceiverState): ReceiverState => ({ ...UNKNOWN, ...defined({ pace, lapsed }) });
 const isSpotless = ({ failures, failedAt }: ReceiverState): boolean => failures === 0 && failedAt === undefined;

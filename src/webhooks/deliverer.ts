@@ -381,15 +381,15 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       lane.window = Math.min(MAX_IN_FLIGHT, lane.window + 1 / lane.window);
       const recovered = slowStarts.get(lane.webhookId)?.isOver() ?? false;
       if (recovered) slowStarts.delete(lane.webhookId);
-      return receiver.change((state) => afterSuccess(answered(state, pace), recovered, at));
+      return receiver.change((state) => afterSuccess(answered(state, pace, true), recovered, at));
     }
     lane.window = Math.max(1, lane.window / 2);
     slowStarts.get(lane.webhookId)?.failed();
     // A test shows how the receiver responds now. That it fails does not count, that it succeeds does.
-    if (event === 'Test') return receiver.change((state) => answered(state, pace));
+    if (event === 'Test') return receiver.change((state) => answered(state, pace, false));
     const failure = { isProbe, ...(outcome.state === 'Pending' && { nextInMs: outcome.delay }) };
     return receiver.change((state) => {
-      const failed = afterFailure(answered(state, pace), failure, at);
+      const failed = afterFailure(answered(state, pace, false), failure, at);
       if (failed.breaker?.state === 'open') slowStarts.delete(lane.webhookId);
       return failed;
     });

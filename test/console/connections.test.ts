@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { OPERATOR } from '../../src/domain/account.ts';
 import { isRefusal } from '../../src/domain/decision.ts';
-import { communityId } from '../../src/domain/ids.ts';
+import { brandId, communityId, spaceId } from '../../src/domain/ids.ts';
 import { DEFAULT_ANSWER_HOURS } from '../../src/domain/limits.ts';
 import { Browser, type Page } from '../browser.ts';
 import { eventually } from '../eventually.ts';
+import { inDays } from '../in-days.ts';
 import { answering, type Receiver, startReceiver } from '../webhooks/receiver.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 
@@ -152,6 +154,26 @@ test('a failed delivery says why', async () => {
   const sent = await community.send(await community.open(path), `${path}/test`);
   await shown(sent.url, /Response 500/);
   receiver.answer = answering(200);
+});
+
+test('an endpoint that keeps failing is shown as paused, since when and until when, and a test delivery ends that', async () => {
+  receiver.answer = answering(500);
+  const form = await community.open('/console/webhooks');
+  const made = await community.send(form, '/console/webhooks', { url: receiver.url, event: ['BookingRequested'] });
+  const path = /href="(\/console\/webhooks\/wh_[\w-]+)"/.exec(made.text)?.[1] ?? '';
+  const { bookings } = running.service.core.commands;
+  for (let i = 0; i < 5; i++) {
+    const details = { spaceId: spaceId(1), date: inDays(40 + i), startHour: 12 };
+    const context = { actor: OPERATOR, correlationId: 'test' };
+    expect(isRefusal(await bookings.request({ brandId: brandId(1), details }, context))).toBe(false);
+  }
+  const paused = await shown(path, /Paused since/);
+  expect(paused.text).toMatch(/after 5 failed attempts in a row/);
+  expect(paused.text).toMatch(/the next attempt (?:is due <time|is made as soon as)/);
+  expect((await community.open('/console/webhooks')).text).toContain('Paused');
+  receiver.answer = answering(200);
+  await community.send(await community.open(path), `${path}/test`);
+  await shown(path, /has been answering again since/);
 });
 
 test('a confidential client gets tokens until it is removed', async () => {

@@ -66,9 +66,22 @@ describe('the breaker', () => {
   });
 
   test('a healthy receiver stays the same object, so that nothing is written for it', () => {
-    const prompt = answered(UNKNOWN, 'prompt');
-    expect(afterSuccess(answered(prompt, 'prompt'), false, at(0))).toBe(prompt);
+    const prompt = answered(UNKNOWN, 'prompt', true);
+    expect(afterSuccess(answered(prompt, 'prompt', true), false, at(0))).toBe(prompt);
   });
+});
+
+test('a prompt receiver is forgiven one slow success, but neither two nor a failure', () => {
+  const succeeds = (state: ReceiverState, pace: 'prompt' | 'slow') =>
+    afterSuccess(answered(state, pace, true), false, at(0));
+  const prompt = succeeds(UNKNOWN, 'prompt');
+  const once = succeeds(prompt, 'slow');
+  expect(once.pace).toBe('prompt');
+  expect(succeeds(once, 'slow').pace).toBe('slow');
+  expect(succeeds(once, 'prompt')).toEqual(prompt);
+  expect(answered(prompt, 'slow', false).pace).toBe('slow');
+  expect(succeeds(UNKNOWN, 'slow').pace).toBe('slow');
+  expect(succeeds(succeeds(UNKNOWN, 'slow'), 'prompt').pace).toBe('prompt');
 });
 
 describe('the time in which a receiver fails', () => {
