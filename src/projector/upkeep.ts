@@ -2,6 +2,7 @@ import type { BaseLogger } from 'pino';
 import type { AnyProjection, Row } from '../../projections/projection.ts';
 import type { DocumentStore, Documents } from '../document-store/document-store.ts';
 import type { Heartbeats } from '../document-store/heartbeats.ts';
+import { roomProblem } from '../document-store/room.ts';
 import { defined } from '../domain/defined.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { type OlderState, readOlderState } from '../read-models/older-state.ts';
@@ -19,7 +20,7 @@ import {
   toBuild,
   withModel,
 } from '../read-models/state.ts';
-import { createTarget, type ProjectionFailed } from './fold.ts';
+import { createTarget, ProjectionFailed } from './fold.ts';
 import { type Member, Passes } from './passes.ts';
 import { readSkippedEvents } from './skipped-events.ts';
 
@@ -208,13 +209,27 @@ export class Upkeep {
       const projection = this.#projections.get(id);
       if (projection === undefined) continue;
       const place = placeOf(positions, collection);
+      const member = await this.#member(id, projection, collection);
+      if (models[id]?.building === collection && place.events === 0) {
+        const problem = await this.#roomProblem(models);
+        if (problem !== undefined) {
+          await this.#failed(member, new ProjectionFailed(projection, undefined, new Error(problem)));
+          continue;
+        }
+      }
       const group = groups.get(place.position) ?? { place, members: [] };
       groups.set(place.position, group);
-      group.members.push(await this.#member(id, projection, collection));
+      group.members.push(member);
       if (models[id]?.building === collection)
         logger.info({ readModel: id, done: place.events }, 'Building a read model');
     }
     for (const { members, place } of groups.values()) this.#passes.add(members, place);
+  }
+
+  /** Whether there is room for another copy. The first one of a store is built in any case. */
+  async #roomProblem(models: ReadModelStates['models']): Promise<string | undefined> {
+    const isFirst = Object.values(models).every(({ live }) => live === undefined);
+    return isFirst ? undefined : roomProblem(this.#deps.documents);
   }
 
   async #member(id: ReadModelId, projection: AnyProjection, collection: string): Promise<Member> {

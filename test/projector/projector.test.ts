@@ -388,6 +388,23 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     await eventually(async () => expect(await documents.names()).not.toContain('counts@1.1'));
   });
 
+  it('begins to build beside others only while the disk has room, and says what is missing', async () => {
+    await appendMany(50);
+    const first = await start(documents, [trails()]);
+    expect(await first.readable(10_000)).toBe(true);
+    await first.stop();
+    let free = 0;
+    vi.spyOn(documents, 'room').mockImplementation(async () => ({ free, readModels: 1_000_000 }));
+    const next = await start(documents);
+    await eventually(async () =>
+      expect((await stateOf(documents, 'counts@1'))?.failure?.message).toMatch(/no room to build read models: 68 MB/),
+    );
+    free = 100_000_000;
+    await eventually(async () => expect(await stateOf(documents, 'counts@1')).toMatchObject({ live: 'counts@1.1' }));
+    expect((await stateOf(documents, 'counts@1'))?.failure).toBeUndefined();
+    await eventually(() => expectToEqualTheLog(next.readModels, counts));
+  });
+
   it('refuses to rebuild what is not a read model, or what nobody looks after', async () => {
     await expect(rebuild({ documents, projections: BOTH, names: ['nonsense'] })).rejects.toThrow(
       /nonsense.*trails, counts/,

@@ -8,7 +8,7 @@ import { openEventStoreDb } from '../../src/event-store/eventstoredb/event-store
 import { mongoServer } from '../document-store/engines.ts';
 import { EventStoreDbServer } from '../event-store/eventstoredb/server.ts';
 import { runNode } from './node-process.ts';
-import { temporaryDataDir } from './service-process.ts';
+import { startServiceProcess, temporaryDataDir } from './service-process.ts';
 
 /** A new EventStoreDB, of the test server, and a new MongoDB database. */
 async function servers(SECRET_KEY: string) {
@@ -19,6 +19,7 @@ async function servers(SECRET_KEY: string) {
   url.pathname = `/test-${randomUUID()}`;
   const env = { EVENTSTORE_URL: log.url, MONGODB_URL: url.href, SECRET_KEY, DATA_DIR: temporaryDataDir() };
   return {
+    env,
     run: (...args: readonly string[]) => runNode('src/cli.ts', [...args, '--json'], env),
     async json(...args: readonly string[]) {
       const ended = await runNode('src/cli.ts', [...args, '--json'], env);
@@ -83,6 +84,29 @@ test.skipIf('missing' in mongoServer)(
     expect(embedded).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('Check EVENTSTORE_URL and MONGODB_URL'),
+    });
+  },
+);
+
+test.skipIf('missing' in mongoServer)(
+  'no store on servers is restored or loses its read models while a service beats on it',
+  { timeout: 120_000 },
+  async () => {
+    const one = await servers(randomBytes(32).toString('base64'));
+    const service = await startServiceProcess(one.env.DATA_DIR, one.env);
+    for (const command of [
+      ['restore', '--adopt'],
+      ['rebuild', '--from-nothing'],
+    ])
+      expect(await one.run(...command)).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('A process has the store in MONGODB_URL open. Stop the service first.'),
+      });
+    expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
+    expect(await service.end('SIGTERM')).toBe(0);
+    expect(await one.json('restore', '--adopt')).toMatchObject({ adopted: true, lost: [] });
+    expect(await one.json('rebuild', '--from-nothing')).toMatchObject({
+      rebuilt: expect.arrayContaining(['bookings']),
     });
   },
 );
