@@ -26,8 +26,8 @@ export type FinishDeps = {
  * the log as it is now. Can be repeated.
  */
 export async function finish(deps: FinishDeps, groups: GroupPositions): Promise<void> {
-  const { events, documents, skippedIds } = deps;
-  await setFanOutPositions(events, groups);
+  const { documents, skippedIds } = deps;
+  await setFanOutPositions(deps, groups);
   await skipIds(deps, skippedIds);
   for (const { name, kind } of await documents.collections()) if (kind === 'readModel') await documents.drop(name);
   await adopt(deps);

@@ -23,16 +23,18 @@ export const FORMER_KINDS: readonly string[] = [
  */
 export const fanOutGroup = (kind: string): string => `${FORMER_GROUP}-${kind}`;
 
+type Deps = {
+  readonly events: Pick<EventStore, 'groupPosition' | 'createGroup' | 'parked'>;
+  readonly failedEvents: Pick<FailedEvents, 'parkedBefore'>;
+  /** Default: those of this release. */
+  readonly kinds?: readonly string[];
+};
+
 /**
  * Creates the groups that do not exist yet, where those before them stand. A process does this before it answers requests, so
  * that a registration for a new kind finds the kind's group.
- * @param kinds default: those of this release
  */
-export async function prepareFanOutGroups(deps: {
-  readonly events: Pick<EventStore, 'groupPosition' | 'createGroup' | 'parked'>;
-  readonly failedEvents: Pick<FailedEvents, 'parkedBefore'>;
-  readonly kinds?: readonly string[];
-}): Promise<void> {
+export async function prepareFanOutGroups(deps: Deps): Promise<void> {
   const { events, failedEvents, kinds = keysOf(WEBHOOK_EVENTS) } = deps;
   const groups = await Promise.all(
     kinds.map(async (kind) => ({ kind, position: await events.groupPosition(fanOutGroup(kind)) })),
@@ -40,16 +42,34 @@ export async function prepareFanOutGroups(deps: {
   const missing = groups.filter(({ position }) => position === undefined).map(({ kind }) => kind);
   if (missing.length === 0) return;
   const former = await events.groupPosition(FORMER_GROUP);
-  if (former !== undefined && missing.some(isFormer)) {
-    // After the position was read: what is parked later lies behind it, so that the new groups get it.
-    for await (const { event, reason, parkedAt } of events.parked(FORMER_GROUP))
-      await failedEvents.parkedBefore(event, reason, timestamp(parkedAt));
-  }
+  // After the position was read: what is parked later lies behind it, so that the new groups get it.
+  if (missing.some(isFormer)) await takeOverParked({ events, failedEvents });
   const positions = groups.map(({ position }) => position).filter((position) => position !== undefined);
   for (const kind of missing) {
     const after = isFormer(kind) ? former : (lowest(positions) ?? former);
     await events.createGroup(fanOutGroup(kind), { types: [kind], after: after ?? LOG_START });
   }
+}
+
+/** Keeps what the engine has parked for earlier releases. Once the groups of this release exist, that has been done. */
+async function takeOverParked(deps: {
+  readonly events: Pick<EventStore, 'parked'>;
+  readonly failedEvents: Deps['failedEvents'];
+}): Promise<void> {
+  for await (const { event, reason, parkedAt } of deps.events.parked(FORMER_GROUP))
+    await deps.failedEvents.parkedBefore(event, reason, timestamp(parkedAt));
+}
+
+/** As {@link takeOverParked}, unless it has been done. For whoever is about to move the group: an engine may forget them then. */
+export async function saveParked({
+  events,
+  failedEvents,
+}: {
+  readonly events: Pick<EventStore, 'groupPosition' | 'parked'>;
+  readonly failedEvents: Deps['failedEvents'];
+}): Promise<void> {
+  const positions = await Promise.all(FORMER_KINDS.map((kind) => events.groupPosition(fanOutGroup(kind))));
+  if (positions.includes(undefined)) await takeOverParked({ events, failedEvents });
 }
 
 const isFormer = (kind: string): boolean => FORMER_KINDS.includes(kind);

@@ -1,7 +1,10 @@
+import type { DocumentStore } from '../document-store/document-store.ts';
 import { keysOf } from '../domain/keys-of.ts';
 import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
 import type { EventStore, Position } from '../event-store/event-store.ts';
-import { FORMER_GROUP, FORMER_KINDS, fanOutGroup } from './fan-out-groups.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { openFailedEvents } from './failed-events.ts';
+import { FORMER_GROUP, FORMER_KINDS, fanOutGroup, saveParked } from './fan-out-groups.ts';
 
 /** Where each consumer group of fan-out stands: every event up to there has been handled. */
 export type FanOutPositions = { readonly [group: string]: Position };
@@ -17,9 +20,15 @@ export async function fanOutPositions(events: Pick<EventStore, 'groupPosition'>)
 
 /** Moves groups, those of kinds that this release does not know included. The events after the positions are handled again. */
 export async function setFanOutPositions(
-  events: Pick<EventStore, 'moveGroup'>,
+  deps: {
+    readonly events: Pick<EventStore, 'moveGroup' | 'groupPosition' | 'parked'>;
+    readonly documents: DocumentStore;
+    readonly clock: Clock;
+  },
   positions: FanOutPositions,
 ): Promise<void> {
+  const { events } = deps;
+  await saveParked({ events, failedEvents: await openFailedEvents(deps) });
   for (const [group, after] of Object.entries(positions)) {
     const types = group === FORMER_GROUP ? FORMER_KINDS : [group.slice(fanOutGroup('').length)];
     await events.moveGroup(group, { types, after });

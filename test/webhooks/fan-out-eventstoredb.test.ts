@@ -6,7 +6,10 @@ import {
   START,
 } from '@eventstore/db-client';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { LOG_START } from '../../src/event-store/event-store.ts';
 import { openEventStoreDb } from '../../src/event-store/eventstoredb/event-store.ts';
+import { openFailedEvents } from '../../src/webhooks/failed-events.ts';
+import { setFanOutPositions } from '../../src/webhooks/fan-out-positions.ts';
 import { EventStoreDbServer } from '../event-store/eventstoredb/server.ts';
 import { eventually } from '../eventually.ts';
 import { approved, requested } from './deliverable-events.ts';
@@ -49,30 +52,35 @@ test('events wait for the read models without being counted', async () => {
     expect(server.parkedBy(`webhook-deliveries-${kind}`)).toBe(0);
 });
 
-test('what the group of earlier releases holds is delivered, and what it had parked is kept', async () => {
-  await venue.register(COMMUNITY, receiver.url);
+/** A process of an earlier release that parks an event, holds another and acknowledges the others. It then ends. */
+async function earlierRelease({ parks, holds }: { readonly parks: string; readonly holds?: string }): Promise<void> {
   const client = EventStoreDBClient.connectionString(server.url);
   await client.createPersistentSubscriptionToAll(
     'webhook-deliveries',
     persistentSubscriptionToAllSettingsFromDefaults({ startFrom: START, maxRetryCount: 110 }),
     { filter: eventTypeFilter({ regex: '^([^$]|\\$venue-parked-replay$)' }) },
   );
-  const [done, parked, waiting] = [
-    await venue.append(requested({ bookingId: 1 })),
-    await venue.append(requested({ bookingId: 2 })),
-    await venue.append(requested({ bookingId: 3 })),
-  ];
   const former = client.subscribeToPersistentSubscriptionToAll('webhook-deliveries', { bufferSize: 64 });
   former.on('error', () => {});
   former.on('data', (resolved) => {
     const id = resolved.event?.id;
-    if (id === parked) void former.nack('park', 'The read models have not reached it', resolved);
-    else if (id !== waiting) void former.ack(resolved);
+    if (id === parks) void former.nack('park', 'The read models have not reached it', resolved);
+    else if (id !== holds) void former.ack(resolved);
   });
   await eventually(() => expect(server.parkedBy('webhook-deliveries')).toBe(1));
   await eventually(async () => expect((await venue.events.groupPosition('webhook-deliveries')) ?? '').not.toBe(''));
   await former.unsubscribe();
   await client.dispose();
+}
+
+test('what the group of earlier releases holds is delivered, and what it had parked is kept', async () => {
+  await venue.register(COMMUNITY, receiver.url);
+  const [done, parked, waiting] = [
+    await venue.append(requested({ bookingId: 1 })),
+    await venue.append(requested({ bookingId: 2 })),
+    await venue.append(requested({ bookingId: 3 })),
+  ];
+  await earlierRelease({ parks: parked, holds: waiting });
 
   const webhooks = await venue.deliver();
   await receiver.until(1);
@@ -83,4 +91,15 @@ test('what the group of earlier releases holds is delivered, and what it had par
   await eventually(() => expect(eventIds()).toEqual(expect.arrayContaining([parked, waiting].toSorted())));
   // What the former group had handled is not, or only as the event at its position, delivered again.
   expect(eventIds().filter((id) => id !== done)).toEqual([parked, waiting].toSorted());
+});
+
+test('what an earlier release had parked outlasts that its group is moved', async () => {
+  await venue.register(COMMUNITY, receiver.url);
+  const parked = await venue.append(requested());
+  await earlierRelease({ parks: parked });
+  const { events, documents, clock } = venue;
+  await setFanOutPositions({ events, documents, clock }, { 'webhook-deliveries': LOG_START });
+  expect(server.parkedBy('webhook-deliveries')).toBe(0);
+  const { list } = await openFailedEvents({ documents, clock });
+  expect(await list()).toMatchObject([{ eventId: parked, state: 'Parked' }]);
 });
