@@ -5,6 +5,7 @@ import { type Service, startService } from './app.ts';
 import { ConfigError, readConfig } from './config.ts';
 import { localDate } from './domain/calendar.ts';
 import { defined } from './domain/defined.ts';
+import { Unavailable } from './runtime/unavailable.ts';
 import { UnusableStore } from './runtime/unusable-store.ts';
 
 /** How long the whole stop may take. The README promises 10 s. */
@@ -23,7 +24,7 @@ function configOrExit() {
 
 /** Ends the process with the one line that says what to do, if the error has one. */
 function exitWithOneLine(error: unknown): void {
-  if (!(error instanceof ConfigError || error instanceof UnusableStore)) return;
+  if (!(error instanceof ConfigError || error instanceof UnusableStore || error instanceof Unavailable)) return;
   console.error(error.message);
   process.exit(error instanceof ConfigError ? 2 : 1);
 }

@@ -46,15 +46,15 @@ export function backupCommands(venue: Command): void {
         const identity = await openIdentity(config, stores, logger, clock);
         await identity.check();
         await identity.confirm();
-        const bar = progressBarOf(command);
-        const made = await backUp({
+        return backUp({
           ...stores,
           ...{ logId: await identity.logId(), engines: enginesOf(config), folder: dir },
           groups: () => fanOutPositions(stores.events),
-          ...{ secretKey: config.secretKey, withSecretKey, onProgress: bar.show },
+          ...{ secretKey: config.secretKey, withSecretKey },
+          // How many there will be is not known before the end.
+          onProgress: ({ done }) =>
+            command.configureOutput().writeErr?.(`${done.toLocaleString('en')} events copied\n`),
         });
-        bar.end();
-        return made;
       });
       printAnswer(command, {
         json: { dir, ...summaryOf(manifest), secretKey: withSecretKey },

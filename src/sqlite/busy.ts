@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Unavailable } from '../runtime/unavailable.ts';
 import type { FileName } from './file-name.ts';
+import { lockHolder } from './lock-holder.ts';
 
 /** How long writes wait together for other connections before they give up. */
 const LOCK_TIMEOUT_MS = 10_000;
@@ -12,8 +13,9 @@ const FORGOTTEN_AFTER_MS = 2_000;
 /** Another process has held the write lock of a file for longer than a write waits. Nothing was stored. */
 class FileLocked extends Unavailable {
   constructor({ what, path }: Pick<FileName, 'what' | 'path'>, cause: unknown) {
+    const holder = lockHolder(path);
     super(
-      `The ${what} ${path} is locked: another process has been holding its write lock for more than ${LOCK_TIMEOUT_MS / 1_000} s`,
+      `The ${what} ${path} is locked: ${holder === undefined ? 'another process' : `process ${holder}`} has been holding its write lock for more than ${LOCK_TIMEOUT_MS / 1_000} s`,
       cause,
       `The ${what} is locked by another process, so nothing can be written at the moment`,
     );

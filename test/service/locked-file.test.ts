@@ -1,8 +1,11 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test } from 'vitest';
+import { freePort } from '../free-port.ts';
 import { inDays } from '../in-days.ts';
-import { startServiceProcess, temporaryDataDir } from './service-process.ts';
+import { runNode } from './node-process.ts';
+import { startServiceProcess, temporaryDataDir, venue } from './service-process.ts';
 
 /** A write waits for a locked file for 10 s; the rest is for a busy machine. */
 const TOGETHER_MS = 15_000;
@@ -39,11 +42,24 @@ test.each([
     expect(JSON.parse(body)).toEqual({ error: 'InternalError', details: expect.stringContaining(`${name} is locked`) });
     expect(body).not.toContain(dataDir);
   }
-  expect(service.output.stdout).toContain(join(dataDir, file));
+  // The log names the file and, where the system tells, who holds it: this process.
+  const holder = existsSync('/proc/locks') ? `process ${process.pid}` : 'another process';
+  expect(service.output.stdout).toContain(`${join(dataDir, file)} is locked: ${holder} has been holding`);
 
   // Reads go on, and so do writes once the file is free again.
   const headers = { authorization: `Bearer ${brands[0]?.apiKey}` };
   expect((await fetch(`${service.url}/api/v1/bookings`, { headers })).status).toBe(200);
   other.exec('ROLLBACK');
   expect((await post(0)).status).toBe(201);
+});
+
+test('a start on a locked file ends with one line that names it', async () => {
+  const dataDir = temporaryDataDir();
+  expect(await venue(dataDir, 'brand', 'add', '--name', 'Acme')).toMatchObject({ code: 0 });
+  const other = new DatabaseSync(join(dataDir, 'events.db'));
+  onTestFinished(() => other.close());
+  other.exec('BEGIN IMMEDIATE');
+  const ended = await runNode('src/main.ts', [], { DATA_DIR: dataDir, PORT: String(await freePort()) });
+  expect(ended).toMatchObject({ code: 1, stdout: '' });
+  expect(ended.stderr).toMatch(/^The event log .*events\.db is locked: [^\n]+\n$/);
 });
