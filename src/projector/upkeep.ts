@@ -93,6 +93,7 @@ export class Upkeep {
     const states = await this.#takeOver(document);
     await this.#follow(states);
     await this.#swapOut(states);
+    await this.#disown(states);
     await this.#retire();
     this.#clear(states.dropping);
   }
@@ -165,7 +166,8 @@ export class Upkeep {
         // Another process was faster.
         if (now.models[id] !== undefined && model.owner !== owner) continue;
         const hasNone = model.live === undefined && model.building === undefined;
-        next = withModel(next, id, { ...model, ...(hasNone && toBuild(id, model)), owner: heartbeats.session });
+        const types = this.#projections.get(id)?.types;
+        next = withModel(next, id, { ...model, ...(hasNone && toBuild(id, model)), owner: heartbeats.session, types });
         taken.push(id);
       }
       return next;
@@ -265,6 +267,9 @@ export class Upkeep {
         });
       }, states);
     });
+    // Other processes read the states again before they take their next command for shown.
+    if (built.length > 0 || recovered.length > 0)
+      this.#deps.readModels.reached(await this.#deps.state.advance([], START, { states: this.#version }));
     for (const id of ids) this.#retryAt.delete(id);
     if (built.length > 0) logger.info({ readModels: built }, 'Read models built');
     if (recovered.length > 0) logger.info({ readModels: recovered }, 'Read models that failed have recovered');
@@ -297,6 +302,22 @@ export class Upkeep {
         readers.every(({ said }) => said.reads.includes(live) && !said.reads.includes(collection)),
       );
       if (left.length > 0) await this.#update((states) => withoutCollections(states, id, left));
+    }
+  }
+
+  /**
+   * Notes that nobody looks after a read model of another release whose process is gone: commands wait for those that somebody
+   * looks after.
+   */
+  async #disown({ models }: ReadModelStates): Promise<void> {
+    const { heartbeats } = this.#deps;
+    for (const [id, { owner }] of Object.entries(models) as [ReadModelId, ReadModelState][]) {
+      if (owner === undefined || this.#projections.has(id)) continue;
+      if ((await heartbeats.silentFor(owner)) < heartbeats.silenceMs) continue;
+      await this.#update((states) => {
+        const isStill = states.models[id]?.owner === owner;
+        return isStill ? withModel(states, id, { owner: undefined }) : states;
+      });
     }
   }
 

@@ -20,7 +20,8 @@ type ReadModel<D extends object> = Pick<Documents<D>, 'get' | 'getMany' | 'find'
 /** Which read models to wait for, and for how long. */
 type WaitFor = {
   /**
-   * Those that show events of these types; without types, all. One that is failing or being built is not waited for: nothing can
+   * Those that show events of these types; without types, all. Those of other releases count, too, while somebody looks after
+   * them: the next request may go to a process of that release. One that is failing or being built is not waited for: nothing can
    * be read of it.
    */
   readonly types?: readonly string[];
@@ -114,6 +115,8 @@ export async function openReadModels(deps: {
   const state = await openReadModelState(documents);
   const wants = projections.map(idOf);
   const models = new Map<ReadModelId, Known>();
+  /** The read models of other releases that somebody looks after. */
+  let others: readonly ReadModelState[] = [];
   /** How many reads of each collection are streaming. */
   const streaming = new Map<string, number>();
   const waiting = new Set<Waiter>();
@@ -121,7 +124,7 @@ export async function openReadModels(deps: {
   let positions: Positions = { groups: [], states: 0 };
   let refreshedAt = Number.NEGATIVE_INFINITY;
   let refreshing: Promise<void> | undefined;
-  /** Where the log ended when this process started or woke up. */
+  /** Where the log ended when this process could first read everything, having started or woken up. */
   let mustReach: Promise<Position> | undefined;
   let closed = false;
 
@@ -136,6 +139,9 @@ export async function openReadModels(deps: {
   async function changed(of: number, { models: states }: ReadModelStates): Promise<void> {
     if (of < version) return;
     version = of;
+    others = Object.entries(states)
+      .filter(([id, { owner }]) => owner !== undefined && !(wants as readonly string[]).includes(id))
+      .map(([, state]) => state);
     let swapped = false;
     for (const projection of projections) {
       const id = idOf(projection);
@@ -169,7 +175,9 @@ export async function openReadModels(deps: {
   function reached(now: Positions): void {
     positions = now;
     polls = 0;
-    settle();
+    // A read model that has become live elsewhere meanwhile is waited for, too.
+    if (now.states > version) refresh().then(settle, () => {});
+    else settle();
   }
 
   function settle(): void {
@@ -184,13 +192,16 @@ export async function openReadModels(deps: {
         if (!which.projections.some(({ name }) => name === projection.name)) continue;
         if (live === undefined) return false;
       } else {
-        const { types } = which;
-        if (live === undefined || !(types === undefined || projection.types.some((type) => types.includes(type))))
-          continue;
+        if (live === undefined || !isAbout(projection.types, which.types)) continue;
       }
       if (placeOf(positions, live).position < position) return false;
     }
-    return true;
+    if (which.projections !== undefined) return true;
+    return others.every((other) => {
+      const { live, types } = other;
+      if (live === undefined || isFailing(other) || !isAbout(types, which.types)) return true;
+      return placeOf(positions, live).position >= position;
+    });
   }
 
   function isReadable(projection: AnyProjection): boolean {
@@ -212,7 +223,6 @@ export async function openReadModels(deps: {
       if (waiting.size === 0) break;
       // If the store does not answer, the wait times out. What the waiter wrote is safe already.
       const now = await state.positions().catch(() => undefined);
-      if (now !== undefined && now.states > version) await refresh().catch(() => {});
       if (now !== undefined && hasMoved(positions, now)) reached(now);
     }
     polling = false;
@@ -305,12 +315,8 @@ export async function openReadModels(deps: {
   }
 
   await refresh();
-  mustReach = logEnd(events);
-  mustReach.catch(() => {});
   heartbeats.onBeat((silentMs) => {
-    if (silentMs < heartbeats.silenceMs) return;
-    mustReach = logEnd(events);
-    mustReach.catch(() => {});
+    if (silentMs >= heartbeats.silenceMs) mustReach = undefined;
   });
   const timer = setInterval(() => {
     refresh().then(say, () => {});
@@ -350,8 +356,11 @@ export async function openReadModels(deps: {
         const { position } = placeOf(positions, model.live);
         if (after === undefined || position < after) after = position;
       }
-      mustReach ??= logEnd(events);
-      const must = await mustReach.catch(() => {
+      // Commands in other processes wait for these read models from the moment on at which they can be read: what is in the log
+      // by then, they may have answered without.
+      if (projections.every(isReadable)) mustReach ??= logEnd(events);
+      else mustReach = undefined;
+      const must = await mustReach?.catch(() => {
         mustReach = undefined;
         return undefined;
       });
@@ -375,7 +384,12 @@ function unreadable({ name }: Pick<AnyProjection, 'name'>, why: string, cause?: 
   return new Unavailable(cause === undefined ? told : `${told}: ${cause}`, undefined, told);
 }
 
-const hasMoved = ({ groups: before }: Positions, { groups: now }: Positions): boolean =>
+/** Whether a read model shows any of these types of events. */
+const isAbout = (shown: readonly string[] | undefined, types: readonly string[] | undefined): boolean =>
+  shown === undefined || types === undefined || types.some((type) => shown.includes(type));
+
+const hasMoved = ({ groups: before, states: statesBefore }: Positions, { groups: now, states }: Positions): boolean =>
+  states !== statesBefore ||
   now.length !== before.length ||
   now.some(
     ({ position, collections }, i) =>

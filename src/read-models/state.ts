@@ -20,6 +20,8 @@ export type ReadModelState = {
   readonly generation: number;
   /** The process that keeps it up to date, by its heartbeat. */
   readonly owner?: string;
+  /** The event types that it shows, for processes of releases that do not know its projection. */
+  readonly types?: readonly string[];
   readonly failure?: Failure;
   /** For how long processes have been seen running, none of which wanted it, in milliseconds. */
   readonly unwantedMs?: number;
@@ -157,7 +159,7 @@ function advanced(
   let joined = false;
   for (const group of before.groups) {
     const stay = group.collections.filter((name) => !moving.includes(name) && !gone.includes(name));
-    if (group.position === place.position) {
+    if (group.position === place.position && moving.length > 0) {
       groups.push({ ...group, collections: [...stay, ...moving] });
       joined = true;
     } else if (stay.length > 0)
