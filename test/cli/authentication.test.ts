@@ -1,6 +1,7 @@
 import * as oidc from 'openid-client';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { runVenue } from '../../src/cli/venue.ts';
+import { defined } from '../../src/domain/defined.ts';
 import { TestApp } from '../authorization-server/test-app.ts';
 import { runNode } from '../service/node-process.ts';
 import { startServiceProcess, temporaryDataDir } from '../service/service-process.ts';
@@ -25,7 +26,7 @@ test('users, clients and keys: what the command line changes takes effect in the
   }
   /** Runs a command that reads stdin, which takes a separate process. */
   const runWith = (input: string, ...args: readonly string[]) =>
-    runNode('src/cli.ts', [...args, '--json'], { DATA_DIR: dataDir }, input);
+    runNode('src/cli.ts', [...args, '--json'], { DATA_DIR: dataDir }, defined({ input }));
   function parsed({ code, stdout, stderr }: { code: number | null; stdout: string; stderr: string }) {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     return JSON.parse(stdout);

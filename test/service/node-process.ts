@@ -21,19 +21,24 @@ export type NodeProcess = {
 };
 
 /** Runs `node <file> <args>` to its end; `input` is what it reads from stdin. */
-export async function runNode(file: string, args: readonly string[], env: Environment, input?: string): Promise<Ended> {
-  const child = start(file, args, env);
+export async function runNode(
+  file: string,
+  args: readonly string[],
+  env: Environment,
+  { input, root = ROOT }: { readonly input?: string; readonly root?: string } = {},
+): Promise<Ended> {
+  const child = start(file, args, env, root);
   const output = collect(child);
   child.stdin.end(input);
   await once(child, 'close');
   return { code: child.exitCode, ...output };
 }
 
-/** Starts `node <file>` on a free `PORT` and waits until it responds to `path` with success. */
-export async function startNode(file: string, path: string, env: Environment): Promise<NodeProcess> {
+/** Starts `node <file>` on a free `PORT` and waits until it responds to `path` with success. `root`: of another release. */
+export async function startNode(file: string, path: string, env: Environment, root = ROOT): Promise<NodeProcess> {
   const port = await freePort();
   const startedAt = performance.now();
-  const child = start(file, [], { PORT: String(port), ...env });
+  const child = start(file, [], { PORT: String(port), ...env }, root);
   const output = collect(child);
   const ended = once(child, 'close');
   const url = `http://127.0.0.1:${port}`;
@@ -61,9 +66,9 @@ export async function startNode(file: string, path: string, env: Environment): P
 }
 
 /** The child inherits nothing of this process's environment that configures the service. */
-function start(file: string, args: readonly string[], env: Environment) {
+function start(file: string, args: readonly string[], env: Environment, root: string) {
   const inherited = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' };
-  return spawn(process.execPath, [file, ...args], { cwd: ROOT, env: { ...inherited, ...env } });
+  return spawn(process.execPath, [file, ...args], { cwd: root, env: { ...inherited, ...env } });
 }
 
 const isOk = (url: string) =>

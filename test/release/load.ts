@@ -1,0 +1,136 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { inDays } from '../in-days.ts';
+import type { NodeProcess } from '../service/node-process.ts';
+
+/** A booking that was answered 201. */
+export type Acknowledged = { readonly bookingId: number; readonly spaceId: number; readonly date: string };
+
+/** What went wrong. Empty after a run in which every promise held. */
+export type Broken = string[];
+
+export type Load = {
+  readonly acknowledged: readonly Acknowledged[];
+  readonly broken: Broken;
+  /** Answers that did not show what had been answered 201 because the wait of 2 s had run out. */
+  readonly stale: () => number;
+  /** Stops asking, and waits for the answers. */
+  stop(): Promise<void>;
+};
+
+type Answer = { readonly status: number; readonly body: { readonly [field: string]: unknown } };
+
+/** The wait after which a command answers although the read models do not show it yet, a little less for the way here. */
+const WAIT_MS = 1_900;
+/** How long a request is tried again, on whichever process serves then. */
+const GIVE_UP_MS = 30_000;
+const WORKERS = 4;
+
+/**
+ * Brands that book, look up what they have booked through another process, and now and then race each other for a slot. They ask
+ * only processes in `serving`, as a balancer would; one that is killed meanwhile is asked again elsewhere, with the same key.
+ */
+export function startLoad(options: {
+  readonly serving: readonly NodeProcess[];
+  readonly apiKey: string;
+  readonly spaces: readonly number[];
+}): Load {
+  const { serving, apiKey, spaces } = options;
+  const acknowledged: Acknowledged[] = [];
+  const broken: Broken = [];
+  let stopping = false;
+  let stale = 0;
+  let slots = 0;
+
+  const any = (): NodeProcess | undefined => serving[Math.floor(Math.random() * serving.length)];
+
+  async function ask(process: NodeProcess, path: string, body?: object, key?: string): Promise<Answer> {
+    const response = await fetch(`${process.url}/api/v1${path}`, {
+      headers: {
+        authorization: `Bearer ${apiKey}`,
+        ...(body && { 'content-type': 'application/json' }),
+        ...(key && { 'idempotency-key': key }),
+      },
+      ...(body && { method: 'POST', body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(GIVE_UP_MS),
+    });
+    return { status: response.status, body: JSON.parse(await response.text()) };
+  }
+
+  /** Asks until somebody answers. */
+  async function answer(path: string, body?: object, key?: string): Promise<Answer> {
+    const deadline = performance.now() + GIVE_UP_MS;
+    for (;;) {
+      const process = any();
+      try {
+        if (process === undefined) throw new Error('Nobody serves');
+        const found = await ask(process, path, body, key);
+        if (found.status < 500) return found;
+        // A process in `serving` has said that it is ready, or is one that has just lost its stores or its life.
+        if (serving.includes(process)) broken.push(`${path}: ${found.status} ${JSON.stringify(found.body)}`);
+      } catch (error) {
+        if (performance.now() > deadline) throw error;
+      }
+      await delay(20);
+    }
+  }
+
+  /** A free slot that nobody else gets. */
+  function slot() {
+    const n = slots++;
+    return {
+      spaceId: spaces[n % spaces.length] ?? 0,
+      startTime: inDays(30 + (Math.floor(n / spaces.length) % 1_500)),
+      startHour: 10,
+    };
+  }
+
+  async function book(): Promise<void> {
+    const wanted = slot();
+    const began = performance.now();
+    const { status, body } = await answer('/bookings', wanted, crypto.randomUUID());
+    if (status !== 201) {
+      broken.push(`A free slot was refused: ${status} ${JSON.stringify(body)}`);
+      return;
+    }
+    const booked = { bookingId: Number(body.id), spaceId: wanted.spaceId, date: wanted.startTime };
+    acknowledged.push(booked);
+    const mayBeStale = performance.now() - began > WAIT_MS;
+    const listed = await answer(`/bookings?startDate=${booked.date}&endDate=${booked.date}`);
+    const isListed = Array.isArray(listed.body) && listed.body.some(({ id }) => id === booked.bookingId);
+    if (isListed) return;
+    if (mayBeStale) stale += 1;
+    else broken.push(`Booking ${booked.bookingId} was answered 201 but not listed: ${JSON.stringify(listed.body)}`);
+  }
+
+  async function race(): Promise<void> {
+    const wanted = slot();
+    const answers = await Promise.all([1, 2, 3].map(() => answer('/bookings', wanted, crypto.randomUUID())));
+    const made = answers.filter(({ status }) => status === 201);
+    for (const { body } of made)
+      acknowledged.push({ bookingId: Number(body.id), spaceId: wanted.spaceId, date: wanted.startTime });
+    const refused = answers.filter(({ status, body }) => status === 422 && body.error === 'SlotUnavailable');
+    if (made.length !== 1 || refused.length !== 2) broken.push(`A race for one slot: ${JSON.stringify(answers)}`);
+  }
+
+  async function work(): Promise<void> {
+    for (let round = 0; !stopping; round++) {
+      try {
+        await (round % 10 === 9 ? race() : book());
+      } catch (error) {
+        broken.push(String(error));
+        return;
+      }
+    }
+  }
+  const running = Promise.all(Array.from({ length: WORKERS }, work));
+
+  return {
+    acknowledged,
+    broken,
+    stale: () => stale,
+    async stop() {
+      stopping = true;
+      await running;
+    },
+  };
+}

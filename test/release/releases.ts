@@ -1,0 +1,75 @@
+/**
+ * Two releases of the service, each in a folder of its own: an earlier one from the history, and one that comes after what is here.
+ * They share the packages that are installed here.
+ */
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const ROOT = new URL('../..', import.meta.url).pathname;
+
+/** The release before: raise it when a release has gone out. It must know one state for each read model, and heartbeats. */
+const EARLIER = 'ab4d12ce939c';
+
+/** What is left out of a release: it is not part of the running service. */
+const PARTS = ['src', 'projections', 'package.json'];
+
+/** @throws if the history is not there, as in a shallow clone */
+export function earlierRelease(folder: string): string {
+  mkdirSync(folder, { recursive: true });
+  const archive = execFileSync('git', ['archive', '--format=tar', EARLIER, ...PARTS], {
+    cwd: ROOT,
+    maxBuffer: 2 ** 28,
+  });
+  execFileSync('tar', ['-x', '-C', folder], { input: archive });
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  return folder;
+}
+
+/** The kind of event that only the next release knows. It can be subscribed to. */
+export const NEXT_KIND = 'SpaceSurveyed';
+/** Its value in the mask of a registration. */
+export const NEXT_KIND_VALUE = 16;
+
+/** What the next release changes: a field of an event, a kind of event and webhook, and the version of a projection. */
+const CHANGES: readonly { readonly file: string; readonly from: string; readonly to: string }[] = [
+  {
+    file: 'src/domain/space-day.ts',
+    from: 'bookingId: command.bookingId,\n',
+    to: "bookingId: command.bookingId,\n        channel: 'next release',\n",
+  },
+  {
+    file: 'src/domain/events.ts',
+    from: 'BookingRequested: true,',
+    to: `BookingRequested: true,\n  ${NEXT_KIND}: true,`,
+  },
+  {
+    file: 'src/domain/webhook.ts',
+    from: 'ReviewPosted: 8,',
+    to: `ReviewPosted: 8,\n  ${NEXT_KIND}: ${NEXT_KIND_VALUE},`,
+  },
+  {
+    file: 'src/contract/webhook-payload.ts',
+    from: '  const { at: timestamp } = event.metadata;\n',
+    to: `  const { at: timestamp } = event.metadata;\n  if ((event.type as string) === '${NEXT_KIND}') return { event: event.type, timestamp, data: event.data } as never;\n`,
+  },
+  { file: 'projections/bookings.ts', from: 'version: 1,', to: 'version: 2,' },
+  {
+    file: 'projections/bookings.ts',
+    from: "status: 'Pending', createdAt: at, changedAt: at };",
+    to: "status: 'Pending', createdAt: at, changedAt: at, madeBy: 'next release' };",
+  },
+];
+
+export function nextRelease(folder: string): string {
+  mkdirSync(folder, { recursive: true });
+  for (const part of PARTS) cpSync(join(ROOT, part), join(folder, part), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  for (const { file, from, to } of CHANGES) {
+    const path = join(folder, file);
+    const text = readFileSync(path, 'utf8');
+    if (!text.includes(from)) throw new Error(`${file} no longer contains what the next release changes: ${from}`);
+    writeFileSync(path, text.replace(from, to));
+  }
+  return folder;
+}
