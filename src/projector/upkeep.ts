@@ -306,14 +306,15 @@ export class Upkeep {
   }
 
   /**
-   * Notes that nobody looks after a read model of another release whose process is gone: commands wait for those that somebody
-   * looks after.
+   * Notes that nobody looks after a read model of another release whose processes are gone: commands wait for those that somebody
+   * looks after. While another process wants it, that one will take over.
    */
   async #disown({ models }: ReadModelStates): Promise<void> {
     const { heartbeats } = this.#deps;
     for (const [id, { owner }] of Object.entries(models) as [ReadModelId, ReadModelState][]) {
       if (owner === undefined || this.#projections.has(id)) continue;
       if ((await heartbeats.silentFor(owner)) < heartbeats.silenceMs) continue;
+      if ((await heartbeats.living()).some(({ said }) => said.wants.includes(id))) continue;
       await this.#update((states) => {
         const isStill = states.models[id]?.owner === owner;
         return isStill ? withModel(states, id, { owner: undefined }) : states;

@@ -366,7 +366,9 @@ export async function openReadModels(deps: {
       });
       let lag = 0;
       for await (const _ of events.readAll({ after: after ?? LOG_START, limit })) lag += 1;
-      return { lag, caughtUp: must !== undefined && (after ?? LOG_START) >= must, problems };
+      // A process that has just woken up does not know yet what it has missed.
+      const isAwake = heartbeats.sinceLastBeat() < heartbeats.silenceMs;
+      return { lag, caughtUp: isAwake && must !== undefined && (after ?? LOG_START) >= must, problems };
     },
 
     async close() {

@@ -6,7 +6,7 @@ import type { NodeProcess } from '../service/node-process.ts';
 export type Acknowledged = { readonly bookingId: number; readonly spaceId: number; readonly date: string };
 
 /** What went wrong. Empty after a run in which every promise held. */
-export type Broken = string[];
+type Broken = string[];
 
 export type Load = {
   readonly acknowledged: readonly Acknowledged[];
@@ -17,7 +17,12 @@ export type Load = {
   stop(): Promise<void>;
 };
 
-type Answer = { readonly status: number; readonly body: { readonly [field: string]: unknown } };
+type Answer = {
+  readonly status: number;
+  readonly body: { readonly [field: string]: unknown };
+  /** Who answered, and when. */
+  readonly by: string;
+};
 
 /** The wait after which a command answers although the read models do not show it yet, a little less for the way here. */
 const WAIT_MS = 1_900;
@@ -53,7 +58,8 @@ export function startLoad(options: {
       ...(body && { method: 'POST', body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(GIVE_UP_MS),
     });
-    return { status: response.status, body: JSON.parse(await response.text()) };
+    const answered = JSON.parse(await response.text());
+    return { status: response.status, body: answered, by: `${process.url} at ${new Date().toISOString()}` };
   }
 
   /** Asks until somebody answers. */
@@ -87,7 +93,7 @@ export function startLoad(options: {
   async function book(): Promise<void> {
     const wanted = slot();
     const began = performance.now();
-    const { status, body } = await answer('/bookings', wanted, crypto.randomUUID());
+    const { status, body, by } = await answer('/bookings', wanted, crypto.randomUUID());
     if (status !== 201) {
       broken.push(`A free slot was refused: ${status} ${JSON.stringify(body)}`);
       return;
@@ -99,7 +105,7 @@ export function startLoad(options: {
     const isListed = Array.isArray(listed.body) && listed.body.some(({ id }) => id === booked.bookingId);
     if (isListed) return;
     if (mayBeStale) stale += 1;
-    else broken.push(`Booking ${booked.bookingId} was answered 201 but not listed: ${JSON.stringify(listed.body)}`);
+    else broken.push(`Booking ${booked.bookingId}, answered 201 by ${by}, was not listed by ${listed.by}`);
   }
 
   async function race(): Promise<void> {
