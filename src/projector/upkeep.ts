@@ -26,6 +26,8 @@ import { readSkippedEvents } from './skipped-events.ts';
 
 /** Pauses of a process before it tries again what it failed on, in which others may try; the last one repeats. */
 const RETRY_MS = [500, 1_000, 2_000, 5_000] as const;
+/** The owner of a read model that waits for its next one. */
+const HANDED_OVER = '';
 /** How often the log is asked whether it is there, and how long it may take to answer. */
 const PROBE_EVERY_MS = 1_000;
 const PROBE_WITHIN_MS = 2_000;
@@ -121,14 +123,14 @@ export class Upkeep {
     }
   }
 
-  /** Lets other processes take over immediately. */
+  /** Lets other processes take over immediately. Until one has, commands go on waiting for these read models. */
   async #handOver(): Promise<void> {
     const { session } = this.#deps.heartbeats;
     this.#passes.remove(() => true);
     this.#owned.clear();
     await this.#update((states) => {
       const ours = idsOf(states).filter((id) => states.models[id]?.owner === session);
-      return ours.reduce((next, id) => withModel(next, id, { owner: undefined }), states);
+      return ours.reduce((next, id) => withModel(next, id, { owner: HANDED_OVER }), states);
     });
   }
 
@@ -307,14 +309,15 @@ export class Upkeep {
 
   /**
    * Notes that nobody looks after a read model of another release whose processes are gone: commands wait for those that somebody
-   * looks after. While another process wants it, that one will take over.
+   * looks after. While another process can take it over, that one will.
    */
   async #disown({ models }: ReadModelStates): Promise<void> {
     const { heartbeats } = this.#deps;
     for (const [id, { owner }] of Object.entries(models) as [ReadModelId, ReadModelState][]) {
       if (owner === undefined || this.#projections.has(id)) continue;
       if ((await heartbeats.silentFor(owner)) < heartbeats.silenceMs) continue;
-      if ((await heartbeats.living()).some(({ said }) => said.wants.includes(id))) continue;
+      const heirs = (await heartbeats.living()).filter(({ said }) => said.projects && said.wants.includes(id));
+      if (heirs.length > 0) continue;
       await this.#update((states) => {
         const isStill = states.models[id]?.owner === owner;
         return isStill ? withModel(states, id, { owner: undefined }) : states;
