@@ -3,7 +3,7 @@ import { inDays } from '../in-days.ts';
 import type { NodeProcess } from '../service/node-process.ts';
 
 /** A booking that was answered 201. */
-export type Acknowledged = { readonly bookingId: number; readonly spaceId: number; readonly date: string };
+type Acknowledged = { readonly bookingId: number; readonly spaceId: number; readonly date: string };
 
 /** What went wrong. Empty after a run in which every promise held. */
 type Broken = string[];
