@@ -1,6 +1,7 @@
 import { toTimestamp } from '../domain/calendar.ts';
 import { defined } from '../domain/defined.ts';
 import type { Timestamp } from '../domain/ids.ts';
+import type { ReceiverClass } from './in-flight.ts';
 
 /**
  * What is known of the receiver of a registration, and what an attempt adds to it: its circuit breaker, how promptly it answers
@@ -47,6 +48,10 @@ export type ReceiverState = {
 
 /** A receiver of which nothing is known. */
 export const UNKNOWN: ReceiverState = { failures: 0, failingMs: 0 };
+
+/** Which receivers it shares its permits with. */
+export const classOf = ({ pace, failures }: ReceiverState): ReceiverClass =>
+  pace === 'slow' && failures > 0 ? 'hanging' : (pace ?? 'unknown');
 
 export type Moment = {
   /** Milliseconds since the epoch. */

@@ -6,7 +6,16 @@ import { defined } from '../domain/defined.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
-import { afterFailure, afterSuccess, answered, forgiven, type Moment, mayTry, type ReceiverState } from './breaker.ts';
+import {
+  afterFailure,
+  afterSuccess,
+  answered,
+  classOf,
+  forgiven,
+  type Moment,
+  mayTry,
+  type ReceiverState,
+} from './breaker.ts';
 import {
   AT_ONCE,
   type Attempt,
@@ -46,7 +55,7 @@ const MAX_BATCH_DELAY_MS = 50;
 /** How often the deliveries that wait for an open breaker are searched for those whose time is up. */
 const GIVE_UP_EVERY_MS = 15 * 60_000;
 
-const IN_FLIGHT_LIMITS: InFlightLimits = { prompt: 64, unknown: 64, slow: 512, slowAfterMs: 500 };
+const IN_FLIGHT_LIMITS: InFlightLimits = { prompt: 64, unknown: 64, slow: 512, hanging: 256, slowAfterMs: 500 };
 
 /** Receivers compare `webhook-timestamp` with their own clocks, so `CLOCK_SHIFT` must not move it. */
 const realClock = systemClock();
@@ -175,10 +184,11 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     lanes.set(webhookId, lane);
     let isHolder = false;
     try {
-      const { pace = 'unknown', ...known } = await receivers.get(webhookId);
+      const known = await receivers.get(webhookId);
       if (!isAsked && !mayTry(known, clock())) return;
       // Before the lease: a lane that waits for its turn must not keep the registration from other processes.
-      const permit = pace === 'prompt' ? undefined : await permits.acquire(pace);
+      const receiverClass = classOf(known);
+      const permit = receiverClass === 'prompt' ? undefined : await permits.acquire(receiverClass);
       try {
         const lease = stopping ? undefined : await leases.tryAcquire(webhookId);
         if (lease === undefined) return;

@@ -1,5 +1,5 @@
-/** How a receiver has answered so far; `unknown` until it has been tried. */
-export type ReceiverClass = 'prompt' | 'unknown' | 'slow';
+/** How a receiver has answered so far; `unknown` until it has been tried. `hanging`: it is slow, and its last attempt failed. */
+export type ReceiverClass = 'prompt' | 'unknown' | 'slow' | 'hanging';
 
 /** Limits for the attempts in flight, over all registrations: each class of receivers has its own. */
 export type InFlightLimits = { readonly [C in ReceiverClass]: number } & {
@@ -17,21 +17,22 @@ export type Permit = {
 };
 
 /**
- * How far apart two attempts to slow or unknown receivers begin at least. If those whose permits become free together began
- * together, whatever a prompt receiver gets would wait for all of them.
+ * How far apart two attempts to receivers of a class begin at least. If those whose permits become free together began together,
+ * whatever a prompt receiver gets would wait for all of them.
  */
-const SPACING_MS = { unknown: 16, slow: 8 };
+const SPACING_MS: { readonly [C in ReceiverClass]: number } = { prompt: 0, slow: 4, unknown: 24, hanging: 24 };
 
 /**
  * A semaphore for each class, so that receivers that hang, or of which nothing is known, never take a permit that a prompt one
- * needs. An attempt without a prompt response releases its permit and continues on a slow one, even over the limit
- * (docs/decisions/webhook-receivers.md).
+ * needs. An attempt without a prompt response releases its permit and continues on a slow one, or on a hanging one if nothing is
+ * known of its receiver, even over the limit (docs/decisions/webhook-receivers.md).
  */
 export function createPermits({ slowAfterMs, ...limits }: InFlightLimits) {
   const semaphores = {
-    prompt: createSemaphore(limits.prompt),
+    prompt: createSemaphore(limits.prompt, SPACING_MS.prompt),
     unknown: createSemaphore(limits.unknown, SPACING_MS.unknown),
     slow: createSemaphore(limits.slow, SPACING_MS.slow),
+    hanging: createSemaphore(limits.hanging, SPACING_MS.hanging),
   };
   return {
     async acquire(receiverClass: ReceiverClass): Promise<Permit> {
@@ -44,9 +45,10 @@ export function createPermits({ slowAfterMs, ...limits }: InFlightLimits) {
         begin(onSlow) {
           timer = setTimeout(() => {
             isSlow = true;
-            if (semaphore !== semaphores.slow) {
+            const next = receiverClass === 'prompt' || receiverClass === 'slow' ? semaphores.slow : semaphores.hanging;
+            if (semaphore !== next) {
               semaphore.release();
-              semaphore = semaphores.slow;
+              semaphore = next;
               semaphore.acquireOverLimit();
             }
             onSlow?.();
@@ -70,7 +72,7 @@ export function createPermits({ slowAfterMs, ...limits }: InFlightLimits) {
 }
 
 /** @param spacingMs how far apart two permits are given at least */
-function createSemaphore(size: number, spacingMs = 0) {
+function createSemaphore(size: number, spacingMs: number) {
   let taken = 0;
   let nextAt = 0;
   let stopped = false;

@@ -3,6 +3,7 @@ import {
   afterFailure,
   afterSuccess,
   answered,
+  classOf,
   MAX_PAUSE_MS,
   mayTry,
   OPENS_AFTER,
@@ -82,6 +83,15 @@ test('a prompt receiver is forgiven one slow success, but neither two nor a fail
   expect(answered(prompt, 'slow', false).pace).toBe('slow');
   expect(succeeds(UNKNOWN, 'slow').pace).toBe('slow');
   expect(succeeds(succeeds(UNKNOWN, 'slow'), 'prompt').pace).toBe('prompt');
+});
+
+test('a slow receiver that failed does not share permits with those that answer', () => {
+  expect(classOf(UNKNOWN)).toBe('unknown');
+  expect(classOf(failTimes(answered(UNKNOWN, 'prompt', true), 3))).toBe('prompt');
+  const slow = answered(UNKNOWN, 'slow', true);
+  expect(classOf(slow)).toBe('slow');
+  expect(classOf(failTimes(slow, 1))).toBe('hanging');
+  expect(classOf(afterSuccess(failTimes(slow, 1), false, at(0)))).toBe('slow');
 });
 
 describe('the time in which a receiver fails', () => {

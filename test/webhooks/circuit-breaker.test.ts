@@ -168,7 +168,7 @@ test('a delivery fails for good 32 hours after its first attempt, even while it 
 test('a known prompt receiver is served at once, whatever hangs, also after a restart', async () => {
   const hanging = await receive(() => {});
   const prompt = await receive();
-  const tuning = { inFlight: { prompt: 2, unknown: 2, slow: 4, slowAfterMs: 500 } };
+  const tuning = { inFlight: { prompt: 2, unknown: 2, slow: 4, hanging: 4, slowAfterMs: 500 } };
   const before = await venue.deliver({ tuning });
   await venue.register(BRAND, prompt.url);
   await venue.append(requested({ bookingId: 1, communityId: 77 }));

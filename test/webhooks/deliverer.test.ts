@@ -296,7 +296,7 @@ test('receivers that hang, with many deliveries due, do not delay others', async
   for (let i = 0; i < 30; i++) await venue.append(requested({ bookingId: i, brandId: 77 }));
   // Six hanging receivers could use up four permits. None of them may time out before the prompt one is served.
   let timeouts = 0;
-  const tuning = { inFlight: { prompt: 4, unknown: 4, slow: 8, slowAfterMs: 50 } };
+  const tuning = { inFlight: { prompt: 4, unknown: 4, slow: 8, hanging: 8, slowAfterMs: 50 } };
   const webhooks = await venue.deliver({ tuning, sending: { deadlineMs: 2_000 } });
   webhooks.onDelivery(({ attempts }) => {
     if (attempts.at(-1)?.error?.type === 'Timeout') timeouts += 1;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createPermits } from '../../src/webhooks/in-flight.ts';
 
 test('a permit that is released goes to whoever waited, and to nobody beside it', async () => {
-  const permits = createPermits({ prompt: 1, unknown: 1, slow: 1, slowAfterMs: 60_000 });
+  const permits = createPermits({ prompt: 1, unknown: 1, slow: 1, hanging: 1, slowAfterMs: 60_000 });
   const order: string[] = [];
   const first = await permits.acquire('prompt');
   const acquire = async (who: string) => {
@@ -22,7 +22,7 @@ test('a permit that is released goes to whoever waited, and to nobody beside it'
 });
 
 test('an attempt that turns out slow gives its permit to the next, and no class waits for another', async () => {
-  const permits = createPermits({ prompt: 1, unknown: 1, slow: 1, slowAfterMs: 5 });
+  const permits = createPermits({ prompt: 1, unknown: 1, slow: 1, hanging: 1, slowAfterMs: 5 });
   const hanging = await permits.acquire('unknown');
   const turnedSlow = new Promise<void>((resolve) => hanging.begin(resolve));
   await permits.acquire('prompt');
@@ -30,9 +30,10 @@ test('an attempt that turns out slow gives its permit to the next, and no class 
   expect(hanging.isSlow()).toBe(true);
   const next = await permits.acquire('unknown');
   expect(next.isSlow()).toBe(false);
-  // It continues as a slow one, of which there may be one.
+  // It continues as a hanging one, of which there may be one.
+  (await permits.acquire('slow')).release();
   let isAcquired = false;
-  const slow = permits.acquire('slow').then((permit) => {
+  const slow = permits.acquire('hanging').then((permit) => {
     isAcquired = true;
     return permit;
   });
@@ -43,7 +44,7 @@ test('an attempt that turns out slow gives its permit to the next, and no class 
 });
 
 test('when it stops, nobody goes on waiting', async () => {
-  const permits = createPermits({ prompt: 1, unknown: 1, slow: 1, slowAfterMs: 60_000 });
+  const permits = createPermits({ prompt: 1, unknown: 1, slow: 1, hanging: 1, slowAfterMs: 60_000 });
   const waiting = Array.from({ length: 3_000 }, () => permits.acquire('unknown'));
   permits.stop();
   for (const permit of await Promise.all(waiting)) permit.release();
