@@ -44,7 +44,8 @@ test.each([
   }
   // The log names the file and, where the system tells, who holds it: this process.
   const holder = existsSync('/proc/locks') ? `process ${process.pid}` : 'another process';
-  expect(service.output.stdout).toContain(`${join(dataDir, file)} is locked: ${holder} has been holding`);
+  const named = `${join(dataDir, file)} is locked: ${holder} has been holding`;
+  await expect.poll(() => service.output.stdout).toContain(named);
 
   // Reads go on, and so do writes once the file is free again.
   const headers = { authorization: `Bearer ${brands[0]?.apiKey}` };
