@@ -3,7 +3,7 @@ import { forgetKeySearch } from '../credentials/api-key-index.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import { keysOf } from '../domain/keys-of.ts';
 import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
-import { type EventStore, logEnd, type Position } from '../event-store/event-store.ts';
+import { type EventStore, LOG_START, logEnd, type Position } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { adopt, readMemory } from '../store-identity/adopt.ts';
 import { readLogId } from '../store-identity/log-id.ts';
@@ -47,15 +47,21 @@ export async function adoptStore(deps: FinishDeps): Promise<LostDelivery[]> {
   const lost = await lostDeliveries(documents, deliverable(events));
   await cancelLost(deps, lost);
   await forgetKeySearch(documents);
-  await finish(deps, lowest(await fanOutPositions(events), noted ?? {}, await logEnd(events)));
+  await finish(deps, lowest(await fanOutPositions(events), noted, await logEnd(events)));
   return lost;
 }
 
 const deliverable = (events: EventStore) => events.readAll({ types: keysOf(WEBHOOK_EVENTS) });
 
-/** Of every group the lower position: what it had handled by then is in the log as well as in the records. */
-function lowest(ofLog: GroupPositions, ofRecords: GroupPositions, end: Position): GroupPositions {
-  const names = [...Object.keys(ofLog), ...Object.keys(ofRecords)];
-  const least = (name: string): Position => [ofLog[name] ?? end, ofRecords[name] ?? end, end].sort()[0] ?? end;
+/**
+ * Of every group the lower position: what it had handled by then is in the log as well as in the records. One that the records
+ * had not seen yet began where the others stood.
+ */
+function lowest(ofLog: GroupPositions, noted: GroupPositions | undefined, end: Position): GroupPositions {
+  if (noted === undefined) return ofLog;
+  const beginning = Object.values(noted).toSorted()[0] ?? LOG_START;
+  const names = [...Object.keys(ofLog), ...Object.keys(noted)];
+  const least = (name: string): Position =>
+    [ofLog[name] ?? end, noted[name] ?? beginning, end].toSorted()[0] ?? LOG_START;
   return Object.fromEntries(names.map((name) => [name, least(name)]));
 }

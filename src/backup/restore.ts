@@ -56,13 +56,15 @@ export const lostSince = (
 ): Promise<LostDelivery[]> => lostDeliveries(documents, eventsOf(folder, log));
 
 /** Marks the store as being restored. */
-async function begin(documents: DocumentStore, { logId, probe }: Manifest, place: string): Promise<void> {
+async function begin(documents: DocumentStore, { logId, probe, startedAt }: Manifest, place: string): Promise<void> {
   const memory = await documents.open(RECORDS_MEMORY);
   const known = await memory.get(MEMORY_KEY);
-  if (known?.document.restoring === logId) return;
+  // The same store may have been backed up more than once.
+  const restoring = `${logId} ${startedAt}`;
+  if (known?.document.restoring === restoring) return;
   const taken = known !== undefined || (await hasRecords(documents));
   if (taken) throw new UnusableBackup(`There are records in ${place} already. To replace them, add --overwrite`);
-  await memory.insert(MEMORY_KEY, { logId, probe, restoring: logId });
+  await memory.insert(MEMORY_KEY, { logId, probe, restoring });
 }
 
 async function hasRecords(documents: DocumentStore): Promise<boolean> {

@@ -224,6 +224,7 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
       clearTimeout(timer);
       timer = undefined;
       // A store that does not answer must not keep the process from stopping.
+      notedAt = Number.NEGATIVE_INFINITY;
       const last = remembering.then(remember).catch(() => {});
       await Promise.race([last, delay(LAST_TIME_WITHIN_MS, undefined, { ref: false })]);
     },

@@ -16,7 +16,7 @@ export type RecordsMemory = StoreMemory & {
   readonly probe: string;
   /** Where the consumer groups stood before these records were written: what they had handled, the records show. */
   readonly groups?: { readonly [group: string]: Position };
-  /** Present while a backup of the log with this id is being restored. */
+  /** Which backup is being restored; absent once that is done. */
   readonly restoring?: string;
 };
 

@@ -60,6 +60,8 @@ test('an interrupted restore keeps every process from starting and goes on, with
   await expect(restore({ ...other, ...restoring, events: failing })).rejects.toThrow('interrupted');
   await expect(other.check()).rejects.toThrow(/has not been completed. Run it again: venue restore DIR$/);
 
+  const later = { ...manifest, startedAt: '2030-01-01T00:00:00.000Z' };
+  await expect(restore({ ...other, ...restoring, manifest: later })).rejects.toThrow('There are records');
   const groups = await restore({ ...other, ...restoring });
   const all = (of: typeof one) => Array.fromAsync(of.events.readAll());
   expect(await all(other)).toEqual(await all(one));

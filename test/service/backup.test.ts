@@ -1,5 +1,6 @@
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../free-port.ts';
 import { inDays } from '../in-days.ts';
@@ -159,6 +160,37 @@ test('log and records that were restored with other tools become one store, whic
   expect(listed).not.toContain(lost);
   expect((await book(again, 32, 1))[0]).toBeGreaterThan(lost + 1_000_000 - 100);
   expect(await run(dataDir, 'verify')).toMatchObject({ differences: [], notVerified: [] });
+});
+
+test('deliveries that older records know nothing of are made again, with the same ids', async () => {
+  const dataDir = temporaryDataDir();
+  const copy = temporaryDataDir();
+  const receiver = await startReceiver();
+  onTestFinished(() => receiver.close());
+  const env = { WEBHOOKS_ALLOW_PRIVATE: 'true' };
+  const service = await startServiceProcess(dataDir, env);
+  const registered = { url: receiver.url, events: 1 };
+  expect((await call(service, service.demo().brands[0]?.apiKey ?? '', '/webhooks', registered)).status).toBe(201);
+  await book(service, 30, 1);
+  await receiver.until(1);
+  expect(await service.end('SIGTERM')).toBe(0);
+  cpSync(dataDir, copy, { recursive: true });
+  const later = await startServiceProcess(dataDir, env);
+  const [booked] = await book(later, 31, 1);
+  await receiver.until(2);
+  // The log notes that fan-out has handled the event.
+  await delay(1_500);
+  expect(await later.end('SIGTERM')).toBe(0);
+  cpSync(join(copy, 'records.sqlite'), join(dataDir, 'records.sqlite'));
+
+  await run(dataDir, 'restore', '--adopt');
+  await startServiceProcess(dataDir, env);
+  const idsOf = () =>
+    receiver.received
+      .filter(({ body }) => JSON.parse(body).data.bookingId === booked)
+      .map(({ headers }) => headers['webhook-id']);
+  await expect.poll(() => idsOf().length).toBe(2);
+  expect(new Set(idsOf()).size).toBe(1);
 });
 
 test('an interrupted backup goes on, and one that is damaged is refused before anything is touched', async () => {
