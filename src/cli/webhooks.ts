@@ -55,7 +55,7 @@ export function webhookCommands(venue: Command): void {
           Happened: each.eventAt,
           State: each.state,
           Tries: each.tries,
-          Due: each.state === 'Pending' ? each.due : undefined,
+          Due: each.state === 'Pending' ? (each.due < each.createdAt ? 'at once' : each.due) : undefined,
           Last: outcomeOf(each.attempts.at(-1)) ?? each.reason,
         }));
         return { json: all.map(toOperatorDelivery), text: table(rows) };

@@ -35,7 +35,9 @@ export const OperatorDelivery = Type.Object({
   event: Type.Unsafe<DeliveryKind>(Type.String({ description: 'The kind of the event, or Test.' })),
   body: Type.String({ description: 'The payload, as sent and signed.' }),
   state: OneOf(DELIVERY_STATES),
-  due: Timestamp('Pending: when the next try is due. Otherwise: when it ended. UTC.'),
+  due: Timestamp(
+    'Pending: when the next try is due; 1970-01-01T00:00:00.000Z if somebody asked for it. Otherwise: when it ended. UTC.',
+  ),
   tries: Type.Integer({ description: 'Tries of the schedule used since it was created or resent.' }),
   attempts: Type.Array(Attempt, { description: 'Each POST and what came of it, oldest first.' }),
   eventAt: Timestamp('When the event happened, UTC.'),

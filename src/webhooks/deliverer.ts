@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
 import type { Stored } from '../document-store/document-store.ts';
 import type { Lease, Leases } from '../document-store/lease.ts';
@@ -518,6 +519,8 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
           if (stopping) return;
           const { webhookId, due } = delivery;
           const isWrong = isCorrecting || !isDueBelieved(delivery, clock());
+          // A query for each registration, of which there may be ten thousand: others get their turn in between.
+          if (isCorrecting) await nextTurn();
           const corrected = isWrong && (await deliveries.correctDue(webhookId));
           const isAsked = due === AT_ONCE;
           const at = Math.max(corrected ? 0 : Date.parse(due), isAsked ? 0 : mayTryAt(states.get(webhookId)));

@@ -1,3 +1,5 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { DeliveryState } from '../../src/contract/delivery.ts';
 import type { Webhooks } from '../../src/webhooks/webhooks.ts';
@@ -101,6 +103,22 @@ test('its state outlives the process and is the same for all of them', async () 
   await eventually(async () =>
     expect(await others[0]?.listDeliveries({ webhookId, state: 'Pending' })).toHaveLength(0),
   );
+});
+
+test('a process that is killed leaves its breaker to the others', async () => {
+  const receiver = await receive(answering(500));
+  const { webhookId } = await venue.register(COMMUNITY, receiver.url);
+  const process = fork(new URL('deliver-process.ts', import.meta.url), [venue.folder]);
+  const exited = once(process, 'exit');
+  for (let i = 0; i < 50; i++) await venue.append(requested({ bookingId: i }));
+  const { receiver: stateOf } = await venue.deliver();
+  await eventually(async () => expect((await stateOf(webhookId)).breaker?.state).toBe('open'));
+  process.kill('SIGKILL');
+  await exited;
+  const after = await venue.deliver();
+  await eventually(async () => expect(await after.listDeliveries({ webhookId })).toHaveLength(50));
+  // Five open it, up to three were under way, and a few seconds of a loaded machine are worth two probes.
+  expect(receiver.received.length).toBeLessThanOrEqual(10);
 });
 
 test('a breaker whose next probe is an hour ahead of the clock is not believed', async () => {

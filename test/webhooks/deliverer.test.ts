@@ -543,6 +543,28 @@ test('when a process is killed during a delivery, another one resends it with th
   expect(new Set(receiver.received.map(({ headers, body }) => `${headers['webhook-id']} ${body}`)).size).toBe(1);
 });
 
+test('after a process with a clock an hour ahead was killed, what it left arrives at once', async () => {
+  const receiver = await receive(answering(500));
+  const { webhookId } = await venue.register(COMMUNITY, receiver.url);
+  const process = fork(new URL('deliver-process.ts', import.meta.url), [venue.folder, String(HOUR_MS)]);
+  const exited = once(process, 'exit');
+  // More than its breaker lets through, so that some are waiting for their first attempt, and some for their next.
+  for (let i = 0; i < 12; i++) await venue.append(requested({ bookingId: i }));
+  const deliveries = await openDeliveries(venue);
+  await eventually(async () => {
+    const all = await deliveries.list({ webhookId });
+    expect(all).toHaveLength(12);
+    expect(all.filter(({ tries }) => tries > 0).length).toBeGreaterThanOrEqual(5);
+  });
+  process.kill('SIGKILL');
+  await exited;
+  receiver.answer = answering(200);
+  const webhooks = await venue.deliver();
+  await eventually(async () =>
+    expect(await webhooks.listDeliveries({ webhookId, state: 'Delivered' })).toHaveLength(12),
+  );
+});
+
 test('processes whose clocks are an hour apart do not deliver to one receiver concurrently', async () => {
   let finish: () => void = () => {};
   const receiver = await receive((_, response) => {

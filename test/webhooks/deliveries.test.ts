@@ -2,8 +2,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { payloadOf } from '../../src/contract/webhook-payload.ts';
 import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import { toTimestamp } from '../../src/domain/calendar.ts';
+import { defined } from '../../src/domain/defined.ts';
 import { webhookId } from '../../src/domain/ids.ts';
-import { type Deliveries, openDeliveries } from '../../src/webhooks/deliveries.ts';
+import { type Deliveries, type DeliveryDocument, openDeliveries } from '../../src/webhooks/deliveries.ts';
 import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 import { approved } from './deliverable-events.ts';
 
@@ -64,6 +65,124 @@ describe.each(documentEngines)('deliveries on %s', (_, createDatabase) => {
       ['wh_a', toTimestamp(now + HOUR_MS)],
       ['wh_b', toTimestamp(now)],
     ]);
+  });
+
+  const addFor = async (eventId: string, bookingId: number, position?: string) => {
+    const payload = payloadOf(approved({ bookingId }));
+    await deliveries.add({
+      webhookId: webhookId('wh_a'),
+      account: 'Brand:9',
+      eventId,
+      payload,
+      ...defined({ position }),
+    });
+    now += 1;
+  };
+  const queues = async (limit: number, inFlight: readonly string[] = []) => {
+    const page = (await deliveries.due('wh_a', limit)).filter(({ key }) => !inFlight.includes(key));
+    const found = await deliveries.queues('wh_a', page, new Set(inFlight));
+    return Array.from(found, ([sequence, queue]) => [sequence, queue.map(({ document }) => document.eventId)]);
+  };
+
+  test('a queue has everything that is due of its booking, in the order of the log, whatever the page showed', async () => {
+    await addFor('e3', 1, '03');
+    await addFor('e9', 2, '09');
+    await addFor('e1', 1, '01');
+    await addFor('e2', 1, '02');
+    expect(await queues(2)).toEqual([
+      ['booking-1', ['e1', 'e2', 'e3']],
+      ['booking-2', ['e9']],
+    ]);
+    expect(await queues(2, ['e1:wh_a'])).toEqual([
+      ['booking-1', ['e2', 'e3']],
+      ['booking-2', ['e9']],
+    ]);
+    const [first] = await deliveries.due('wh_a', 1);
+    if (first === undefined) throw new Error('Nothing is due');
+    await deliveries.record(first, [attempt], { state: 'Pending', delay: HOUR_MS, running: 0 });
+    expect(await queues(10)).toEqual([
+      ['booking-2', ['e9']],
+      ['booking-1', ['e1', 'e2']],
+    ]);
+  });
+
+  test('deliveries of earlier releases are adopted into the order of their bookings, before all with a position', async () => {
+    const collection = await store.open<DeliveryDocument>({ name: 'webhookDeliveries', kind: 'record', indexes: [] });
+    await addFor('e5', 1, '05');
+    for (const [eventId, bookingId] of [
+      ['e1', 1],
+      ['e2', 1],
+      ['e3', 2],
+    ] as const) {
+      await addFor(eventId, bookingId);
+      const stored = await collection.get(`${eventId}:wh_a`);
+      const { sequence: _, ...earlier } = stored?.document ?? ({} as DeliveryDocument);
+      await collection.replace(`${eventId}:wh_a`, earlier, stored?.version ?? 0);
+    }
+    await deliveries.adopt('wh_a');
+    expect(await queues(1)).toEqual([['booking-1', ['e1', 'e2', 'e5']]]);
+    expect((await deliveries.get('e3:wh_a'))?.sequence).toBe('booking-2');
+  });
+
+  test('due is not believed further ahead than the delay that led to it', async () => {
+    await add('wh_a', 'new');
+    await add('wh_a', 'retry');
+    await add('wh_a', 'long');
+    const [first, second, third] = await deliveries.due('wh_a', 3);
+    if (first === undefined || second === undefined || third === undefined) throw new Error('Three are due');
+    const retryIn = (of: typeof second, delay: number) =>
+      deliveries.record(of, [attempt], { state: 'Pending', delay, running: 0 });
+    await retryIn(second, 5_000);
+    await retryIn(third, 4 * HOUR_MS);
+    expect(await deliveries.correctDue('wh_a')).toBe(false);
+
+    now -= HOUR_MS;
+    expect(await dueIds('wh_a')).toEqual([]);
+    expect(await deliveries.correctDue('wh_a')).toBe(true);
+    expect(await dueIds('wh_a')).toHaveLength(3);
+  });
+
+  test('an earlier release that retries leaves the planned delay of an earlier try; the schedule bounds it then', async () => {
+    await add('wh_a', 'e1');
+    await deliveries.record(await one('wh_a'), [attempt], { state: 'Pending', delay: 5_000, running: 0 });
+    const collection = await store.open<DeliveryDocument>({ name: 'webhookDeliveries', kind: 'record', indexes: [] });
+    const stored = await collection.get('e1:wh_a');
+    if (stored === undefined) throw new Error('It is not there');
+    // The fourth try is planned after two minutes.
+    await collection.replace(
+      'e1:wh_a',
+      { ...stored.document, tries: 3, due: toTimestamp(now + 120_000) },
+      stored.version,
+    );
+    expect(await deliveries.correctDue('wh_a')).toBe(false);
+    now -= HOUR_MS;
+    expect(await deliveries.correctDue('wh_a')).toBe(true);
+  });
+
+  test('what was first tried too long ago is given up, what was never tried is not', async () => {
+    await add('wh_a', 'old');
+    await deliveries.record(await one('wh_a'), [attempt], { state: 'Pending', delay: 5_000, running: 100 });
+    await add('wh_a', 'young');
+    await deliveries.record(await one('wh_a'), [attempt], { state: 'Pending', delay: 5_000, running: 200 });
+    await add('wh_a', 'untried');
+    await deliveries.giveUp('wh_a', 150, 'too long ago');
+    const states = (await deliveries.list({ webhookId: 'wh_a' })).map(({ eventId, state }) => [eventId, state]);
+    expect(new Map(states as [string, string][])).toEqual(
+      new Map([
+        ['old', 'Failed'],
+        ['young', 'Pending'],
+        ['untried', 'Pending'],
+      ]),
+    );
+  });
+
+  test('a delivery that somebody asked for comes before all others', async () => {
+    for (const eventId of ['e1', 'e2', 'e3']) {
+      await add('wh_a', eventId);
+      now += 1_000;
+    }
+    await deliveries.resend('e3:wh_a');
+    expect(await dueIds('wh_a')).toEqual(['e3:wh_a', 'e1:wh_a', 'e2:wh_a']);
   });
 
   test('a success still counts after a concurrent change to the delivery; a failure no longer changes its state', async () => {
