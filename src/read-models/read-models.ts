@@ -261,7 +261,8 @@ export async function openReadModels(deps: {
   async function current<D extends object>(projection: Projection<D>): Promise<Documents<D>> {
     if (trusted(projection) === undefined) await refresh();
     const known = models.get(idOf(projection));
-    if (known?.documents === undefined) throw unreadable(projection, 'is being built');
+    if (known?.documents === undefined)
+      throw unreadable(projection, known?.state.building === undefined ? NOT_THERE : 'is being built');
     if (isFailing(known.state)) throw unreadable(projection, 'fails on an event', known.state.failure?.message);
     return known.documents as Documents<D>;
   }
@@ -380,6 +381,8 @@ export async function openReadModels(deps: {
 }
 
 type Waiter = { readonly position: Position; readonly which: WaitFor; readonly resolve: (reached: boolean) => void };
+
+const NOT_THERE = 'has not been built yet in the version that this release needs';
 
 function unreadable({ name }: Pick<AnyProjection, 'name'>, why: string, cause?: string): Unavailable {
   const told = `The read model ${name} ${why}`;

@@ -1,4 +1,4 @@
-import type { Logger } from 'pino';
+import type { BaseLogger } from 'pino';
 import { type BookingDocument, bookings } from '../../projections/bookings.ts';
 import type { BookingCommands } from '../commands/bookings.ts';
 import type { CommandContext } from '../commands/command-handler.ts';
@@ -61,9 +61,11 @@ export function createScheduler(deps: {
   readonly clock: Clock;
   /** Resolves to what is wrong with the clock at this moment, if anything is: nothing is done then. */
   readonly clockProblem: () => Promise<string | undefined>;
-  readonly logger: Logger;
+  readonly logger: Pick<BaseLogger, 'info' | 'error'>;
+  /** The pause between two rounds, in milliseconds. Default 1 s. */
+  readonly periodMs?: number;
 }): Scheduler {
-  const { readModels, clock, clockProblem, logger } = deps;
+  const { readModels, clock, clockProblem, logger, periodMs = PERIOD_MS } = deps;
   const documents = readModels.collection(bookings);
   let timer: NodeJS.Timeout | undefined;
   let round: Promise<unknown> = Promise.resolve();
@@ -101,17 +103,30 @@ export function createScheduler(deps: {
     return changed;
   }
 
+  /** Why the last round failed, if it did. */
+  let failure: string | undefined;
   let lookedAroundAt = Number.NEGATIVE_INFINITY;
   const next = () => {
     timer = setTimeout(() => {
       const lookAround = performance.now() - lookedAroundAt >= LOOK_AROUND_EVERY_MS;
       if (lookAround) lookedAroundAt = performance.now();
       round = runOnce(lookAround)
-        .catch((error: unknown) => logger.error({ err: error }, 'Scheduler round failed; trying again'))
+        .then(
+          () => {
+            if (failure !== undefined) logger.info({}, 'The scheduler works again');
+            failure = undefined;
+          },
+          (error: unknown) => {
+            // A round a second would fill the log with the same line.
+            if (failure !== String(error))
+              logger.error({ err: error }, 'A scheduler round failed; trying again every second');
+            failure = String(error);
+          },
+        )
         .finally(() => {
           if (!stopped) next();
         });
-    }, PERIOD_MS);
+    }, periodMs);
   };
 
   return {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { BookingRequested } from '../../src/domain/events.ts';
 import { bookingId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
 import { factsOf } from '../../src/domain/space-day.ts';
@@ -99,4 +99,29 @@ test('what is due follows from the time-zone rules in force, not from the moment
   expect(await at('2027-02-10T09:00:00Z')).toEqual(expected('Cancelled', 'Approved'));
   expect(await at('2027-02-10T12:59:59Z')).toEqual(expected('Cancelled', 'Approved'));
   expect(await at('2027-02-10T13:00:00Z')).toEqual(expected('Cancelled', 'Completed'));
+});
+
+test('says once that rounds fail, and once that they work again', async () => {
+  const { core } = service;
+  const logger = { info: vi.fn(), error: vi.fn() };
+  let rounds = 0;
+  let broken = true;
+  const scheduler = createScheduler({
+    bookings: core.commands.bookings,
+    readModels: core.projector.readModels,
+    clock: () => service.time.now,
+    async clockProblem() {
+      rounds += 1;
+      if (broken) throw new Error('The log cannot be reached');
+      return undefined;
+    },
+    logger,
+    periodMs: 10,
+  });
+  scheduler.start();
+  await eventually(() => expect(rounds).toBeGreaterThan(5));
+  broken = false;
+  await eventually(() => expect(logger.info).toHaveBeenCalledTimes(1));
+  await scheduler.stop();
+  expect(logger.error).toHaveBeenCalledTimes(1);
 });
