@@ -224,10 +224,12 @@ export class Upkeep {
       const group = groups.get(place.position) ?? { place, members: [] };
       groups.set(place.position, group);
       group.members.push(member);
-      if (models[id]?.building === collection)
-        logger.info({ readModel: id, done: place.events }, 'Building a read model');
     }
-    for (const { members, place } of groups.values()) this.#passes.add(members, place);
+    for (const { members, place } of groups.values()) {
+      const built = members.filter(({ id, collection }) => models[id]?.building === collection).map(({ id }) => id);
+      if (built.length > 0) logger.info({ readModels: built, eventsDone: place.events }, 'Building read models');
+      this.#passes.add(members, place);
+    }
   }
 
   /** Whether there is room for another copy. The first one of a store is built in any case. */
