@@ -1,4 +1,5 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
+import { UnusableBackup } from '../backup/unusable-backup.ts';
 import { ConfigError } from '../config.ts';
 import { apiKeyCommands } from './api-keys.ts';
 import { backupCommands } from './backup.ts';
@@ -54,6 +55,7 @@ export async function runVenue(args: readonly string[], output: Output = TERMINA
       return 2;
     }
     if (error instanceof RefusedError) report(error.problem);
+    else if (error instanceof UnusableBackup) report({ error: 'ValidationError', details: error.message });
     else report({ error: 'InternalError', details: error instanceof Error ? error.message : String(error) });
     return 1;
   }

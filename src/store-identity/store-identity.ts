@@ -77,6 +77,7 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
   let remembered: string | undefined;
   let notedAt = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;
+  let isFailing = false;
   let remembering: Promise<void> = Promise.resolve();
 
   async function check(): Promise<void> {
@@ -208,7 +209,16 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
   function rememberSoon(): void {
     timer = setTimeout(() => {
       remembering = remember()
-        .catch((error: unknown) => logger.warn({ err: error }, 'The last event seen could not be remembered'))
+        .then(
+          () => {
+            isFailing = false;
+          },
+          (error: unknown) => {
+            // Once: the next time that it works makes good all the others.
+            if (!isFailing) logger.warn({ err: error }, 'The last event seen could not be remembered; retrying');
+            isFailing = true;
+          },
+        )
         .then(() => {
           if (timer !== undefined) rememberSoon();
         });

@@ -96,6 +96,13 @@ describe.each([
       await expect(run(other, documents)).rejects.toThrow(UnusableStore);
     });
 
+    test('is refused if another one takes the same new store at the same moment', async () => {
+      const { events, documents } = await (await stores(await createLog(), createDatabase))();
+      const other = await opened(await createLog());
+      const outcomes = await Promise.allSettled([run(events, documents), run(other, documents)]);
+      expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+    });
+
     test('is refused if it does not hold the very event that was seen last', async () => {
       const { events, documents } = await (await stores(await createLog(), createDatabase))();
       await run(events, documents);
