@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type EventStoreDBClient,
   eventTypeFilter,
@@ -28,6 +29,9 @@ import { exactly, hasPosition, positionOf, serverPosition, storedEvent } from '.
  * the message or a consumer that left. A consumer that cannot go on leaves, so that the count says nothing about the event.
  */
 const MAX_RETRIES = 1_000_000_000;
+/** How often a group is made again that does not stand where it was made, and the pauses before, which grow. */
+const MOVE_ATTEMPTS = 4;
+const MOVE_PAUSE_MS = 100;
 /** How long the other handlers of a consumer that leaves may go on. */
 const LEAVE_WITHIN_MS = 5_000;
 /**
@@ -78,15 +82,29 @@ export class ConsumerGroups {
 
   /** The server cannot move a group, so it is made again, unless it stands there. What the server has parked for it is lost. */
   async move(group: string, options: CreateGroup): Promise<void> {
-    if ((await this.position(group)) === options.after) return;
-    await this.#connection
-      .call('the removal of a consumer group', (client) =>
+    for (let attempt = 1; attempt <= MOVE_ATTEMPTS; attempt += 1) {
+      const position = await this.position(group);
+      if (position === options.after) return;
+      if (position !== undefined) {
+        await this.#delete(group);
+        // The server may go on removing what it noted of the group, which the new one must not find.
+        await sleep(MOVE_PAUSE_MS * attempt);
+      }
+      await this.create(group, options);
+    }
+    const position = await this.position(group);
+    if (position !== options.after)
+      throw new Error(`Consumer group ${group} stands at ${position} and cannot be moved to ${options.after}`);
+  }
+
+  async #delete(group: string): Promise<void> {
+    try {
+      await this.#connection.call('the removal of a consumer group', (client) =>
         client.deletePersistentSubscriptionToAll(group, { deadline: this.#connection.deadlineMs }),
-      )
-      .catch((error: unknown) => {
-        if (!(error instanceof PersistentSubscriptionDoesNotExistError)) throw error;
-      });
-    await this.create(group, options);
+      );
+    } catch (error) {
+      if (!(error instanceof PersistentSubscriptionDoesNotExistError)) throw error;
+    }
   }
 
   async position(group: string): Promise<Position | undefined> {
