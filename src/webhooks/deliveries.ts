@@ -263,15 +263,16 @@ export async function openDeliveries({
       deliveries: readonly Stored<DeliveryDocument>[],
       inFlight: ReadonlySet<string>,
     ): Promise<Map<string, Stored<DeliveryDocument>[]>> {
-      const bySequence = new Map<string, Map<string, Stored<DeliveryDocument>>>();
+      const found = new Map<string, Stored<DeliveryDocument>[]>();
       const enqueue = (stored: Stored<DeliveryDocument>) => {
         const sequence = sequenceIn(stored.document);
-        const queue = bySequence.get(sequence) ?? new Map();
-        bySequence.set(sequence, queue.set(stored.key, stored));
+        const queue = found.get(sequence);
+        if (queue === undefined) found.set(sequence, [stored]);
+        else if (!queue.some(({ key }) => key === stored.key)) queue.push(stored);
       };
       for (const stored of deliveries) enqueue(stored);
       // Nearly always there are no others, which the index knows without reading a delivery.
-      const others = pendingInSequences(webhookId, [...bySequence.keys()]);
+      const others = pendingInSequences(webhookId, [...found.keys()]);
       const areAllIndexed = deliveries.every(({ document }) => document.sequence !== undefined);
       if (!areAllIndexed || (await collection.count(others)) > deliveries.length) {
         const now = toTimestamp(clock());
@@ -279,9 +280,8 @@ export async function openDeliveries({
           if (stored.document.due <= now && !inFlight.has(stored.key)) enqueue(stored);
         }
       }
-      return new Map(
-        Array.from(bySequence, ([sequence, queue]) => [sequence, Array.from(queue.values()).sort(inLogOrder)]),
-      );
+      for (const queue of found.values()) if (queue.length > 1) queue.sort(inLogOrder);
+      return found;
     },
 
     /** Gives the pending deliveries that earlier releases made their place in the order of their bookings. */

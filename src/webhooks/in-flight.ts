@@ -109,8 +109,12 @@ function createSemaphore(size: number, spacingMs: number) {
   }
 
   return {
-    acquire(): Promise<void> {
-      return new Promise((resolve) => {
+    async acquire(): Promise<void> {
+      if (spacingMs === 0 && taken < size && first === waiting.length) {
+        taken += 1;
+        return;
+      }
+      await new Promise<void>((resolve) => {
         waiting.push(resolve);
         give();
       });

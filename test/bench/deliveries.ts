@@ -14,6 +14,13 @@ export const deliveries: Bench = async () => {
       ratio: figures.ofBare,
       aim: { atLeast: 0.6 },
     },
+    {
+      name: 'webhook deliveries, one receiver',
+      value: figures.single.value,
+      unit: '/s',
+      ceiling: { what: 'bare undici POSTs, four at a time', value: figures.single.ceiling },
+      ratio: figures.single.ratio,
+    },
     { name: 'webhook deliveries, from the log', value: figures.eventsToDeliveriesPerSecond, unit: '/s' },
     { name: 'event to delivery, idle, p50', value: p50, unit: 'ms' },
     { name: 'event to delivery, idle, p99', value: p99, unit: 'ms', aim: { below: 50 } },

@@ -9,6 +9,7 @@ import { openDeliveries } from '../../src/webhooks/deliveries.ts';
 import { newSigningSecret, signatureHeaders } from '../../src/webhooks/signature.ts';
 import { approved, requested } from '../webhooks/deliverable-events.ts';
 import { openVenue, type Venue } from '../webhooks/venue.ts';
+import { interleaved, median } from './figure.ts';
 
 export type WebhookFigures = {
   /** Bare `undici` POSTs of the same bodies and headers, with the same concurrency: the ceiling. */
@@ -17,6 +18,8 @@ export type WebhookFigures = {
   readonly deliveriesPerSecond: number;
   /** The median share of the ceiling per round. */
   readonly ofBare: number;
+  /** The same for a single registration, against a loop with as many connections as it has attempts in flight. */
+  readonly single: { readonly value: number; readonly ceiling: number; readonly ratio: number };
   /** From the log: fanned out, stored, sent, recorded, all concurrently. */
   readonly eventsToDeliveriesPerSecond: number;
   /** Milliseconds from the append of an event to the arrival of its request, on an idle machine. */
@@ -25,6 +28,8 @@ export type WebhookFigures = {
 
 const REGISTRATIONS = 16;
 const CONCURRENCY = 64;
+/** Attempts in flight to one receiver. */
+const SINGLE_CONCURRENCY = 4;
 const ROUNDS = 3;
 const PRODUCTION = { tuning: { pollIntervalMs: 1_000 } };
 
@@ -57,6 +62,10 @@ export async function measureWebhooks({ deliveries = 4_000, latencySamples = 300
       barePostsPerSecond: median(rounds.map(({ bare }) => bare)),
       deliveriesPerSecond: median(rounds.map(({ delivered }) => delivered)),
       ofBare: median(rounds.map(({ bare, delivered }) => delivered / bare)),
+      single: await interleaved(ROUNDS, {
+        ceiling: () => barePosts(url, deliveries, SINGLE_CONCURRENCY),
+        value: () => backlog(venue, webhookIds.slice(0, 1), deliveries),
+      }),
       eventsToDeliveriesPerSecond: await throughTheLog(venue, deliveries),
       latency,
     };
@@ -70,8 +79,8 @@ const IDLE_BRAND: Account = { kind: 'Brand', id: brandId(999) };
 const brand = (i: number): Account => ({ kind: 'Brand', id: brandId(1_000 + i) });
 const eventFor = (i: number) => approved({ brandId: 1_000 + (i % REGISTRATIONS), bookingId: i });
 
-async function barePosts(url: string, count: number): Promise<number> {
-  const dispatcher = new Agent({ connections: CONCURRENCY });
+async function barePosts(url: string, count: number, connections = CONCURRENCY): Promise<number> {
+  const dispatcher = new Agent({ connections });
   const secret = newSigningSecret();
   const body = JSON.stringify(payloadOf(eventFor(0)));
   const headers = {
@@ -81,7 +90,7 @@ async function barePosts(url: string, count: number): Promise<number> {
   let remaining = count;
   const started = performance.now();
   await Promise.all(
-    Array.from({ length: CONCURRENCY }, async () => {
+    Array.from({ length: connections }, async () => {
       while (remaining > 0) {
         remaining -= 1;
         const response = await request(url, { method: 'POST', headers, body, dispatcher });
@@ -93,9 +102,6 @@ async function barePosts(url: string, count: number): Promise<number> {
   await dispatcher.destroy();
   return perSecond;
 }
-
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
 /** Resolves once this many deliveries have been recorded as delivered. */
 function deliveredBy(webhooks: Awaited<ReturnType<Venue['deliver']>>, count: number): Promise<void> {
