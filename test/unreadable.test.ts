@@ -48,6 +48,8 @@ test('a read model that fails is named on every way in, and nothing old or empty
   const page = await console.request('/console/inbox');
   expect([page.status, page.headers.get('retry-after')]).toEqual([503, '2']);
   expect(page.text).toContain('The read model bookings fails on an event. Nothing is lost.');
+  // With its menu, which leads to the pages that work.
+  expect(page.text).toContain('/console/webhooks');
   const tool = await client.callTool({ name: 'list_bookings', arguments: {} });
   expect(tool).toMatchObject({
     isError: true,

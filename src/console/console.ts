@@ -131,7 +131,13 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     const current = await signedIn(request, reply);
     if (current === undefined) return reply;
     const visit = await visitOf(request, current);
-    const answer = only === undefined || only === visit.account.kind ? await handler(visit) : missing('page');
+    if (only !== undefined && only !== visit.account.kind) return send(request, reply, visit, missing('page'));
+    const answer = await handler(visit).catch((error: unknown) => {
+      if (!isUnavailable(error)) throw error;
+      request.log.warn({ err: error, reqId: request.id }, 'unavailable');
+      reply.header('retry-after', RETRY_AFTER_SECONDS);
+      return unavailable(error.told, request.id);
+    });
     return send(request, reply, visit, answer);
   }
 
@@ -221,6 +227,19 @@ function notFound(what: string, account: Account) {
   };
 }
 
+const RETRY_AFTER_SECONDS = 2;
+
+const unavailableText = (told: string | undefined, requestId: string) => ({
+  title: 'Not available right now',
+  text: `${told ?? 'A part of the service that this page needs does not answer'}. Nothing is lost. Try again in a moment; if this goes on, give the operator this request ID: ${requestId}.`,
+});
+
+/** The page keeps its menu: others may well be available. */
+function unavailable(told: string | undefined, requestId: string): Answer {
+  const { title, text } = unavailableText(told, requestId);
+  return { title, status: 503, main: html`<div class="empty"><h1>${title}</h1><p>${text}</p></div>` };
+}
+
 const TO_CONSOLE = { href: '/console', label: 'Go to the console' };
 
 /** For a form submitted again long after it took effect (docs/decisions/console-forms.md). */
@@ -254,9 +273,8 @@ function showError(error: FastifyError, request: FastifyRequest, reply: FastifyR
     );
   if (isUnavailable(error)) {
     request.log.warn({ err: error, reqId: request.id }, 'unavailable');
-    const told = error.told ?? 'A part of the service that this page needs does not answer';
-    const text = `${told}. Nothing is lost. Try again in a moment; if this goes on, give the operator this request ID: ${request.id}.`;
-    return sendPage(reply.header('retry-after', 2), 503, problemPage('Not available right now', text, TO_CONSOLE));
+    const { title, text } = unavailableText(error.told, request.id);
+    return sendPage(reply.header('retry-after', RETRY_AFTER_SECONDS), 503, problemPage(title, text, TO_CONSOLE));
   }
   request.log.error({ err: error, reqId: request.id }, 'unexpected error');
   const text = `An unexpected error occurred (request ${request.id}). Try again. If it keeps happening, give the operator this request ID.`;
