@@ -30,7 +30,7 @@ test.each([
     });
   // Reserves a block of ids, so that the 8 wait one after another for their space-day and not together for an id.
   expect((await post(0, 41)).status).toBe(201);
-  const other = new DatabaseSync(join(dataDir, file));
+  const other = new DatabaseSync(join(dataDir, file), { timeout: 5_000 });
   onTestFinished(() => other.close());
 
   other.exec('BEGIN IMMEDIATE');
@@ -57,7 +57,7 @@ test.each([
 test('a start on a locked file ends with one line that names it', async () => {
   const dataDir = temporaryDataDir();
   expect(await venue(dataDir, 'brand', 'add', '--name', 'Acme')).toMatchObject({ code: 0 });
-  const other = new DatabaseSync(join(dataDir, 'events.db'));
+  const other = new DatabaseSync(join(dataDir, 'events.db'), { timeout: 5_000 });
   onTestFinished(() => other.close());
   other.exec('BEGIN IMMEDIATE');
   const ended = await runNode('src/main.ts', [], { DATA_DIR: dataDir, PORT: String(await freePort()) });
