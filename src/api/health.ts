@@ -48,7 +48,7 @@ export const healthRoutes =
       const reachable = stores.every(([, state]) => state === 'ok');
       const status = reachable ? await readModels(MAX_LAG + 1) : undefined;
       const { parked, retrying } = reachable ? await failedEvents() : { parked: 0, retrying: 0 };
-      const unreadable = status?.problems.some((problem) => problem.state === 'failing' || !problem.readable);
+      const unreadable = status?.problems.some(({ readable }) => !readable);
       const ready = status?.caughtUp === true && status.lag <= MAX_LAG && !unreadable;
       return reply.code(ready ? 200 : 503).send({
         status: ready ? 'ready' : 'not ready',
@@ -74,7 +74,9 @@ export const healthRoutes =
 function describe(problem: Problem): string {
   if (problem.state === 'failing') {
     const times = problem.attempts === 1 ? 'once' : `${problem.attempts} times`;
-    return `failing, tried ${times}; what needs it is refused`;
+    return problem.readable
+      ? `being rebuilt, failing, tried ${times}; the former documents are in use`
+      : `failing, tried ${times}; what needs it is refused`;
   }
   const done = `${problem.done} events read${problem.total === undefined ? '' : ` of ${problem.total}`}`;
   return problem.readable ? `being rebuilt, ${done}; the former documents are in use` : `being built, ${done}`;

@@ -2,7 +2,7 @@ import { defined } from '../domain/defined.ts';
 import type { ProjectionEventSkipped } from '../domain/events.ts';
 import { streamOf } from '../domain/streams.ts';
 import { upcast } from '../domain/upcast.ts';
-import { type Failure, idOf, openReadModelState, placeOf } from '../read-models/state.ts';
+import { type Failure, idOf, isUnreadable, openReadModelState, placeOf } from '../read-models/state.ts';
 import type { ProjectorDeps } from './projector.ts';
 
 /** A read model as an operator sees it. */
@@ -32,6 +32,7 @@ export async function listReadModels({
     projections.map(async (projection): Promise<ReadModelListing> => {
       const { name, version } = projection;
       const { live, building, failure } = models[idOf(projection)] ?? {};
+      const isFailing = isUnreadable(defined({ live, failure }));
       const skipped: Skipped[] = [];
       for await (const stored of events.readStream(streamOf.readModel(name))) {
         const event = upcast(stored);
@@ -40,7 +41,7 @@ export async function listReadModels({
         skipped.push({ ...event.data, at, by: `${actor.kind} ${actor.id}` });
       }
       const current = live ?? building;
-      const state = failure
+      const state = isFailing
         ? 'failing'
         : live === undefined
           ? 'building'

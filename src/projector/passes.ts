@@ -18,7 +18,7 @@ type PassesDeps = {
   readonly logger: Pick<BaseLogger, 'error'>;
   /** Stores how far collections are, after the documents. */
   readonly advance: (collections: readonly string[], place: Place) => Promise<void>;
-  /** Notes that a member cannot take an event. If even that cannot be stored, the store is at fault, not the member. */
+  /** Notes that a member, which then leaves, cannot take an event. If even that cannot be stored, the store is at fault. */
   readonly failed: (member: Member, failure: ProjectionFailed) => Promise<void>;
   /** Members have caught up. The pass they join stands still until this resolves. */
   readonly joined: (members: readonly Member[]) => Promise<void>;
@@ -137,8 +137,7 @@ export class Passes {
       const again = failure.event === undefined ? await fold([member], events) : failures;
       if (!again.has(member)) continue;
       await this.#deps.failed(member, failure);
-      members.delete(member);
-      this.remove(({ id }) => id === member.id);
+      this.remove((each) => each === member);
     }
     for (const member of members) if (this.#members.get(member.collection) !== member) members.delete(member);
     if (members.size > 0)

@@ -21,6 +21,7 @@ export type RebuildProgress = {
 /** How long a rebuild may wait for a service that knows these versions of the read models, in milliseconds. */
 const BEGIN_WITHIN_MS = 30_000;
 const POLL_MS = 50;
+const STAYS = '. The documents of before stay in use, and the service tries again';
 
 /**
  * Rebuilds read models beside the live ones and swaps them in once they have caught up (docs/decisions/rebuild-and-verify.md). The
@@ -70,8 +71,10 @@ export async function rebuild(
     const left = [...building].filter(([id, collection]) => models[id]?.building === collection);
     if (left.length === 0) return;
     for (const [id] of left) {
-      const failure = models[id]?.failure;
-      if (failure !== undefined) throw new Error(failure.message);
+      const { live, failure } = models[id] ?? {};
+      if (failure === undefined) continue;
+      const rest = live === undefined || failure.collection === live ? '' : STAYS;
+      throw new Error(`${failure.message}${rest}`);
     }
     const positions = await state.positions();
     const now = Math.min(...left.map(([, collection]) => placeOf(positions, collection).events));

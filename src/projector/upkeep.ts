@@ -10,6 +10,7 @@ import type { LiveReadModels, Said } from '../read-models/read-models.ts';
 import {
   collectionOf,
   idOf,
+  isUnreadable,
   type Place,
   placeOf,
   type ReadModelId,
@@ -58,8 +59,8 @@ export class Upkeep {
   readonly #projections: ReadonlyMap<ReadModelId, AnyProjection>;
   /** The read models that this process looks after. */
   readonly #owned = new Set<ReadModelId>();
-  /** When to try again what failed here (monotonic). */
-  readonly #retryAt = new Map<ReadModelId, number>();
+  /** When to try again what failed here (monotonic): a read model, or a collection beside the one that is read. */
+  readonly #retryAt = new Map<string, number>();
   #version = 0;
   #older: Promise<OlderState | undefined> | undefined;
   #clearing: Promise<void> | undefined;
@@ -139,7 +140,7 @@ export class Upkeep {
     const { heartbeats, documents, logger } = this.#deps;
     const takes = new Map<ReadModelId, string | undefined>();
     for (const id of this.#projections.keys()) {
-      if (this.#owned.has(id) || performance.now() < (this.#retryAt.get(id) ?? 0)) continue;
+      if (this.#owned.has(id) || this.#isPausing(id)) continue;
       const owner = seen.models[id]?.owner;
       const isLooked =
         owner !== undefined &&
@@ -201,7 +202,7 @@ export class Upkeep {
       for (const collection of [live, building, ...leaving]) {
         if (collection === undefined) continue;
         wanted.add(collection);
-        if (!this.#passes.has(collection)) missing.push({ id, collection });
+        if (!this.#passes.has(collection) && !this.#isPausing(collection)) missing.push({ id, collection });
       }
     }
     this.#passes.remove(({ collection }) => !wanted.has(collection));
@@ -274,24 +275,42 @@ export class Upkeep {
     // Other processes read the states again before they take their next command for shown.
     if (built.length > 0 || recovered.length > 0)
       this.#deps.readModels.reached(await this.#deps.state.advance([], START, { states: this.#version }));
-    for (const id of ids) this.#retryAt.delete(id);
+    for (const what of [...ids, ...joined]) this.#retryAt.delete(what);
     if (built.length > 0) logger.info({ readModels: built }, 'Read models built');
     if (recovered.length > 0) logger.info({ readModels: recovered }, 'Read models that failed have recovered');
   }
 
-  /** Notes a failure and lets other processes try. */
+  /**
+   * Notes a failure. Other processes may try then, unless it is that of a collection beside the one that is read: that one stays
+   * up to date.
+   */
   async #failed({ id, collection }: Member, failure: ProjectionFailed): Promise<void> {
     const { heartbeats, logger } = this.#deps;
     let attempts = 1;
-    await this.#update((states) => {
-      attempts = (states.models[id]?.failure?.attempts ?? 0) + 1;
+    let isBeside = false;
+    const states = await this.#update((states) => {
+      const model = states.models[id];
+      // Another process looks after it by now.
+      if (model?.owner !== heartbeats.session) return states;
+      isBeside = model.live !== undefined && model.live !== collection;
+      // That it cannot be read outweighs what failed beside it.
+      if (isBeside && isUnreadable(model)) return states;
+      attempts = (model.failure?.collection === collection ? model.failure.attempts : 0) + 1;
       const { message, event } = failure;
       const noted = defined({ collection, message, event, attempts, by: heartbeats.session });
-      return withModel(states, id, { owner: undefined, failure: noted });
+      return withModel(states, id, { failure: noted, ...(!isBeside && { owner: undefined }) });
     });
-    logger.error({ err: failure, readModel: id, attempts }, 'A read model fails; the others go on');
+    const isOurs = states.models[id]?.failure?.by === heartbeats.session;
+    if (isOurs) logger.error({ err: failure, readModel: id, attempts }, 'A read model fails; the others go on');
+    const pauseMs = RETRY_MS[attempts - 1] ?? RETRY_MS[RETRY_MS.length - 1] ?? 0;
+    this.#retryAt.set(isBeside ? collection : id, performance.now() + pauseMs);
+    if (isBeside) return;
     this.#owned.delete(id);
-    this.#retryAt.set(id, performance.now() + (RETRY_MS[attempts - 1] ?? RETRY_MS[RETRY_MS.length - 1] ?? 0));
+    this.#passes.remove((member) => member.id === id);
+  }
+
+  #isPausing(what: string): boolean {
+    return performance.now() < (this.#retryAt.get(what) ?? 0);
   }
 
   /** Gives up swapped-out collections that no living process reads any more. */
@@ -405,8 +424,11 @@ export class Upkeep {
 const idsOf = ({ models }: ReadModelStates): ReadModelId[] => Object.keys(models) as ReadModelId[];
 
 function withoutCollections(states: ReadModelStates, id: ReadModelId, left: readonly string[]): ReadModelStates {
-  const leaving = states.models[id]?.leaving ?? [];
-  const next = withModel(states, id, { leaving: leaving.filter((collection) => !left.includes(collection)) });
+  const { leaving = [], failure } = states.models[id] ?? {};
+  const next = withModel(states, id, {
+    leaving: leaving.filter((collection) => !left.includes(collection)),
+    ...(failure !== undefined && left.includes(failure.collection) && { failure: undefined }),
+  });
   return { ...next, dropping: [...new Set([...next.dropping, ...left])] };
 }
 

@@ -8,7 +8,15 @@ import type { DocumentStore, Documents, Projected } from '../document-store/docu
 import { everyDocument } from '../document-store/queries.ts';
 import { defined } from '../domain/defined.ts';
 import { type EventStore, LOG_START, type Position, type StoredEvent } from '../event-store/event-store.ts';
-import { collectionOf, idOf, openReadModelState, type Place, placeOf, START } from '../read-models/state.ts';
+import {
+  collectionOf,
+  idOf,
+  isUnreadable,
+  openReadModelState,
+  type Place,
+  placeOf,
+  START,
+} from '../read-models/state.ts';
 import { createTarget, fold, type Target } from './fold.ts';
 import { readSkippedEvents } from './skipped-events.ts';
 
@@ -76,8 +84,9 @@ async function comparable(
     const { models } = (await state.readStates()).document;
     const positions = await state.positions();
     const readable = projections.flatMap((projection) => {
-      const { live, failure } = models[idOf(projection)] ?? {};
-      return live === undefined || failure !== undefined ? [] : { projection, live, place: placeOf(positions, live) };
+      const model = models[idOf(projection)];
+      if (model?.live === undefined || isUnreadable(model)) return [];
+      return { projection, live: model.live, place: placeOf(positions, model.live) };
     });
     place ??= readable.reduce<Place>((most, { place }) => (place.position > most.position ? place : most), START);
     const end = place;

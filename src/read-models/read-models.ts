@@ -6,6 +6,7 @@ import { Unavailable } from '../runtime/unavailable.ts';
 import {
   collectionOf,
   idOf,
+  isUnreadable,
   openReadModelState,
   type Positions,
   placeOf,
@@ -21,8 +22,8 @@ type ReadModel<D extends object> = Pick<Documents<D>, 'get' | 'getMany' | 'find'
 type WaitFor = {
   /**
    * Those that show events of these types; without types, all. Those of other releases count, too, while somebody looks after
-   * them: the next request may go to a process of that release. One that is failing or being built is not waited for: nothing can
-   * be read of it.
+   * them: the next request may go to a process of that release. One that is failing or being built is not waited for, because
+   * nothing can be read of it, as soon as every process knows that.
    */
   readonly types?: readonly string[];
   /** These instead, whatever state they are in. */
@@ -57,9 +58,14 @@ export type ReadModelsStatus = {
 
 export type Problem = {
   readonly readModel: string;
-} & (
-  | { readonly state: 'failing'; readonly message: string; readonly attempts: number; readonly event?: string }
-  /** `readable`: the former documents are read meanwhile. */
+} /** `readable`: the former documents are read meanwhile, and it is a build beside them that fails. */ & (
+  | {
+      readonly state: 'failing';
+      readonly readable: boolean;
+      readonly message: string;
+      readonly attempts: number;
+      readonly event?: string;
+    }
   | { readonly state: 'building'; readonly readable: boolean; readonly done: number; readonly total?: number }
 );
 
@@ -116,7 +122,9 @@ export async function openReadModels(deps: {
   const wants = projections.map(idOf);
   const models = new Map<ReadModelId, Known>();
   /** The read models of other releases that somebody looks after. */
-  let others: readonly ReadModelState[] = [];
+  let others: readonly (readonly [ReadModelId, ReadModelState])[] = [];
+  /** Since when this process has known of read models, of any release, that they fail (monotonic). */
+  const failingSince = new Map<string, number>();
   /** How many reads of each collection are streaming. */
   const streaming = new Map<string, number>();
   const waiting = new Set<Waiter>();
@@ -140,8 +148,15 @@ export async function openReadModels(deps: {
     if (of < version) return;
     version = of;
     others = Object.entries(states)
-      .filter(([id, { owner }]) => owner !== undefined && !(wants as readonly string[]).includes(id))
-      .map(([, state]) => state);
+      .map(([id, state]) => [id as ReadModelId, state] as const)
+      .filter(([id, { owner }]) => owner !== undefined && !wants.includes(id));
+    for (const [id, state] of Object.entries(states)) {
+      if (!isUnreadable(state)) failingSince.delete(id);
+      else if (!failingSince.has(id)) {
+        failingSince.set(id, performance.now());
+        setTimeout(settle, TRUST_MS).unref();
+      }
+    }
     let swapped = false;
     for (const projection of projections) {
       const id = idOf(projection);
@@ -186,22 +201,27 @@ export async function openReadModels(deps: {
 
   function isReached({ position, which }: Waiter): boolean {
     for (const projection of projections) {
-      const known = models.get(idOf(projection));
-      const live = isFailing(known?.state) ? undefined : known?.state.live;
+      const id = idOf(projection);
+      const live = models.get(id)?.state.live;
       if (which.projections !== undefined) {
         if (!which.projections.some(({ name }) => name === projection.name)) continue;
-        if (live === undefined) return false;
+        if (live === undefined || !isReadable(projection)) return false;
       } else {
-        if (live === undefined || !isAbout(projection.types, which.types)) continue;
+        if (live === undefined || isKnownToFail(id) || !isAbout(projection.types, which.types)) continue;
       }
       if (placeOf(positions, live).position < position) return false;
     }
     if (which.projections !== undefined) return true;
-    return others.every((other) => {
-      const { live, types } = other;
-      if (live === undefined || isFailing(other) || !isAbout(types, which.types)) return true;
+    return others.every(([id, { live, types }]) => {
+      if (live === undefined || isKnownToFail(id) || !isAbout(types, which.types)) return true;
       return placeOf(positions, live).position >= position;
     });
+  }
+
+  /** Whether every process knows that a read model fails. Until then another one may answer from what is stored. */
+  function isKnownToFail(id: ReadModelId): boolean {
+    const since = failingSince.get(id);
+    return since !== undefined && performance.now() - since >= TRUST_MS;
   }
 
   function isReadable(projection: AnyProjection): boolean {
@@ -401,9 +421,7 @@ const hasMoved = ({ groups: before, states: statesBefore }: Positions, { groups:
       position !== before[i]?.position || collections.length !== before[i]?.collections.length,
   );
 
-/** Whether the collection that is read has failed. A build that fails beside it takes nothing from readers. */
-const isFailing = (state: ReadModelState | undefined): boolean =>
-  state?.failure !== undefined && (state.live === undefined || state.failure.collection !== state.building);
+const isFailing = (state: ReadModelState | undefined): boolean => state !== undefined && isUnreadable(state);
 
 function problemOf(
   { name }: AnyProjection,
@@ -412,7 +430,8 @@ function problemOf(
 ): Problem | undefined {
   if (model?.failure !== undefined) {
     const { message, attempts, event } = model.failure;
-    return { readModel: name, state: 'failing', message, attempts, ...(event && { event: event.id }) };
+    const readable = !isUnreadable(model);
+    return { readModel: name, state: 'failing', readable, message, attempts, ...(event && { event: event.id }) };
   }
   if (model?.building === undefined && model?.live !== undefined) return undefined;
   const done = model?.building === undefined ? 0 : placeOf(positions, model.building).events;

@@ -27,7 +27,7 @@ export type ReadModelState = {
   readonly unwantedMs?: number;
 };
 
-/** What a read model failed on. It is not read until it is past that. */
+/** What a read model failed on. */
 export type Failure = {
   readonly collection: string;
   readonly message: string;
@@ -175,6 +175,13 @@ export const collectionOf = <I>({ indexes }: { readonly indexes: I }, name: stri
   indexes,
   kind: 'readModel' as const,
 });
+
+/**
+ * Whether a read model has failed, so that what is stored would be stale. One whose build fails beside the live collection is
+ * read on.
+ */
+export const isUnreadable = ({ live, failure }: Pick<ReadModelState, 'live' | 'failure'>): boolean =>
+  failure !== undefined && (live === undefined || failure.collection === live);
 
 /** The states with one model's changed; `undefined` removes a field. */
 export function withModel(

@@ -44,7 +44,13 @@ it('is not ready before the read models have caught up once, however little is m
 });
 
 it('names a read model that fails, without the cause, and is not ready', async () => {
-  const problem = { readModel: 'bookings', state: 'failing' as const, attempts: 3, message: 'secret innards' };
+  const problem = {
+    readModel: 'bookings',
+    state: 'failing' as const,
+    readable: false,
+    attempts: 3,
+    message: 'secret innards',
+  };
   const [status, body] = await readinessWith({ lag: 2, problems: [problem] });
   expect(status).toBe(503);
   expect(body).toMatchObject({

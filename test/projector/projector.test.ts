@@ -185,11 +185,15 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     await elsewhere.readable(10_000);
     await elsewhere.waitFor(await appendEvent(events, 1, 'SpaceAdded'));
     const failing = await appendEvent(events, 3, 'SpaceAdded');
+    // Who has been answered by one process reads nothing old from another.
+    expect(await projector.readModels.waitFor(failing)).toBe(true);
+    await expect(elsewhere.collection(counts).get('1')).rejects.toThrow(Unavailable);
     await eventually(async () =>
       expect((await elsewhere.status()).problems).toEqual([
         {
           readModel: 'counts',
           state: 'failing',
+          readable: false,
           attempts: expect.any(Number),
           message: expect.stringMatching(/Projection counts failed on SpaceAdded .*cannot count/),
           event: expect.any(String),
@@ -208,6 +212,63 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     expect(await elsewhere.waitFor(position, { projections: [counts], timeoutMs: 10_000 })).toBe(true);
     expect(await elsewhere.status()).toEqual({ lag: 0, caughtUp: true, problems: [] });
     await expectToEqualTheLog(elsewhere, counts);
+  });
+
+  it('goes on with the live collection while a rebuild of it fails, and completes the rebuild when it can', async () => {
+    let broken = false;
+    const projections = [fragile(() => broken), trails()];
+    await start(documents, projections);
+    await elsewhere.readable(10_000);
+    await elsewhere.waitFor(await appendEvent(events, 3, 'SpaceAdded'));
+    broken = true;
+    await expect(
+      rebuild({ documents: await database.open(), projections, names: ['counts'], beginWithinMs: 5_000 }),
+    ).rejects.toThrow(/cannot count/);
+    // Readers notice nothing, between the attempts either.
+    for (let round = 0; round < 15; round++) {
+      const position = await appendEvent(events, 1, 'SpaceAdded');
+      expect(await elsewhere.waitFor(position, { projections: [counts], timeoutMs: 400 })).toBe(true);
+      expect((await elsewhere.collection(counts).get('1'))?.document.events).toBe(round + 1);
+      await delay(100);
+    }
+    expect(await elsewhere.status()).toMatchObject({
+      caughtUp: true,
+      problems: [{ readModel: 'counts', state: 'failing', readable: true }],
+    });
+    const [listed] = await listReadModels({ events, documents, projections });
+    expect(listed).toMatchObject({ state: 'rebuilding', failure: { message: expect.stringMatching(/cannot count/) } });
+
+    broken = false;
+    await eventually(async () =>
+      expect(await stateOf(documents, 'counts@1')).toEqual(
+        expect.objectContaining({ live: 'counts@1.2', generation: 2 }),
+      ),
+    );
+    expect((await elsewhere.status()).problems).toEqual([]);
+  });
+
+  it('recovers from a failure just after a rebuild, when the former collection has failed, too', async () => {
+    let broken = true;
+    const projections = [fragile(() => broken), trails()];
+    await start(documents, projections);
+    await elsewhere.readable(10_000);
+    await elsewhere.waitFor(await appendMany(20, 3));
+    // An answer still under way keeps the former collection in use.
+    const slow = elsewhere.collection(counts).find(ask())[Symbol.asyncIterator]();
+    await slow.next();
+    await rebuild({ documents: await database.open(), projections, names: ['counts'] });
+    const position = await appendEvent(events, 3, 'SpaceAdded');
+    await eventually(async () =>
+      expect((await stateOf(documents, 'counts@1'))?.failure?.attempts).toBeGreaterThanOrEqual(2),
+    );
+    // A command that is answered now has waited until nobody reads what is stored.
+    await elsewhere.waitFor(position);
+    await expect(elsewhere.collection(counts).get('1')).rejects.toThrow(Unavailable);
+    await slow.return?.(undefined);
+    await eventually(async () => expect(await documents.names()).not.toContain('counts@1.1'));
+    broken = false;
+    expect(await elsewhere.waitFor(position, { projections: [counts], timeoutMs: 10_000 })).toBe(true);
+    expect((await stateOf(documents, 'counts@1'))?.failure).toBeUndefined();
   });
 
   it('hands a read model that fails to a process that can take the event', async () => {
