@@ -37,12 +37,18 @@ export async function recoverDeliveries(
   const missed = happenedSince(events, from, webhook.registeredAt);
   let due = 0;
   for await (const page of inPages(missed, PAGE)) {
-    const recovered = await Promise.all(
-      page.map((event) => (concerns(webhook, event) ? recover(webhook, event) : false)),
-    );
-    due += recovered.filter(Boolean).length;
+    const ofBookings = Map.groupBy(page, ({ data }) => data.bookingId).values();
+    for (const recovered of await Promise.all(Array.from(ofBookings, (ofBooking) => inOrder(webhook, ofBooking))))
+      due += recovered;
   }
   return due;
+
+  /** One after another, so that the deliverer, which is running, sees none before an earlier one. */
+  async function inOrder(to: WebhookDocument, ofBooking: readonly Recorded<DeliverableEvent>[]): Promise<number> {
+    let recovered = 0;
+    for (const event of ofBooking) if (concerns(to, event) && (await recover(to, event))) recovered += 1;
+    return recovered;
+  }
 
   async function recover({ webhookId, account }: WebhookDocument, event: Recorded<DeliverableEvent>): Promise<boolean> {
     const { id: eventId, position } = event;
@@ -52,16 +58,15 @@ export async function recoverDeliveries(
 }
 
 /**
- * The deliverable events since a given time (milliseconds since the epoch), latest first. The search ends at a position, never at
- * a time: a clock that was wrong for a while may have put an older time later in the log.
+ * The deliverable events since a given time (milliseconds since the epoch), in the order of the log. The search begins at a
+ * position, never at a time: a clock that was wrong for a while may have put an older time later in the log.
  */
 async function* happenedSince(
   events: EventStore,
   from: number,
   after: Position,
 ): AsyncGenerator<Recorded<DeliverableEvent>> {
-  for await (const stored of events.readAll({ types: Object.keys(WEBHOOK_EVENTS), direction: 'backward' })) {
-    if (stored.position <= after) return;
+  for await (const stored of events.readAll({ types: Object.keys(WEBHOOK_EVENTS), after })) {
     if (!isKnown(stored)) continue;
     const event: Recorded = upcast(stored);
     if (event.metadata.at >= toTimestamp(from) && isDeliverable(event)) yield event;

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { DeliverableEvent } from '../../src/contract/webhook-payload.ts';
 import { payloadOf } from '../../src/contract/webhook-payload.ts';
 import type { DomainEvent, Recorded } from '../../src/domain/events.ts';
-import { webhookId as webhookIdOf } from '../../src/domain/ids.ts';
+import { timestamp, webhookId as webhookIdOf } from '../../src/domain/ids.ts';
 import { type Deliveries, type DeliveryDocument, openDeliveries } from '../../src/webhooks/deliveries.ts';
 import { eventually } from '../eventually.ts';
 import { approved, cancelled, requested, reviewed } from './deliverable-events.ts';
@@ -127,4 +127,22 @@ test('deliveries that an earlier release stored come first, in the order in whic
   await venue.deliver();
   await receiver.until(3);
   expect(kinds()).toEqual(['BookingRequested', 'BookingApproved', 'BookingCancelled']);
+});
+
+test('what is recovered while the deliverer runs keeps the order of the log', async () => {
+  const { webhookId } = await venue.register(COMMUNITY, receiver.url);
+  const webhooks = await venue.deliver();
+  await venue.disable(webhookId);
+  const bookings = Array.from({ length: 400 }, (_, i) => i);
+  await Promise.all(bookings.map((bookingId) => venue.append(requested({ bookingId }))));
+  await Promise.all(bookings.map((bookingId) => venue.append(approved({ bookingId }))));
+  await venue.enable(webhookId);
+  await webhooks.recover(webhookId, timestamp('2000-01-01T00:00:00.000Z'));
+  await receiver.until(800);
+  const seen = new Set<number>();
+  for (const { body } of receiver.received) {
+    const { event, data } = JSON.parse(body);
+    if (event === 'BookingRequested') seen.add(data.bookingId);
+    else expect(seen).toContain(data.bookingId);
+  }
 });
