@@ -56,7 +56,7 @@ const MAX_BATCH_DELAY_MS = 50;
 /** How often the deliveries that wait for an open breaker are searched for those whose time is up. */
 const GIVE_UP_EVERY_MS = 15 * 60_000;
 
-const IN_FLIGHT_LIMITS: InFlightLimits = { prompt: 64, unknown: 64, slow: 512, hanging: 256, slowAfterMs: 500 };
+const IN_FLIGHT_LIMITS: InFlightLimits = { prompt: 128, unknown: 64, slow: 512, hanging: 256, slowAfterMs: 500 };
 
 /** Receivers compare `webhook-timestamp` with their own clocks, so `CLOCK_SHIFT` must not move it. */
 const realClock = systemClock();

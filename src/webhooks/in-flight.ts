@@ -7,6 +7,12 @@ export type InFlightLimits = { readonly [C in ReceiverClass]: number } & {
   readonly slowAfterMs: number;
 };
 
+/**
+ * How long an attempt to a prompt receiver keeps its permit. Many that were prompt may hang at the same moment, and none of the
+ * others may wait for them; each registration has but a few attempts in flight anyway.
+ */
+const PROMPT_HOLD_MS = 100;
+
 /** A permit for one attempt in flight. */
 export type Permit = {
   /** Call when the attempt begins. `onSlow` is called once it has taken too long to count as prompt. */
@@ -36,30 +42,43 @@ export function createPermits({ slowAfterMs, ...limits }: InFlightLimits) {
   };
   return {
     async acquire(receiverClass: ReceiverClass): Promise<Permit> {
-      let semaphore = semaphores[receiverClass];
-      await semaphore.acquire();
+      let held: Semaphore | undefined = semaphores[receiverClass];
+      await held.acquire();
       let timer: NodeJS.Timeout | undefined;
       let isSlow = false;
       let isReleased = false;
+
+      function turnSlow(): void {
+        isSlow = true;
+        const next = receiverClass === 'prompt' || receiverClass === 'slow' ? semaphores.slow : semaphores.hanging;
+        if (held === next) return;
+        held?.release();
+        held = next;
+        next.acquireOverLimit();
+      }
+
       return {
         begin(onSlow) {
-          timer = setTimeout(() => {
-            isSlow = true;
-            const next = receiverClass === 'prompt' || receiverClass === 'slow' ? semaphores.slow : semaphores.hanging;
-            if (semaphore !== next) {
-              semaphore.release();
-              semaphore = next;
-              semaphore.acquireOverLimit();
-            }
+          const slow = () => {
+            turnSlow();
             onSlow?.();
-          }, slowAfterMs);
+          };
+          if (receiverClass !== 'prompt' || slowAfterMs <= PROMPT_HOLD_MS) {
+            timer = setTimeout(slow, slowAfterMs);
+            return;
+          }
+          timer = setTimeout(() => {
+            held?.release();
+            held = undefined;
+            timer = setTimeout(slow, slowAfterMs - PROMPT_HOLD_MS);
+          }, PROMPT_HOLD_MS);
         },
         isSlow: () => isSlow,
         release() {
           if (isReleased) return;
           isReleased = true;
           clearTimeout(timer);
-          semaphore.release();
+          held?.release();
         },
       };
     },
@@ -70,6 +89,8 @@ export function createPermits({ slowAfterMs, ...limits }: InFlightLimits) {
     },
   };
 }
+
+type Semaphore = ReturnType<typeof createSemaphore>;
 
 /** @param spacingMs how far apart two permits are given at least */
 function createSemaphore(size: number, spacingMs: number) {

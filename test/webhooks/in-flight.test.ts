@@ -49,3 +49,14 @@ test('when it stops, nobody goes on waiting', async () => {
   permits.stop();
   for (const permit of await Promise.all(waiting)) permit.release();
 });
+
+test('prompt receivers that suddenly hang give their permits up long before they count as slow', async () => {
+  const permits = createPermits({ prompt: 1, unknown: 1, slow: 1, hanging: 1, slowAfterMs: 60_000 });
+  const hanging = await permits.acquire('prompt');
+  hanging.begin();
+  const next = await permits.acquire('prompt');
+  expect(hanging.isSlow()).toBe(false);
+  hanging.release();
+  next.release();
+  (await permits.acquire('prompt')).release();
+});
