@@ -28,6 +28,8 @@ const earlierCollection: Collection<{ readonly failingSince: Timestamp; readonly
 const RETENTION_MS = 60 * 24 * 3_600_000;
 /** Receivers whose last known state is cached. */
 const CACHED = 50_000;
+/** For how long: another process may change it. */
+const CACHED_MS = 5_000;
 
 /** What is known of a receiver, for the process that delivers to it. */
 export type Receiver = {
@@ -45,7 +47,7 @@ export async function openReceivers(deps: { readonly documents: DocumentStore; r
   const receivers = await documents.open(receiverCollection);
   const earlier = await documents.open(earlierCollection);
   const changes = new SerialQueue();
-  const cached = createLruCache<string, ReceiverState>(CACHED);
+  const cached = createLruCache<string, ReceiverState>(CACHED, { ttl: CACHED_MS });
 
   function note(webhookId: string, stored: Stored<ReceiverDocument> | undefined): ReceiverState {
     const state = stored?.document ?? UNKNOWN;
@@ -113,7 +115,7 @@ export async function openReceivers(deps: { readonly documents: DocumentStore; r
       return new Map(webhookIds.map((id) => [id, note(id, stored.get(id))]));
     },
 
-    /** As this process last knew it; another may have changed it since. */
+    /** As this process knew it a moment ago, if it did; another may have changed it since. */
     cached: (webhookId: string): ReceiverState | undefined => cached.get(webhookId),
   };
 }
