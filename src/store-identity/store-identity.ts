@@ -173,10 +173,10 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
 
   async function confirm(): Promise<void> {
     const logId = await ensureLogId(events, clock);
-    await readModels.insert(MEMORY_KEY, { logId });
     const probe = seal(secretKey, purposes.storeProbe(logId), logId);
-    // Two stores that meet for the first time on one MongoDB: the second one is refused.
+    // Two stores that meet for the first time on one MongoDB: the second one is refused, and leaves nothing behind.
     if (!(await records.insert(MEMORY_KEY, { logId, probe }))) await check();
+    await readModels.insert(MEMORY_KEY, { logId });
   }
 
   /** Writes what was seen last to both memories, unless another process has got further. */
@@ -243,9 +243,8 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
 
 const idText = (logId: string | undefined): string => logId ?? 'a log without an id';
 
-/** Whether the log has its id and something else. */
+/** Whether something has been appended since the log got its id. Until then, the process that gave it may have been killed. */
 async function isInUse(events: Pick<EventStore, 'readAll' | 'readStream'>): Promise<boolean> {
   if ((await readLogId(events)) === undefined) return false;
-  for await (const { stream } of events.readAll({ limit: 2 })) if (stream !== streamOf.log) return true;
-  return false;
+  return (await lastEvent(events))?.stream !== streamOf.log;
 }

@@ -8,6 +8,7 @@ import { type EventStore, logEnd } from '../../src/event-store/event-store.ts';
 import { openEventStoreDb } from '../../src/event-store/eventstoredb/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import { UnusableStore } from '../../src/runtime/unusable-store.ts';
+import { ensureLogId } from '../../src/store-identity/log-id.ts';
 import { openStoreIdentity, WrongSecretKey } from '../../src/store-identity/store-identity.ts';
 import { READ_MODELS_MEMORY } from '../../src/store-identity/store-memory.ts';
 import { documentEngines } from '../document-store/engines.ts';
@@ -96,11 +97,27 @@ describe.each([
       await expect(run(other, documents)).rejects.toThrow(UnusableStore);
     });
 
-    test('is refused if another one takes the same new store at the same moment', async () => {
-      const { events, documents } = await (await stores(await createLog(), createDatabase))();
-      const other = await opened(await createLog());
-      const outcomes = await Promise.allSettled([run(events, documents), run(other, documents)]);
+    test('is refused if another one takes the same new store at the same moment, and the other one is not', async () => {
+      const logs = [await opened(await createLog()), await opened(await createLog())];
+      const { documents } = await (await stores(await createLog(), createDatabase))();
+      const outcomes = await Promise.allSettled(logs.map((events) => run(events, documents)));
       expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+      const first = logs[outcomes.findIndex(({ status }) => status === 'fulfilled')] ?? expect.fail();
+      await run(first, documents);
+    });
+
+    test('is opened after a kill between its id and the memory of the records, but not without records it has had', async () => {
+      const open = await stores(await createLog(), createDatabase);
+      const { events, documents } = await open();
+      await events.append('booking-1', [made], { expectedRevision: 'none' });
+      await ensureLogId(events, Date.now);
+      await run(events, documents);
+
+      await events.append('booking-2', [made], { expectedRevision: 'none' });
+      const { documents: lost } = await (await stores(await createLog(), createDatabase))();
+      await expect(run(events, lost)).rejects.toThrow(
+        /^The records in the records have never seen .* venue restore DIR\. To go on without them, run: venue restore --adopt$/,
+      );
     });
 
     test('is refused if it does not hold the very event that was seen last', async () => {
