@@ -7,6 +7,7 @@ import { defined } from '../domain/defined.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
+import { isUnavailable } from '../runtime/unavailable.ts';
 import {
   afterFailure,
   afterSuccess,
@@ -52,6 +53,8 @@ const SET_BACK_MS = 2_000;
 
 /** How long a result may wait for others to share a commit with. If the process dies meanwhile, the delivery is sent again. */
 const MAX_BATCH_DELAY_MS = 50;
+
+const REPORT_WAITING_EVERY_MS = 60_000;
 
 /** How often the deliveries that wait for an open breaker are searched for those whose time is up. */
 const GIVE_UP_EVERY_MS = 15 * 60_000;
@@ -152,6 +155,15 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
 
   const moment = (): Moment => ({ now: clock(), running: runningTime.now(), random: Math.random() });
 
+  let reportedWaiting = Number.NEGATIVE_INFINITY;
+  /** What is only away, such as a read model that is being built, concerns every registration and is reported once a minute. */
+  function report(error: unknown, of: { readonly webhookId?: string; readonly deliveryId?: string }, message: string) {
+    if (!isUnavailable(error)) return logger.error({ err: error, ...of }, message);
+    if (performance.now() - reportedWaiting < REPORT_WAITING_EVERY_MS) return;
+    reportedWaiting = performance.now();
+    logger.error({ err: error, ...of }, 'Deliveries are waiting for something that is away; retrying');
+  }
+
   function wake(webhookId: string, isAsked = false): void {
     if (!started || stopping) return;
     const lane = lanes.get(webhookId);
@@ -163,7 +175,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     const known = receivers.cached(webhookId);
     if (!isAsked && known !== undefined && !mayTry(known, clock())) return;
     const run = runLane(webhookId, isAsked).catch((error: unknown) => {
-      logger.error({ err: error, webhookId }, 'Processing the deliveries of a webhook failed; retrying');
+      report(error, { webhookId }, 'Processing the deliveries of a webhook failed; retrying');
     });
     running.add(run);
     void run.finally(() => running.delete(run));
@@ -324,7 +336,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     void attempt(lane, lease, receiver, chosen, permit, sent)
       .catch((error: unknown) => {
         lane.failed = true;
-        logger.error({ err: error, deliveryId: key }, 'A delivery attempt failed unexpectedly; retrying');
+        report(error, { deliveryId: key }, 'A delivery attempt failed unexpectedly; retrying');
       })
       .finally(() => {
         lane.inFlight.delete(key);

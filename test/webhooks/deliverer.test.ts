@@ -11,6 +11,7 @@ import type { Collection } from '../../src/document-store/document-store.ts';
 import { DELIVERER } from '../../src/domain/account.ts';
 import { webhookId as webhookIdOf } from '../../src/domain/ids.ts';
 import type { ReadModels } from '../../src/read-models/read-models.ts';
+import { Unavailable } from '../../src/runtime/unavailable.ts';
 import { type DeliveryDocument, openDeliveries } from '../../src/webhooks/deliveries.ts';
 import type { Webhooks } from '../../src/webhooks/webhooks.ts';
 import { accepted } from '../accepted.ts';
@@ -629,6 +630,42 @@ test('until the read models have caught up, no registration is mistaken for remo
   expect((await after.listDeliveries({ webhookId })).map(({ state }) => state)).toEqual(['Pending']);
   there = true;
   await until(after, webhookId, 'Delivered');
+});
+
+test('while the registrations cannot be read, deliveries wait without using up attempts, and that is reported once', async () => {
+  const receiver = await receive();
+  const registered = await Promise.all([1, 2, 3].map((n) => venue.register(COMMUNITY, `${receiver.url}&n=${n}`)));
+  const before = await venue.deliver({ config: { secretKey: Buffer.alloc(32, 7), webhooksAllowPrivate: false } });
+  await venue.append(approved());
+  for (const { webhookId } of registered) await attempted(before, webhookId, 1);
+  await before.stop();
+  venue.advance(HOUR_MS);
+
+  let isAway = true;
+  let looks = 0;
+  const { readModels } = venue;
+  const reported: string[] = [];
+  const error = (_: unknown, message?: string) => reported.push(message ?? '');
+  const after = await venue.deliver({
+    logger: { info: () => {}, warn: () => {}, error },
+    readModels: {
+      ...readModels,
+      collection(projection) {
+        const real = readModels.collection(projection);
+        const get: typeof real.get = async (key) => {
+          looks += 1;
+          if (isAway) throw new Unavailable('The read model is being built');
+          return real.get(key);
+        };
+        return { ...real, get };
+      },
+      waitFor: (...args) => readModels.waitFor(...args),
+    },
+  });
+  await eventually(() => expect(looks).toBeGreaterThan(20));
+  isAway = false;
+  for (const { webhookId } of registered) expect((await until(after, webhookId, 'Delivered')).tries).toBe(2);
+  expect(reported).toHaveLength(1);
 });
 
 test('stopping finishes what is in flight and hands the registration over immediately', async () => {
