@@ -40,7 +40,8 @@ export const isEmbedded = ({ eventStoreUrl, mongoUrl }: StoreConfig): boolean =>
 
 // Engines are imported only when configured: the embedded service should not have to load the clients of the others.
 
-async function openEvents(
+/** Opens only the log. @throws {UnusableStore} if it cannot be used */
+export async function openEvents(
   { eventStoreUrl, dataDir }: StoreConfig,
   logger: Pick<BaseLogger, 'warn'>,
 ): Promise<EventStore> {

@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest';
+import { embeddedEngines } from '../soak/store.ts';
 import { rollOutAndBack } from './rollout.ts';
 
 test('a release is rolled out and back under load, with kills and a freeze: every promise holds', async () => {
-  const outcome = await rollOutAndBack({ phaseMs: 1_500 });
-  expect(outcome.broken.slice(0, 10)).toEqual([]);
+  const store = await embeddedEngines.openStore();
+  const outcome = await rollOutAndBack({ store, phaseMs: 1_500 });
+  expect(outcome.broken.slice(0, 10), store.folder).toEqual([]);
   expect(outcome.acknowledged).toBeGreaterThan(50);
   expect(outcome.deliveries).toBeGreaterThanOrEqual(outcome.acknowledged);
+  await store.remove();
 }, 180_000);

@@ -16,6 +16,8 @@ export type NodeProcess = {
   readonly output: Readonly<Output>;
   /** Milliseconds from the start of the process to its first successful response. */
   readonly startedIn: number;
+  /** Resolves with the exit code once the process has ended, by itself or not. */
+  readonly ended: Promise<number | null>;
   /** Sends a signal and waits for the process to exit. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 };
@@ -34,16 +36,24 @@ export async function runNode(
   return { code: child.exitCode, ...output };
 }
 
-/** Starts `node <file>` on a free `PORT` and waits until it responds to `path` with success. `root`: of another release. */
-export async function startNode(file: string, path: string, env: Environment, root = ROOT): Promise<NodeProcess> {
+/**
+ * Starts `node <file>` on a free `PORT` and waits until it is up: until it responds to a path with success, or has printed what
+ * matches. `root`: of another release.
+ */
+export async function startNode(
+  file: string,
+  isUp: string | RegExp,
+  env: Environment,
+  root = ROOT,
+): Promise<NodeProcess> {
   const port = await freePort();
   const startedAt = performance.now();
   const child = start(file, [], { PORT: String(port), ...env }, root);
   const output = collect(child);
-  const ended = once(child, 'close');
+  const ended = once(child, 'close').then(() => child.exitCode);
   const url = `http://127.0.0.1:${port}`;
   const deadline = startedAt + START_TIMEOUT_MS;
-  while (!(await isOk(`${url}${path}`))) {
+  while (!(typeof isUp === 'string' ? await isOk(`${url}${isUp}`) : isUp.test(output.stdout))) {
     if (child.exitCode !== null || performance.now() > deadline) {
       child.kill('SIGKILL');
       throw new Error(`${file} did not start:\n${output.stdout}\n${output.stderr}`);
@@ -57,10 +67,10 @@ export async function startNode(file: string, path: string, env: Environment, ro
     pid: child.pid,
     output,
     startedIn,
-    async end(signal) {
+    ended,
+    end(signal) {
       child.kill(signal);
-      await ended;
-      return child.exitCode;
+      return ended;
     },
   };
 }

@@ -30,7 +30,7 @@ const jars = new URL('../../../.cache/mongo-java-server', import.meta.url).pathn
 export default function setup(project: TestProject) {
   let started: Promise<{ server: MongoServer; stop: () => Promise<unknown> }> | undefined;
   const requests = createServer(async (_request, response) => {
-    started ??= start();
+    started ??= startMongoServer();
     response.end(JSON.stringify((await started).server));
   });
   return new Promise<() => Promise<void>>((resolve) => {
@@ -44,7 +44,8 @@ export default function setup(project: TestProject) {
   });
 }
 
-async function start(): Promise<{ server: MongoServer; stop: () => Promise<unknown> }> {
+/** Starts whatever MongoDB there is, for processes that run without vitest. */
+export async function startMongoServer(): Promise<{ server: MongoServer; stop: () => Promise<unknown> }> {
   const url = process.env.MONGODB_URL;
   if (url !== undefined) return { server: { url, name: 'MONGODB_URL', real: true }, stop: async () => {} };
   const reasons = ['MONGODB_URL is not set'];

@@ -1,9 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { inDays } from '../in-days.ts';
 import type { NodeProcess } from '../service/node-process.ts';
+import { createRandom, type Random } from './random.ts';
 
 /** A booking that was answered 201. */
-type Acknowledged = { readonly bookingId: number; readonly spaceId: number; readonly date: string };
+export type Acknowledged = {
+  readonly bookingId: number;
+  readonly spaceId: number;
+  readonly date: string;
+  /** When it was asked for, by `performance.now()`. */
+  readonly askedAt: number;
+};
 
 /** What went wrong. Empty after a run in which every promise held. */
 type Broken = string[];
@@ -22,6 +29,8 @@ type Answer = {
   readonly body: { readonly [field: string]: unknown };
   /** Who answered, and when. */
   readonly by: string;
+  /** How long that process took, without those that were asked before it. */
+  readonly tookMs: number;
 };
 
 /** The wait after which a command answers although the read models do not show it yet, a little less for the way here. */
@@ -29,6 +38,8 @@ const WAIT_MS = 1_900;
 /** How long a request is tried again, on whichever process serves then. */
 const GIVE_UP_MS = 30_000;
 const WORKERS = 4;
+/** On so many days each space is booked, in one hour after another. */
+const DAYS = 1_500;
 
 /**
  * Brands that book, look up what they have booked through another process, and now and then race each other for a slot. They ask
@@ -38,17 +49,19 @@ export function startLoad(options: {
   readonly serving: readonly NodeProcess[];
   readonly apiKey: string;
   readonly spaces: readonly number[];
+  readonly random?: Random;
 }): Load {
-  const { serving, apiKey, spaces } = options;
+  const { serving, apiKey, spaces, random = createRandom(1) } = options;
   const acknowledged: Acknowledged[] = [];
   const broken: Broken = [];
   let stopping = false;
   let stale = 0;
   let slots = 0;
 
-  const any = (): NodeProcess | undefined => serving[Math.floor(Math.random() * serving.length)];
+  const any = (): NodeProcess | undefined => (serving.length === 0 ? undefined : random.pick(serving));
 
   async function ask(process: NodeProcess, path: string, body?: object, key?: string): Promise<Answer> {
+    const began = performance.now();
     const response = await fetch(`${process.url}/api/v1${path}`, {
       headers: {
         authorization: `Bearer ${apiKey}`,
@@ -59,7 +72,8 @@ export function startLoad(options: {
       signal: AbortSignal.timeout(GIVE_UP_MS),
     });
     const answered = JSON.parse(await response.text());
-    return { status: response.status, body: answered, by: `${process.url} at ${new Date().toISOString()}` };
+    const by = `${process.url} at ${new Date().toISOString()}`;
+    return { status: response.status, body: answered, by, tookMs: performance.now() - began };
   }
 
   /** Asks until somebody answers. */
@@ -85,22 +99,22 @@ export function startLoad(options: {
     const n = slots++;
     return {
       spaceId: spaces[n % spaces.length] ?? 0,
-      startTime: inDays(30 + (Math.floor(n / spaces.length) % 1_500)),
-      startHour: 10,
+      startTime: inDays(30 + (Math.floor(n / spaces.length) % DAYS)),
+      startHour: Math.floor(n / spaces.length / DAYS) % 23,
     };
   }
 
   async function book(): Promise<void> {
     const wanted = slot();
-    const began = performance.now();
-    const { status, body, by } = await answer('/bookings', wanted, crypto.randomUUID());
+    const askedAt = performance.now();
+    const { status, body, by, tookMs } = await answer('/bookings', wanted, crypto.randomUUID());
     if (status !== 201) {
       broken.push(`A free slot was refused: ${status} ${JSON.stringify(body)}`);
       return;
     }
-    const booked = { bookingId: Number(body.id), spaceId: wanted.spaceId, date: wanted.startTime };
+    const booked = { bookingId: Number(body.id), spaceId: wanted.spaceId, date: wanted.startTime, askedAt };
     acknowledged.push(booked);
-    const mayBeStale = performance.now() - began > WAIT_MS;
+    const mayBeStale = tookMs > WAIT_MS;
     const listed = await answer(`/bookings?startDate=${booked.date}&endDate=${booked.date}`);
     const isListed = Array.isArray(listed.body) && listed.body.some(({ id }) => id === booked.bookingId);
     if (isListed) return;
@@ -110,10 +124,11 @@ export function startLoad(options: {
 
   async function race(): Promise<void> {
     const wanted = slot();
+    const askedAt = performance.now();
     const answers = await Promise.all([1, 2, 3].map(() => answer('/bookings', wanted, crypto.randomUUID())));
     const made = answers.filter(({ status }) => status === 201);
     for (const { body } of made)
-      acknowledged.push({ bookingId: Number(body.id), spaceId: wanted.spaceId, date: wanted.startTime });
+      acknowledged.push({ bookingId: Number(body.id), spaceId: wanted.spaceId, date: wanted.startTime, askedAt });
     const refused = answers.filter(({ status, body }) => status === 422 && body.error === 'SlotUnavailable');
     if (made.length !== 1 || refused.length !== 2) broken.push(`A race for one slot: ${JSON.stringify(answers)}`);
   }

@@ -1,0 +1,141 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type NodeProcess, startNode } from '../service/node-process.ts';
+import type { Store } from './store.ts';
+
+/** How long a process may take to be ready: longer than any freeze or start on a busy machine. */
+const READY_WITHIN_MS = 60_000;
+
+export const ALL_ROLES = 'api,projector,webhooks,scheduler';
+
+type Start = {
+  readonly roles?: string;
+  /** The folder of another release. */
+  readonly release?: string;
+};
+
+/** The processes on one store, and a balancer before those of them that answer requests. */
+export type Fleet = {
+  /** Those whom a balancer would ask: they have said that they are ready. */
+  readonly serving: readonly NodeProcess[];
+  /** All that answer requests, also those that are frozen. */
+  readonly answering: ReadonlySet<NodeProcess>;
+  /** What went wrong with processes: ended by themselves or with an error, never ready. */
+  readonly broken: readonly string[];
+  /** Starts a process. Once it is ready it serves, if it has the role. */
+  start(options?: Start): Promise<NodeProcess>;
+  /** Ends a process. A balancer asks nobody who says that it stops; a killed one it asks until it notices. */
+  end(process: NodeProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
+  /** Suspends a process; meanwhile, and until it says that it is ready again, it is not asked. */
+  freeze(process: NodeProcess, forMs: number): Promise<void>;
+  /** From now on a process counts as ready although this read model fails. */
+  tolerate(readModel: string | undefined): void;
+  /** Waits until everybody who answers requests is ready. */
+  ready(): Promise<void>;
+  /** Kills whatever runs. @returns what each process has printed */
+  stop(): Promise<readonly string[]>;
+};
+
+export function createFleet(store: Pick<Store, 'settings'>): Fleet {
+  const settings = { LOG_LEVEL: 'warn', WEBHOOKS_ALLOW_PRIVATE: 'true', DRAIN: 'PT0.5S', ...store.settings };
+  const started: NodeProcess[] = [];
+  const running = new Set<NodeProcess>();
+  const answering = new Set<NodeProcess>();
+  const serving: NodeProcess[] = [];
+  const broken: string[] = [];
+  let tolerated: string | undefined;
+
+  const away = (process: NodeProcess): void => {
+    const at = serving.indexOf(process);
+    if (at >= 0) serving.splice(at, 1);
+  };
+
+  async function isReady({ url }: NodeProcess): Promise<boolean> {
+    const response = await fetch(`${url}/readyz`).catch(() => undefined);
+    if (response === undefined) return false;
+    const said: Readyz = JSON.parse(await response.text());
+    if (response.ok) return true;
+    // Another reason than the one that is tolerated shows in another field.
+    const { status: _, eventsBehind, eventStore, documentStore, readModels = {} } = said;
+    const failing = Object.entries(readModels);
+    return (
+      tolerated !== undefined &&
+      [eventStore, documentStore].every((store) => store === 'ok') &&
+      eventsBehind === 0 &&
+      failing.length > 0 &&
+      failing.every(([name, state]) => name === tolerated && state.startsWith('failing'))
+    );
+  }
+
+  /** @returns whether it became ready before it was ended */
+  async function untilReady(process: NodeProcess): Promise<boolean> {
+    const deadline = performance.now() + READY_WITHIN_MS;
+    while (running.has(process)) {
+      if (await isReady(process)) return true;
+      if (performance.now() > deadline) {
+        broken.push(`${process.url} was not ready within ${READY_WITHIN_MS} ms`);
+        return false;
+      }
+      await delay(20);
+    }
+    return false;
+  }
+
+  async function serve(process: NodeProcess): Promise<void> {
+    if (answering.has(process) && (await untilReady(process)) && !serving.includes(process)) serving.push(process);
+  }
+
+  return {
+    serving,
+    answering,
+    broken,
+    async start({ roles = ALL_ROLES, release } = {}) {
+      const answers = roles.split(',').includes('api');
+      // A process that answers no requests says only that it runs.
+      const isUp = answers ? '/healthz' : /Venue Booking Service on/;
+      const process = await startNode('src/main.ts', isUp, { ...settings, ROLES: roles }, release);
+      started.push(process);
+      running.add(process);
+      if (answers) answering.add(process);
+      process.ended.then((code) => {
+        away(process);
+        answering.delete(process);
+        if (running.delete(process)) broken.push(`A process ended by itself with ${code}: ${process.output.stderr}`);
+      });
+      await serve(process);
+      return process;
+    },
+    async end(process, signal) {
+      running.delete(process);
+      if (signal === 'SIGTERM') away(process);
+      const code = await process.end(signal);
+      if (signal === 'SIGTERM' && code !== 0)
+        broken.push(`A process ended with ${code}: ${process.output.stdout}${process.output.stderr}`);
+    },
+    async freeze(frozen, forMs) {
+      away(frozen);
+      process.kill(frozen.pid, 'SIGSTOP');
+      await delay(forMs);
+      process.kill(frozen.pid, 'SIGCONT');
+      await serve(frozen);
+    },
+    tolerate(readModel) {
+      tolerated = readModel;
+    },
+    async ready() {
+      for (const process of answering) if (running.has(process)) await untilReady(process);
+    },
+    async stop() {
+      running.clear();
+      await Promise.all(started.map((process) => process.end('SIGKILL')));
+      return started.map(({ url, pid, output }) => `${pid} ${url}\n${output.stdout}\n${output.stderr}`);
+    },
+  };
+}
+
+type Readyz = {
+  readonly status: string;
+  readonly eventsBehind?: number | null;
+  readonly eventStore?: string;
+  readonly documentStore?: string;
+  readonly readModels?: Readonly<Record<string, string>>;
+};

@@ -1,0 +1,133 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { NodeProcess } from '../service/node-process.ts';
+import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
+import { createFleet, type Fleet } from './fleet.ts';
+import { countDeliveries, deliveryOf, lost, notInLog, notVerified, register, undelivered } from './invariants.ts';
+import { type Load, startLoad } from './load.ts';
+import { type Market, openMarket } from './market.ts';
+import type { Random } from './random.ts';
+import { keepLog, type Store } from './store.ts';
+
+export type Outcome = {
+  readonly acknowledged: number;
+  readonly deliveries: number;
+  /** Requests that brought a delivery again, with the same `webhook-id`: after an error, or because a process had been killed. */
+  readonly repeated: number;
+  /** Answers that did not show what had been answered 201 because the wait of 2 s had run out. */
+  readonly stale: number;
+  /** What went wrong; empty if every promise held. */
+  readonly broken: readonly string[];
+};
+
+export type RoundOptions = {
+  readonly store: Store;
+  readonly random: Random;
+  /** How long the disturbance lasts, about. */
+  readonly forMs: number;
+  /** Gets a line for each thing that is done. */
+  readonly progress: (line: string) => void;
+};
+
+/** A place in the fleet: the process that has it is replaced when it ends. */
+export type Member = { readonly roles: string; process: NodeProcess; busy: boolean };
+
+export type Scene = RoundOptions & {
+  readonly market: Market;
+  readonly fleet: Fleet;
+  readonly members: readonly Member[];
+  readonly load: Load;
+  /** Notes what went wrong. */
+  readonly breaks: (what: string) => void;
+  /** Another receiver, closed when the round has ended. */
+  readonly receiver: () => Promise<Receiver>;
+  /** What must have been delivered in the end, besides every booking to the round's own receiver: see `deliveryOf`. */
+  readonly expect: (receiver: Receiver, deliveries: () => readonly string[], withinMs: number) => void;
+};
+
+/** All that can be subscribed to. */
+export const EVERYTHING = 15;
+const OWN = 'brand';
+
+/** Runs processes under load, disturbs them, and looks whether every promise held. */
+export async function playRound(
+  options: RoundOptions,
+  /** The roles of each process, and what happens to them. */
+  { processes, disturb }: { readonly processes: readonly string[]; readonly disturb: (scene: Scene) => Promise<void> },
+): Promise<Outcome> {
+  const { store, random } = options;
+  const fleet = createFleet(store);
+  const receivers: Receiver[] = [];
+  const broken: string[] = [];
+  const expected: { receiver: Receiver; deliveries: () => readonly string[]; withinMs: number }[] = [];
+  const receiver = async () => {
+    const started = await startReceiver();
+    receivers.push(started);
+    return started;
+  };
+  let load: Load | undefined;
+  try {
+    const market = await openMarket(store);
+    // Together: one that does not project is ready only once another one does.
+    const members: Member[] = await Promise.all(
+      processes.map(async (roles) => ({ roles, process: await fleet.start({ roles }), busy: false })),
+    );
+    const own = await receiver();
+    const [first] = fleet.serving;
+    if (first === undefined) throw new Error('Nobody serves');
+    await register(first, market.brandKey, own, { name: OWN, events: EVERYTHING });
+    load = startLoad({ serving: fleet.serving, apiKey: market.brandKey, spaces: market.spaces, random });
+    await disturb({
+      ...options,
+      ...{ market, fleet, members, load, receiver },
+      breaks: (what) => void broken.push(what),
+      expect: (of, deliveries, withinMs) => void expected.push({ receiver: of, deliveries, withinMs }),
+    });
+    await load.stop();
+    broken.push(...load.broken);
+    await fleet.ready();
+    options.progress('checking what is left');
+    const { acknowledged } = load;
+    broken.push(...(await notVerified(store, [undefined])));
+    broken.push(...(await notInLog(store, market.brandId, acknowledged)));
+    for (const process of fleet.serving) broken.push(...(await lost(process, market.brandKey, acknowledged)));
+    const bookings = acknowledged.map(({ bookingId }) => deliveryOf(OWN, 'BookingRequested', bookingId));
+    broken.push(...(await undelivered([own], bookings)));
+    for (const { receiver: one, deliveries, withinMs } of expected)
+      broken.push(...(await undelivered([one], deliveries(), withinMs)));
+    if (store.isShared) await leave(store, market);
+  } catch (error) {
+    await load?.stop().catch(() => {});
+    broken.push(error instanceof Error ? (error.stack ?? error.message) : String(error));
+  }
+  const printed = await fleet.stop();
+  broken.push(...fleet.broken);
+  if (broken.length > 0) await keep(store, printed, broken);
+  for (const each of receivers) await each.close();
+  return {
+    acknowledged: load?.acknowledged.length ?? 0,
+    ...countDeliveries(receivers),
+    stale: load?.stale() ?? 0,
+    broken,
+  };
+}
+
+/** Where rounds share a store, a receiver that is gone must not be called in the next one. */
+export async function leave(store: Store, { brandId, communityId }: Market): Promise<void> {
+  for (const owner of [
+    ['--brand', String(brandId)],
+    ['--community', String(communityId)],
+  ]) {
+    const listed = await store.venue(['webhook', 'list', ...owner]);
+    for (const { id } of JSON.parse(listed.stdout)) await store.venue(['webhook', 'disable', id]);
+  }
+}
+
+/** Keeps, beside the files of the store, what the processes printed and what was found. */
+export async function keep(store: Store, printed: readonly string[], broken: readonly string[]): Promise<void> {
+  const folder = join(store.folder, 'processes');
+  await mkdir(folder, { recursive: true });
+  for (const [n, output] of printed.entries()) await writeFile(join(folder, `${n}.log`), output);
+  await writeFile(join(store.folder, 'broken.txt'), broken.join('\n'));
+  await keepLog(store).catch(() => {});
+}

@@ -1,0 +1,87 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { readConfig } from '../../src/config.ts';
+import { openEvents } from '../../src/engines.ts';
+import type { EventStore } from '../../src/event-store/event-store.ts';
+import { startMongoServer } from '../document-store/mongodb/server.ts';
+import { EventStoreDbServer } from '../event-store/eventstoredb/server.ts';
+import { type Ended, type Environment, runNode } from '../service/node-process.ts';
+
+/** A store that real processes share. */
+export type Store = {
+  /** Beside the store's files, what is kept of a round that broke. */
+  readonly folder: string;
+  readonly settings: Environment;
+  /** Whether later rounds get it, too. */
+  readonly isShared: boolean;
+  onLog<R>(work: (events: EventStore) => Promise<R>): Promise<R>;
+  /** Runs the command line, of another release if `root` names one. */
+  venue(args: readonly string[], root?: string): Promise<Ended>;
+  remove(): Promise<void>;
+};
+
+/** A pair of engines. */
+export type Engines = {
+  readonly name: string;
+  /** A new store, or the same again where the engines are given. */
+  openStore(): Promise<Store>;
+  close(): Promise<void>;
+};
+
+/** The embedded engines, each store in a folder of its own. */
+export const embeddedEngines: Engines = {
+  name: 'embedded',
+  openStore: () => storeWith({}),
+  close: async () => {},
+};
+
+/** The EventStoreDB and the MongoDB that the environment names. An EventStoreDB has one log, so that all rounds share the store. */
+export function givenEngines(env: { readonly EVENTSTORE_URL: string; readonly MONGODB_URL: string }): Engines {
+  const SECRET_KEY = process.env.SECRET_KEY ?? randomBytes(32).toString('base64');
+  return { name: 'given', openStore: () => storeWith({ ...env, SECRET_KEY }, true), close: async () => {} };
+}
+
+/** A server in this process that speaks the protocol of EventStoreDB, and what the tests take for a MongoDB. Both are in memory. */
+export async function standInEngines(): Promise<Engines> {
+  const { server, stop } = await startMongoServer();
+  if ('missing' in server) throw new Error(server.missing);
+  return {
+    name: 'stand-ins',
+    async openStore() {
+      const log = await EventStoreDbServer.start();
+      const url = new URL(server.url);
+      url.pathname = `/soak-${randomUUID()}`;
+      const SECRET_KEY = randomBytes(32).toString('base64');
+      const store = await storeWith({ EVENTSTORE_URL: log.url, MONGODB_URL: url.href, SECRET_KEY });
+      return { ...store, remove: () => store.remove().finally(() => log.stop()) };
+    },
+    close: async () => void (await stop()),
+  };
+}
+
+async function storeWith(engines: Environment, isShared = false): Promise<Store> {
+  const folder = await mkdtemp(join(tmpdir(), 'venue-soak-'));
+  const settings = { ...engines, DATA_DIR: join(folder, 'data'), DEMO: 'false' };
+  return {
+    folder,
+    settings,
+    isShared,
+    async onLog(work) {
+      const events = await openEvents(readConfig(settings), pino({ level: 'silent' }));
+      return work(events).finally(() => events.close());
+    },
+    venue: (args, root) =>
+      runNode('src/cli.ts', [...args, '--json'], settings, { ...(root !== undefined && { root }) }),
+    remove: () => rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }),
+  };
+}
+
+/** Writes the whole log beside the store, for those who look at what broke: servers in memory leave nothing behind. */
+export const keepLog = ({ folder, onLog }: Store): Promise<void> =>
+  onLog(async (events) => {
+    const all = await Array.fromAsync(events.readAll());
+    await writeFile(join(folder, 'log.jsonl'), all.map((event) => `${JSON.stringify(event)}\n`).join(''));
+  });
