@@ -21,15 +21,23 @@ export function webhookCommands(venue: Command): void {
     .addHelpText('after', '\nExample:\n  venue webhook list --brand 1')
     .action((named, command) => {
       const account = namedAccount(named);
-      return operate(command, async ({ queries }) => {
-        const all = await queries.operator.webhooks(account);
-        const rows = all.map(({ webhookId, owner, url, events, status, disabledReason, createdAt }) => ({
-          Id: webhookId,
-          Account: `${owner.kind} ${owner.id}`,
-          Url: url,
-          Events: webhookEventNames(events).join(', '),
-          Status: disabledReason === undefined ? status : `${status}: ${disabledReason}`,
-          Created: createdAt,
+      return operate(command, async ({ queries, webhooks }) => {
+        const registered = await queries.operator.webhooks(account);
+        const all = await Promise.all(
+          registered.map(async (each) => {
+            const { breaker } = await webhooks.receiver(each.webhookId);
+            return breaker?.state === 'open' && each.status === 'enabled'
+              ? { ...each, pausedSince: breaker.since, nextAttemptAt: breaker.probeAt }
+              : each;
+          }),
+        );
+        const rows = all.map((each) => ({
+          Id: each.webhookId,
+          Account: `${each.owner.kind} ${each.owner.id}`,
+          Url: each.url,
+          Events: webhookEventNames(each.events).join(', '),
+          Status: statusOf(each),
+          Created: each.createdAt,
         }));
         return { json: all.map(toOperatorWebhook), text: table(rows) };
       });
@@ -177,6 +185,12 @@ export function webhookCommands(venue: Command): void {
         };
       }),
     );
+}
+
+function statusOf(webhook: Parameters<typeof toOperatorWebhook>[0]): string {
+  const { status, disabledReason, pausedSince } = webhook;
+  if (disabledReason !== undefined) return `${status}: ${disabledReason}`;
+  return pausedSince === undefined ? status : `paused since ${pausedSince}`;
 }
 
 /** The status, such as `200`, or the error. */

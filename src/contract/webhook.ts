@@ -38,6 +38,10 @@ export const OperatorWebhook = Type.Object({
   events,
   status: OneOf<WebhookDocument['status']>(['enabled', 'disabled']),
   disabledReason: Type.Optional(Type.String({ description: 'Why it was disabled.' })),
+  pausedSince: Type.Optional(
+    Timestamp('Since when its endpoint has been failing so that one delivery at a time is tried, UTC.'),
+  ),
+  nextAttemptAt: Type.Optional(Timestamp('While it is paused: when the next attempt is due, UTC.')),
   createdAt,
 });
 
@@ -67,7 +71,9 @@ export const toWebhookCreatedDto = (
   webhook: Registered & { readonly signingSecret: string },
 ): Static<typeof WebhookCreatedDto> => createdDto(publicWebhook(webhook));
 
-export const toOperatorWebhook = (webhook: WebhookDocument): Static<typeof OperatorWebhook> =>
+export const toOperatorWebhook = (
+  webhook: WebhookDocument & { readonly pausedSince?: Moment; readonly nextAttemptAt?: Moment },
+): Static<typeof OperatorWebhook> =>
   operatorWebhook({ ...publicWebhook(webhook), account: toPublicAccount(webhook.owner) });
 
 export const toOperatorWebhookSecret = (rotated: {

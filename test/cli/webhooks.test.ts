@@ -31,16 +31,33 @@ test('deliveries of a running service can be listed, resent, tested, recovered a
   await webhook('test', id);
   expect(JSON.parse((await receiver.until(3))[2]?.body ?? '')).toMatchObject({ event: 'Test' });
 
+  receiver.answer = answering(500);
+  for (let i = 1; i <= 5; i++)
+    await call(service, brands[0]?.apiKey ?? '', '/bookings', {
+      spaceId: spaces[0]?.id,
+      startTime: inDays(60 + i),
+      startHour: 9,
+    });
+  await expect.poll(() => webhook('list')).toMatchObject([{ id, pausedSince: expect.any(String) }]);
+  receiver.answer = answering(200);
+  const before = receiver.received.length;
+  await webhook('test', id);
+  await receiver.until(before + 6);
+  await expect.poll(() => webhook('list')).toMatchObject([{ id, status: 'enabled' }]);
+  expect((await webhook('list'))[0]).not.toHaveProperty('pausedSince');
+
   receiver.answer = answering(410);
   const moment = new Date().toISOString();
+  const after = receiver.received.length;
   await book(14);
-  await receiver.until(4);
+  await receiver.until(after + 1);
   await expect.poll(() => webhook('list')).toMatchObject([{ id, status: 'disabled' }]);
 
   receiver.answer = answering(200);
   await webhook('enable', id);
   expect(await webhook('recover', id, '--since', moment)).toEqual({ id, due: 1 });
-  expect(JSON.parse((await receiver.until(5))[4]?.body ?? '')).toMatchObject({
+  await receiver.until(after + 2);
+  expect(JSON.parse(receiver.received.at(-1)?.body ?? '')).toMatchObject({
     event: 'BookingRequested',
     data: { startHour: 14 },
   });
