@@ -191,8 +191,12 @@ export async function openReadModels(deps: {
     positions = now;
     polls = 0;
     // A read model that has become live elsewhere meanwhile is waited for, too.
-    if (now.states > version) refresh().then(settle, () => {});
-    else settle();
+    if (now.states <= version) settle();
+    // What is being read may have been asked for before the change.
+    else
+      refresh()
+        .then(() => (now.states > version ? refresh() : undefined))
+        .then(settle, () => {});
   }
 
   function settle(): void {
@@ -366,7 +370,8 @@ export async function openReadModels(deps: {
 
     async status(limit = 1_001) {
       await refresh();
-      positions = await state.positions();
+      // Waiters have to learn of it: it will be no news to them the next time.
+      reached(await state.positions());
       const problems: Problem[] = [];
       let after: Position | undefined;
       for (const projection of projections) {

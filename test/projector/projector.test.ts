@@ -129,6 +129,20 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     expect(logger.error).not.toHaveBeenCalled();
   });
 
+  it('is waited for no longer when somebody asks for the status meanwhile', async () => {
+    await start(documents);
+    await elsewhere.readable(10_000);
+    for (let round = 0; round < 10; round++) {
+      const position = await appendMany(1);
+      let waiting = true;
+      const reached = elsewhere.waitFor(position, { timeoutMs: 1_000 }).finally(() => {
+        waiting = false;
+      });
+      for (; waiting; await delay(0)) await elsewhere.status();
+      expect(await reached).toBe(true);
+    }
+  });
+
   it('returns false when a wait times out, and counts the lag', async () => {
     const first = await start(documents);
     await first.readable(10_000);
