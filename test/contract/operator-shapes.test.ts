@@ -63,6 +63,8 @@ const PRINTS: { readonly [command: string]: keyof typeof OPERATOR_SHAPES | 'ackn
   'parked replay': 'acknowledgement',
   'read-model list': 'OperatorReadModel',
   'read-model skip': 'acknowledgement',
+  backup: 'acknowledgement',
+  restore: 'acknowledgement',
   rebuild: 'acknowledgement',
   verify: 'OperatorVerification',
 };
