@@ -31,7 +31,6 @@ export async function rollOutAndBack(options: {
   const next = nextRelease(join(folder, 'next'));
   const receiver = await startReceiver();
   const fleet = createFleet(store);
-  const { serving } = fleet;
   const broken: string[] = [];
   /** About as long as a phase. */
   const phase = () => delay(random.between(Math.round(phaseMs / 2), Math.round((phaseMs * 3) / 2)));
@@ -42,7 +41,7 @@ export async function rollOutAndBack(options: {
     progress('the earlier release serves');
     const [a, b] = [await fleet.start({ release: earlier }), await fleet.start({ release: earlier })];
     await register(a, market.brandKey, receiver, { name: 'brand', events: EVERYTHING });
-    load = startLoad({ serving, apiKey: market.brandKey, spaces: market.spaces, random });
+    load = startLoad({ ...fleet, apiKey: market.brandKey, spaces: market.spaces, random });
     await phase();
 
     progress('the next release joins; a process of the earlier one is killed');
@@ -57,7 +56,7 @@ export async function rollOutAndBack(options: {
     progress('the next release takes over; one of its processes is frozen');
     const d = await fleet.start({ release: next });
     await fleet.end(b, 'SIGTERM');
-    await fleet.freeze(c, random.between(2_000, 6_000));
+    await fleet.freeze(c, random.between(2_000, 6_000), true);
 
     progress('the release is rolled back');
     const e = await fleet.start({ release: earlier });

@@ -67,8 +67,10 @@ const restart: Action = async ({ fleet, progress }, member) => {
 
 const freeze: Action = async ({ fleet, random, progress }, member) => {
   const frozenMs = random.between(2_000, 6_000);
-  progress(`freeze ${member.roles} for ${frozenMs} ms`);
-  await fleet.freeze(member.process, frozenMs);
+  // Most balancers notice within seconds. Who asks before gets an answer once the process continues, and no older one.
+  const isNoticed = random.between(1, 3) > 1;
+  progress(`freeze ${member.roles} for ${frozenMs} ms${isNoticed ? '' : ', and nobody notices'}`);
+  await fleet.freeze(member.process, frozenMs, isNoticed);
 };
 
 const ACTIONS: readonly Action[] = [kill, kill, freeze, restart];

@@ -15,7 +15,9 @@ type Start = {
 
 /** The processes on one store, and a balancer before those of them that answer requests. */
 export type Fleet = {
-  /** Those whom a balancer would ask: they have said that they are ready. */
+  /** Those whom a balancer asks. */
+  readonly asked: readonly NodeProcess[];
+  /** Those of them that have said that they are ready, and have to answer. The others may be away, and nobody has noticed yet. */
   readonly serving: readonly NodeProcess[];
   /** All that answer requests, also those that are frozen. */
   readonly answering: ReadonlySet<NodeProcess>;
@@ -25,8 +27,10 @@ export type Fleet = {
   start(options?: Start): Promise<NodeProcess>;
   /** Ends a process. A balancer asks nobody who says that it stops; a killed one it asks until it notices. */
   end(process: NodeProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
-  /** Suspends a process; meanwhile, and until it says that it is ready again, it is not asked. */
-  freeze(process: NodeProcess, forMs: number): Promise<void>;
+  /** Suspends a process. A balancer that notices does not ask it until it says that it is ready again. */
+  freeze(process: NodeProcess, forMs: number, isNoticed: boolean): Promise<void>;
+  /** Does something for which no process can answer; they are asked nevertheless. */
+  whileNobodyCanAnswer(something: () => Promise<void>): Promise<void>;
   /** From now on a process counts as ready although this read model fails. */
   tolerate(readModel: string | undefined): void;
   /** Waits until everybody who answers requests is ready. */
@@ -40,13 +44,18 @@ export function createFleet(store: Pick<Store, 'settings'>): Fleet {
   const started: NodeProcess[] = [];
   const running = new Set<NodeProcess>();
   const answering = new Set<NodeProcess>();
+  const asked: NodeProcess[] = [];
   const serving: NodeProcess[] = [];
   const broken: string[] = [];
   let tolerated: string | undefined;
 
+  const leave = (list: NodeProcess[], process: NodeProcess): void => {
+    const at = list.indexOf(process);
+    if (at >= 0) list.splice(at, 1);
+  };
   const away = (process: NodeProcess): void => {
-    const at = serving.indexOf(process);
-    if (at >= 0) serving.splice(at, 1);
+    leave(serving, process);
+    leave(asked, process);
   };
 
   async function isReady({ url }: NodeProcess): Promise<boolean> {
@@ -81,10 +90,12 @@ export function createFleet(store: Pick<Store, 'settings'>): Fleet {
   }
 
   async function serve(process: NodeProcess): Promise<void> {
-    if (answering.has(process) && (await untilReady(process)) && !serving.includes(process)) serving.push(process);
+    if (!answering.has(process) || !(await untilReady(process))) return;
+    for (const list of [asked, serving]) if (!list.includes(process)) list.push(process);
   }
 
   return {
+    asked,
     serving,
     answering,
     broken,
@@ -111,12 +122,18 @@ export function createFleet(store: Pick<Store, 'settings'>): Fleet {
       if (signal === 'SIGTERM' && code !== 0)
         broken.push(`A process ended with ${code}: ${process.output.stdout}${process.output.stderr}`);
     },
-    async freeze(frozen, forMs) {
-      away(frozen);
+    async freeze(frozen, forMs, isNoticed) {
+      if (isNoticed) away(frozen);
+      else leave(serving, frozen);
       process.kill(frozen.pid, 'SIGSTOP');
       await delay(forMs);
       process.kill(frozen.pid, 'SIGCONT');
       await serve(frozen);
+    },
+    async whileNobodyCanAnswer(something) {
+      const doubted = serving.splice(0);
+      await something();
+      await Promise.all(doubted.map(serve));
     },
     tolerate(readModel) {
       tolerated = readModel;

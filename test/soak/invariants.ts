@@ -24,20 +24,24 @@ export async function register(
   return registered.id;
 }
 
-/** Acknowledged bookings that a process does not list, and slots that it lists twice. */
+/** Acknowledged bookings that a process does not list, or not as approved, and slots that it lists twice. */
 export async function lost(
   { url }: NodeProcess,
   apiKey: string,
   acknowledged: readonly Acknowledged[],
+  approved: readonly number[] = [],
 ): Promise<string[]> {
   const response = await fetch(`${url}/api/v1/bookings`, { headers: { authorization: `Bearer ${apiKey}` } });
   const text = await response.text();
   if (response.status !== 200) return [`${url} does not list bookings: ${response.status} ${text}`];
-  const listed: { id: number; spaceId: number; date: string; startHour: number }[] = JSON.parse(text);
+  const listed: { id: number; spaceId: number; date: string; startHour: number; status: string }[] = JSON.parse(text);
   const ids = new Set(listed.map(({ id }) => id));
   const slots = new Set(listed.map(({ spaceId, date, startHour }) => `${spaceId} ${date} ${startHour}`));
   const missing = acknowledged.filter(({ bookingId }) => !ids.has(bookingId));
+  const approvedHere = new Set(listed.filter(({ status }) => status === 'Approved').map(({ id }) => id));
+  const notApproved = approved.filter((id) => !approvedHere.has(id));
   return [
+    ...(notApproved.length > 0 ? [`Approved, and not listed so: ${notApproved.slice(0, 5)}`] : []),
     ...(missing.length > 0
       ? [`${missing.length} acknowledged bookings are not listed: ${JSON.stringify(missing.slice(0, 3))}`]
       : []),

@@ -43,22 +43,24 @@ const DAYS = 1_500;
 
 /**
  * Brands that book, look up what they have booked through another process, and now and then race each other for a slot. They ask
- * only processes in `serving`, as a balancer would; one that is killed meanwhile is asked again elsewhere, with the same key.
+ * processes in `asked`, as a balancer would, and whatever one does not answer another one, with the same key. Those in `serving`
+ * have to answer.
  */
 export function startLoad(options: {
+  readonly asked: readonly NodeProcess[];
   readonly serving: readonly NodeProcess[];
   readonly apiKey: string;
   readonly spaces: readonly number[];
   readonly random?: Random;
 }): Load {
-  const { serving, apiKey, spaces, random = createRandom(1) } = options;
+  const { asked, serving, apiKey, spaces, random = createRandom(1) } = options;
   const acknowledged: Acknowledged[] = [];
   const broken: Broken = [];
   let stopping = false;
   let stale = 0;
   let slots = 0;
 
-  const any = (): NodeProcess | undefined => (serving.length === 0 ? undefined : random.pick(serving));
+  const any = (): NodeProcess | undefined => (asked.length === 0 ? undefined : random.pick(asked));
 
   async function ask(process: NodeProcess, path: string, body?: object, key?: string): Promise<Answer> {
     const began = performance.now();

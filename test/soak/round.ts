@@ -6,6 +6,7 @@ import { createFleet, type Fleet } from './fleet.ts';
 import { countDeliveries, deliveryOf, lost, notInLog, notVerified, register, undelivered } from './invariants.ts';
 import { type Load, startLoad } from './load.ts';
 import { type Market, openMarket } from './market.ts';
+import { type Operator, startOperating } from './operator.ts';
 import type { Random } from './random.ts';
 import { keepLog, type Store } from './store.ts';
 
@@ -45,6 +46,14 @@ export type Scene = RoundOptions & {
   readonly expect: (receiver: Receiver, deliveries: () => readonly string[], withinMs: number) => void;
 };
 
+export type Plot = {
+  /** The roles of each process. */
+  readonly processes: readonly string[];
+  /** Whether an operator works beside them. */
+  readonly operating?: boolean;
+  readonly disturb: (scene: Scene) => Promise<void>;
+};
+
 /** All that can be subscribed to. */
 export const EVERYTHING = 15;
 const OWN = 'brand';
@@ -52,8 +61,7 @@ const OWN = 'brand';
 /** Runs processes under load, disturbs them, and looks whether every promise held. */
 export async function playRound(
   options: RoundOptions,
-  /** The roles of each process, and what happens to them. */
-  { processes, disturb }: { readonly processes: readonly string[]; readonly disturb: (scene: Scene) => Promise<void> },
+  { processes, operating = true, disturb }: Plot,
 ): Promise<Outcome> {
   const { store, random } = options;
   const fleet = createFleet(store);
@@ -66,6 +74,7 @@ export async function playRound(
     return started;
   };
   let load: Load | undefined;
+  let operator: Operator | undefined;
   try {
     const market = await openMarket(store);
     // Together: one that does not project is ready only once another one does.
@@ -76,13 +85,15 @@ export async function playRound(
     const [first] = fleet.serving;
     if (first === undefined) throw new Error('Nobody serves');
     await register(first, market.brandKey, own, { name: OWN, events: EVERYTHING });
-    load = startLoad({ serving: fleet.serving, apiKey: market.brandKey, spaces: market.spaces, random });
+    load = startLoad({ ...fleet, apiKey: market.brandKey, spaces: market.spaces, random });
+    if (operating) operator = startOperating({ ...options, load, breaks: (what) => void broken.push(what) });
     await disturb({
       ...options,
       ...{ market, fleet, members, load, receiver },
       breaks: (what) => void broken.push(what),
       expect: (of, deliveries, withinMs) => void expected.push({ receiver: of, deliveries, withinMs }),
     });
+    const approved = (await operator?.stop()) ?? [];
     await load.stop();
     broken.push(...load.broken);
     await fleet.ready();
@@ -90,14 +101,17 @@ export async function playRound(
     const { acknowledged } = load;
     broken.push(...(await notVerified(store, [undefined])));
     broken.push(...(await notInLog(store, market.brandId, acknowledged)));
-    for (const process of fleet.serving) broken.push(...(await lost(process, market.brandKey, acknowledged)));
-    const bookings = acknowledged.map(({ bookingId }) => deliveryOf(OWN, 'BookingRequested', bookingId));
-    broken.push(...(await undelivered([own], bookings)));
+    for (const process of fleet.serving) broken.push(...(await lost(process, market.brandKey, acknowledged, approved)));
+    const deliveries = [
+      ...acknowledged.map(({ bookingId }) => deliveryOf(OWN, 'BookingRequested', bookingId)),
+      ...approved.map((bookingId) => deliveryOf(OWN, 'BookingApproved', bookingId)),
+    ];
+    broken.push(...(await undelivered([own], deliveries)));
     for (const { receiver: one, deliveries, withinMs } of expected)
       broken.push(...(await undelivered([one], deliveries(), withinMs)));
     if (store.isShared) await leave(store, market);
   } catch (error) {
-    await load?.stop().catch(() => {});
+    await Promise.allSettled([operator?.stop(), load?.stop()]);
     broken.push(error instanceof Error ? (error.stack ?? error.message) : String(error));
   }
   const printed = await fleet.stop();

@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { rollOutAndBack } from '../release/rollout.ts';
 import { chaos } from './chaos.ts';
+import { outage } from './outage.ts';
 import { poison } from './poison.ts';
 import { createRandom } from './random.ts';
 import { receivers } from './receivers.ts';
@@ -16,6 +17,7 @@ const SCENARIOS: Readonly<Record<string, (options: RoundOptions) => Promise<Outc
   poison,
   revoke,
   receivers,
+  outage,
 };
 
 const HELP = `npm run soak -- [--minutes 10] [--seed N] [--only scenario] [--engines embedded,stand-ins] [--quiet]
@@ -31,6 +33,7 @@ its wait of 2 s ran out. Exits with 1 after the first round that broke a promise
                   chaos      processes of all roles are killed, frozen for 2 to 6 s and restarted
                   poison     a read model meets an event that it cannot take; the operator skips it
                   revoke     API keys are revoked; none is accepted once the command line has said so
+                  outage     the log is away or locked for a moment, or its connections break off (not on servers given)
                   receivers  a receiver hangs and one fails, beside one that works
   --engines     on what: embedded (default), stand-ins (a server that speaks the protocol of EventStoreDB, and the MongoDB
                   of the tests), or both, in turn
@@ -70,7 +73,7 @@ const minutes = Number(options.minutes);
 if (!(minutes > 0)) fail('--minutes: more than 0');
 const firstSeed = options.seed === undefined ? randomInt(2 ** 31) : Number(options.seed);
 if (!Number.isSafeInteger(firstSeed) || firstSeed < 0) fail('--seed: a whole number');
-const names = options.only === undefined ? Object.keys(SCENARIOS) : [options.only];
+let names = options.only === undefined ? Object.keys(SCENARIOS) : [options.only];
 if (names.some((name) => SCENARIOS[name] === undefined)) fail(`--only: one of ${Object.keys(SCENARIOS).join(', ')}`);
 
 async function openEngines(): Promise<Engines[]> {
@@ -86,6 +89,8 @@ async function openEngines(): Promise<Engines[]> {
 }
 
 const engines = await openEngines();
+if (engines.some(({ name }) => name === 'given')) names = names.filter((name) => name !== 'outage');
+if (names.length === 0) fail('--only outage: not on servers that are given');
 const totals = { rounds: 0, acknowledged: 0, deliveries: 0, repeated: 0, stale: 0 };
 const endsAt = performance.now() + minutes * 60_000;
 let broken = false;

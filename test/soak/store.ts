@@ -2,6 +2,8 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { readConfig } from '../../src/config.ts';
 import { openEvents } from '../../src/engines.ts';
@@ -20,6 +22,8 @@ export type Store = {
   onLog<R>(work: (events: EventStore) => Promise<R>): Promise<R>;
   /** Runs the command line, of another release if `root` names one. */
   venue(args: readonly string[], root?: string): Promise<Ended>;
+  /** Takes the log away for so long; 0: only breaks off what is under way. Servers that are given are left alone. */
+  readonly cut?: (forMs: number) => Promise<void>;
   remove(): Promise<void>;
 };
 
@@ -34,7 +38,11 @@ export type Engines = {
 /** The embedded engines, each store in a folder of its own. */
 export const embeddedEngines: Engines = {
   name: 'embedded',
-  openStore: () => storeWith({}),
+  async openStore() {
+    const store = await storeWith({});
+    const log = join(store.folder, 'data', 'events.db');
+    return { ...store, cut: (forMs) => whileLocked(log, () => delay(forMs)) };
+  },
   close: async () => {},
 };
 
@@ -56,10 +64,25 @@ export async function standInEngines(): Promise<Engines> {
       url.pathname = `/soak-${randomUUID()}`;
       const SECRET_KEY = randomBytes(32).toString('base64');
       const store = await storeWith({ EVENTSTORE_URL: log.url, MONGODB_URL: url.href, SECRET_KEY });
-      return { ...store, remove: () => store.remove().finally(() => log.stop()) };
+      const cut = async (forMs: number) => {
+        if (forMs === 0) return log.dropConnections();
+        await log.disconnect();
+        await delay(forMs);
+        await log.connect();
+      };
+      return { ...store, cut, remove: () => store.remove().finally(() => log.stop()) };
     },
     close: async () => void (await stop()),
   };
+}
+
+/** Another program has the file, as one that copies it. */
+async function whileLocked(file: string, work: () => Promise<void>): Promise<void> {
+  const other = new DatabaseSync(file, { timeout: 10_000 });
+  other.exec('BEGIN IMMEDIATE');
+  await work();
+  other.exec('ROLLBACK');
+  other.close();
 }
 
 async function storeWith(engines: Environment, isShared = false): Promise<Store> {
