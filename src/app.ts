@@ -37,6 +37,7 @@ import { createMaintenance, type Maintenance } from './projector/maintenance.ts'
 import { openProjector, type Projector } from './projector/projector.ts';
 import { createQueries, type Queries } from './queries/queries.ts';
 import type { Said } from './read-models/read-models.ts';
+import { idOf } from './read-models/state.ts';
 import { type Clock, systemClock } from './runtime/clock.ts';
 import { diskWarning } from './runtime/disk.ts';
 import { createScheduler } from './scheduler/scheduler.ts';
@@ -101,7 +102,9 @@ async function assemble(
   const { events, documents } = stores;
   const identity = await openIdentity(config, stores, logger, clock);
   await identity.check();
-  const heartbeats = await startHeartbeats<Said>({ documents, said: { kind, projects: false, wants: [], reads: [] } });
+  // It reads these from now on, none of which is known yet: nothing that is being swapped out may go.
+  const said: Said = { kind, projects: false, wants: projections.map(idOf), reads: [] };
+  const heartbeats = await startHeartbeats<Said>({ documents, said });
   const projector = await openProjector({
     ...{ events, documents, projections, heartbeats, logger, kind, retireAfterMs: config.retireAfterMs },
     ...(kind === 'tool' && { catchUpWithinMs: TOOL_CATCHES_UP_WITHIN_MS }),

@@ -1,9 +1,13 @@
 import type { FastifyPluginAsync } from 'fastify';
 import { defined } from '../domain/defined.ts';
 import type { Problem, ReadModelsStatus } from '../read-models/read-models.ts';
+import { within } from '../runtime/within.ts';
 
 /** How many events the read models may lag behind the log before the service is not ready. */
 export const MAX_LAG = 1_000;
+
+/** How long a store may take to answer: a balancer that gets no answer cannot tell what is wrong. */
+const ANSWERS_WITHIN_MS = 2_000;
 
 export type Health = {
   /** Each resolves if the store responds. */
@@ -18,7 +22,11 @@ export type Health = {
   readonly failedEvents?: () => Promise<{ readonly parked: number; readonly retrying: number }>;
   /** Whether the process is about to end and should get no more requests. */
   readonly stopping?: () => boolean;
+  /** How long a store may take to answer, in milliseconds. Default 2 s. */
+  readonly answersWithinMs?: number;
 };
+
+const NO_EVENTS = { parked: 0, retrying: 0 };
 
 /** `/healthz`: the process is alive. `/readyz`: its stores respond and every read model can be read and is close behind the log. */
 export const healthRoutes =
@@ -27,27 +35,32 @@ export const healthRoutes =
     readModels,
     disk = async () => undefined,
     clock = () => undefined,
-    failedEvents = async () => ({ parked: 0, retrying: 0 }),
+    failedEvents = async () => NO_EVENTS,
     stopping = () => false,
+    answersWithinMs = ANSWERS_WITHIN_MS,
   }: Health): FastifyPluginAsync =>
   async (app) => {
     app.get('/healthz', { schema: { hide: true } }, async () => ({ status: 'ok' }));
 
     app.get('/readyz', { schema: { hide: true } }, async (request, reply) => {
       if (stopping()) return reply.code(503).send({ status: 'stopping' });
-      const check = async (name: string, probe: () => Promise<void>) => {
+      const check = async <R>(name: string, ask: () => Promise<R>): Promise<R | undefined> => {
         try {
-          await probe();
-          return [name, 'ok'] as const;
+          return await within(answersWithinMs, ask());
         } catch (error) {
           request.log.warn({ err: error, check: name }, 'not ready');
-          return [name, 'unreachable'] as const;
+          return undefined;
         }
       };
-      const stores = await Promise.all(Object.entries(ping).map(([name, probe]) => check(name, probe)));
+      const stores = await Promise.all(
+        Object.entries(ping).map(async ([name, probe]) => {
+          const answered = await check(name, async () => probe().then(() => true));
+          return [name, answered ? 'ok' : 'unreachable'] as const;
+        }),
+      );
       const reachable = stores.every(([, state]) => state === 'ok');
-      const status = reachable ? await readModels(MAX_LAG + 1) : undefined;
-      const { parked, retrying } = reachable ? await failedEvents() : { parked: 0, retrying: 0 };
+      const status = reachable ? await check('readModels', () => readModels(MAX_LAG + 1)) : undefined;
+      const { parked, retrying } = (reachable && (await check('failedEvents', failedEvents))) || NO_EVENTS;
       const unreadable = status?.problems.some(({ readable }) => !readable);
       const ready = status?.caughtUp === true && status.lag <= MAX_LAG && !unreadable;
       return reply.code(ready ? 200 : 503).send({
@@ -72,6 +85,7 @@ export const healthRoutes =
 
 /** Without the cause, which the log has: anyone may ask. */
 function describe(problem: Problem): string {
+  if (problem.state === 'unattended') return 'no process keeps it up to date: start one with the role projector';
   if (problem.state === 'failing') {
     const times = problem.attempts === 1 ? 'once' : `${problem.attempts} times`;
     return problem.readable

@@ -21,6 +21,7 @@ import {
   toBuild,
   withModel,
 } from '../read-models/state.ts';
+import { within } from '../runtime/within.ts';
 import { createTarget, ProjectionFailed } from './fold.ts';
 import { type Member, Passes } from './passes.ts';
 import { readSkippedEvents } from './skipped-events.ts';
@@ -398,12 +399,7 @@ export class Upkeep {
   #probe(): void {
     if (performance.now() - this.#probedAt < PROBE_EVERY_MS) return;
     this.#probedAt = Number.POSITIVE_INFINITY;
-    let timer: NodeJS.Timeout | undefined;
-    const tooLate = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error('No answer in time')), PROBE_WITHIN_MS);
-      timer.unref();
-    });
-    Promise.race([this.#deps.events.ping(), tooLate])
+    within(PROBE_WITHIN_MS, this.#deps.events.ping())
       .then(
         () => {
           this.#failedProbes = 0;
@@ -415,7 +411,6 @@ export class Upkeep {
         },
       )
       .finally(() => {
-        clearTimeout(timer);
         this.#probedAt = performance.now();
       });
   }

@@ -52,21 +52,18 @@ export type ReadModelsStatus = {
   readonly lag: number;
   /** False while this process, having started or been asleep, still has to see them catch up with the log once. */
   readonly caughtUp: boolean;
-  /** The read models that cannot be read, or are being built anew. */
+  /** The read models that cannot be read, are being built anew, or are looked after by nobody. */
   readonly problems: readonly Problem[];
 };
 
 export type Problem = {
   readonly readModel: string;
-} /** `readable`: the former documents are read meanwhile, and it is a build beside them that fails. */ & (
-  | {
-      readonly state: 'failing';
-      readonly readable: boolean;
-      readonly message: string;
-      readonly attempts: number;
-      readonly event?: string;
-    }
-  | { readonly state: 'building'; readonly readable: boolean; readonly done: number; readonly total?: number }
+  /** Whether it can be read: what is being rebuilt, or fails in that, is. */
+  readonly readable: boolean;
+} & (
+  | { readonly state: 'failing'; readonly message: string; readonly attempts: number; readonly event?: string }
+  | { readonly state: 'building'; readonly done: number; readonly total?: number }
+  | { readonly state: 'unattended' }
 );
 
 /** What a process tells the others about its read models with every heartbeat. */
@@ -96,7 +93,7 @@ export type LiveReadModels = ReadModels & {
 /** How often the states are read. */
 const REFRESH_MS = 500;
 /** How old they may be, and how long this process may have been silent, when a read relies on them. */
-const TRUST_MS = 1_500;
+const TRUST_MS = 1_000;
 /** Pauses between reads of the positions; the last one repeats. */
 const PAUSES_MS = [1, 1, 2, 2, 4, 8, 16, 25] as const;
 const WAIT_MS = 2_000;
@@ -231,6 +228,10 @@ export async function openReadModels(deps: {
   function isReadable(projection: AnyProjection): boolean {
     const known = models.get(idOf(projection));
     return known?.documents !== undefined && !isFailing(known.state);
+  }
+
+  async function isAttended(state: ReadModelState | undefined): Promise<boolean> {
+    return state?.owner !== undefined && (await heartbeats.silentFor(state.owner)) < heartbeats.silenceMs;
   }
 
   let polling = false;
@@ -378,6 +379,8 @@ export async function openReadModels(deps: {
         const { state: model } = models.get(idOf(projection)) ?? {};
         const problem = problemOf(projection, model, positions);
         if (problem !== undefined) problems.push(problem);
+        else if (!(await isAttended(model)))
+          problems.push({ readModel: projection.name, state: 'unattended', readable: true });
         if (model?.live === undefined || isFailing(model)) continue;
         const { position } = placeOf(positions, model.live);
         if (after === undefined || position < after) after = position;

@@ -72,6 +72,26 @@ it('tells a read model that is built for the first time from one that is rebuilt
   ]);
 });
 
+it('says which store does not answer, instead of not answering', async () => {
+  const never = () => new Promise<never>(() => {});
+  expect(await readinessWith({}, { ping: { eventStore: up, documentStore: never }, answersWithinMs: 10 })).toEqual([
+    503,
+    { status: 'not ready', eventStore: 'ok', documentStore: 'unreachable', eventsBehind: null },
+  ]);
+  expect(await readinessWith({}, { readModels: never, answersWithinMs: 10 })).toEqual([
+    503,
+    { status: 'not ready', ...stores, eventsBehind: null },
+  ]);
+});
+
+it('warns of read models that nobody keeps up to date', async () => {
+  const problem = { readModel: 'bookings', state: 'unattended' as const, readable: true as const };
+  expect(await readinessWith({ problems: [problem] })).toMatchObject([
+    200,
+    { readModels: { bookings: 'no process keeps it up to date: start one with the role projector' } },
+  ]);
+});
+
 it('is not ready without a store, and does not query the read models then', async () => {
   const readModels = async () => {
     throw new Error('must not be asked');

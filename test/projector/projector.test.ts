@@ -149,7 +149,10 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     await first.stop();
     const position = await appendMany(5);
     expect(await elsewhere.waitFor(position, { timeoutMs: 30 })).toBe(false);
-    expect((await elsewhere.status()).lag).toBe(5);
+    expect(await elsewhere.status()).toMatchObject({
+      lag: 5,
+      problems: BOTH.map(({ name }) => ({ readModel: name, state: 'unattended', readable: true })),
+    });
     expect((await elsewhere.status(3)).lag).toBe(3);
     expect(await elsewhere.collection(trails()).get('0')).toBeUndefined();
   });
