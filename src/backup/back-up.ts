@@ -53,13 +53,15 @@ export type BackUp = {
  */
 export async function backUp(deps: BackUp): Promise<Manifest> {
   const { events, documents, logId, engines, secretKey, withSecretKey, folder, onProgress } = deps;
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  let progress = resumed(folder, logId) ?? {
-    ...newProgress({
+  await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+    throw new UnusableBackup(`${folder} cannot be created: ${error instanceof Error ? error.message : error}`, error);
+  });
+  let progress =
+    resumed(folder, logId) ??
+    newProgress({
       ...{ logId, engines, startedAt: new Date().toISOString(), groups: await deps.groups() },
       probe: seal(secretKey, purposes.storeProbe(logId), logId),
-    }),
-  };
+    });
   const save = (next: Progress) => {
     progress = next;
     writeProgress(folder, next);

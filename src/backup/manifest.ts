@@ -75,12 +75,12 @@ export const progressFile = (folder: string): string => join(folder, PROGRESS);
 
 function read<P extends Progress>(path: string): P | undefined {
   if (!existsSync(path)) return undefined;
-  let found: P;
+  let found: P | null;
   try {
     found = JSON.parse(readFileSync(path, 'utf8'));
   } catch (error) {
     throw new UnusableBackup(`${path} is damaged: it is not JSON`, error);
   }
-  if (found.format !== FORMAT) throw new UnusableBackup(`${path} has another format than ${FORMAT}`);
+  if (found?.format !== FORMAT) throw new UnusableBackup(`${path} has another format than ${FORMAT}`);
   return found;
 }

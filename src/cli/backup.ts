@@ -7,6 +7,7 @@ import { adoptStore, type FinishDeps, finish } from '../backup/finish.ts';
 import { type Manifest, readManifest } from '../backup/manifest.ts';
 import { isKeyOf, lostSince, restore } from '../backup/restore.ts';
 import { checkFillable } from '../backup/restore-log.ts';
+import { UnusableBackup } from '../backup/unusable-backup.ts';
 import { type Config, ConfigError, secretKeyFile } from '../config.ts';
 import {
   checkStopped,
@@ -85,6 +86,7 @@ Examples:
     )
     .action(async (dir, { adopt = false, overwrite = false, skipIds }, command) => {
       if (adopt === (dir !== undefined)) command.error('name the folder of a backup, or --adopt');
+      if (adopt && overwrite) command.error('--overwrite goes with the folder of a backup: --adopt replaces nothing');
       if (dir === undefined) printAnswer(command, await adoptAsItIs(operatorConfig(), skipIds));
       else printAnswer(command, await restoreFrom(dir, { overwrite, skipIds }, command));
     });
@@ -119,9 +121,8 @@ async function restoreFrom(dir: string, { overwrite, skipIds }: RestoreOptions, 
   if (!isKeyOf(manifest, config.secretKey))
     throw new ConfigError('SECRET_KEY', `is not the key that the secrets in ${dir} are sealed with`);
 
-  const { lost, aside } = overwrite
-    ? await replaceStore(config, dir, manifest)
-    : { lost: [], aside: await checkStopped(config) };
+  await checkStopped(config);
+  const { lost, aside } = overwrite ? await replaceStore(config, dir, manifest) : { lost: [], aside: undefined };
   const places = placesOf(config);
   await onStores(config, async (stores, deps) => {
     const bar = progressBarOf(command);
@@ -143,7 +144,6 @@ async function replaceStore(
   dir: string,
   manifest: Manifest,
 ): Promise<{ readonly lost: readonly LostDelivery[]; readonly aside: string | undefined }> {
-  await checkStopped(config);
   if (config.eventStoreUrl !== undefined) {
     await onStores(config, ({ events }) => checkFillable(fillingOf(config, dir, manifest, events)));
   }
@@ -186,7 +186,7 @@ function provideSecretKey(dir: string, { secretKey }: Manifest): void {
 function checkEngines(dir: string, { engines }: Manifest, config: Config): void {
   const { log, documents } = enginesOf(config);
   if (engines.log === log && engines.documents === documents) return;
-  throw new Error(
+  throw new UnusableBackup(
     `The backup in ${resolve(dir)} is of a store with log and documents ${engines.log} and ${engines.documents}, this one is ${log} and ${documents}. Check EVENTSTORE_URL and MONGODB_URL.`,
   );
 }

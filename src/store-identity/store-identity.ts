@@ -138,7 +138,7 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
     const later = await settled(read, (found) => found !== undefined, CONFIRMED_WITHIN_MS);
     if (later !== undefined) return later;
     throw new UnusableStore(
-      `The records in ${places.records} have never seen the event log in ${places.log}. Check DATA_DIR, EVENTSTORE_URL and MONGODB_URL. If the records were lost, restore them with: venue restore DIR. To go on without them, ${adopt}`,
+      `The records in ${places.records} have never seen the event log in ${places.log}. Check DATA_DIR, EVENTSTORE_URL and MONGODB_URL. If the records were lost, replace the store with a backup: venue restore DIR --overwrite. To go on without them, ${adopt}`,
     );
   }
 

@@ -246,3 +246,22 @@ test('a restore needs the key, an empty store and a stopped service', async () =
   expect(await service.end('SIGTERM')).toBe(0);
   expect(await restoreWith(target, { SECRET_KEY })).toMatchObject({ code: 0 });
 });
+
+test('a folder that cannot take or give a backup is refused in one line that names it', async () => {
+  const dataDir = temporaryDataDir();
+  const file = join(temporaryDataDir(), 'file');
+  writeFileSync(file, '');
+  const folder = temporaryDataDir();
+  writeFileSync(join(folder, 'manifest.json'), 'null');
+  const calls = [
+    { args: ['backup', file], code: 1, says: /^ValidationError: .*file cannot be created: EEXIST/ },
+    { args: ['restore', folder], code: 1, says: /^ValidationError: .*manifest\.json has another format/ },
+    {
+      args: ['restore', '--adopt', '--overwrite'],
+      code: 2,
+      says: /^ValidationError: --overwrite goes with the folder/,
+    },
+  ];
+  for (const { args, code, says } of calls)
+    expect(await venue(dataDir, ...args)).toMatchObject({ code, stderr: expect.stringMatching(says) });
+});

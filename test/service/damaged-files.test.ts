@@ -26,14 +26,14 @@ const DAMAGE = {
 };
 
 test.each([
-  ['events.db', 'overwritten', 'venue restore'],
-  ['events.db', 'cut off', 'venue restore'],
-  ['records.sqlite', 'overwritten', 'venue restore'],
-  ['records.sqlite', 'cut off', 'venue restore'],
+  ['events.db', 'overwritten', 'venue restore DIR --overwrite'],
+  ['events.db', 'cut off', 'venue restore DIR --overwrite'],
+  ['records.sqlite', 'overwritten', 'venue restore DIR --overwrite'],
+  ['records.sqlite', 'cut off', 'venue restore DIR --overwrite'],
   ['read-models.sqlite', 'overwritten', 'venue rebuild --from-nothing'],
   ['read-models.sqlite', 'cut off', 'venue rebuild --from-nothing'],
   ['events.db', 'emptied', 'venue restore'],
-  ['records.sqlite', 'emptied', 'venue restore'],
+  ['records.sqlite', 'emptied', 'venue restore DIR --overwrite'],
 ] as const)('a start on %s, %s, ends with one line that names it and the way back', async (file, how, way) => {
   const dataDir = await store();
   DAMAGE[how](join(dataDir, file));

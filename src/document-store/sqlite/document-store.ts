@@ -145,7 +145,7 @@ const readModelsFile = (folder: string): FileName => ({
 const recordsFile = (folder: string): FileName => ({
   what: 'record file',
   path: join(folder, 'records.sqlite'),
-  mend: 'Restore it from a backup with: venue restore',
+  mend: 'Replace the store with a backup: venue restore DIR --overwrite',
 });
 
 const ttlOf = (ttl: string | undefined) => (ttl === undefined ? {} : { ttl });

@@ -55,7 +55,7 @@ export async function openLogFile(path: string): Promise<DatabaseSync> {
   const database = await openDatabase({
     path,
     what: 'event log',
-    mend: 'Restore it from a backup with: venue restore',
+    mend: 'Replace the store with a backup: venue restore DIR --overwrite',
     check,
   });
   try {
