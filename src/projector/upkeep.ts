@@ -28,6 +28,8 @@ import { readSkippedEvents } from './skipped-events.ts';
 
 /** Pauses of a process before it tries again what it failed on, in which others may try; the last one repeats. */
 const RETRY_MS = [500, 1_000, 2_000, 5_000] as const;
+/** A failure is logged at the first attempt and at every so many, about once a minute. */
+const SAID_EVERY_ATTEMPTS = 12;
 /** The owner of a read model that waits for its next one. */
 const HANDED_OVER = '';
 /** How often the log is asked whether it is there, and how long it may take to answer. */
@@ -117,12 +119,11 @@ export class Upkeep {
   }
 
   #letGo(which: (id: ReadModelId) => boolean): void {
-    for (const id of this.#owned) {
-      if (!which(id)) continue;
-      this.#owned.delete(id);
-      this.#passes.remove((member) => member.id === id);
-      this.#deps.logger.warn({ readModel: id }, 'Another process looks after the read model');
-    }
+    const lost = [...this.#owned].filter(which);
+    if (lost.length === 0) return;
+    for (const id of lost) this.#owned.delete(id);
+    this.#passes.remove(({ id }) => lost.includes(id));
+    this.#deps.logger.warn({ readModels: lost }, 'No longer looking after read models: another process may');
   }
 
   /** Lets other processes take over immediately. Until one has, commands go on waiting for these read models. */
@@ -178,7 +179,8 @@ export class Upkeep {
     });
     if (older !== undefined) await this.#advanceAdopted(states, adopted, older.place);
     for (const id of taken) this.#owned.add(id);
-    if (taken.length > 0) logger.info({ readModels: taken }, 'Looking after read models');
+    const whole = taken.filter((id) => states.models[id]?.failure === undefined);
+    if (whole.length > 0) logger.info({ readModels: whole }, 'Looking after read models');
     return states;
   }
 
@@ -302,7 +304,8 @@ export class Upkeep {
       return withModel(states, id, { failure: noted, ...(!isBeside && { owner: undefined }) });
     });
     const isOurs = states.models[id]?.failure?.by === heartbeats.session;
-    if (isOurs) logger.error({ err: failure, readModel: id, attempts }, 'A read model fails; the others go on');
+    if (isOurs && (attempts === 1 || attempts % SAID_EVERY_ATTEMPTS === 0))
+      logger.error({ err: failure, readModel: id, attempts }, 'A read model fails; the others go on');
     const pauseMs = RETRY_MS[attempts - 1] ?? RETRY_MS[RETRY_MS.length - 1] ?? 0;
     this.#retryAt.set(isBeside ? collection : id, performance.now() + pauseMs);
     if (isBeside) return;

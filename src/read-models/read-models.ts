@@ -286,8 +286,10 @@ export async function openReadModels(deps: {
   async function current<D extends object>(projection: Projection<D>): Promise<Documents<D>> {
     if (trusted(projection) === undefined) await refresh();
     const known = models.get(idOf(projection));
-    if (known?.documents === undefined)
-      throw unreadable(projection, known?.state.building === undefined ? NOT_THERE : 'is being built');
+    if (known?.documents === undefined) {
+      const told = known?.state.building === undefined ? NOT_THERE : 'is being built';
+      throw unreadable(projection, told, (await isAttended(known?.state)) ? undefined : UNATTENDED);
+    }
     if (isFailing(known.state)) throw unreadable(projection, 'fails on an event', known.state.failure?.message);
     return known.documents as Documents<D>;
   }
@@ -302,8 +304,9 @@ export async function openReadModels(deps: {
     const reachedEnd = !failing() && (await waitFor(await end, { projections: [projection], timeoutMs: withinMs }));
     if (reachedEnd) return;
     await current(projection);
+    const why = (await isAttended(models.get(idOf(projection))?.state)) ? 'try again' : UNATTENDED;
     throw new Unavailable(
-      `The read model ${projection.name} did not catch up with the log within ${withinMs / 1_000} s; try again.`,
+      `The read model ${projection.name} did not catch up with the log within ${withinMs / 1_000} s: ${why}.`,
     );
   }
 
@@ -410,6 +413,7 @@ export async function openReadModels(deps: {
 
 type Waiter = { readonly position: Position; readonly which: WaitFor; readonly resolve: (reached: boolean) => void };
 
+const UNATTENDED = 'no process keeps it up to date, start one with the role projector';
 const NOT_THERE = 'has not been built yet in the version that this release needs';
 
 function unreadable({ name }: Pick<AnyProjection, 'name'>, why: string, cause?: string): Unavailable {
