@@ -7,7 +7,7 @@ test('processes of all roles are killed, frozen and restarted under load: every 
   const store = await embeddedEngines.openStore();
   const outcome = await chaos({ store, random: createRandom(2), forMs: 3_000, progress: () => {} });
   expect(outcome.broken.slice(0, 10), store.folder).toEqual([]);
-  expect(outcome.acknowledged).toBeGreaterThan(50);
+  expect(outcome.acknowledged).toBeGreaterThan(10);
   expect(outcome.deliveries).toBeGreaterThanOrEqual(outcome.acknowledged);
   await store.remove();
 }, 300_000);

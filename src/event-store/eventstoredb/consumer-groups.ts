@@ -21,7 +21,7 @@ import {
   type Position,
   type StoredEvent,
 } from '../event-store.ts';
-import { type Connection, pause, RECONNECT_DELAY_MS, readWithin, within } from './connection.ts';
+import { type Connection, isTransient, pause, RECONNECT_DELAY_MS, readWithin, within } from './connection.ts';
 import { exactly, hasPosition, positionOf, serverPosition, storedEvent } from './stored-event.ts';
 
 /**
@@ -29,6 +29,8 @@ import { exactly, hasPosition, positionOf, serverPosition, storedEvent } from '.
  * the message or a consumer that left. A consumer that cannot go on leaves, so that the count says nothing about the event.
  */
 const MAX_RETRIES = 1_000_000_000;
+/** Times that a read of a group's streams is resumed without any progress. */
+const READ_RETRIES = 3;
 /** How often a group is made again that does not stand where it was made, and the pauses before, which grow. */
 const MOVE_ATTEMPTS = 4;
 const MOVE_PAUSE_MS = 100;
@@ -174,14 +176,26 @@ export class ConsumerGroups {
     }
   }
 
+  /** Resumes after the last entry when the connection breaks. */
   async *#readStream(stream: string): AsyncGenerator<{ event?: RecordedEvent; link?: RecordedEvent }> {
-    const client = this.#connection.client('read');
-    try {
-      const read = client.readStream(stream, { resolveLinkTos: true });
-      yield* readWithin(this.#connection.deadlineMs, `a read of ${stream}`, read);
-    } catch (error) {
-      this.#connection.reportFailure(client, error);
-      if (!(error instanceof StreamNotFoundError)) throw error;
+    let next = 0n;
+    for (let failures = 0; ; ) {
+      const client = this.#connection.client('read');
+      try {
+        const read = client.readStream(stream, { fromRevision: next, resolveLinkTos: true });
+        for await (const entry of readWithin(this.#connection.deadlineMs, `a read of ${stream}`, read)) {
+          failures = 0;
+          next = ((entry.link ?? entry.event)?.revision ?? next) + 1n;
+          yield entry;
+        }
+        return;
+      } catch (error) {
+        this.#connection.reportFailure(client, error);
+        if (error instanceof StreamNotFoundError) return;
+        failures += 1;
+        if (!isTransient(error) || failures > READ_RETRIES) throw error;
+        await sleep(RECONNECT_DELAY_MS);
+      }
     }
   }
 }
@@ -400,8 +414,10 @@ async function eventOf(connection: Connection, recorded: RecordedEvent | undefin
   const replay = replayOf(recorded);
   if (recorded === undefined || (replay === undefined && hasPosition(recorded))) return storedEvent(recorded);
   const { stream, revision } = replay ?? { stream: recorded.streamId, revision: recorded.revision };
-  const read = connection.client('read').readStream(stream, { fromRevision: BigInt(revision), maxCount: 1 });
-  const [found] = await Array.fromAsync(readWithin(connection.deadlineMs, 'a read of a parked event', read));
+  const [found] = await connection.retryWhileStarting(`Reading the event of a parked entry in ${stream}`, () => {
+    const read = connection.client('read').readStream(stream, { fromRevision: BigInt(revision), maxCount: 1 });
+    return Array.fromAsync(readWithin(connection.deadlineMs, 'a read of a parked event', read));
+  });
   return storedEvent(found?.event);
 }
 
