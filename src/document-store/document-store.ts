@@ -92,8 +92,11 @@ export type Documents<D extends object> = {
 export type DocumentStore = {
   /** Opens a collection; opening the same name twice returns the same collection. */
   open<D extends object>(collection: Collection<D>): Promise<Documents<D>>;
-  /** Drops a collection with its documents. */
-  drop(name: string): Promise<void>;
+  /**
+   * Drops a collection with its documents, a large one in small steps. Rejects if `signal` is aborted between two
+   * steps, and leaves a part, to be dropped another time.
+   */
+  drop(name: string, signal?: AbortSignal): Promise<void>;
   /** The names of all collections. */
   names(): Promise<string[]>;
   /** All collections with how they were declared, by name. */

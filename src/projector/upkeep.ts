@@ -64,6 +64,7 @@ export class Upkeep {
   readonly #owned = new Set<ReadModelId>();
   /** When to try again what failed here (monotonic): a read model, or a collection beside the one that is read. */
   readonly #retryAt = new Map<string, number>();
+  readonly #stopping = new AbortController();
   #version = 0;
   #older: Promise<OlderState | undefined> | undefined;
   #clearing: Promise<void> | undefined;
@@ -105,6 +106,7 @@ export class Upkeep {
   }
 
   async stop(): Promise<void> {
+    this.#stopping.abort();
     await this.#passes.stop();
     await this.#clearing;
     // If this fails, the heartbeat ends all the same.
@@ -384,15 +386,19 @@ export class Upkeep {
   #clear(dropping: readonly string[]): void {
     if (dropping.length === 0 || this.#owned.size === 0) return;
     const { documents, state, logger } = this.#deps;
+    const { signal } = this.#stopping;
     this.#clearing ??= (async () => {
-      for (const collection of dropping) await documents.drop(collection);
+      for (const collection of dropping) await documents.drop(collection, signal);
       await state.advance([], START, { states: this.#version, gone: dropping });
       await this.#update((states) => ({
         ...states,
         dropping: states.dropping.filter((collection) => !dropping.includes(collection)),
       }));
     })()
-      .catch((error: unknown) => logger.warn({ err: error }, 'Old collections could not be dropped; retrying'))
+      .catch((error: unknown) => {
+        // Another process does the rest.
+        if (!signal.aborted) logger.warn({ err: error }, 'Old collections could not be dropped; retrying');
+      })
       .finally(() => {
         this.#clearing = undefined;
       });

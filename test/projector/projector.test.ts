@@ -474,6 +474,29 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     await eventually(async () => expect(await documents.names()).not.toContain('counts@1.1'));
   });
 
+  it('stops while it drops a large collection, and leaves the rest to the next process', async () => {
+    const first = await start(documents);
+    await elsewhere.readable(10_000);
+    await elsewhere.waitFor(await appendMany(20));
+    const dropping = vi.spyOn(documents, 'drop').mockImplementation(
+      (_, signal) =>
+        new Promise((_resolve, reject) => {
+          signal?.addEventListener('abort', () => reject(signal.reason));
+        }),
+    );
+    await rebuild({ documents: await database.open(), projections: BOTH, names: ['counts'] });
+    await eventually(() => expect(dropping).toHaveBeenCalled());
+    await first.stop();
+    expect(await documents.names()).toContain('counts@1.1');
+    expect(logger.warn).not.toHaveBeenCalled();
+    await start(await database.open());
+    await eventually(async () => expect(await elsewhere.waitFor(await appendMany(1))).toBe(true));
+    await eventually(async () =>
+      expect((await (await openReadModelState(documents)).readStates()).document.dropping).toEqual([]),
+    );
+    expect(await documents.names()).not.toContain('counts@1.1');
+  });
+
   it('begins to build beside others only while the disk has room, and says what is missing', async () => {
     await appendMany(50);
     const first = await start(documents, [trails()]);

@@ -64,13 +64,13 @@ export async function openSqliteDocumentStore({
       return documents;
     },
 
-    async drop(name) {
+    async drop(name, signal) {
       const table = quoted(name);
       opened.delete(name);
       sweeps.delete(name);
       for (const file of both) {
         if (!tables(file).includes(name)) continue;
-        await dismantle(file, name);
+        await dismantle(file, name, signal);
         await file.write(() => file.database.exec(`DROP TABLE IF EXISTS ${table}`));
         file.caches.get(name)?.invalidateDocuments();
         file.caches.delete(name);
@@ -120,21 +120,21 @@ const REMOVED_AT_ONCE = 200;
 const PAUSE_MS = 2;
 
 /** Dropping a large table at once would block this process, and lock the file, for as long as all of it takes to read. */
-async function dismantle(file: SqliteFile, name: string): Promise<void> {
+async function dismantle(file: SqliteFile, name: string, signal?: AbortSignal): Promise<void> {
   const { database } = file;
   const indexes = database
     .prepare(`SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL`)
     .all(name);
   for (const index of indexes) {
     await file.write(() => database.exec(`DROP INDEX IF EXISTS "${String(index.name)}"`));
-    await pause(PAUSE_MS);
+    await pause(PAUSE_MS, undefined, { signal });
   }
   const table = quoted(name);
   // In the order in which they lie in the file, so that whole pages become free.
   const remove = database.prepare(
     `DELETE FROM ${table} WHERE rowid IN (SELECT rowid FROM ${table} ORDER BY rowid LIMIT ${REMOVED_AT_ONCE})`,
   );
-  while ((await file.write(() => Number(remove.run().changes))) > 0) await pause(PAUSE_MS);
+  while ((await file.write(() => Number(remove.run().changes))) > 0) await pause(PAUSE_MS, undefined, { signal });
 }
 
 const readModelsFile = (folder: string): FileName => ({

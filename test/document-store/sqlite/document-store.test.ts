@@ -121,6 +121,18 @@ describe('SQLite document store', () => {
     expect(await (await store.open(model)).count(ask())).toBe(0);
   });
 
+  it('stops dropping a large collection when told to, and drops the rest another time', async () => {
+    const large = await store.open<Numbered>({ name: 'large', kind: 'readModel', indexes: [] });
+    await large.project(Array.from({ length: 20_000 }, (_, n) => ({ key: String(n), position: '1', document: { n } })));
+    const stopping = new AbortController();
+    const dropping = store.drop('large', stopping.signal);
+    setImmediate(() => stopping.abort());
+    await expect(dropping).rejects.toThrow(/abort/);
+    expect(await store.names()).toEqual(['large']);
+    await store.drop('large');
+    expect(await store.names()).toEqual([]);
+  });
+
   it('keeps a frequently used result cached, however many others are used once', async () => {
     const documents = await store.open(records);
     await documents.insert('a', { n: 0 });
