@@ -8,6 +8,7 @@ import {
   FORWARDS,
   jsonEvent,
   NO_STREAM,
+  type RecordedEvent,
   START,
   type StreamingRead,
   StreamNotFoundError,
@@ -48,6 +49,9 @@ import { positionOf, serverPosition, storedEvent } from './stored-event.ts';
 /** Retries of an append, and of a read that makes no progress. None starts once two deadlines have passed. */
 const RETRIES = 3;
 
+/** The end of the log as it was last seen, and the last event up to there. */
+type Tail = { readonly end: Position; readonly event: StoredEvent | undefined };
+
 /** Where `now` appends. The type begins with `$`, so that nobody but this file sees these events. */
 const CLOCK_STREAM = 'clock';
 const CLOCK_TYPE = '$venue-clock';
@@ -77,6 +81,7 @@ class EventStoreDb implements EventStore {
   readonly #groups: ConsumerGroups;
   readonly #closing = new AbortController();
   #clockStreamIsBounded = false;
+  #tail: Tail | undefined;
 
   constructor(options: EventStoreDbOptions) {
     this.#connection = new Connection(options);
@@ -215,6 +220,7 @@ class EventStoreDb implements EventStore {
     if (limit <= 0) return;
     const backward = direction === 'backward';
     const types = options.types === undefined ? undefined : new Set(options.types);
+    if (backward && limit === 1 && after === undefined && types === undefined) return yield* this.#last();
     const start = backward ? END : START;
     if (after !== undefined) serverPosition(after);
     let remaining = limit;
@@ -234,7 +240,31 @@ class EventStoreDb implements EventStore {
     }
   }
 
-  /** Reads, resuming after the last event when the connection breaks, as long as there is progress. */
+  /**
+   * The last event. It is asked for every second, and the server goes on adding system events to the log of a service that has
+   * nothing to do, so only what has been added since the last look is read.
+   */
+  async *#last(): AsyncGenerator<StoredEvent> {
+    const known = this.#tail;
+    let { end = LOG_START, event }: Partial<Tail> = known ?? {};
+    const isKnown = (recorded: RecordedEvent): boolean => {
+      const position = positionOf(recorded.position ?? { commit: 0n, prepare: 0n });
+      if (position > end) end = position;
+      return known !== undefined && position <= known.end;
+    };
+    const read = (client: EventStoreDBClient) => client.readAll({ fromPosition: END, direction: BACKWARDS });
+    for await (const found of this.#resuming('a read of $all', RETRIES, read, isKnown)) {
+      event = found;
+      break;
+    }
+    this.#tail = { end, event };
+    if (event !== undefined) yield event;
+  }
+
+  /**
+   * Reads, resuming after the last event when the connection breaks, as long as there is progress.
+   * @param isEnough whether to end before an event of the server or of this service
+   */
   async *#resuming(
     what: string,
     retries: number,
@@ -242,6 +272,7 @@ class EventStoreDb implements EventStore {
       client: EventStoreDBClient,
       last: StoredEvent | undefined,
     ) => StreamingRead<{ event?: Parameters<typeof storedEvent>[0] }> | undefined,
+    isEnough: (recorded: RecordedEvent) => boolean = () => false,
   ): AsyncGenerator<StoredEvent> {
     let last: StoredEvent | undefined;
     let failures = 0;
@@ -253,6 +284,7 @@ class EventStoreDb implements EventStore {
       if (read === undefined) return;
       try {
         for await (const { event: recorded } of readWithin(this.#connection.deadlineMs, what, read)) {
+          if (recorded !== undefined && isEnough(recorded)) return;
           const event = storedEvent(recorded);
           if (event === undefined || event.id === last?.id) continue;
           failures = 0;

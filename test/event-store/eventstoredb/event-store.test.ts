@@ -13,6 +13,7 @@ import {
   type Batch,
   type EventStore,
   type ExpectedRevision,
+  lastEvent,
   type StoredEvent,
   type Subscribe,
   WrongExpectedRevision,
@@ -80,6 +81,26 @@ const test = base.extend<{
       return followed;
     });
   },
+});
+
+test('the system events behind the last event are read once, however often it is asked for', async ({
+  server,
+  open,
+}) => {
+  const store = await open();
+  expect(await lastEvent(store)).toBeUndefined();
+  const { position } = await store.append('thing', [made(0)], { expectedRevision: 'none' });
+  server.addSystemEvents(3_000);
+  expect(await lastEvent(store)).toMatchObject({ position });
+  const before = server.eventsRead;
+  for (let look = 0; look < 5; look += 1) {
+    server.addSystemEvents(1);
+    expect(await lastEvent(store)).toMatchObject({ position });
+  }
+  // A server sends ahead before it notices that nobody reads on.
+  expect(server.eventsRead - before).toBeLessThan(3_000);
+  const next = await store.append('thing', [made(1)], { expectedRevision: 0 });
+  expect(await lastEvent(store)).toMatchObject({ position: next.position });
 });
 
 // Concurrent, because they spend most of their time waiting for deadlines and servers.

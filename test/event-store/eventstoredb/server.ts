@@ -82,6 +82,8 @@ export class EventStoreDbServer {
   readonly created: persistent.CreateReq.Options[] = [];
   /** Calls of batch append, which this server advertises but never responds to. */
   batchAppends = 0;
+  /** Events sent in answer to reads. */
+  eventsRead = 0;
   /** Catch-up subscriptions that the server still serves. */
   readonly subscriptions = new Set<ServerWritableStream<streams.ReadReq, streams.ReadResp>>();
 
@@ -142,6 +144,11 @@ export class EventStoreDbServer {
     clearInterval(this.#clock);
     await this.disconnect();
     this.#grpc.forceShutdown();
+  }
+
+  /** Appends system events, as a real server does while nothing else happens. */
+  addSystemEvents(count: number): void {
+    for (let n = 0; n < count; n += 1) this.#store('$stats', [system('$statsCollected')]);
   }
 
   /** Cuts every connection, as a broken network does. */
@@ -326,6 +333,7 @@ export class EventStoreDbServer {
     if (backward) records = records.toReversed();
     for (const record of records.slice(0, limit)) {
       if (call.cancelled) return;
+      this.eventsRead += 1;
       const response = new streams.ReadResp().setEvent(
         readEvent(record, options.getResolveLinks() ? this.#resolve(record) : undefined),
       );
