@@ -78,8 +78,17 @@ export async function startNode(
 /** The child inherits nothing of this process's environment that configures the service. */
 function start(file: string, args: readonly string[], env: Environment, root: string) {
   const inherited = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' };
-  return spawn(process.execPath, [file, ...args], { cwd: root, env: { ...inherited, ...env } });
+  const child = spawn(process.execPath, [file, ...args], { cwd: root, env: { ...inherited, ...env } });
+  running.add(child);
+  child.once('close', () => running.delete(child));
+  return child;
 }
+
+const running = new Set<ChildProcess>();
+// Whoever ends a soak early ends its processes, too, frozen ones included.
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
 
 const isOk = (url: string) =>
   fetch(url).then(

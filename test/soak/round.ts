@@ -77,6 +77,7 @@ export async function playRound(
   let operator: Operator | undefined;
   try {
     const market = await openMarket(store);
+    options.progress(`processes: ${processes.join(' | ')}`);
     // Together: one that does not project is ready only once another one does.
     const members: Member[] = await Promise.all(
       processes.map(async (roles) => ({ roles, process: await fleet.start({ roles }), busy: false })),

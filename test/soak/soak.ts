@@ -88,6 +88,7 @@ async function openEngines(): Promise<Engines[]> {
   );
 }
 
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 const engines = await openEngines();
 if (engines.some(({ name }) => name === 'given')) names = names.filter((name) => name !== 'outage');
 if (names.length === 0) fail('--only outage: not on servers that are given');
