@@ -21,7 +21,7 @@ export type RebuildProgress = {
 /** How long a rebuild may wait for a service that knows these versions of the read models, in milliseconds. */
 const BEGIN_WITHIN_MS = 30_000;
 const POLL_MS = 50;
-const STAYS = '. The documents of before stay in use, and the service tries again';
+const STAYS = '. The former documents stay in use, and the service tries again';
 
 /**
  * Rebuilds read models beside the live ones and swaps them in once they have caught up (docs/decisions/rebuild-and-verify.md). The

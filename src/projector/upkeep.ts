@@ -306,8 +306,12 @@ export class Upkeep {
       return withModel(states, id, { failure: noted, ...(!isBeside && { owner: undefined }) });
     });
     const isOurs = states.models[id]?.failure?.by === heartbeats.session;
-    if (isOurs && (attempts === 1 || attempts % SAID_EVERY_ATTEMPTS === 0))
-      logger.error({ err: failure, readModel: id, attempts }, 'A read model fails; the others go on');
+    if (isOurs && (attempts === 1 || attempts % SAID_EVERY_ATTEMPTS === 0)) {
+      const message = isBeside
+        ? 'A read model cannot be rebuilt; the former documents stay in use'
+        : 'A read model fails; the others go on';
+      logger.error({ err: failure, readModel: id, attempts }, message);
+    }
     const pauseMs = RETRY_MS[attempts - 1] ?? RETRY_MS[RETRY_MS.length - 1] ?? 0;
     this.#retryAt.set(isBeside ? collection : id, performance.now() + pauseMs);
     if (isBeside) return;
