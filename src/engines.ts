@@ -10,7 +10,7 @@ import { openReadModelState } from './read-models/state.ts';
 import type { Clock } from './runtime/clock.ts';
 import { isThisMachine } from './runtime/place.ts';
 import { Unavailable } from './runtime/unavailable.ts';
-import { UnusableStore } from './runtime/unusable-store.ts';
+import { StoreInUse, UnusableStore } from './runtime/unusable-store.ts';
 import { openStoreIdentity, type Places, type StoreIdentity } from './store-identity/store-identity.ts';
 import { fanOutPositions } from './webhooks/fan-out-positions.ts';
 
@@ -136,7 +136,7 @@ export const openIdentity = (
 
 /**
  * Throws all read models away, those of another store and damaged ones included. They are built anew from the log.
- * @throws {Error} if a process has the store open
+ * @throws {StoreInUse} if a process has the store open
  */
 export const discardReadModels = (config: StoreConfig): Promise<void> =>
   alone(config, async () => {
@@ -155,7 +155,7 @@ export const discardReadModels = (config: StoreConfig): Promise<void> =>
 /**
  * Makes room for a restore: moves the embedded files into a folder beside them, and drops the collections of a MongoDB.
  * @returns the folder, if there is any
- * @throws {Error} if a process has the store open
+ * @throws {StoreInUse} if a process has the store open
  */
 export async function setStoreAside(config: StoreConfig): Promise<string | undefined> {
   const { dataDir, mongoUrl } = config;
@@ -177,7 +177,7 @@ export async function setStoreAside(config: StoreConfig): Promise<string | undef
   return folder;
 }
 
-/** @throws {Error} if a process has the store open */
+/** @throws {StoreInUse} if a process has the store open */
 export const checkStopped = (config: StoreConfig): Promise<void> => alone(config, async () => {});
 
 const embeddedFiles = ({ eventStoreUrl, mongoUrl }: StoreConfig): string[] => [
@@ -190,12 +190,11 @@ const withSideFiles = (file: string): string[] => [file, `${file}-wal`, `${file}
 /** Does something while no other process has the store open: the embedded files are locked, others must not be beating. */
 async function alone(config: StoreConfig, work: () => Promise<void>): Promise<void> {
   const { dataDir, mongoUrl } = config;
-  const inUse = (what: string) => new Error(`A process has the store in ${what} open. Stop the service first.`);
   const { takeAlone } = await import('./sqlite/alone.ts');
   const release = takeAlone(embeddedFiles(config).map((file) => join(dataDir, file)));
-  if (release === undefined) throw inUse(dataDir);
+  if (release === undefined) throw new StoreInUse(dataDir);
   try {
-    if (mongoUrl !== undefined && (await isMongoInUse(config))) throw inUse('MONGODB_URL');
+    if (mongoUrl !== undefined && (await isMongoInUse(config))) throw new StoreInUse('MONGODB_URL');
     await work();
   } finally {
     release();

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
 import { UnusableBackup } from '../backup/unusable-backup.ts';
 import { ConfigError } from '../config.ts';
+import { StoreInUse } from '../runtime/unusable-store.ts';
 import { apiKeyCommands } from './api-keys.ts';
 import { backupCommands } from './backup.ts';
 import { bookingCommands } from './bookings.ts';
@@ -55,7 +56,8 @@ export async function runVenue(args: readonly string[], output: Output = TERMINA
       return 2;
     }
     if (error instanceof RefusedError) report(error.problem);
-    else if (error instanceof UnusableBackup) report({ error: 'ValidationError', details: error.message });
+    else if (error instanceof UnusableBackup || error instanceof StoreInUse)
+      report({ error: 'ValidationError', details: error.message });
     else report({ error: 'InternalError', details: error instanceof Error ? error.message : String(error) });
     return 1;
   }

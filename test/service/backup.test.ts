@@ -242,7 +242,10 @@ test('a restore needs the key, an empty store and a stopped service', async () =
   expect(full).toMatchObject({ code: 1, stderr: expect.stringContaining('--overwrite') });
   const service = await startServiceProcess(dataDir, { DEMO: 'false' });
   const running = await restoreWith(dataDir, { SECRET_KEY });
-  expect(running).toMatchObject({ code: 1, stderr: expect.stringContaining('Stop the service first') });
+  expect(running).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^ValidationError: .* Stop the service first\.\n$/),
+  });
   expect(await service.end('SIGTERM')).toBe(0);
   expect(await restoreWith(target, { SECRET_KEY })).toMatchObject({ code: 0 });
 });

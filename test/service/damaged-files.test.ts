@@ -61,6 +61,9 @@ test('read models are not thrown away while a process reads them', async () => {
   const dataDir = await store();
   const service = await startServiceProcess(dataDir);
   const refused = await venue(dataDir, 'rebuild', '--from-nothing');
-  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('Stop the service first') });
+  expect(refused).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^ValidationError: .* Stop the service first\.\n$/),
+  });
   expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
 });
