@@ -11,6 +11,9 @@ import { createRegistry, kindByName, REGISTRY, type RegistryEntry } from './regi
 const DEFAULT_DATABASE = 'venue-booking';
 const RETRIES = { retries: 5, minTimeout: 50, maxTimeout: 2_000, randomize: true } as const;
 
+/** While MongoDB is away, every operation fails several times: a line in so many milliseconds says it. */
+const SAID_EVERY_MS = 10_000;
+
 /**
  * The document store on MongoDB (a replica set in production; a standalone server is enough for development).
  *
@@ -49,6 +52,7 @@ export async function openMongoDocumentStore({
   const db = client.db(database ?? databaseIn(url) ?? DEFAULT_DATABASE);
   const opened = new Map<string, unknown>();
   let closed = false;
+  let saidAt = Number.NEGATIVE_INFINITY;
 
   const retry: Retry = async (operation) => {
     if (closed) throw new Error('The document store is closed');
@@ -56,7 +60,9 @@ export async function openMongoDocumentStore({
       ...RETRIES,
       shouldRetry: ({ error }) => !closed && isTransient(error),
       onFailedAttempt: ({ error, attemptNumber }) => {
-        if (isTransient(error)) logger?.warn({ err: error, attemptNumber }, 'MongoDB operation failed; retrying');
+        if (!isTransient(error) || performance.now() - saidAt < SAID_EVERY_MS) return;
+        saidAt = performance.now();
+        logger?.warn({ err: error, attemptNumber }, 'MongoDB operations fail; retrying');
       },
     });
   };
