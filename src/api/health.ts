@@ -63,8 +63,10 @@ export const healthRoutes =
       const { parked, retrying } = (reachable && (await check('failedEvents', failedEvents))) || NO_EVENTS;
       const unreadable = status?.problems.some(({ readable }) => !readable);
       const ready = status?.caughtUp === true && status.lag <= MAX_LAG && !unreadable;
+      // A process that has started, or was asleep, and has yet to see once that it shows everything.
+      const isCatchingUp = status !== undefined && !status.caughtUp && !unreadable;
       return reply.code(ready ? 200 : 503).send({
-        status: ready ? 'ready' : 'not ready',
+        status: ready ? 'ready' : isCatchingUp ? 'catching up' : 'not ready',
         ...Object.fromEntries(stores),
         eventsBehind: status?.lag ?? null,
         // A warning: writes are refused only when it is full.

@@ -48,8 +48,8 @@ export async function fold<T extends Target>(
     try {
       folded.push([target, await foldOne(target, events, typed)]);
     } catch (error) {
-      if (!(error instanceof ProjectionFailed)) throw error;
-      failed.set(target, error);
+      const isOwn = error instanceof ProjectionFailed;
+      failed.set(target, isOwn ? error : new ProjectionFailed(target.projection, undefined, error));
     }
   }
   // Written together, so that an engine that can do so uses one transaction.
@@ -124,12 +124,15 @@ async function foldOne(
   return { now, changed };
 }
 
-/** A projection threw while handling an event, or its documents could not be written. */
+/** A projection threw while handling an event, or its documents could not be read or written. */
 export class ProjectionFailed extends Error {
   readonly event: Pick<UntypedEvent, 'id' | 'type' | 'position'> | undefined;
 
   constructor({ name }: AnyProjection, event: UntypedEvent | undefined, cause: unknown) {
-    const on = event === undefined ? 'to write' : `on ${event.type} ${event.id} at position ${event.position}`;
+    const on =
+      event === undefined
+        ? 'to read or write its documents'
+        : `on ${event.type} ${event.id} at position ${event.position}`;
     super(`Projection ${name} failed ${on}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
     this.name = 'ProjectionFailed';
     this.event = event && { id: event.id, type: event.type, position: event.position };

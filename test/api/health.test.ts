@@ -39,7 +39,7 @@ it('reports events that could not be turned into deliveries, and is ready', asyn
 it('is not ready before the read models have caught up once, however little is missing', async () => {
   expect(await readinessWith({ lag: 1, caughtUp: false })).toEqual([
     503,
-    { status: 'not ready', ...stores, eventsBehind: 1 },
+    { status: 'catching up', ...stores, eventsBehind: 1 },
   ]);
 });
 

@@ -96,6 +96,19 @@ describe.each(documentEngines)('fold on %s', (_name, createDatabase) => {
     );
   });
 
+  it('does for the others what it cannot do for a collection that cannot be read', async () => {
+    const [store] = stores;
+    if (store === undefined) throw new Error('There are two stores');
+    const [first, second] = await targetsIn(store, 'unreadable');
+    if (first === undefined || second === undefined) throw new Error('There are two targets');
+    const projected = () => Promise.reject(new Error('The page is damaged'));
+    const damaged: Target = { ...second, documents: { ...second.documents, projected } };
+    const failures = [...(await fold([damaged, first], recorded([{ space: 1, type: 'SpaceAdded' }])))];
+    expect(failures).toEqual([[damaged, expect.objectContaining({ event: undefined })]]);
+    expect(String(failures[0]?.[1])).toMatch(/Projection counts failed to read or write .* The page is damaged/);
+    expect([await first.documents.count(ask()), await second.documents.count(ask())]).toEqual([1, 0]);
+  });
+
   it('writes nothing of a batch for a projection that throws, and everything for the others', async () => {
     const [store] = stores;
     if (store === undefined) throw new Error('There are two stores');
