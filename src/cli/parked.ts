@@ -1,5 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import { toOperatorParkedEvent } from '../contract/maintenance.ts';
+import { refuse } from '../domain/decision.ts';
 import { operate } from './operation.ts';
 import { table } from './print.ts';
 
@@ -38,6 +39,7 @@ export function parkedCommands(venue: Command): void {
     .action((id, _, command) =>
       operate(command, async ({ webhooks }) => {
         const replayed = await webhooks.replayParked(id);
+        if (id !== undefined && replayed === 0) return refuse('ResourceNotFound', `There is no parked event ${id}.`);
         return { json: { replayed }, text: replayed === 1 ? 'Replayed 1 event.' : `Replayed ${replayed} events.` };
       }),
     );
