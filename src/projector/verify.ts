@@ -78,8 +78,9 @@ async function comparable(
   { events, documents, projections }: Parameters<typeof verify>[0],
 ): Promise<{ readonly targets: Compared[]; readonly place: Place; readonly notVerified: string[] }> {
   const state = await openReadModelState(documents);
-  const deadline = performance.now() + SAME_PLACE_WITHIN_MS;
+  let deadline = performance.now() + SAME_PLACE_WITHIN_MS;
   let place: Place | undefined;
+  let built = '';
   for (;;) {
     const { models } = (await state.readStates()).document;
     const positions = await state.positions();
@@ -88,6 +89,20 @@ async function comparable(
       if (model?.live === undefined || isUnreadable(model)) return [];
       return { projection, live: model.live, place: placeOf(positions, model.live) };
     });
+    // What is built for the first time, as after a restore, is waited for as long as it gets on.
+    const building = projections.flatMap((projection) => {
+      const model = models[idOf(projection)];
+      return model?.live === undefined && model?.failure === undefined ? (model?.building ?? []) : [];
+    });
+    if (building.length > 0) {
+      const progress = JSON.stringify(building.map((collection) => placeOf(positions, collection)));
+      if (progress !== built) deadline = performance.now() + SAME_PLACE_WITHIN_MS;
+      built = progress;
+      if (performance.now() < deadline) {
+        await delay(50);
+        continue;
+      }
+    }
     place ??= readable.reduce<Place>((most, { place }) => (place.position > most.position ? place : most), START);
     const end = place;
     const behind = readable.filter(({ place }) => place.position < end.position);

@@ -111,6 +111,26 @@ describe.each(documentEngines)('verify on %s', (_name, createDatabase) => {
     await writer;
   });
 
+  it('waits for what is being built, as after a restore', async () => {
+    await projector.stop();
+    await heartbeats.stop();
+    const { models } = (await (await openReadModelState(documents)).readStates()).document;
+    for (const name of await documents.names())
+      if (name.startsWith('read-model-') || Object.values(models).some(({ live }) => live === name))
+        await documents.drop(name);
+    const said: Said = { kind: 'service', projects: true, wants: [], reads: [] };
+    const again = await database.open();
+    heartbeats = await startHeartbeats<Said>({ documents: again, said });
+    const logger = { info: vi.fn(), warn: vi.fn(), error: vi.fn() };
+    projector = await openProjector({ events, documents: again, projections, heartbeats, logger, tickMs: 20 });
+    projector.start();
+    await eventually(async () =>
+      expect((await (await openReadModelState(again)).readStates()).document.models['trails@1']).toBeDefined(),
+    );
+    const found = await verify({ events, documents: again, projections, openScratch });
+    expect(found).toMatchObject({ events: 600, differences: [], notVerified: [] });
+  });
+
   it('lists the read models that it did not verify', async () => {
     const { notVerified, differences } = await verify({
       events,
