@@ -391,15 +391,15 @@ describe.concurrent('EventStoreDB failures', () => {
     });
 
     test('no event times out in the queue of a slow consumer', async ({ open }) => {
-      const store = await open({ messageTimeoutMs: 1_000 });
+      const store = await open({ messageTimeoutMs: 2_000 });
       await store.append('thing', range(8).map(made), { expectedRevision: 'none' });
       const handled: unknown[] = [];
       await store.consume('group', { types: ['Made'], concurrency: 1 }, async ({ data }) => {
-        await sleep(300);
+        await sleep(400);
         handled.push(data.n);
       });
       await eventually(() => expect(handled.length).toBeGreaterThanOrEqual(8));
-      await sleep(1_100);
+      await sleep(2_100);
       expect(handled).toEqual(range(8));
     });
 
