@@ -10,6 +10,7 @@ import type { LiveReadModels, Said } from '../read-models/read-models.ts';
 import {
   collectionOf,
   idOf,
+  idsOf,
   isUnreadable,
   type Place,
   placeOf,
@@ -22,6 +23,7 @@ import {
   withModel,
 } from '../read-models/state.ts';
 import { within } from '../runtime/within.ts';
+import { Clearing } from './clearing.ts';
 import { createTarget, ProjectionFailed } from './fold.ts';
 import { type Member, Passes } from './passes.ts';
 import { readSkippedEvents } from './skipped-events.ts';
@@ -37,8 +39,6 @@ const PROBE_EVERY_MS = 1_000;
 const PROBE_WITHIN_MS = 2_000;
 /** Probes that fail in a row before this process lets others try. */
 const MAX_FAILED_PROBES = 3;
-/** How often unwanted read models are looked for, at most. */
-const RETIRE_EVERY_MS = 60_000;
 
 type UpkeepDeps = {
   readonly events: EventStore;
@@ -59,16 +59,14 @@ type UpkeepDeps = {
 export class Upkeep {
   readonly #deps: UpkeepDeps;
   readonly #passes: Passes;
+  readonly #clearing: Clearing;
   readonly #projections: ReadonlyMap<ReadModelId, AnyProjection>;
   /** The read models that this process looks after. */
   readonly #owned = new Set<ReadModelId>();
   /** When to try again what failed here (monotonic): a read model, or a collection beside the one that is read. */
   readonly #retryAt = new Map<string, number>();
-  readonly #stopping = new AbortController();
   #version = 0;
   #older: Promise<OlderState | undefined> | undefined;
-  #clearing: Promise<void> | undefined;
-  #retiredAt = performance.now();
   #probedAt = Number.NEGATIVE_INFINITY;
   #failedProbes = 0;
 
@@ -83,6 +81,13 @@ export class Upkeep {
       },
       failed: (member, failure) => this.#failed(member, failure),
       joined: (members) => this.#joined(members),
+    });
+    this.#clearing = new Clearing({
+      ...deps,
+      known: new Set(this.#projections.keys()),
+      owned: this.#owned,
+      update: (change) => this.#update(change),
+      forget: async (gone) => void (await deps.state.advance([], START, { states: this.#version, gone })),
     });
   }
 
@@ -99,16 +104,11 @@ export class Upkeep {
     if (stepsBack || this.#failedProbes >= MAX_FAILED_PROBES) return this.#handOver();
     const states = await this.#takeOver(document);
     await this.#follow(states);
-    await this.#swapOut(states);
-    await this.#disown(states);
-    await this.#retire();
-    this.#clear(states.dropping);
+    await this.#clearing.tick(states);
   }
 
   async stop(): Promise<void> {
-    this.#stopping.abort();
-    await this.#passes.stop();
-    await this.#clearing;
+    await Promise.all([this.#passes.stop(), this.#clearing.stop()]);
     // If this fails, the heartbeat ends all the same.
     await this.#handOver().catch(() => {});
   }
@@ -323,91 +323,6 @@ export class Upkeep {
     return performance.now() < (this.#retryAt.get(what) ?? 0);
   }
 
-  /** Gives up swapped-out collections that no living process reads any more. */
-  async #swapOut({ models }: ReadModelStates): Promise<void> {
-    const swapped = [...this.#owned].filter((id) => (models[id]?.leaving.length ?? 0) > 0);
-    if (swapped.length === 0) return;
-    const living = await this.#deps.heartbeats.living();
-    for (const id of swapped) {
-      const { live = '', leaving = [] } = models[id] ?? {};
-      const readers = living.filter(({ said }) => said.wants.includes(id));
-      const left = leaving.filter((collection) =>
-        readers.every(({ said }) => said.reads.includes(live) && !said.reads.includes(collection)),
-      );
-      if (left.length > 0) await this.#update((states) => withoutCollections(states, id, left));
-    }
-  }
-
-  /**
-   * Notes that nobody looks after a read model of another release whose processes are gone: commands wait for those that somebody
-   * looks after. While another process can take it over, that one will.
-   */
-  async #disown({ models }: ReadModelStates): Promise<void> {
-    const { heartbeats } = this.#deps;
-    for (const [id, { owner }] of Object.entries(models) as [ReadModelId, ReadModelState][]) {
-      if (owner === undefined || this.#projections.has(id)) continue;
-      if ((await heartbeats.silentFor(owner)) < heartbeats.silenceMs) continue;
-      const heirs = (await heartbeats.living()).filter(({ said }) => said.projects && said.wants.includes(id));
-      if (heirs.length > 0) continue;
-      await this.#update((states) => {
-        const isStill = states.models[id]?.owner === owner;
-        return isStill ? withModel(states, id, { owner: undefined }) : states;
-      });
-    }
-  }
-
-  /** Retires the read models that no process has wanted for long. One process counts the time, by its own monotonic clock. */
-  async #retire(): Promise<void> {
-    const { heartbeats, retireAfterMs, logger } = this.#deps;
-    const elapsed = performance.now() - this.#retiredAt;
-    const every = Math.min(RETIRE_EVERY_MS, retireAfterMs / 10);
-    if (elapsed < every) return;
-    this.#retiredAt = performance.now();
-    const living = await heartbeats.living();
-    const projecting = living
-      .filter(({ said }) => said.projects && said.kind === 'service')
-      .map(({ session }) => session);
-    if (projecting.sort()[0] !== heartbeats.session) return;
-    const wanted = new Set(living.flatMap(({ said }) => said.wants));
-    const retired: ReadModelId[] = [];
-    await this.#update((states) => {
-      retired.length = 0;
-      return idsOf(states).reduce((next, id) => {
-        const unwantedMs = next.models[id]?.unwantedMs ?? 0;
-        if (wanted.has(id)) return unwantedMs === 0 ? next : withModel(next, id, { unwantedMs: undefined });
-        // A process that was asleep has not seen anyone not wanting it.
-        const now = unwantedMs + Math.min(elapsed, 2 * every);
-        if (now < retireAfterMs) return withModel(next, id, { unwantedMs: now });
-        retired.push(id);
-        return withoutModel(next, id);
-      }, states);
-    });
-    if (retired.length > 0)
-      logger.info({ readModels: retired }, 'Retired read models that no process has wanted for long');
-  }
-
-  /** Drops, in the background, the collections that nobody reads or writes. */
-  #clear(dropping: readonly string[]): void {
-    if (dropping.length === 0 || this.#owned.size === 0) return;
-    const { documents, state, logger } = this.#deps;
-    const { signal } = this.#stopping;
-    this.#clearing ??= (async () => {
-      for (const collection of dropping) await documents.drop(collection, signal);
-      await state.advance([], START, { states: this.#version, gone: dropping });
-      await this.#update((states) => ({
-        ...states,
-        dropping: states.dropping.filter((collection) => !dropping.includes(collection)),
-      }));
-    })()
-      .catch((error: unknown) => {
-        // Another process does the rest.
-        if (!signal.aborted) logger.warn({ err: error }, 'Old collections could not be dropped; retrying');
-      })
-      .finally(() => {
-        this.#clearing = undefined;
-      });
-  }
-
   /** Asks, in the background, whether the log is there. */
   #probe(): void {
     if (performance.now() - this.#probedAt < PROBE_EVERY_MS) return;
@@ -427,22 +342,4 @@ export class Upkeep {
         this.#probedAt = performance.now();
       });
   }
-}
-
-const idsOf = ({ models }: ReadModelStates): ReadModelId[] => Object.keys(models) as ReadModelId[];
-
-function withoutCollections(states: ReadModelStates, id: ReadModelId, left: readonly string[]): ReadModelStates {
-  const { leaving = [], failure } = states.models[id] ?? {};
-  const next = withModel(states, id, {
-    leaving: leaving.filter((collection) => !left.includes(collection)),
-    ...(failure !== undefined && left.includes(failure.collection) && { failure: undefined }),
-  });
-  return { ...next, dropping: [...new Set([...next.dropping, ...left])] };
-}
-
-function withoutModel({ models, dropping }: ReadModelStates, id: ReadModelId): ReadModelStates {
-  const { [id]: retired, ...others } = models;
-  const { live, building, leaving = [] } = retired ?? {};
-  const collections = [live, building, ...leaving].filter((collection) => collection !== undefined);
-  return { models: others, dropping: [...dropping, ...collections] };
 }

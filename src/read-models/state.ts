@@ -8,6 +8,10 @@ export type ReadModelId = `${string}@${number}`;
 
 export const idOf = ({ name, version }: Pick<AnyProjection, 'name' | 'version'>): ReadModelId => `${name}@${version}`;
 
+/** The read models of all releases that have run. */
+export const idsOf = ({ models }: Pick<ReadModelStates, 'models'>): ReadModelId[] =>
+  Object.keys(models) as ReadModelId[];
+
 /** What becomes of a read model (docs/decisions/read-models.md). */
 export type ReadModelState = {
   /** The collection that is read; absent until the first build is complete. */
