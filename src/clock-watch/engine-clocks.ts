@@ -1,5 +1,6 @@
 import type { Clock } from '../runtime/clock.ts';
 import type { SteadyClock } from '../runtime/steady-clock.ts';
+import { within } from '../runtime/within.ts';
 import { isOff, lengthOf, offsetOf, SET_MS } from './deviation.ts';
 
 /** An engine that may have a clock of its own, on another machine. */
@@ -81,12 +82,5 @@ export function createEngineClocks(deps: {
   };
 }
 
-async function answerOf(engine: Engine): Promise<number | undefined> {
-  const timeout = Promise.withResolvers<never>();
-  const timer = setTimeout(() => timeout.reject(new Error(`${engine.name} does not answer`)), ANSWER_WITHIN_MS);
-  try {
-    return await Promise.race([engine.now(), timeout.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+const answerOf = (engine: Engine): Promise<number | undefined> =>
+  within(ANSWER_WITHIN_MS, engine.now(), () => new Error(`${engine.name} does not answer`));

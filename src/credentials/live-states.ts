@@ -3,6 +3,7 @@ import { UnknownEvent, upcast } from '../domain/upcast.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
+import { within } from '../runtime/within.ts';
 
 /** How old a cached state may be when it is used. */
 const FRESH_MS = 1_000;
@@ -79,12 +80,8 @@ export function createLiveStates<S, E extends DomainEvent>(deps: {
     async get(stream) {
       const known = cached.get(stream);
       if (known !== undefined && performance.now() - known.at < FRESH_MS) return known.state;
-      let timer: NodeJS.Timeout | undefined;
-      const tooLate = new Promise<never>((_, reject) => {
-        timer = setTimeout(() => reject(new Error(`No answer within ${READ_WITHIN_MS} ms`)), READ_WITHIN_MS);
-      });
       try {
-        return (await Promise.race([shared(stream), tooLate])).state;
+        return (await within(READ_WITHIN_MS, shared(stream))).state;
       } catch (error) {
         // It may be what ends the credential.
         if (error instanceof UnknownEvent) throw error;
@@ -93,8 +90,6 @@ export function createLiveStates<S, E extends DomainEvent>(deps: {
         if (last !== undefined && (worth === 'final' || (worth === 'grace' && performance.now() - last.at < graceMs)))
           return last.state;
         throw new Unavailable(`The event log cannot be read: ${stream}`, error);
-      } finally {
-        clearTimeout(timer);
       }
     },
 

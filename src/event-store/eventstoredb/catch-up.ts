@@ -6,7 +6,7 @@ import {
 } from '@eventstore/db-client';
 import { Wakeup } from '../../runtime/wakeup.ts';
 import type { Batch, Position, StoredEvent } from '../event-store.ts';
-import { type Connection, within } from './connection.ts';
+import { answerWithin, type Connection } from './connection.ts';
 import { exactly, positionOf, serverPosition, storedEvent } from './stored-event.ts';
 
 const MAX_EVENTS_PER_BATCH = 512;
@@ -76,7 +76,7 @@ export class CatchUp {
   ): Promise<CatchUp> {
     const catchUp = new CatchUp(connection, after, types, stop);
     try {
-      await within(connection.deadlineMs, 'a subscription', catchUp.#confirmed.promise);
+      await answerWithin(connection.deadlineMs, 'a subscription', catchUp.#confirmed.promise);
       return catchUp;
     } catch (error) {
       catchUp.close();

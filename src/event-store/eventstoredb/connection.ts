@@ -15,6 +15,7 @@ import pRetry from 'p-retry';
 import type { BaseLogger } from 'pino';
 import { Unavailable } from '../../runtime/unavailable.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
+import { within } from '../../runtime/within.ts';
 
 /** The delay between attempts to open a subscription doubles up to this. */
 const MAX_BACKOFF_MS = 5_000;
@@ -90,7 +91,7 @@ export class Connection {
   async call<Result>(what: string, call: (client: EventStoreDBClient) => Promise<Result>): Promise<Result> {
     const client = this.client('append');
     try {
-      return await within(this.deadlineMs * 1.2, what, call(client));
+      return await answerWithin(this.deadlineMs * 1.2, what, call(client));
     } catch (error) {
       this.reportFailure(client, error);
       throw error;
@@ -172,7 +173,7 @@ export class Connection {
   async close(): Promise<void> {
     const disposed = Promise.all([...this.#clients].map((client) => client.dispose()));
     // A call that the server never completes must not keep the process from exiting.
-    await within(CLOSE_TIMEOUT_MS, 'closing the connections', disposed).catch(() => {});
+    await answerWithin(CLOSE_TIMEOUT_MS, 'closing the connections', disposed).catch(() => {});
     this.#clients.clear();
   }
 }
@@ -198,17 +199,8 @@ export function isTransient(error: unknown): boolean {
 }
 
 /** @throws {NoResponse} if `response` takes longer than `milliseconds` */
-export async function within<Result>(milliseconds: number, what: string, response: Promise<Result>): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new NoResponse(what, milliseconds)), milliseconds);
-  });
-  try {
-    return await Promise.race([response, timeout]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+export const answerWithin = <R>(milliseconds: number, what: string, response: Promise<R>): Promise<R> =>
+  within(milliseconds, response, () => new NoResponse(what, milliseconds));
 
 /**
  * Yields what a read returns. The client's own reads have no deadline.

@@ -21,7 +21,7 @@ import {
   type Position,
   type StoredEvent,
 } from '../event-store.ts';
-import { type Connection, isTransient, pause, RECONNECT_DELAY_MS, readWithin, within } from './connection.ts';
+import { answerWithin, type Connection, isTransient, pause, RECONNECT_DELAY_MS, readWithin } from './connection.ts';
 import { exactly, hasPosition, positionOf, serverPosition, storedEvent } from './stored-event.ts';
 
 /**
@@ -348,7 +348,7 @@ class Membership {
     const membership = new Membership(join);
     try {
       const { deadlineMs } = membership.#connection;
-      await within(deadlineMs, 'joining a consumer group', membership.#confirmed.promise);
+      await answerWithin(deadlineMs, 'joining a consumer group', membership.#confirmed.promise);
       return membership;
     } catch (error) {
       membership.#close();
