@@ -7,7 +7,7 @@ import { freePort } from '../free-port.ts';
 import { inDays } from '../in-days.ts';
 import { call } from './client.ts';
 import { type Environment, runNode } from './node-process.ts';
-import { startServiceProcess, temporaryDataDir, venue } from './service-process.ts';
+import { type ServiceProcess, startServiceProcess, temporaryDataDir, venue } from './service-process.ts';
 
 /** A start that is expected to end by itself. */
 const start = async (dataDir: string, env: Environment = {}) =>
@@ -21,7 +21,8 @@ function copyFile(file: string, from: string, to: string): void {
 
 const ONE_LINE = /^[^\n]+\n$/;
 
-test('a log that is older than its records and read models is refused, by the service and by the command line', async () => {
+/** A store whose log is a copy from before its last booking. `end` ends the service that took that one. */
+async function storeWithOlderLog(end: (service: ServiceProcess) => Promise<unknown>): Promise<string> {
   const dataDir = temporaryDataDir();
   const copy = temporaryDataDir();
   const service = await startServiceProcess(dataDir);
@@ -32,8 +33,13 @@ test('a log that is older than its records and read models is refused, by the se
   const later = await startServiceProcess(dataDir);
   const wanted = { spaceId: communities[0]?.spaces[0]?.id, startTime: inDays(30), startHour: 12 };
   expect(await call(later, brands[0]?.apiKey ?? '', '/bookings', wanted)).toMatchObject({ status: 201 });
-  expect(await later.end('SIGTERM')).toBe(0);
+  await end(later);
   copyFile('events.db', copy, dataDir);
+  return dataDir;
+}
+
+test('a log that is older than its records and read models is refused, by the service and by the command line', async () => {
+  const dataDir = await storeWithOlderLog(async (service) => expect(await service.end('SIGTERM')).toBe(0));
 
   const refused = await start(dataDir);
   expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(ONE_LINE) });
@@ -45,19 +51,8 @@ test('a log that is older than its records and read models is refused, by the se
 });
 
 test('a log that lost no more than its last moments is refused, too', async () => {
-  const dataDir = temporaryDataDir();
-  const copy = temporaryDataDir();
-  const service = await startServiceProcess(dataDir);
-  const { brands, communities } = service.demo();
-  expect(await service.end('SIGTERM')).toBe(0);
-  cpSync(dataDir, copy, { recursive: true });
-
-  const later = await startServiceProcess(dataDir);
-  const wanted = { spaceId: communities[0]?.spaces[0]?.id, startTime: inDays(30), startHour: 12 };
-  expect(await call(later, brands[0]?.apiKey ?? '', '/bookings', wanted)).toMatchObject({ status: 201 });
-  // At once, so that nothing was remembered in the background.
-  await later.end('SIGKILL');
-  copyFile('events.db', copy, dataDir);
+  // Ended at once, so that nothing was remembered in the background.
+  const dataDir = await storeWithOlderLog((service) => service.end('SIGKILL'));
   const refused = await start(dataDir);
   expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(ONE_LINE) });
   expect(refused.stderr).toContain('venue restore --adopt');
