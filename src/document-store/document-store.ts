@@ -24,6 +24,11 @@ export type DeclaredCollection = Pick<Collection<object>, 'name' | 'kind'> & { r
 export type Index<D extends object> = {
   readonly fields: readonly (keyof D & string)[];
   readonly unique?: boolean;
+  /**
+   * Only documents with these values are in the index, which serves the queries that ask for all of them. Makes writing the
+   * others cheaper. Not for unique indexes.
+   */
+  readonly where?: { readonly [F in keyof D & string]?: string };
 };
 
 /** A stored document. Treat it as immutable: it may be shared with other readers. */
@@ -72,8 +77,11 @@ export type Documents<D extends object> = {
   /** @returns false, without writing, if the key or a unique value is taken */
   insert(key: string, document: D): Promise<boolean>;
 
-  /** @returns false, without writing, if the document does not exist, is not at `version`, or a unique value is taken */
-  replace(key: string, document: D, version: number): Promise<boolean>;
+  /**
+   * @param known the document at `version`, if the caller has it; saves the store a look at it
+   * @returns false, without writing, if the document does not exist, is not at `version`, or a unique value is taken
+   */
+  replace(key: string, document: D, version: number, known?: D): Promise<boolean>;
 
   /** @returns false if the document does not exist or is not at `version` */
   delete(key: string, version?: number): Promise<boolean>;

@@ -29,8 +29,18 @@ export const isTimeZone = (zone: string): boolean => {
 const LAST_MOMENT_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** Timestamps are compared as text, so they are capped at the end of 9999. */
-export const toTimestamp = (milliseconds: number): Timestamp =>
-  new Date(Math.min(milliseconds, LAST_MOMENT_MS)).toISOString() as Timestamp;
+export function toTimestamp(milliseconds: number): Timestamp {
+  if (milliseconds !== lastMoment.milliseconds) {
+    const timestamp = new Date(Math.min(milliseconds, LAST_MOMENT_MS)).toISOString() as Timestamp;
+    lastMoment = { milliseconds, timestamp };
+  }
+  return lastMoment.timestamp;
+}
+/** Under load, much happens within one millisecond. */
+let lastMoment: { readonly milliseconds: number; readonly timestamp: Timestamp } = {
+  milliseconds: 0,
+  timestamp: new Date(0).toISOString() as Timestamp,
+};
 
 /** A calendar date as the service writes it. */
 export const toPlainDate = (date: Temporal.PlainDate): PlainDate => date.toString() as PlainDate;

@@ -74,13 +74,15 @@ export function mayTry({ breaker }: ReceiverState, now: number): boolean {
  * the cause may have been on our side.
  */
 export function answered(state: ReceiverState, pace: 'prompt' | 'slow', isSuccess: boolean): ReceiverState {
+  if (state.pace === pace && state.lapsed === undefined) return state;
   const { lapsed = false, ...others } = state;
-  if (pace === 'slow' && state.pace === 'prompt' && isSuccess && !lapsed) return { ...state, lapsed: true };
-  return state.pace === pace && !lapsed ? state : { ...others, pace };
+  return pace === 'slow' && state.pace === 'prompt' && isSuccess && !lapsed
+    ? { ...state, lapsed: true }
+    : { ...others, pace };
 }
 
 /** @param recovered whether the slow start after a probe is over */
-export function afterSuccess(state: ReceiverState, recovered: boolean, { now }: Moment): ReceiverState {
+export function afterSuccess(state: ReceiverState, recovered: boolean, now: number): ReceiverState {
   const { breaker } = state;
   if (breaker === undefined) return forgiven(state);
   if (breaker.state === 'open')

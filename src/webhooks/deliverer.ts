@@ -399,17 +399,17 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     isProbe: boolean,
   ): Promise<ReceiverState> {
     const pace = isSlow ? 'slow' : 'prompt';
-    const at = moment();
     if (outcome.state === 'Delivered') {
       lane.window = Math.min(MAX_IN_FLIGHT, lane.window + 1 / lane.window);
       const recovered = slowStarts.get(lane.webhookId)?.isOver() ?? false;
       if (recovered) slowStarts.delete(lane.webhookId);
-      return receiver.change((state) => afterSuccess(answered(state, pace, true), recovered, at));
+      return receiver.change((state) => afterSuccess(answered(state, pace, true), recovered, clock()));
     }
     lane.window = Math.max(1, lane.window / 2);
     slowStarts.get(lane.webhookId)?.failed();
     // A test shows how the receiver responds now. That it fails does not count, that it succeeds does.
     if (event === 'Test') return receiver.change((state) => answered(state, pace, false));
+    const at = moment();
     const failure = { isProbe, ...(outcome.state === 'Pending' && { nextInMs: outcome.delay }) };
     return receiver.change((state) => {
       const failed = afterFailure(answered(state, pace, false), failure, at);

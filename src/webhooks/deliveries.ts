@@ -69,11 +69,11 @@ export const deliveryCollection: Collection<DeliveryDocument> = {
   name: 'webhookDeliveries',
   kind: 'record',
   ttl: 'expiresAt',
-  // Any further index would cost every delivery two writes, when it is created and when it ends.
+  // Those that have ended stay for a month, and are in the index of the listings alone.
   indexes: [
-    { fields: ['state', 'webhookId', 'due'] },
-    { fields: ['state', 'webhookId', 'createdAt'] },
-    { fields: ['state', 'webhookId', 'sequence'] },
+    { fields: ['webhookId', 'due'], where: { state: 'Pending' } },
+    { fields: ['webhookId', 'sequence'], where: { state: 'Pending' } },
+    { fields: ['webhookId', 'state', 'createdAt'] },
   ],
 };
 
@@ -144,6 +144,8 @@ const newestOf = declareQuery(
   }),
   ['wh_1', 'Failed', undefined, 10],
   ['wh_1', 'Failed', toTimestamp(0), 10],
+  ['wh_1', 'Pending', undefined, 10],
+  ['wh_1', 'Pending', toTimestamp(0), 10],
 );
 
 export type NewDelivery = Pick<DeliveryDocument, 'webhookId' | 'account' | 'eventId' | 'position'> & {
@@ -193,7 +195,7 @@ export async function openDeliveries({
     while (stored !== undefined) {
       const changed = next(stored.document);
       if (changed === undefined) return undefined;
-      if (await collection.replace(stored.key, changed, stored.version)) {
+      if (await collection.replace(stored.key, changed, stored.version, stored.document)) {
         notifyListeners(changed);
         return changed;
       }
@@ -202,9 +204,13 @@ export async function openDeliveries({
     return undefined;
   }
 
+  let lastEnded: Pick<DeliveryDocument, 'due' | 'expiresAt'> | undefined;
+  /** Those whose results share a commit have mostly ended in the same millisecond. */
   const ended = (): Pick<DeliveryDocument, 'due' | 'expiresAt'> => {
     const now = clock();
-    return { due: toTimestamp(now), expiresAt: toTimestamp(now + RETENTION_MS) };
+    const due = toTimestamp(now);
+    if (lastEnded?.due !== due) lastEnded = { due, expiresAt: toTimestamp(now + RETENTION_MS) };
+    return lastEnded;
   };
 
   const restarted = (delivery: DeliveryDocument, due: Timestamp): DeliveryDocument => {

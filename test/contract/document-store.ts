@@ -22,7 +22,13 @@ type Pet = {
 const pets: Collection<Pet> = {
   name: 'pets@1',
   kind: 'record',
-  indexes: [{ fields: ['kind', 'age'] }, { fields: ['age'] }, { fields: ['name'], unique: true }, { fields: ['tame'] }],
+  indexes: [
+    { fields: ['kind', 'age'] },
+    { fields: ['age'] },
+    { fields: ['name'], unique: true },
+    { fields: ['tame'] },
+    { fields: ['tame', 'age'], where: { kind: 'cat' } },
+  ],
 };
 const petViews: Collection<Pet> = {
   ...pets,
@@ -152,6 +158,9 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
       [{ where: { kind: 'cat', age: 3 } }, 'a'],
       [{ where: { tame: true } }, 'ad'],
       [{ where: { tame: false } }, 'b'],
+      [{ where: { kind: 'cat', tame: true } }, 'a'],
+      [{ where: { kind: 'cat', tame: true, age: { from: 1, to: 3 } } }, 'a'],
+      [{ where: { kind: 'dog', tame: false, age: { from: 1 } } }, 'b'],
       [{ where: { kind: { in: ['dog', 'cow'] } } }, 'bd'],
       [{ where: { age: { in: [5, 10] } } }, 'bc'],
       [{ where: { kind: { in: [] } } }, ''],
@@ -218,6 +227,25 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
         expect(await documents.replace(key, { ...document, kind: 'lion' }, version)).toBe(true);
       }
       expect(await documents.count(ask({ where: { kind: 'lion' } }))).toBe(3);
+    });
+
+    it('follows a document into an index that is restricted to a value, and out of it', async () => {
+      const tameCats = async () => {
+        const query: Find<Pet> = { where: { kind: 'cat', tame: true }, sort: [{ field: 'age' }] };
+        expect(await documents.count(ask(query))).toBe((await keysOf(query)).length);
+        return (await keysOf(query)).join('');
+      };
+      const bob = pet('Bob', 'dog', { age: 5, tame: false });
+      const changed = { ...bob, kind: 'cat', tame: true };
+      expect(await documents.replace('b', changed, 1, bob)).toBe(true);
+      expect(await tameCats()).toBe('ab');
+      expect(await documents.replace('b', { ...changed, age: 1 }, 2, changed)).toBe(true);
+      expect(await tameCats()).toBe('ba');
+      expect(await documents.replace('b', bob, 1, bob)).toBe(false);
+      expect(await documents.replace('b', { ...bob, tame: true }, 3)).toBe(true);
+      expect(await tameCats()).toBe('a');
+      await documents.delete('a');
+      expect(await tameCats()).toBe('');
     });
 
     it('stops when its reader does', async () => {

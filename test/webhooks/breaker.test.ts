@@ -29,7 +29,7 @@ describe('the breaker', () => {
   test('opens after five failures in a row, and a success in between counts them anew', () => {
     const almost = failTimes(UNKNOWN, OPENS_AFTER - 1);
     expect(almost.breaker).toBeUndefined();
-    expect(failTimes(afterSuccess(almost, false, at(0)), OPENS_AFTER - 1).breaker).toBeUndefined();
+    expect(failTimes(afterSuccess(almost, false, NOW), OPENS_AFTER - 1).breaker).toBeUndefined();
     expect(failTimes(almost, 1)).toMatchObject({ failures: 5, breaker: { state: 'open', pauseMs: 5_000 } });
   });
 
@@ -55,26 +55,26 @@ describe('the breaker', () => {
   });
 
   test('a success begins a recovery; failures during it open the breaker again with a longer pause', () => {
-    const recovering = afterSuccess(failTimes(UNKNOWN, OPENS_AFTER), false, at(7_000));
+    const recovering = afterSuccess(failTimes(UNKNOWN, OPENS_AFTER), false, NOW + 7_000);
     expect(recovering).toMatchObject({
       failures: 0,
       breaker: { state: 'recovering', since: '2026-04-20T10:00:07.000Z' },
     });
     expect(failTimes(recovering, OPENS_AFTER - 1).breaker?.state).toBe('recovering');
     expect(failTimes(recovering, OPENS_AFTER).breaker).toMatchObject({ state: 'open', pauseMs: 10_000 });
-    expect(afterSuccess(recovering, false, at(8_000))).toBe(recovering);
-    expect(afterSuccess(recovering, true, at(18_000)).breaker).toBeUndefined();
+    expect(afterSuccess(recovering, false, NOW + 8_000)).toBe(recovering);
+    expect(afterSuccess(recovering, true, NOW + 18_000).breaker).toBeUndefined();
   });
 
   test('a healthy receiver stays the same object, so that nothing is written for it', () => {
     const prompt = answered(UNKNOWN, 'prompt', true);
-    expect(afterSuccess(answered(prompt, 'prompt', true), false, at(0))).toBe(prompt);
+    expect(afterSuccess(answered(prompt, 'prompt', true), false, NOW)).toBe(prompt);
   });
 });
 
 test('a prompt receiver is forgiven one slow success, but neither two nor a failure', () => {
   const succeeds = (state: ReceiverState, pace: 'prompt' | 'slow') =>
-    afterSuccess(answered(state, pace, true), false, at(0));
+    afterSuccess(answered(state, pace, true), false, NOW);
   const prompt = succeeds(UNKNOWN, 'prompt');
   const once = succeeds(prompt, 'slow');
   expect(once.pace).toBe('prompt');
@@ -91,7 +91,7 @@ test('a slow receiver that failed does not share permits with those that answer'
   const slow = answered(UNKNOWN, 'slow', true);
   expect(classOf(slow)).toBe('slow');
   expect(classOf(failTimes(slow, 1))).toBe('hanging');
-  expect(classOf(afterSuccess(failTimes(slow, 1), false, at(0)))).toBe('slow');
+  expect(classOf(afterSuccess(failTimes(slow, 1), false, NOW))).toBe('slow');
 });
 
 describe('the time in which a receiver fails', () => {
@@ -101,7 +101,7 @@ describe('the time in which a receiver fails', () => {
     state = afterFailure(state, { isProbe: false, nextInMs: 5 * HOUR_MS }, at(2 * HOUR_MS));
     state = afterFailure(state, { isProbe: false, nextInMs: 10 * HOUR_MS }, at(7 * HOUR_MS));
     expect(state.failingMs).toBe(7 * HOUR_MS);
-    expect(afterSuccess(state, false, at(8 * HOUR_MS)).failingMs).toBe(0);
+    expect(afterSuccess(state, false, NOW + 8 * HOUR_MS).failingMs).toBe(0);
   });
 
   test('a time in which nothing was left to try does not count', () => {

@@ -52,7 +52,7 @@ export async function openSqliteDocuments<D extends object>(
     invalidateDocuments,
     invalidateTable() {
       // If another version of the service has added a column, this one has to fill it, too.
-      const now = readTable(file, name);
+      const now = readTable(file, collection);
       if (now === undefined || now.fields.join() === statements.table.fields.join()) return;
       statements = prepareStatements(file.database, now, ttl);
     },
@@ -135,7 +135,7 @@ export async function openSqliteDocuments<D extends object>(
     },
 
     async count(query) {
-      return Number(run(selectCount(statements.table, query?.where))[0]?.count);
+      return Number(run(selectCount(statements.table, query?.where, indexes))[0]?.count);
     },
 
     insert(key, document) {
@@ -146,11 +146,11 @@ export async function openSqliteDocuments<D extends object>(
       });
     },
 
-    replace(key, document, version) {
+    replace(key, document, version, known) {
       const json = JSON.stringify(document);
       return file.write(() => {
         invalidate(key);
-        return statements.replace(key, document, json, version);
+        return statements.replace(key, document, json, version, known);
       });
     },
 

@@ -1,5 +1,6 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
-import { columnOf, type Value } from './query.ts';
+import { columnOf } from './indexes.ts';
+import type { Value } from './query.ts';
 import { type Table, valuesOf } from './table.ts';
 
 /**
@@ -9,6 +10,7 @@ import { type Table, valuesOf } from './table.ts';
 export function prepareStatements(database: DatabaseSync, table: Table, ttl: string | undefined) {
   const { name, fields } = table;
   const columns = fields.map(columnOf);
+  const columnNumbers = [...fields.keys()];
   const list = columns.map((column) => `, ${column}`).join('');
   const placeholders = columns.map((_, index) => `, ?${index + 4}`).join('');
   const assign = (some: Iterable<number>) =>
@@ -49,9 +51,13 @@ export function prepareStatements(database: DatabaseSync, table: Table, ttl: str
   }
 
   /** The indexes of the columns whose value changes; all of them if the key does not exist. */
-  function changedColumns(key: string, values: readonly Value[]): number[] {
+  function changedColumns(key: string, values: readonly Value[], known: object | undefined): number[] {
+    if (known !== undefined) {
+      const before = valuesOf(known, fields);
+      return columnNumbers.filter((index) => before[index] !== values[index]);
+    }
     const before = selectColumns ? selectColumns.get(key) : undefined;
-    return [...fields.keys()].filter((index) => before?.[`$.${fields[index]}`] !== values[index]);
+    return columnNumbers.filter((index) => before?.[`$.${fields[index]}`] !== values[index]);
   }
 
   return {
@@ -62,9 +68,10 @@ export function prepareStatements(database: DatabaseSync, table: Table, ttl: str
       return insert.run(key, null, json, ...valuesOf(document, fields)).changes === 1;
     },
 
-    replace(key: string, document: object, json: string, version: number): boolean {
+    /** @param known the document at `version`, if at hand */
+    replace(key: string, document: object, json: string, version: number, known: object | undefined): boolean {
       const values = valuesOf(document, fields);
-      const changed = changedColumns(key, values);
+      const changed = changedColumns(key, values, known);
       const statement = update('UPDATE OR IGNORE', '', 'version = ?2 AND document IS NOT NULL', changed);
       return statement.run(key, version, json, ...changed.map((index) => values[index] ?? null)).changes === 1;
     },
@@ -73,7 +80,7 @@ export function prepareStatements(database: DatabaseSync, table: Table, ttl: str
     project(key: string, position: string, document: object | undefined, isNew: boolean): void {
       const json = document === undefined ? null : JSON.stringify(document);
       const values = valuesOf(document, fields);
-      const changed = isNew || !selectColumns ? undefined : changedColumns(key, values);
+      const changed = isNew || !selectColumns ? undefined : changedColumns(key, values, undefined);
       if (changed === undefined || changed.length === fields.length) {
         upsert.run(key, position, json, ...values);
         return;

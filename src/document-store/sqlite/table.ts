@@ -1,17 +1,14 @@
-import type { Collection } from '../document-store.ts';
+import type { Collection, Index } from '../document-store.ts';
 import type { SqliteFile } from './file.ts';
-import { columnOf, toValue, type Value } from './query.ts';
+import { columnOf, fieldsOf, indexedBy, indexNameOf, literalsOf } from './indexes.ts';
+import { type Source, toValue, type Value } from './query.ts';
 
 /**
- * The table of a collection: documents as JSON, with the indexed fields also in columns of their own. Maintaining an index on
- * such a column costs a write far less than one on an expression over the JSON.
+ * The table of a collection: documents as JSON, with the indexed fields also in columns of their own, including those that other
+ * versions of the service have added. Maintaining an index on such a column costs a write far less than one on an expression over
+ * the JSON.
  */
-export type Table = {
-  /** Quoted for SQL. */
-  readonly name: string;
-  /** The fields that have a column, including those that other versions of the service have added. */
-  readonly fields: readonly string[];
-};
+export type Table = Source;
 
 /** Rows read per query when a new column is backfilled. */
 const BACKFILL_PAGE = 1_000;
@@ -20,27 +17,24 @@ const BACKFILL_PAGE = 1_000;
  * Opens the table of a collection, creating what is missing: the table itself, columns (backfilled from the existing documents)
  * and indexes.
  */
-export async function openTable<D extends object>(
-  file: SqliteFile,
-  { name, indexes, ttl }: Collection<D>,
-): Promise<Table> {
+export async function openTable<D extends object>(file: SqliteFile, collection: Collection<D>): Promise<Table> {
+  const { name, indexes, ttl } = collection;
   const table = quoted(name);
-  const all = ttl === undefined ? indexes : [...indexes, { fields: [ttl] }];
-  const wanted = all.map(({ fields, unique = false }) => {
-    const columns = fields.map(columnOf);
-    // The key breaks ties, and pages start after a key.
-    const on = `ON ${table} (${(unique ? columns : [...columns, 'key']).join(', ')})`;
-    return { name: `${name}#${fields.join(',')}${unique ? '!' : ''}`, unique, on };
-  });
-  const fields = [...new Set(all.flatMap(({ fields }) => fields))];
+  const all: readonly Index<D>[] = ttl === undefined ? indexes : [...indexes, { fields: [ttl] }];
+  const wanted = all.map((index) => ({
+    name: indexNameOf(table, index),
+    unique: index.unique ?? false,
+    on: indexedBy(table, index),
+  }));
+  const fields = [...new Set(all.flatMap(fieldsOf))];
 
   const findMissing = () => {
-    const existing = readTable(file, name);
+    const existing = readTable(file, collection);
     const sql = new Map(
       file.database
         .prepare(`SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = ?`)
         .all(name)
-        .map((row) => [row.name, String(row.sql)]),
+        .map((row) => [`"${row.name}"`, String(row.sql)]),
     );
     return {
       table: existing === undefined,
@@ -67,19 +61,22 @@ export async function openTable<D extends object>(
       }
       for (const { name, unique, on } of missing.indexes) {
         // An index of that name with another definition is left over from an earlier version.
-        database.exec(`DROP INDEX IF EXISTS "${name}"; CREATE ${unique ? 'UNIQUE ' : ''}INDEX "${name}" ${on}`);
+        database.exec(`DROP INDEX IF EXISTS ${name}; CREATE ${unique ? 'UNIQUE ' : ''}INDEX ${name} ${on}`);
       }
     });
   }
-  return readTable(file, name) ?? { name: table, fields };
+  return readTable(file, collection) ?? { name: table, fields, literals: literalsOf(indexes) };
 }
 
 /** The current table; `undefined` if there is none. */
-export function readTable({ database }: SqliteFile, name: string): Table | undefined {
+export function readTable<D extends object>(
+  { database }: SqliteFile,
+  { name, indexes }: Pick<Collection<D>, 'name' | 'indexes'>,
+): Table | undefined {
   const columns = database.prepare('SELECT name FROM pragma_table_info(?)').all(name);
   if (columns.length === 0) return undefined;
   const fields = columns.map((column) => String(column.name)).filter((column) => column.startsWith('$.'));
-  return { name: quoted(name), fields: fields.map((column) => column.slice(2)) };
+  return { name: quoted(name), fields: fields.map((column) => column.slice(2)), literals: literalsOf(indexes) };
 }
 
 /** The values of a document's columns. */

@@ -1,0 +1,71 @@
+import type { Condition, Find, Index } from '../document-store.ts';
+
+/** The column of a document field. */
+export function columnOf(field: string): string {
+  if (!/^\w+$/.test(field)) throw new Error(`Invalid field name: ${field}`);
+  return `"$.${field}"`;
+}
+
+/** The comparison of a column with a value that is written out: SQLite does not use a partial index for a parameter. */
+export function equals(field: string, value: string): string {
+  if (!/^\w+$/.test(value)) throw new Error(`Invalid value in the condition of an index: ${value}`);
+  return `${columnOf(field)} = '${value}'`;
+}
+
+/** The name of an index, quoted for SQL. It tells everything of its definition. */
+export function indexNameOf<D extends object>(table: string, { fields, unique = false, where }: Index<D>): string {
+  const restrictions = restrictionsOf(where).map(([field, value]) => `?${field}=${value}`);
+  return `"${JSON.parse(table)}#${fields.join(',')}${unique ? '!' : ''}${restrictions.join('')}"`;
+}
+
+/** What follows the name of an index where it is created. */
+export function indexedBy<D extends object>(table: string, { fields, unique = false, where }: Index<D>): string {
+  const columns = fields.map(columnOf);
+  const restrictions = restrictionsOf(where).map(([field, value]) => equals(field, value));
+  // The key breaks ties, and pages start after a key.
+  const on = `ON ${table} (${(unique ? columns : [...columns, 'key']).join(', ')})`;
+  return restrictions.length === 0 ? on : `${on} WHERE ${restrictions.join(' AND ')}`;
+}
+
+/** The fields that an index needs columns for. */
+export const fieldsOf = <D extends object>({ fields, where }: Index<D>): readonly string[] => [
+  ...fields,
+  ...restrictionsOf(where).map(([field]) => field),
+];
+
+/** The values that partial indexes are restricted to, by field. */
+export const literalsOf = <D extends object>(indexes: readonly Index<D>[]): ReadonlyMap<string, string> =>
+  new Map(indexes.flatMap(({ where }) => restrictionsOf(where)));
+
+/** The index that matches most of the conditions, and its fields after those that are equal to a value. */
+export function bestIndex<D extends object>(
+  conditions: readonly [string, Condition][],
+  indexes: readonly Index<D>[],
+): { readonly index: Index<D>; readonly rest: readonly string[] } | undefined {
+  const asked = new Map(conditions);
+  const isEqual = (field: string) => asked.has(field) && typeof asked.get(field) !== 'object';
+  let most = 0;
+  let best: { readonly index: Index<D>; readonly rest: readonly string[] } | undefined;
+  for (const index of indexes) {
+    const { fields, where } = index;
+    const restrictions = restrictionsOf(where);
+    if (restrictions.some(([field, value]) => asked.get(field) !== value)) continue;
+    const unequal = fields.findIndex((field) => !isEqual(field));
+    const leading = unequal === -1 ? fields.length : unequal;
+    const next = fields[leading];
+    const matched = restrictions.length + leading + (next !== undefined && asked.has(next) ? 0.5 : 0);
+    if (matched <= most) continue;
+    most = matched;
+    best = { index, rest: fields.slice(leading) };
+  }
+  return best;
+}
+
+export function conditionsOf(where: Find<object>['where'] | undefined): [string, Condition][] {
+  return Object.entries<Condition | undefined>(where ?? {}).flatMap(([field, condition]) =>
+    condition === undefined ? [] : [[field, condition]],
+  );
+}
+
+const restrictionsOf = (where: { readonly [field: string]: string | undefined } | undefined): [string, string][] =>
+  Object.entries(where ?? {}).flatMap(([field, value]) => (value === undefined ? [] : [[field, value]]));
