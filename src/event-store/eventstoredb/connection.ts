@@ -16,6 +16,7 @@ import type { BaseLogger } from 'pino';
 import { Unavailable } from '../../runtime/unavailable.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
 import { within } from '../../runtime/within.ts';
+import { AppendStream, type StoredAt } from './append-stream.ts';
 
 /** The delay between attempts to open a subscription doubles up to this. */
 const MAX_BACKOFF_MS = 5_000;
@@ -47,8 +48,8 @@ export class Connection {
   readonly deadlineMs: number;
   readonly #startWithinMs: number;
   /**
-   * Passed to every append, which makes the client use the plain append: a separate call with a deadline. Its batch append
-   * never times out and keeps the pending promises of all clients of the process in one table: a transport error of one
+   * Passed to every append of the client's own, which makes it use the plain append: a separate call with a deadline. Its batch
+   * append never times out and keeps the pending promises of all clients of the process in one table: a transport error of one
    * client rejects the appends of the others, and a response that arrives later throws where nothing can catch it.
    */
   readonly credentials: Credentials;
@@ -57,6 +58,7 @@ export class Connection {
   readonly #clients = new Set<EventStoreDBClient>();
   /** Separate clients: abandoning a read makes its client reconnect, which must not disturb appends. */
   readonly #shared = new Map<'append' | 'read', EventStoreDBClient>();
+  readonly #appends = new Map<EventStoreDBClient, AppendStream>();
 
   constructor(options: ConnectionOptions) {
     this.#url = options.url.replace(/^kurrent(db)?(?=[:+])/, 'esdb');
@@ -98,6 +100,22 @@ export class Connection {
     }
   }
 
+  /** As {@link call}, over the stream of appends. Appends are stored in the order of these calls. */
+  async append(...append: Parameters<AppendStream['append']>): Promise<StoredAt> {
+    const client = this.client('append');
+    let stream = this.#appends.get(client);
+    if (stream === undefined || stream.ended) {
+      stream = new AppendStream(client);
+      this.#appends.set(client, stream);
+    }
+    try {
+      return await answerWithin(this.deadlineMs, 'an append', stream.append(...append));
+    } catch (error) {
+      this.reportFailure(client, error);
+      throw error;
+    }
+  }
+
   /**
    * Reports a failed call. A client recovers from a lost connection by itself, but not from a failed discovery or an
    * unresponsive server: the next call then gets a new client. Calls in flight are left to finish.
@@ -107,6 +125,9 @@ export class Connection {
     if (!isTransient(error)) return;
     for (const [use, shared] of this.#shared) if (shared === client) this.#shared.delete(use);
     this.#clients.delete(client);
+    const appends = this.#appends.get(client);
+    this.#appends.delete(client);
+    void appends?.close(this.deadlineMs);
   }
 
   /** Retries until `attempt` succeeds. @returns undefined if `stop` is aborted */
@@ -171,6 +192,8 @@ export class Connection {
   }
 
   async close(): Promise<void> {
+    await Promise.all([...this.#appends.values()].map((appends) => appends.close(CLOSE_TIMEOUT_MS)));
+    this.#appends.clear();
     const disposed = Promise.all([...this.#clients].map((client) => client.dispose()));
     // A call that the server never completes must not keep the process from exiting.
     await answerWithin(CLOSE_TIMEOUT_MS, 'closing the connections', disposed).catch(() => {});

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
-  type AppendResult,
   type AppendToStreamOptions,
   BACKWARDS,
   END,
@@ -34,6 +33,7 @@ import {
   type Subscribe,
   WrongExpectedRevision,
 } from '../event-store.ts';
+import { type Proposed, propose, type StoredAt } from './append-stream.ts';
 import { CatchUp } from './catch-up.ts';
 import {
   Connection,
@@ -80,6 +80,8 @@ class EventStoreDb implements EventStore {
   readonly #connection: Connection;
   readonly #groups: ConsumerGroups;
   readonly #closing = new AbortController();
+  /** Settles when the last append to a stream has, for streams that have one pending. */
+  readonly #appending = new Map<string, Promise<void>>();
   #clockStreamIsBounded = false;
   #tail: Tail | undefined;
 
@@ -120,33 +122,31 @@ class EventStoreDb implements EventStore {
   ): Promise<Appended> {
     this.#checkOpen();
     checkStreamName(stream);
-    // The client never settles an append whose data it cannot serialise, so the events are validated first.
     const checked = checkEvents(events);
-    const messages = checked.map((event) => jsonEvent(event));
+    const proposed = propose(stream, checked);
     const ids = checked.map(({ id }) => id);
     const { expectedRevision } = options;
+    const before = this.#appending.get(stream);
+    let isNext = before === undefined;
+    const inTurn = before?.then(() => {
+      isNext = true;
+    });
     // Every attempt uses the same ids, so the server stores the events once.
-    return pRetry(
+    const appending = pRetry(
       async (attempt) => {
         if (attempt > 1) {
+          await inTurn;
           const earlier = await this.#findAppended(stream, ids, expectedRevision);
           if (earlier !== undefined) return earlier;
         }
-        return this.#connection
-          .call('an append', (client) =>
-            client.appendToStream(stream, messages, {
-              ...this.#appending(),
-              expectedRevision: serverRevision(expectedRevision),
-            }),
-          )
-          .then(
-            (result) => this.#appended(stream, expectedRevision, result, mayBeDuplicate),
-            (error: unknown) => {
-              if (!(error instanceof WrongExpectedVersionError)) throw error;
-              const actual = typeof error.actualVersion === 'bigint' ? Number(error.actualVersion) : 'none';
-              throw new WrongExpectedRevision(stream, expectedRevision, actual);
-            },
-          );
+        const send = () => this.#send(stream, proposed, expectedRevision);
+        const stored = await send().catch(async (error: unknown) => {
+          // It may have overtaken one that was lost and will be sent again.
+          if (isNext || !(error instanceof WrongExpectedRevision)) throw error;
+          await inTurn;
+          return send();
+        });
+        return this.#appended(stream, stored, mayBeDuplicate || attempt > 1);
       },
       {
         retries: RETRIES,
@@ -158,18 +158,29 @@ class EventStoreDb implements EventStore {
           isTransient(error) && !(error instanceof WrongExpectedRevision) && !this.#closing.signal.aborted,
       },
     );
+    const settled = appending.then(
+      () => {},
+      () => {},
+    );
+    this.#appending.set(stream, settled);
+    void settled.then(() => {
+      if (this.#appending.get(stream) === settled) this.#appending.delete(stream);
+    });
+    return appending;
   }
 
-  async #appended(
-    stream: string,
-    expected: ExpectedRevision,
-    result: AppendResult,
-    mayBeDuplicate: boolean,
-  ): Promise<Appended> {
-    const revision = Number(result.nextExpectedRevision);
-    // `throwOnAppendFailure=false` in the URL makes the client return conflicts instead of throwing them.
-    if (!result.success) throw new WrongExpectedRevision(stream, expected, revision < 0 ? 'none' : revision);
-    if (result.position !== undefined && !mayBeDuplicate) return { revision, position: positionOf(result.position) };
+  async #send(stream: string, proposed: Proposed, expected: ExpectedRevision): Promise<StoredAt> {
+    try {
+      return await this.#connection.append(stream, proposed, expected);
+    } catch (error) {
+      if (!(error instanceof WrongExpectedVersionError)) throw error;
+      const actual = typeof error.actualVersion === 'bigint' ? Number(error.actualVersion) : 'none';
+      throw new WrongExpectedRevision(stream, expected, actual);
+    }
+  }
+
+  async #appended(stream: string, { revision, position }: StoredAt, mayBeDuplicate: boolean): Promise<Appended> {
+    if (position !== undefined && !mayBeDuplicate) return { revision, position };
     const [last] = await Array.fromAsync(this.readStream(stream, { from: revision, limit: 1 }));
     if (last === undefined) throw new Error(`Stream ${stream} has no event at revision ${revision}, just appended`);
     return { revision, position: last.position };
@@ -366,7 +377,7 @@ class EventStoreDb implements EventStore {
           client.setStreamMetadata(
             CLOCK_STREAM,
             { maxCount: 1 },
-            { ...this.#appending(), expectedRevision: NO_STREAM },
+            { ...this.#withDeadline(), expectedRevision: NO_STREAM },
           ),
         )
         // Another process has done it, or it may not: the stream then only takes more room.
@@ -376,7 +387,7 @@ class EventStoreDb implements EventStore {
       this.#clockStreamIsBounded = true;
     }
     await this.#connection.call('an append', (client) =>
-      client.appendToStream(CLOCK_STREAM, jsonEvent({ type: CLOCK_TYPE, data: {} }), this.#appending()),
+      client.appendToStream(CLOCK_STREAM, jsonEvent({ type: CLOCK_TYPE, data: {} }), this.#withDeadline()),
     );
     const client = this.#connection.client('read');
     try {
@@ -391,7 +402,7 @@ class EventStoreDb implements EventStore {
     throw new Error(`${CLOCK_STREAM} is empty, right after an append`);
   }
 
-  #appending(): Pick<AppendToStreamOptions, 'credentials' | 'deadline'> {
+  #withDeadline(): Pick<AppendToStreamOptions, 'credentials' | 'deadline'> {
     return { credentials: this.#connection.credentials, deadline: this.#connection.deadlineMs };
   }
 
@@ -418,6 +429,3 @@ class EventStoreDb implements EventStore {
     if (this.#closing.signal.aborted) throw new Error('The event store is closed');
   }
 }
-
-const serverRevision = (expected: ExpectedRevision): bigint | typeof NO_STREAM =>
-  expected === 'none' ? NO_STREAM : BigInt(expected);

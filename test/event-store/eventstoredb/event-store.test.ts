@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import {
   EventStoreDBClient,
   eventTypeFilter,
@@ -112,6 +114,11 @@ describe.concurrent('EventStoreDB failures', () => {
       'neither stored nor acknowledged',
       'stored, not acknowledged',
       'refused as unavailable',
+      'server killed before storing',
+      'server killed after storing',
+      'not stored, timed out',
+      'stored, timed out',
+      'another node is the leader',
     ];
     const revisions: ExpectedRevision[] = ['none', 1];
     test.for(faults.flatMap((fault) => revisions.map((expected) => ({ fault, expected }))))(
@@ -169,13 +176,14 @@ describe.concurrent('EventStoreDB failures', () => {
       'the batch append of the client, which hangs if the server does not respond, is not used',
       alone,
       async ({ server, open }) => {
+        server.ignoresBatchAppends = true;
         const client = EventStoreDBClient.connectionString(server.url);
         const raw = client.appendToStream('raw', jsonEvent({ type: 'Made', data: {} }), { deadline: 50 });
         expect(await Promise.race([raw, sleep(500, 'hangs')])).toBe('hangs');
-        expect(server.batchAppends).toBe(1);
+        server.ignoresBatchAppends = false;
         const store = await open();
         await store.append('thing', [made(0)], { expectedRevision: 'none' });
-        expect(server.batchAppends).toBe(1);
+        expect(server.batchCalls).toBe(2);
         const ended = expect(raw).rejects.toThrow();
         await client.dispose();
         await ended;
@@ -196,6 +204,141 @@ describe.concurrent('EventStoreDB failures', () => {
       const slow = store.append('thing', [made(0)], { expectedRevision: 'none' });
       await other.append('thing', [made(1)], { expectedRevision: 0 });
       expect((await slow).revision).toBe(0);
+    });
+
+    test('appends share one call, however many run at once and over however long', async ({ server, open }) => {
+      const store = await open();
+      for (const round of range(3)) {
+        await Promise.all(
+          range(40).map((n) => store.append(`thing-${round}-${n}`, [made(n)], { expectedRevision: 'none' })),
+        );
+      }
+      expect(server).toMatchObject({ batchCalls: 1, appends: { batch: 120, unary: 0 } });
+    });
+
+    test('appends to one stream are stored in order without waiting for each other', async ({ server, open }) => {
+      const store = await open();
+      server.appendFaults.push('acknowledged late');
+      const appended = await Promise.all(
+        range(30).map((n) => store.append('thing', [made(n)], { expectedRevision: revisionOf(n) })),
+      );
+      expect(appended.map(({ revision }) => revision)).toEqual(range(30));
+      expect(numbers(await Array.fromAsync(store.readStream('thing')))).toEqual(range(30));
+      // Sent once each, although the first was answered last.
+      expect(server.appends).toEqual({ batch: 30, unary: 0 });
+    });
+
+    test.for(faults)('%s: those sent after it to the same stream follow in order', async (fault, { server, open }) => {
+      const store = await open({ deadlineMs: 600 });
+      server.appendFaults.push('acknowledged late', fault);
+      const appended = await Promise.all(
+        range(10).map((n) => store.append('thing', [made(n)], { expectedRevision: revisionOf(n) })),
+      );
+      expect(appended.map(({ revision }) => revision)).toEqual(range(10));
+      const stored = await Array.fromAsync(store.readStream('thing'));
+      expect(numbers(stored)).toEqual(range(10));
+      expect(appended.map(({ position }) => position)).toEqual(stored.map(({ position }) => position));
+    });
+
+    test('a conflict in between is one for all that were sent after it', async ({ open }) => {
+      const [store, other] = [await open(), await open()];
+      await other.append('thing', [made(0)], { expectedRevision: 'none' });
+      const appends = await Promise.allSettled(
+        range(5).map((n) => store.append('thing', [made(n)], { expectedRevision: n + 1 })),
+      );
+      expect(appends.map(({ status }) => status)).toEqual(Array(5).fill('rejected'));
+      for (const append of appends)
+        expect(append).toMatchObject({ reason: { name: 'WrongExpectedRevision', actual: 0 } });
+    });
+
+    test('a server that is killed ends all that is pending; each is stored once', async ({ server, open }) => {
+      const store = await open({ deadlineMs: 2_000 });
+      await store.append('thing', [made(0)], { expectedRevision: 'none' });
+      server.appendFaults.push(
+        'stored, not acknowledged',
+        'neither stored nor acknowledged',
+        'server killed after storing',
+      );
+      await Promise.all(range(20).map((n) => store.append(`thing-${n}`, [made(n)], { expectedRevision: 'none' })));
+      for (const n of range(20)) expect(numbers(await Array.fromAsync(store.readStream(`thing-${n}`)))).toEqual([n]);
+    });
+
+    test('events with ids of their own are stored once, however often they are appended', async ({ open }) => {
+      const store = await open();
+      const events = [made(0), made(1)].map((event) => ({ ...event, id: randomUUID() }));
+      const first = await store.append('thing', events, { expectedRevision: 'none' });
+      expect(await store.append('thing', events, { expectedRevision: 'none' })).toEqual(first);
+      expect(numbers(await Array.fromAsync(store.readStream('thing')))).toEqual([0, 1]);
+    });
+
+    test('an append that a server would not take for its size is refused before it is sent', async ({
+      server,
+      open,
+    }) => {
+      const store = await open();
+      const large = { type: 'Made', data: { text: 'x'.repeat(600_000) }, metadata: {} };
+      await expect(store.append('thing', [large, large], { expectedRevision: 'none' })).rejects.toThrow(
+        /^An append to thing is of 12000\d\d bytes; EventStoreDB takes 1048576 at most$/,
+      );
+      expect(server.appends).toEqual({ batch: 0, unary: 0 });
+      await store.append('thing', [large], { expectedRevision: 'none' });
+      // A server that takes less says only that it timed out.
+      server.maxAppendBytes = 100_000;
+      const impatient = await open({ deadlineMs: 100 });
+      await expect(impatient.append('other', [large], { expectedRevision: 'none' })).rejects.toThrow('took too long');
+    });
+
+    test('a missing right is told as such, at once, and disturbs nothing else', async ({ server, open }) => {
+      const store = await open();
+      server.readOnly.add('secret');
+      const [denied, stored] = await Promise.allSettled([
+        store.append('secret', [made(0)], { expectedRevision: 'none' }),
+        store.append('thing', [made(0)], { expectedRevision: 'none' }),
+      ]);
+      expect(denied).toMatchObject({
+        reason: { name: 'Error', message: 'The user of EVENTSTORE_URL may not append to secret' },
+      });
+      expect(stored.status).toBe('fulfilled');
+      expect(server).toMatchObject({ batchCalls: 1, appends: { batch: 2 } });
+    });
+
+    test('over TLS, as the user that the URL names', async ({ onTestFinished, open }) => {
+      const file = (name: string) => fileURLToPath(new URL(`../../webhooks/tls/receiver.${name}`, import.meta.url));
+      const server = await EventStoreDbServer.start({
+        certificate: readFileSync(file('crt'), 'utf8'),
+        key: readFileSync(file('key'), 'utf8'),
+        username: 'venue',
+        password: 'p@ss:w/rd',
+      });
+      onTestFinished(() => server.stop());
+      const urlFor = (user: string) => `${server.url.replace('//', `//${user}@`)}?tlsCAFile=${file('crt')}`;
+      const store = await open({ url: urlFor('venue:p%40ss%3Aw%2Frd') });
+      const appended = await Promise.all(
+        range(30).map((n) => store.append('thing', [made(n)], { expectedRevision: revisionOf(n) })),
+      );
+      expect(appended.map(({ revision }) => revision)).toEqual(range(30));
+      server.dropConnections();
+      await store.append('thing', [made(30)], { expectedRevision: 29 });
+      expect(numbers(await Array.fromAsync(store.readStream('thing')))).toEqual(range(31));
+      expect(server.appends.unary).toBe(0);
+      await expect(open({ url: urlFor('venue:wrong'), startWithinMs: 500 })).rejects.toThrow(/denied/i);
+    });
+
+    test('closing waits for what is pending, but not for a server that does not answer', async ({ server, open }) => {
+      const store = await open();
+      server.appendFaults.push('acknowledged late');
+      const pending = store.append('thing', [made(0)], { expectedRevision: 'none' });
+      await eventually(() => expect(server.appends.batch).toBe(1));
+      await store.close();
+      expect((await pending).revision).toBe(0);
+
+      const hung = await open();
+      server.ignoresBatchAppends = true;
+      const unanswered = expect(hung.append('thing', [made(1)], { expectedRevision: 0 })).rejects.toThrow('closed');
+      await eventually(() => expect(server.appends.batch).toBe(2));
+      await hung.close();
+      await unanswered;
+      await expect(hung.append('thing', [made(1)], { expectedRevision: 0 })).rejects.toThrow('closed');
     });
 
     test('a conflict is reported even if the URL tells the client not to throw', async ({ server, open }) => {

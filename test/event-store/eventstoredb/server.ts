@@ -8,6 +8,7 @@ import persistent from '@eventstore/db-client/generated/persistent_pb.js';
 import featuresGrpc from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js';
 import features from '@eventstore/db-client/generated/serverfeatures_pb.js';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
+import rpcStatus from '@eventstore/db-client/generated/status_pb.js';
 import streamsGrpc from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import {
@@ -35,14 +36,27 @@ type Recorded = {
 };
 type Proposed = Pick<Recorded, 'id' | 'type' | 'contentType' | 'data' | 'metadata'>;
 
-/** What happens to the next append. */
+/** What happens to the next append. Timing out and another leader are answers of the batch append only. */
 export type AppendFault =
   | 'connection lost before storing'
   | 'connection lost after storing'
+  | 'server killed before storing'
+  | 'server killed after storing'
   | 'neither stored nor acknowledged'
   | 'stored, not acknowledged'
   | 'refused as unavailable'
+  | 'not stored, timed out'
+  | 'stored, timed out'
+  | 'another node is the leader'
   | 'acknowledged late';
+
+/** Over TLS, with a certificate of the tests. Whoever does not name the user may do nothing. */
+export type Secured = {
+  readonly certificate: string;
+  readonly key: string;
+  readonly username: string;
+  readonly password: string;
+};
 
 type Link = { readonly link: Recorded; readonly event: Recorded };
 type Outstanding = { readonly event: Recorded; readonly link?: Recorded; readonly retries: number };
@@ -59,6 +73,18 @@ type Group = {
   readonly retry: Outstanding[];
   readonly consumers: Set<GroupConsumer>;
 };
+
+/** The last event of an append, or the revision at which the stream is instead, -1 if there is none. */
+type Outcome = { readonly stored: Recorded } | { readonly actual: number };
+
+type Failure = { readonly code: status; readonly details: string; readonly metadata?: Metadata };
+
+const ACCESS_DENIED: Failure = {
+  code: status.PERMISSION_DENIED,
+  details: 'Access Denied',
+  metadata: exception('access-denied'),
+};
+const KILLED: Failure = { code: status.UNAVAILABLE, details: 'The server is going away' };
 
 /** How the protocol represents an unknown position. */
 const UNKNOWN_POSITION = 2n ** 64n - 1n;
@@ -80,8 +106,18 @@ export class EventStoreDbServer {
   unresponsive = false;
   /** The requests to create a group. */
   readonly created: persistent.CreateReq.Options[] = [];
-  /** Calls of batch append, which this server advertises but never responds to. */
-  batchAppends = 0;
+  /** Never answers a batch append. */
+  ignoresBatchAppends = false;
+  /** Appends, by the call that they came with. */
+  readonly appends = { batch: 0, unary: 0 };
+  /** Calls of batch append, each of which may carry any number of appends. */
+  batchCalls = 0;
+  /** Calls that read: streams, the log, subscriptions. */
+  reads = 0;
+  /** Streams that nobody may append to. */
+  readonly readOnly = new Set<string>();
+  /** The most that one append may hold, in bytes. */
+  maxAppendBytes = 1_048_576;
   /** Events sent in answer to reads. */
   eventsRead = 0;
   /** Catch-up subscriptions that the server still serves. */
@@ -100,14 +136,21 @@ export class EventStoreDbServer {
   #offset = 1_000n;
   #clock: NodeJS.Timeout | undefined;
 
-  static async start(): Promise<EventStoreDbServer> {
-    const server = new EventStoreDbServer();
+  readonly #secured: Secured | undefined;
+
+  private constructor(secured: Secured | undefined) {
+    this.#secured = secured;
+  }
+
+  static async start(secured?: Secured): Promise<EventStoreDbServer> {
+    const server = new EventStoreDbServer(secured);
     await server.#start();
     return server;
   }
 
+  /** Of a secured server without the user and the certificate; by name, because grpc-js wants one for TLS. */
   get url(): string {
-    return `esdb://127.0.0.1:${this.#port}?tls=false`;
+    return this.#secured === undefined ? `esdb://127.0.0.1:${this.#port}?tls=false` : `esdb://localhost:${this.#port}`;
   }
 
   async #start(): Promise<void> {
@@ -131,7 +174,13 @@ export class EventStoreDbServer {
     this.#grpc.addService(featuresGrpc.ServerFeaturesService, { getSupportedMethods: this.#supportedMethods });
     this.#grpc.addService(gossipGrpc.GossipService, { read: this.#gossip });
     this.#backendPort = await new Promise<number>((resolve, reject) => {
-      this.#grpc.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) =>
+      const credentials =
+        this.#secured === undefined
+          ? ServerCredentials.createInsecure()
+          : ServerCredentials.createSsl(null, [
+              { cert_chain: Buffer.from(this.#secured.certificate), private_key: Buffer.from(this.#secured.key) },
+            ]);
+      this.#grpc.bindAsync('127.0.0.1:0', credentials, (error, port) =>
         error === null ? resolve(port) : reject(error),
       );
     });
@@ -239,64 +288,116 @@ export class EventStoreDbServer {
     call.on('data', (request: streams.AppendReq) => {
       options ??= request.getOptions();
       const message = request.getProposedMessage();
-      if (message === undefined) return;
-      events.push({
-        id: message.getId()?.getString() ?? '',
-        type: message.getMetadataMap().get('type') ?? '',
-        contentType: message.getMetadataMap().get('content-type') ?? '',
-        data: message.getData_asU8(),
-        metadata: message.getCustomMetadata_asU8(),
-      });
+      if (message !== undefined) events.push(proposed(message));
     });
     call.on('end', async () => {
       // An aborted call ends as well, and is marked as cancelled one turn later. A real server stores none of it.
       await nextTurn();
       if (options === undefined || call.cancelled) return;
-      const fault = this.appendFaults.shift();
-      if (fault === 'connection lost before storing') return this.dropConnections();
-      if (fault === 'neither stored nor acknowledged' || this.unresponsive) return;
-      if (fault === 'refused as unavailable')
-        return respond({ code: status.UNAVAILABLE, details: 'Server Is Not Ready' });
-      const response = this.#appendOnce(options, events);
-      if (fault === 'stored, not acknowledged') return;
-      if (fault === 'connection lost after storing') return this.dropConnections();
-      if (fault === 'acknowledged late') setTimeout(() => respond(null, response), 300);
-      else respond(null, response);
+      this.appends.unary += 1;
+      const stream = text(options.getStreamIdentifier()?.getStreamName() ?? '');
+      const expected = options.hasRevision() ? Number(options.getRevision()) : options.hasNoStream() ? -1 : undefined;
+      if (this.readOnly.has(stream) || !this.#isUser(call.metadata)) return respond(ACCESS_DENIED);
+      this.#appendWithFault({
+        store: () => this.#appendOnce(stream, expected, events),
+        answer: (outcome) => respond(null, unaryAnswer(outcome, expected)),
+        refuse: () => respond({ code: status.UNAVAILABLE, details: 'Server Is Not Ready' }),
+        end: (error) => respond(error),
+      });
     });
   };
 
-  #appendOnce(options: streams.AppendReq.Options, events: readonly Proposed[]): streams.AppendResp {
-    const stream = text(options.getStreamIdentifier()?.getStreamName() ?? '');
+  readonly #batchAppend = (call: ServerDuplexStream<streams.BatchAppendReq, streams.BatchAppendResp>): void => {
+    this.batchCalls += 1;
+    call.on('error', () => {});
+    const begun = new Map<string, { readonly options: streams.BatchAppendReq.Options; readonly events: Proposed[] }>();
+    call.on('data', (request: streams.BatchAppendReq) => {
+      const id = request.getCorrelationId()?.getString() ?? '';
+      const options = begun.get(id)?.options ?? request.getOptions();
+      if (options === undefined) return;
+      const events = [...(begun.get(id)?.events ?? []), ...request.getProposedMessagesList().map(proposed)];
+      if (!request.getIsFinal()) return void begun.set(id, { options, events });
+      begun.delete(id);
+      this.appends.batch += 1;
+      if (this.ignoresBatchAppends) return;
+      const stream = text(options.getStreamIdentifier()?.getStreamName() ?? '');
+      const expected = options.hasStreamPosition()
+        ? Number(options.getStreamPosition())
+        : options.hasNoStream()
+          ? -1
+          : undefined;
+      const respond = (response: streams.BatchAppendResp) =>
+        void call.write(response.setCorrelationId(structured(id)).setStreamIdentifier(identifier(stream)));
+      const fail = (...failure: Parameters<typeof statusOf>) =>
+        respond(new streams.BatchAppendResp().setError(statusOf(...failure)));
+      if (this.readOnly.has(stream) || !this.#isUser(call.metadata))
+        return fail(status.PERMISSION_DENIED, 'Access Denied', 'event_store.client.AccessDenied');
+      const timeOut = () => fail(status.DEADLINE_EXCEEDED, 'Timeout', 'event_store.client.Timeout');
+      // Instead of saying that it is too large.
+      if (events.reduce((bytes, { data, metadata }) => bytes + data.length + metadata.length, 0) > this.maxAppendBytes)
+        return timeOut();
+      this.#appendWithFault({
+        store: () => this.#appendOnce(stream, expected, events),
+        answer: (outcome) => respond(batchAnswer(outcome, expected)),
+        refuse: () => fail(status.OK, 'Server Is Not Ready', 'google.protobuf.Empty'),
+        timeOut,
+        end: (error) => void call.emit('error', error),
+      });
+    });
+    call.on('end', () => call.end());
+  };
+
+  /** Stores an append and answers it, unless something else has been planned. */
+  #appendWithFault(append: {
+    readonly store: () => Outcome;
+    readonly answer: (outcome: Outcome) => void;
+    readonly refuse: () => void;
+    readonly timeOut?: () => void;
+    readonly end: (error: Failure) => void;
+  }): void {
+    const { store, answer, refuse, timeOut = () => {}, end } = append;
+    const fault = this.appendFaults.shift();
+    if (fault === 'connection lost before storing') this.dropConnections();
+    else if (fault === 'server killed before storing') end(KILLED);
+    else if (fault === 'refused as unavailable') refuse();
+    else if (fault === 'not stored, timed out') timeOut();
+    else if (fault === 'another node is the leader') end(leaderIs(this.#port));
+    else if (fault !== 'neither stored nor acknowledged' && !this.unresponsive) {
+      const outcome = store();
+      if (fault === 'connection lost after storing') this.dropConnections();
+      else if (fault === 'server killed after storing') end(KILLED);
+      else if (fault === 'stored, timed out') timeOut();
+      else if (fault === 'acknowledged late') setTimeout(answer, 300, outcome);
+      else if (fault !== 'stored, not acknowledged') answer(outcome);
+    }
+  }
+
+  #isUser(metadata: Metadata): boolean {
+    if (this.#secured === undefined) return true;
+    const { username, password } = this.#secured;
+    const [authorization] = metadata.get('authorization');
+    return authorization === `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+  }
+
+  #appendOnce(stream: string, expected: number | undefined, events: readonly Proposed[]): Outcome {
     const list = this.#streams.get(stream) ?? [];
-    const response = new streams.AppendResp();
-    const expected = options.hasRevision() ? Number(options.getRevision()) : options.hasNoStream() ? -1 : undefined;
     if (expected !== undefined && expected !== list.length - 1) {
       const written = list.slice(expected + 1, expected + 1 + events.length);
       const same = written.length === events.length && written.every(({ id }, index) => id === events[index]?.id);
       const last = written.at(-1);
       // For a duplicate append, a real server returns the position of the first event, not of the last.
-      if (same && last !== undefined) return response.setSuccess(success({ ...last, ...position(written[0]) }));
-      const wrong = new streams.AppendResp.WrongExpectedVersion();
-      if (list.length > 0) wrong.setCurrentRevision(String(list.length - 1));
-      else wrong.setCurrentNoStream(new shared.Empty());
-      if (expected === -1) wrong.setExpectedNoStream(new shared.Empty());
-      else wrong.setExpectedRevision(String(expected));
-      return response.setWrongExpectedVersion(wrong);
+      if (same && last !== undefined) return { stored: { ...last, ...position(written[0]) } };
+      return { actual: list.length - 1 };
     }
-    return response.setSuccess(success(this.#store(stream, events)));
+    return { stored: this.#store(stream, events) };
   }
-
-  readonly #batchAppend = (call: ServerDuplexStream<streams.BatchAppendReq, streams.BatchAppendResp>): void => {
-    call.on('error', () => {});
-    call.on('data', () => {
-      this.batchAppends += 1;
-    });
-  };
 
   readonly #read = (call: ServerWritableStream<streams.ReadReq, streams.ReadResp>): void => {
     call.on('error', () => {});
     const options = call.request.getOptions();
     if (options === undefined || this.unresponsive) return;
+    if (!this.#isUser(call.metadata)) return void call.emit('error', ACCESS_DENIED);
+    this.reads += 1;
     if (options.hasSubscription()) void this.#subscribe(call, options);
     else void this.#readOnce(call, options);
   };
@@ -697,11 +798,94 @@ function compare(record: Recorded, position: streams.ReadReq.Options.Position): 
   return record.prepare < prepare ? -1 : record.prepare > prepare ? 1 : 0;
 }
 
-function success({ revision, commit, prepare }: Recorded): streams.AppendResp.Success {
-  const position = new streams.AppendResp.Position()
-    .setCommitPosition(String(commit))
-    .setPreparePosition(String(prepare));
-  return new streams.AppendResp.Success().setCurrentRevision(String(revision)).setPosition(position);
+function proposed(message: streams.AppendReq.ProposedMessage | streams.BatchAppendReq.ProposedMessage): Proposed {
+  return {
+    id: message.getId()?.getString() ?? '',
+    type: message.getMetadataMap().get('type') ?? '',
+    contentType: message.getMetadataMap().get('content-type') ?? '',
+    data: message.getData_asU8(),
+    metadata: message.getCustomMetadata_asU8(),
+  };
+}
+
+function unaryAnswer(outcome: Outcome, expected: number | undefined): streams.AppendResp {
+  if ('stored' in outcome) {
+    const { revision, commit, prepare } = outcome.stored;
+    const position = new streams.AppendResp.Position()
+      .setCommitPosition(String(commit))
+      .setPreparePosition(String(prepare));
+    return new streams.AppendResp().setSuccess(
+      new streams.AppendResp.Success().setCurrentRevision(String(revision)).setPosition(position),
+    );
+  }
+  const wrong = new streams.AppendResp.WrongExpectedVersion();
+  if (outcome.actual >= 0) wrong.setCurrentRevision(String(outcome.actual));
+  else wrong.setCurrentNoStream(new shared.Empty());
+  if (expected === -1) wrong.setExpectedNoStream(new shared.Empty());
+  else wrong.setExpectedRevision(String(expected));
+  return new streams.AppendResp().setWrongExpectedVersion(wrong);
+}
+
+function batchAnswer(outcome: Outcome, expected: number | undefined): streams.BatchAppendResp {
+  if ('stored' in outcome) {
+    const { revision, commit, prepare } = outcome.stored;
+    const position = new shared.AllStreamPosition()
+      .setCommitPosition(String(commit))
+      .setPreparePosition(String(prepare));
+    return new streams.BatchAppendResp().setSuccess(
+      new streams.BatchAppendResp.Success().setCurrentRevision(String(revision)).setPosition(position),
+    );
+  }
+  const wrong = new shared.WrongExpectedVersion();
+  if (outcome.actual >= 0) wrong.setCurrentStreamRevision(String(outcome.actual));
+  else wrong.setCurrentNoStream(new shared.Empty());
+  if (expected === -1) wrong.setExpectedNoStream(new shared.Empty());
+  else wrong.setExpectedStreamPosition(String(expected));
+  return new streams.BatchAppendResp().setError(
+    statusOf(
+      status.ALREADY_EXISTS,
+      'WrongExpectedVersion',
+      'event_store.client.WrongExpectedVersion',
+      wrong.serializeBinary(),
+    ),
+  );
+}
+
+/** A `google.rpc.Status`, put together by hand, because its details are of a class that the client does not pass on. */
+function statusOf(
+  code: status,
+  message: string,
+  type: string,
+  details: Uint8Array = new Uint8Array(),
+): ReturnType<typeof rpcStatus.Status.deserializeBinary> {
+  const field = (number: number, bytes: Uint8Array) => Buffer.from([(number << 3) | 2, bytes.length, ...bytes]);
+  const any = Buffer.concat([field(1, Buffer.from(`type.googleapis.com/${type}`)), field(2, details)]);
+  return rpcStatus.Status.deserializeBinary(
+    Buffer.concat([Buffer.from([8, code]), field(2, Buffer.from(message)), field(3, any)]),
+  );
+}
+
+/** A UUID as a real server sends it: two signed integers. */
+function structured(id: string): shared.UUID {
+  const digits = id.replaceAll('-', '');
+  const [high = 0n, low = 0n] = [digits.slice(0, 16), digits.slice(16)].map((half) =>
+    BigInt.asIntN(64, BigInt(`0x${half}`)),
+  );
+  const uuid = new shared.UUID.Structured().setMostSignificantBits(String(high)).setLeastSignificantBits(String(low));
+  return new shared.UUID().setStructured(uuid);
+}
+
+function exception(name: string): Metadata {
+  const metadata = new Metadata();
+  metadata.set('exception', name);
+  return metadata;
+}
+
+function leaderIs(port: number): Failure {
+  const metadata = exception('not-leader');
+  metadata.set('leader-endpoint-host', '127.0.0.1');
+  metadata.set('leader-endpoint-port', String(port));
+  return { code: status.NOT_FOUND, details: 'Leader info available', metadata };
 }
 
 function fill<Message extends streams.ReadResp.ReadEvent.RecordedEvent | persistent.ReadResp.ReadEvent.RecordedEvent>(
@@ -732,14 +916,9 @@ function persistentRecord(record: Recorded): persistent.ReadResp.ReadEvent.Recor
   return fill(new persistent.ReadResp.ReadEvent.RecordedEvent(), record);
 }
 
-function failure(
-  code: status,
-  exception: string,
-  group: string,
-): { code: status; details: string; metadata: Metadata } {
-  const metadata = new Metadata();
-  metadata.set('exception', exception);
+function failure(code: status, name: string, group: string): { code: status; details: string; metadata: Metadata } {
+  const metadata = exception(name);
   metadata.set('stream-name', '$all');
   metadata.set('group-name', group);
-  return { code, details: exception, metadata };
+  return { code, details: name, metadata };
 }
