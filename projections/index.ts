@@ -1,11 +1,24 @@
 import { apiKeys } from './api-keys.ts';
 import { availability } from './availability.ts';
 import { bookings } from './bookings.ts';
+import { brandChanges } from './brand-changes.ts';
 import { brands } from './brands.ts';
 import { communities } from './communities.ts';
+import { communityChanges } from './community-changes.ts';
 import { reviews } from './reviews.ts';
 import { spaces } from './spaces.ts';
 import { webhooks } from './webhooks.ts';
 
 /** All read models. */
-export const projections = [communities, spaces, brands, availability, bookings, reviews, apiKeys, webhooks] as const;
+export const projections = [
+  communities,
+  spaces,
+  brands,
+  availability,
+  bookings,
+  reviews,
+  apiKeys,
+  webhooks,
+  communityChanges,
+  brandChanges,
+] as const;

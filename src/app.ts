@@ -252,6 +252,8 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
       authenticate,
       challenge: challengeOf(authorizationServer.resources.api),
       publicUrl: config.publicUrl,
+      // Time zones have versions, too.
+      release: JSON.stringify([manifest.version, process.versions.tz, projections.map(idOf)]),
     }),
   );
   await app.register(authorizationServer.routes);

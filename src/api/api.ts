@@ -20,7 +20,12 @@ export type ApiDeps = {
   readonly challenge: string;
   /** {base_url} without the path prefix. */
   readonly publicUrl: string;
+  /** Identifies how answers are made of documents: it tells the entity tags of this release from those of others. */
+  readonly release: string;
 };
+
+/** The headers that scripts of other origins may read. */
+const EXPOSED = 'WWW-Authenticate, ETag';
 
 /** Swagger UI uses inline styles. Everything else is loaded from this service. */
 const DOCS_CSP =
@@ -54,7 +59,7 @@ export const api =
       async (routes) => {
         // Callers send their credential in a header, never in a cookie, so any origin may call.
         routes.addHook('onRequest', (_request, reply, done) => {
-          reply.header('access-control-allow-origin', '*').header('access-control-expose-headers', 'WWW-Authenticate');
+          reply.header('access-control-allow-origin', '*').header('access-control-expose-headers', EXPOSED);
           done();
         });
         // In a scope of its own, so that only preflights run through the plugin.
@@ -62,7 +67,7 @@ export const api =
           await preflights.register(cors, {
             origin: '*',
             methods: ['GET', 'HEAD', 'POST', 'DELETE'],
-            exposedHeaders: ['WWW-Authenticate'],
+            exposedHeaders: EXPOSED,
             // Plain OPTIONS requests are answered too: the plugin's refusal would not have our error shape.
             strictPreflight: false,
           });

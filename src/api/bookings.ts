@@ -20,14 +20,25 @@ import { isRefusal } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { brandId } from '../domain/ids.ts';
 import type { Queries } from '../queries/queries.ts';
+import { CacheHeaders, cacheable, digestOf, entityTagsOf, isHeld, sendNotModified, tagged } from './entity-tags.ts';
 import { sendError, sendRefusal } from './errors.ts';
-import { sendJsonArray } from './json-array.ts';
+import { sendList } from './json-array.ts';
 
+const Bookings = Type.Array(BookingDto);
+const History = Type.Array(HistoryEntry);
 const stringifyBooking = fastJson(BookingDto);
 
 export const bookingRoutes =
-  ({ commands, queries }: { readonly commands: Commands; readonly queries: Queries }): FastifyPluginAsyncTypebox =>
+  (deps: {
+    readonly commands: Commands;
+    readonly queries: Queries;
+    readonly release: string;
+  }): FastifyPluginAsyncTypebox =>
   async (app) => {
+    const { commands, queries, release } = deps;
+    const entityTagOf = entityTagsOf(release, Bookings);
+    const historyTagOf = entityTagsOf(release, History);
+
     app.get(
       '/bookings',
       {
@@ -37,12 +48,18 @@ export const bookingRoutes =
           description: 'A Community caller sees the bookings of its spaces, a Brand caller its own. Not paginated.',
           tags: ['Bookings'],
           querystring: BookingsQuery,
-          response: { 200: Type.Array(BookingDto), ...errors(400, 401, 403, 500) },
+          headers: CacheHeaders,
+          response: { ...cacheable(Bookings), ...errors(400, 401, 403, 500) },
         },
       },
       async (request, reply) => {
-        const found = queries.bookings.list(request.caller.account, request.query);
-        return sendJsonArray(reply, found, (booking) => stringifyBooking(publicBooking(booking)));
+        const { account } = request.caller;
+        return sendList(request, reply, {
+          version: await queries.listVersions.ofBookings(account),
+          entityTagOf,
+          items: queries.bookings.list(account, request.query),
+          stringify: (booking) => stringifyBooking(publicBooking(booking)),
+        });
       },
     );
 
@@ -80,14 +97,21 @@ export const bookingRoutes =
           summary: 'Get the history of a booking',
           tags: ['Bookings'],
           params: BookingParams,
-          response: { 200: Type.Array(HistoryEntry), ...errors(400, 401, 403, 404, 500) },
+          headers: CacheHeaders,
+          response: { ...cacheable(History), ...errors(400, 401, 403, 404, 500) },
         },
       },
       async (request, reply) => {
         const { id } = request.params;
-        const steps: readonly HistoryStep[] | undefined = await queries.bookingHistory(request.caller.account, id);
-        if (steps === undefined) return sendError(reply, 'ResourceNotFound', `There is no booking ${id}.`);
-        return reply.send(historyEntries(steps));
+        const { account } = request.caller;
+        // Every event of a booking changes its document.
+        const booking = await queries.bookings.get(account, id);
+        const entityTag = booking && historyTagOf(request, digestOf(booking));
+        if (entityTag !== undefined && isHeld(request, entityTag)) return sendNotModified(reply, entityTag);
+        const steps: readonly HistoryStep[] | undefined = booking && (await queries.bookingHistory(account, id));
+        if (entityTag === undefined || steps === undefined)
+          return sendError(reply, 'ResourceNotFound', `There is no booking ${id}.`);
+        return tagged(reply, entityTag).send(historyEntries(steps));
       },
     );
   };

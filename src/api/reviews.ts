@@ -5,14 +5,18 @@ import { errors } from '../contract/errors.ts';
 import { CommunityParams, ReviewDto, toReviewDto } from '../contract/review.ts';
 import { isRefusal } from '../domain/decision.ts';
 import type { Queries } from '../queries/queries.ts';
+import { CacheHeaders, cacheable, entityTagsOf } from './entity-tags.ts';
 import { sendRefusal } from './errors.ts';
-import { sendJsonArray } from './json-array.ts';
+import { sendList } from './json-array.ts';
 
+const Reviews = Type.Array(ReviewDto);
 const stringifyReview = fastJson(ReviewDto);
 
 export const reviewRoutes =
-  ({ queries }: { readonly queries: Queries }): FastifyPluginAsyncTypebox =>
+  ({ queries, release }: { readonly queries: Queries; readonly release: string }): FastifyPluginAsyncTypebox =>
   async (app) => {
+    const entityTagOf = entityTagsOf(release, Reviews);
+
     app.get(
       '/communities/:communityId/reviews',
       {
@@ -23,13 +27,18 @@ export const reviewRoutes =
             'A Community caller can read its own, a Brand caller those of communities where it has completed a booking.',
           tags: ['Reviews'],
           params: CommunityParams,
-          response: { 200: Type.Array(ReviewDto), ...errors(400, 401, 403, 404, 500) },
+          headers: CacheHeaders,
+          response: { ...cacheable(Reviews), ...errors(400, 401, 403, 404, 500) },
         },
       },
       async (request, reply) => {
         const found = await queries.reviews.list(request.caller.account, request.params.communityId);
         if (isRefusal(found)) return sendRefusal(reply, found);
-        return sendJsonArray(reply, found, (review) => stringifyReview(toReviewDto(review)));
+        const version = await queries.listVersions.ofReviews(request.params.communityId);
+        return sendList(request, reply, {
+          ...{ version, entityTagOf, items: found },
+          stringify: (review) => stringifyReview(toReviewDto(review)),
+        });
       },
     );
   };

@@ -8,11 +8,14 @@ import {
 import { errors } from '../contract/errors.ts';
 import { isRefusal } from '../domain/decision.ts';
 import type { Queries } from '../queries/queries.ts';
+import { CacheHeaders, cacheable, digestOf, entityTagsOf, isHeld, sendNotModified, tagged } from './entity-tags.ts';
 import { sendRefusal } from './errors.ts';
 
 export const spaceRoutes =
-  ({ queries }: { readonly queries: Queries }): FastifyPluginAsyncTypebox =>
+  ({ queries, release }: { readonly queries: Queries; readonly release: string }): FastifyPluginAsyncTypebox =>
   async (app) => {
+    const entityTagOf = entityTagsOf(release, AvailabilityResponse);
+
     app.get(
       '/spaces/:spaceId/availability',
       {
@@ -22,14 +25,18 @@ export const spaceRoutes =
           tags: ['Spaces'],
           params: SpaceParams,
           querystring: AvailabilityQuery,
-          response: { 200: AvailabilityResponse, ...errors(400, 401, 403, 404, 500) },
+          headers: CacheHeaders,
+          response: { ...cacheable(AvailabilityResponse), ...errors(400, 401, 403, 404, 500) },
         },
       },
       async (request, reply) => {
         const { params, query, caller } = request;
         const found = await queries.availability(caller.account, params.spaceId, query.date);
         if (isRefusal(found)) return sendRefusal(reply, found);
-        return reply.send(toAvailabilityResponse(found));
+        const { space, taken, hoursBegun } = found;
+        const entityTag = entityTagOf(request, digestOf(space), digestOf(taken), hoursBegun);
+        if (isHeld(request, entityTag)) return sendNotModified(reply, entityTag);
+        return tagged(reply, entityTag).send(toAvailabilityResponse(found));
       },
     );
   };

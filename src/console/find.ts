@@ -159,7 +159,7 @@ ${
 
   async function availableSlots(visit: Visit, space: Space, date: PlainDate): Promise<readonly TimeSlot[]> {
     const found = await queries.availability(visit.account, space.spaceId, date);
-    return isRefusal(found) ? [] : found.timeSlots.filter(({ isAvailable }) => isAvailable);
+    return isRefusal(found) ? [] : found.timeSlots().filter(({ isAvailable }) => isAvailable);
   }
 
   async function spacePage(
@@ -179,7 +179,7 @@ ${
       queries.spaces.community(space.communityId),
       Promise.all(ahead.map(async (day) => (await availableSlots(visit, space, day)).length)),
     ]);
-    const slots = isRefusal(found) ? [] : found.timeSlots;
+    const slots = isRefusal(found) ? [] : found.timeSlots();
     const chosen = form.text('startHour');
     return {
       title: space.name,

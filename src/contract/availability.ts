@@ -33,7 +33,7 @@ export const toAvailabilityResponse = ({
 }: {
   readonly space: Space;
   readonly date: CalendarDate;
-  readonly timeSlots: readonly Slot[];
+  timeSlots(): readonly Slot[];
 }): Static<typeof AvailabilityResponse> => ({
   spaceId,
   spaceName,
@@ -41,7 +41,7 @@ export const toAvailabilityResponse = ({
   windowStart,
   windowEnd,
   durationHours,
-  timeSlots: [...timeSlots],
+  timeSlots: [...timeSlots()],
 });
 
 export const SpaceParams = Type.Object({ spaceId: Id<SpaceId>('Space identifier.') });

@@ -98,6 +98,15 @@ export function momentOn(day: WallDay, hour: number): number {
   return time.toZonedDateTime(day.zone).epochMilliseconds;
 }
 
+/** How many hours of a day have begun at a moment (milliseconds since the epoch): 0 to 24. */
+export function hoursBegun(day: WallDay, now: number): number {
+  if (now < day.start) return 0;
+  if (hasEveryHourOnce(day)) return Math.min(24, Math.floor((now - day.start) / HOUR_MS) + 1);
+  let hour = 0;
+  while (hour < 24 && momentOn(day, hour) <= now) hour += 1;
+  return hour;
+}
+
 /** False for an hour that is skipped when the clocks change. */
 export function hourExistsOn(day: WallDay, hour: number): boolean {
   if (hasEveryHourOnce(day)) return true;

@@ -1,7 +1,7 @@
-import { availability, availabilityKey } from '../../projections/availability.ts';
+import { type AvailabilityDocument, availability, availabilityKey } from '../../projections/availability.ts';
 import { spaces } from '../../projections/spaces.ts';
 import type { Account } from '../domain/account.ts';
-import { localDate } from '../domain/calendar.ts';
+import { hoursBegun, localDate, wallDay } from '../domain/calendar.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import type { PlainDate } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
@@ -10,7 +10,17 @@ import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { isVisibleSpace } from './spaces.ts';
 
-export type Availability = { readonly space: Space; readonly date: PlainDate; readonly timeSlots: readonly TimeSlot[] };
+/** What the slots of a space on a date are made of. Nothing else counts, so what is made of it holds until one of them changes. */
+export type Availability = {
+  readonly space: Space;
+  readonly date: PlainDate;
+  readonly taken: AvailabilityDocument['taken'];
+  /** How many hours of the day have begun: all that matters of the time. */
+  readonly hoursBegun: number;
+  timeSlots(): readonly TimeSlot[];
+};
+
+const NOTHING: AvailabilityDocument['taken'] = [];
 
 /**
  * Which start hours of a space are open on a date. Refuses a date before today in the space's zone (`ValidationError`,
@@ -34,6 +44,13 @@ export function createAvailabilityQuery(deps: { readonly readModels: ReadModels;
     const today = localDate(now, space.timeZone);
     if (date < today)
       return refuse('ValidationError', `date must be today (${today} in ${space.timeZone}) or later, got ${date}.`);
-    return { space, date, timeSlots: timeSlots(space, date, day?.document.taken ?? [], now) };
+    const taken = day?.document.taken ?? NOTHING;
+    return {
+      space,
+      date,
+      taken,
+      hoursBegun: hoursBegun(wallDay(date, space.timeZone), now),
+      timeSlots: () => timeSlots(space, date, taken, now),
+    };
   };
 }

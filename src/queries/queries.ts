@@ -6,6 +6,7 @@ import { createApiKeyQueries } from './api-keys.ts';
 import { createAvailabilityQuery } from './availability.ts';
 import { createBookingHistory } from './booking-history.ts';
 import { createBookingQueries } from './bookings.ts';
+import { createListVersions } from './list-versions.ts';
 import { createOperatorQueries } from './operator.ts';
 import { createReviewQueries } from './reviews.ts';
 import { createSpaceQueries } from './spaces.ts';
@@ -31,6 +32,7 @@ export function createQueries(deps: {
     bookingHistory: createBookingHistory(deps),
     reviews: createReviewQueries(deps),
     webhooks: createWebhookQueries(deps),
+    listVersions: createListVersions(deps),
     operator: createOperatorQueries(deps),
   };
 }

@@ -39,6 +39,8 @@ export type ReadModels = {
    * "there is nothing".
    */
   collection<D extends object>(projection: Projection<D>): ReadModel<D>;
+  /** The name of the collection that is read of a projection. A rebuild, which may mend documents without an event, changes it. */
+  nameOf(projection: Pick<AnyProjection, 'name' | 'version'>): string | undefined;
   /**
    * Waits until read models show everything up to `position`, whichever process projects.
    * @returns false if they do not in time; nothing is lost, they only lag (docs/decisions/read-your-writes.md)
@@ -354,6 +356,7 @@ export async function openReadModels(deps: {
 
   return {
     collection,
+    nameOf: (projection) => models.get(idOf(projection))?.state.live,
     waitFor,
     reached,
     changed,

@@ -3,6 +3,7 @@ import Fastify from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAccessHook } from '../../src/api/access.ts';
 import { handleError } from '../../src/api/errors.ts';
+import { defined } from '../../src/domain/defined.ts';
 import { Unavailable } from '../../src/runtime/unavailable.ts';
 import { CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
 
@@ -67,11 +68,18 @@ describe('every failure has the same error shape', () => {
     expect(answer.body).not.toMatch(/secret|passwd|at .*\.ts/);
   });
 
-  test('responses, errors included, are not cached and not taken for anything but JSON', async () => {
-    for (const options of [{ key: brand.key }, {}]) {
-      const { headers } = await service.get('/bookings', options);
+  test('responses without an entity tag, errors included, are not cached; none is taken for anything but JSON', async () => {
+    for (const [url, key] of [
+      ['/bookings', undefined],
+      ['/bookings?status=none', brand.key],
+      ['/webhooks', brand.key],
+    ] as const) {
+      const { headers } = await service.get(url, defined({ key }));
       expect(headers).toMatchObject({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
+      expect(headers).not.toHaveProperty('etag');
     }
+    const { headers } = await service.get('/bookings', { key: brand.key });
+    expect(headers).toMatchObject({ 'cache-control': 'private, no-cache', 'x-content-type-options': 'nosniff' });
   });
 
   test('slow requests time out', () => {
@@ -194,6 +202,19 @@ test('the OpenAPI 3.1 description covers every operation, and Swagger UI is serv
     'POST /api/v1/bookings',
     'POST /api/v1/webhooks',
   ]);
+  // What has an entity tag can be asked for conditionally.
+  for (const path of [
+    '/bookings',
+    '/bookings/{id}/history',
+    '/communities/{communityId}/reviews',
+    '/spaces/{spaceId}/availability',
+  ]) {
+    const { parameters, responses } = description.paths[`/api/v1${path}`].get;
+    expect(parameters).toContainEqual(expect.objectContaining({ in: 'header', name: 'if-none-match' }));
+    expect(Object.keys(responses['200'].headers)).toEqual(['ETag', 'Cache-Control']);
+    expect(responses['304'].description).toMatch(/current/);
+    expect(responses['304'].content).toBeUndefined();
+  }
   const page = await service.call('GET', '/docs');
   expect([200, 302]).toContain(page.statusCode);
 });

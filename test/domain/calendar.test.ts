@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   hourExistsOn,
+  hoursBegun,
   isPlainDate,
   isTimeZone,
   localDate,
@@ -75,6 +76,21 @@ test('a zone that changes its clock by half an hour, at midnight, or skips a who
   const apia = wallDay(date('2011-12-30'), 'Pacific/Apia');
   expect(apia.end - apia.start).toBe(0);
   expect(hourExistsOn(apia, 12)).toBe(false);
+});
+
+test.each([
+  ['2026-12-01', 'Europe/Berlin'],
+  ['2027-03-28', 'Europe/Berlin'],
+  ['2026-10-25', 'Europe/Berlin'],
+  ['2026-10-04', 'Australia/Lord_Howe'],
+  ['2026-03-29', 'Asia/Beirut'],
+  ['2026-12-01', 'Asia/Kathmandu'],
+])('on %s in %s, the hours that have begun are those whose moment has come', (plain, zone) => {
+  const day = wallDay(date(plain), zone);
+  for (let now = day.start - 900_000; now <= day.end + 900_000; now += 450_000) {
+    const begun = hoursBegun(day, now);
+    for (let hour = 0; hour < 24; hour += 1) expect(momentOn(day, hour) <= now, `${hour} at ${now}`).toBe(hour < begun);
+  }
 });
 
 test('today is correct around every midnight, whatever was asked before', () => {

@@ -2,8 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { apiKeys } from '../../projections/api-keys.ts';
 import { availability } from '../../projections/availability.ts';
 import { bookings } from '../../projections/bookings.ts';
+import { brandChanges } from '../../projections/brand-changes.ts';
 import { brands } from '../../projections/brands.ts';
 import { communities } from '../../projections/communities.ts';
+import { communityChanges } from '../../projections/community-changes.ts';
 import { projections } from '../../projections/index.ts';
 import { reviews } from '../../projections/reviews.ts';
 import { spaces } from '../../projections/spaces.ts';
@@ -103,6 +105,15 @@ test('reviews', () => {
   expect(documentsOf(reviews, { type: 'ReviewPosted', data })).toEqual({
     5: { ...data, createdAt: '2026-12-01T12:00:00.000Z' },
   });
+});
+
+test('every event of a booking changes the lists of its community and its brand', () => {
+  const first = requested();
+  const change = (n: number) => ({ eventId: `event-${n}`, position: `000${n}` });
+  for (const next of [approved(first), cancelledByBrand(first), completed(first)]) {
+    expect(documentsOf(brandChanges, first, next)).toEqual({ 3: { bookings: change(2) } });
+    expect(documentsOf(communityChanges, first, next)).toEqual({ 1: { bookings: change(2) } });
+  }
 });
 
 test('API keys are stored by hash; a revoked one says since when', () => {

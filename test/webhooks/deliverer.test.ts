@@ -622,6 +622,7 @@ test('until the read models have caught up, no registration is mistaken for remo
   let there = false;
   const { readModels } = venue;
   const forgetful: ReadModels = {
+    ...readModels,
     collection(projection) {
       const real = readModels.collection(projection);
       return { ...real, get: async (key) => (there ? real.get(key) : undefined) };

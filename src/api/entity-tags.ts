@@ -1,0 +1,69 @@
+import { hash } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type TSchema, Type } from 'typebox';
+
+/** Makes the entity tag of an answer from what it depends on (docs/decisions/entity-tags.md). */
+export type EntityTag = (request: FastifyRequest, ...dependsOn: readonly (string | number)[]) => string;
+
+/**
+ * The entity tags of a route: weak, because lists are not snapshots, and good for the account and permissions of the caller.
+ * @param release identifies how answers are made of documents
+ * @param answer the schema of the response
+ */
+export function entityTagsOf(release: string, answer: TSchema): EntityTag {
+  const form = digest(`${release} ${JSON.stringify(answer)}`);
+  return ({ caller: { account, permissions } }, ...dependsOn) =>
+    `W/"${form}.${account.kind}${account.id}.${permissions}.${dependsOn.join('.')}"`;
+}
+
+const digests = new WeakMap<object, string>();
+
+/** Identifies the content of a stored document, or of a part of one. Those are immutable, so each is read once. */
+export function digestOf(content: object): string {
+  const known = digests.get(content);
+  if (known !== undefined) return known;
+  const made = digest(JSON.stringify(content));
+  digests.set(content, made);
+  return made;
+}
+
+/** 96 bits: nobody gains anything by a collision, since each caller only asks for its own answers. */
+export const digest = (text: string): string => hash('sha256', text, 'base64url').slice(0, 16);
+
+/** Whether the client has the answer with this entity tag. */
+export function isHeld({ headers }: FastifyRequest, entityTag: string): boolean {
+  const held = headers['if-none-match'];
+  return held !== undefined && (held === entityTag || isAmong(held, entityTag));
+}
+
+/** Marks an answer as one that the client's own cache may keep, and has to ask about each time. */
+export const tagged = (reply: FastifyReply, entityTag: string): FastifyReply =>
+  reply.headers({ etag: entityTag, 'cache-control': 'private, no-cache', vary: 'Authorization' });
+
+/** The answer to a client that has the current one. */
+export const sendNotModified = (reply: FastifyReply, entityTag: string): FastifyReply =>
+  tagged(reply, entityTag).code(304).send();
+
+/** `If-None-Match` compares weakly: `W/` does not count (RFC 9110, section 13.1.2). */
+function isAmong(held: string, entityTag: string): boolean {
+  const opaque = withoutWeakness(entityTag);
+  return held.trim() === '*' || held.split(',').some((tag) => withoutWeakness(tag.trim()) === opaque);
+}
+
+const withoutWeakness = (tag: string): string => (tag.startsWith('W/') ? tag.slice(2) : tag);
+
+const ETag = Type.String({ description: 'Send it as If-None-Match to be answered 304 while nothing has changed.' });
+const CacheControl = Type.String({
+  description: 'private, no-cache: keep it, and ask each time whether it is current.',
+});
+
+/** The responses of a route whose answers have an entity tag, for validation and the OpenAPI description. */
+export const cacheable = <S extends TSchema>(answer: S) => ({
+  200: { ...answer, headers: { ETag, 'Cache-Control': CacheControl } },
+  304: { ...Type.Null({ description: 'What the client has is current.' }), headers: { ETag } },
+});
+
+/** The request headers of such a route. */
+export const CacheHeaders = Type.Object({
+  'if-none-match': Type.Optional(Type.String({ description: 'The ETag of the answer that the client has.' })),
+});

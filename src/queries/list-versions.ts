@@ -1,0 +1,76 @@
+import { bookings } from '../../projections/bookings.ts';
+import { brandChanges } from '../../projections/brand-changes.ts';
+import { communityChanges } from '../../projections/community-changes.ts';
+import { type ReviewDocument, reviews } from '../../projections/reviews.ts';
+import type { Find } from '../document-store/document-store.ts';
+import { declareQuery } from '../document-store/queries.ts';
+import type { Account } from '../domain/account.ts';
+import { type CommunityId, communityId as toCommunityId } from '../domain/ids.ts';
+import type { ReadModels } from '../read-models/read-models.ts';
+import { isUnavailable } from '../runtime/unavailable.ts';
+
+/** The state of a list: the same version, the same list (docs/decisions/entity-tags.md). */
+export type ListVersion = {
+  readonly id: string;
+  /** Whether the list, if it is read from now on, is of this version or a later one. Waits for a moment until it is. */
+  isShown(): Promise<boolean>;
+};
+
+/** How long a list that is behind its version is waited for. */
+const SHOWN_WITHIN_MS = 250;
+
+const lastOfCommunity = declareQuery(
+  reviews,
+  (communityId: CommunityId): Find<ReviewDocument> => ({
+    where: { communityId },
+    sort: [{ field: 'reviewId', direction: 'descending' }],
+    limit: 1,
+  }),
+  [toCommunityId(1)],
+);
+
+export function createListVersions({ readModels }: { readonly readModels: ReadModels }) {
+  const lastChange = async ({ kind, id }: Account) => {
+    const key = String(id);
+    const found =
+      kind === 'Brand'
+        ? await readModels.collection(brandChanges).get(key)
+        : await readModels.collection(communityChanges).get(key);
+    return found?.document.bookings;
+  };
+
+  return {
+    /**
+     * The version of the bookings that an account may see; undefined if it cannot be told now. What last changed them is a read
+     * model of its own, which may be ahead of the list (`isShown`) or behind it. The latter does no harm: the list gets a newer
+     * version soon.
+     */
+    async ofBookings(account: Account): Promise<ListVersion | undefined> {
+      try {
+        const collection = readModels.nameOf(bookings);
+        const change = await lastChange(account);
+        if (change === undefined) return { id: `${collection}.empty`, isShown: async () => true };
+        const { eventId, position } = change;
+        return {
+          id: `${collection}.${eventId}`,
+          isShown: () => readModels.waitFor(position, { projections: [bookings], timeoutMs: SHOWN_WITHIN_MS }),
+        };
+      } catch (error) {
+        // The list itself may well be readable.
+        if (isUnavailable(error)) return undefined;
+        throw error;
+      }
+    },
+
+    /** The version of a community's reviews. They are only ever added, so their number and the highest id say which they are. */
+    async ofReviews(communityId: number): Promise<ListVersion> {
+      const documents = readModels.collection(reviews);
+      const lastQuery = lastOfCommunity(toCommunityId(communityId));
+      const collection = readModels.nameOf(reviews);
+      const count = await documents.count(lastQuery);
+      let last = 0;
+      for await (const { document } of documents.find(lastQuery)) last = document.reviewId;
+      return { id: `${collection}.${count}.${last}`, isShown: async () => true };
+    },
+  };
+}

@@ -1,0 +1,297 @@
+import fc from 'fast-check';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bookings } from '../../projections/bookings.ts';
+import { communityChanges } from '../../projections/community-changes.ts';
+import { createApp, openCore } from '../../src/app.ts';
+import { communityId as communityIdOf } from '../../src/domain/ids.ts';
+import { Unavailable } from '../../src/runtime/unavailable.ts';
+import { accepted } from '../accepted.ts';
+import { CONTEXT, NOON, type RunningService, runService } from '../running-service.fixture.ts';
+
+let service: RunningService;
+/** A second process's worth of service on the same store, which does not project. */
+let other: Awaited<ReturnType<typeof beside>>;
+let community: Awaited<ReturnType<RunningService['community']>>;
+let brand: Awaited<ReturnType<RunningService['brand']>>;
+let space: number;
+
+async function beside({ config, time }: RunningService) {
+  const core = await openCore(config, pino({ level: 'silent' }), () => time.now);
+  const app = await createApp(core);
+  await app.ready();
+  return { core, app };
+}
+
+beforeAll(async () => {
+  service = await runService();
+  other = await beside(service);
+  community = await service.community();
+  brand = await service.brand();
+  space = await service.space(community);
+});
+afterAll(async () => {
+  await other.app.close();
+  await other.core.close();
+  await service.stop();
+});
+
+type Ask = { readonly key?: string; readonly held?: string | undefined; readonly from?: RunningService['app'] };
+
+async function get(url: string, { key = brand.key, held, from = service.app }: Ask = {}) {
+  const headers = { authorization: `Bearer ${key}`, ...(held !== undefined && { 'if-none-match': held }) };
+  const { statusCode, headers: answered, body } = await from.inject({ url: `/api/v1${url}`, headers });
+  const { etag, 'cache-control': cacheControl, vary } = answered;
+  return { status: statusCode, body, etag: etag === undefined ? undefined : String(etag), cacheControl, vary };
+}
+
+const book = async (startTime: string, startHour: number) =>
+  (await service.post('/bookings', { key: brand.key, body: { spaceId: space, startTime, startHour } })).json().id;
+
+const routes = () => [
+  `/spaces/${space}/availability?date=2026-12-20`,
+  '/bookings',
+  '/bookings?status=Approved&startDate=2026-12-01',
+  `/communities/${community.id}/reviews`,
+];
+
+describe('a client that has the current answer', () => {
+  test.each([0, 1, 2, 3])('is answered 304 without a body (route %i)', async (route) => {
+    const url = routes()[route] ?? '';
+    const key = community.key;
+    const first = await get(url, { key });
+    expect(first).toMatchObject({
+      status: 200,
+      etag: expect.stringMatching(/^W\/"[\w.-]+"$/),
+      cacheControl: 'private, no-cache',
+      vary: 'Authorization',
+    });
+    const { etag, cacheControl, vary } = first;
+    const unchanged = { status: 304, body: '', etag, cacheControl, vary };
+    expect(await get(url, { key, held: etag })).toEqual(unchanged);
+    // The same from another process.
+    expect(await get(url, { key, held: etag, from: other.app })).toEqual(unchanged);
+    for (const held of ['*', `"other", ${etag}`, etag?.replace('W/', '')])
+      expect((await get(url, { key, held })).status, held).toBe(304);
+    for (const held of ['"other"', 'W/"x", "y"', '', 'nonsense'])
+      expect((await get(url, { key, held })).status, held).toBe(200);
+  });
+
+  test('the history of a booking', async () => {
+    const id = await book('2026-12-21', 10);
+    const url = `/bookings/${id}/history`;
+    const { etag } = await get(url);
+    expect((await get(url, { held: etag, from: other.app })).status).toBe(304);
+    accepted(
+      await service.core.commands.bookings.approve(
+        { bookingId: id, communityId: communityIdOf(community.id) },
+        CONTEXT,
+      ),
+    );
+    expect((await get(url, { held: etag, from: other.app })).status).toBe(200);
+  });
+});
+
+describe('refusals come first, in their order, and have no entity tag', () => {
+  test('401, 403, 400, 404', async () => {
+    const url = routes()[0] ?? '';
+    const { etag } = await get(url);
+    const stranger = await service.community('Europe/Berlin', 'Elsewhere');
+    const without = await service.key(brand.account, 30);
+    const answers = [
+      await get(url, { held: etag, key: 'vbs_live_x' }),
+      await get(url, { held: '*', key: without }),
+      await get(`/spaces/${space}/availability?date=2026-11-30`, { held: '*' }),
+      await get(url, { held: etag, key: stranger.key }),
+      await get(`/communities/${community.id}/reviews`, { held: '*', key: stranger.key }),
+      await get('/bookings/999/history', { held: '*' }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([401, 403, 400, 404, 404, 404]);
+    for (const { etag: tag, cacheControl } of answers) expect([tag, cacheControl]).toEqual([undefined, 'no-store']);
+  });
+
+  test('a revoked key gets 401, whatever it holds', async () => {
+    const issued = accepted(
+      await service.core.commands.apiKeys.issue({ account: brand.account, permissions: 31, label: 'Short' }, CONTEXT),
+    );
+    const { etag } = await get('/bookings', { key: issued.key });
+    expect((await get('/bookings', { key: issued.key, held: etag })).status).toBe(304);
+    accepted(await service.core.commands.apiKeys.revoke({ apiKeyId: issued.apiKeyId }, CONTEXT));
+    expect((await get('/bookings', { key: issued.key, held: etag })).status).toBe(401);
+  });
+
+  test('a 304 counts as a use of the key', async () => {
+    const issued = accepted(
+      await service.core.commands.apiKeys.issue({ account: brand.account, permissions: 31, label: 'Used' }, CONTEXT),
+    );
+    expect((await get('/bookings', { key: issued.key, held: '*' })).status).toBe(304);
+    const used = () => service.core.apiKeyUsage.lastUsed([issued.apiKeyId]);
+    await expect.poll(async () => (await used()).get(issued.apiKeyId)).toBeDefined();
+  });
+});
+
+test('callers with other rights or of another account have other entity tags', async () => {
+  const narrow = await service.key(brand.account, 3);
+  const second = await service.brand('Second');
+  const keys = [brand.key, narrow, second.key, community.key];
+  const tags = await Promise.all(keys.map(async (key) => (await get('/bookings', { key })).etag));
+  expect(new Set(tags).size).toBe(keys.length);
+});
+
+test('the hour passes', async () => {
+  const url = `/spaces/${space}/availability?date=2026-12-01`;
+  service.time.now = NOON + 1_000;
+  const { etag, body } = await get(url);
+  service.time.now = NOON + 59 * 60_000;
+  expect((await get(url, { held: etag })).status).toBe(304);
+  service.time.now = NOON + 60 * 60_000;
+  const later = await get(url, { held: etag });
+  expect(later.status).toBe(200);
+  expect(later.body).not.toBe(body);
+  service.time.now = NOON;
+});
+
+test('a list that is behind its version gets no entity tag, so that the old list is never taken for the current one', async () => {
+  const { readModels } = service.core.projector;
+  const waitFor = readModels.waitFor;
+  readModels.waitFor = async (_, options) => options?.projections === undefined;
+  try {
+    expect(await get('/bookings')).toMatchObject({ status: 200, etag: undefined, cacheControl: 'no-store' });
+  } finally {
+    readModels.waitFor = waitFor;
+  }
+});
+
+test('a list whose version cannot be read is answered without one', async () => {
+  const { readModels } = service.core.projector;
+  const collection = readModels.collection;
+  readModels.collection = (projection) => {
+    if (projection.name === communityChanges.name) throw new Unavailable('being built');
+    return collection(projection);
+  };
+  try {
+    expect(await get('/bookings', { key: community.key })).toMatchObject({ status: 200, etag: undefined });
+  } finally {
+    readModels.collection = collection;
+  }
+});
+
+test('a rebuild, which may mend a list without an event, changes the entity tag of lists', async () => {
+  const before = await get('/bookings');
+  const free = await get(routes()[0] ?? '');
+  await service.core.maintenance.rebuild({
+    names: [bookings.name, 'availability', 'brandChanges'],
+    onProgress: () => {},
+  });
+  await expect.poll(async () => (await get('/bookings', { held: before.etag })).status).toBe(200);
+  expect((await get('/bookings')).body).toBe(before.body);
+  expect((await get(routes()[0] ?? '', { held: free.etag })).status).toBe(304);
+});
+
+/** One thing that may happen. Numbers choose among what there is; a refusal changes nothing and is fine. */
+const step = fc.record({
+  what: fc.oneof(
+    { weight: 5, arbitrary: fc.constant('book' as const) },
+    { weight: 2, arbitrary: fc.constantFrom('approve' as const, 'time' as const) },
+    { weight: 3, arbitrary: fc.constantFrom('cancel' as const, 'complete' as const, 'review' as const) },
+    { weight: 3, arbitrary: fc.constantFrom('close' as const, 'open' as const, 'open' as const, 'change' as const) },
+  ),
+  in: fc.boolean(),
+  pick: fc.nat(1_000),
+});
+type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
+
+test('the same entity tag, the same body; 304 only for what is current: in two processes, whatever happens', async () => {
+  const second = await service.brand('Another');
+  const night = await service.space(community, { windowStart: 0, windowEnd: 24 - 1, durationHours: 1 });
+  const keys = [brand.key, second.key, community.key];
+  const bodies = new Map<string, string>();
+  const held = new Map<string, string>();
+  const ids: number[] = [];
+
+  const inDays = (days: number) => new Date(service.time.now + days * 86_400_000).toISOString().slice(0, 10);
+
+  async function perform({ what, in: elsewhere, pick }: Step): Promise<void> {
+    const { app, core } = elsewhere ? other : service;
+    const { commands } = core;
+    const id = ids[pick % Math.max(1, ids.length)] ?? 0;
+    const communityId = communityIdOf(community.id);
+    switch (what) {
+      case 'book': {
+        const payload = { spaceId: night, startTime: inDays(pick % 4), startHour: pick % 23 };
+        const authorization = `Bearer ${keys[pick % 2]}`;
+        const answer = await app.inject({
+          method: 'POST',
+          url: '/api/v1/bookings',
+          headers: { authorization },
+          payload,
+        });
+        if (answer.statusCode === 201) ids.push(answer.json().id);
+        return;
+      }
+      case 'approve':
+        return void (await commands.bookings.approve({ bookingId: id, communityId }, CONTEXT));
+      case 'cancel':
+        return void (await commands.bookings.cancel(
+          { bookingId: id, by: { kind: 'Community', id: communityId } },
+          CONTEXT,
+        ));
+      case 'complete':
+        return void (await commands.bookings.complete(id, CONTEXT));
+      case 'review':
+        return void (await commands.reviews.post({ bookingId: id, rating: 5, title: 'T', content: 'C' }, CONTEXT));
+      case 'close':
+        return void (await commands.catalogue.closeSpace(night, CONTEXT));
+      case 'open':
+        return void (await commands.catalogue.openSpace(night, CONTEXT));
+      case 'change':
+        return void (await commands.catalogue.changeSpace(
+          { spaceId: night, terms: { durationHours: 1 + (pick % 4) } },
+          CONTEXT,
+        ));
+      case 'time':
+        service.time.now += (pick % 5) * 20 * 60_000;
+        return;
+      default:
+        return what satisfies never;
+    }
+  }
+
+  async function look(): Promise<void> {
+    const urls = [
+      `/spaces/${night}/availability?date=${inDays(0)}`,
+      `/spaces/${night}/availability?date=${inDays(1)}`,
+      '/bookings',
+      '/bookings?status=Approved',
+      `/communities/${community.id}/reviews`,
+      ...ids.slice(-2).map((id) => `/bookings/${id}/history`),
+    ];
+    for (const url of urls)
+      for (const key of keys)
+        for (const { app: from } of [service, other]) {
+          const fresh = await get(url, { key, from });
+          if (fresh.status !== 200) continue;
+          const of = `${url} ${key}`;
+          expect(fresh.etag, url).toBeDefined();
+          const tag = `${of} ${fresh.etag}`;
+          expect(fresh.body, tag).toBe(bodies.get(tag) ?? fresh.body);
+          bodies.set(tag, fresh.body);
+          const last = held.get(of);
+          const asked = await get(url, { key, from, held: last });
+          if (asked.status === 304) expect(fresh.body, tag).toBe(bodies.get(`${of} ${last}`));
+          else expect(asked.etag).not.toBe(last);
+          held.set(of, fresh.etag ?? '');
+        }
+  }
+
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 8, maxLength: 14 }), async (steps) => {
+      for (const each of steps) {
+        await perform(each);
+        await look();
+      }
+    }),
+    { numRuns: 12, endOnFailure: true },
+  );
+  expect(ids.length).toBeGreaterThan(5);
+}, 60_000);
