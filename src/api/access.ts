@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, onRequestHookHandler } from 'fastify';
 import { type Access, refuseAccess } from '../auth/access.ts';
 import { type Authenticate, bearerToken } from '../auth/authenticate.ts';
 import type { Caller } from '../auth/caller.ts';
@@ -25,20 +25,26 @@ export function createAccessHook({
   readonly authenticate: Authenticate;
   readonly challenge: string;
 }) {
-  return (access: Access) =>
-    async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+  function sendUnauthenticated(reply: FastifyReply, token: string | undefined): FastifyReply {
+    const [header, details] =
+      token === undefined
+        ? [challenge, 'Send an API key or an access token: Authorization: Bearer <token>.']
+        : [`${challenge}, error="invalid_token"`, 'The key or token is malformed, expired, revoked or unknown.'];
+    return sendError(reply.header('www-authenticate', header), 'InvalidApiKey', details);
+  }
+
+  return (access: Access): onRequestHookHandler =>
+    (request, reply, done) => {
       const token = bearerToken(request.headers.authorization);
-      const caller = token === undefined ? undefined : await authenticate(token);
-      if (caller === undefined) {
-        const [header, details] =
-          token === undefined
-            ? [challenge, 'Send an API key or an access token: Authorization: Bearer <token>.']
-            : [`${challenge}, error="invalid_token"`, 'The key or token is malformed, expired, revoked or unknown.'];
-        return sendError(reply.header('www-authenticate', header), 'InvalidApiKey', details);
-      }
-      const refused = refuseAccess(caller, access);
-      if (refused !== undefined) return sendRefusal(reply, refused);
-      request.caller = caller;
-      return undefined;
+      const enter = (caller: Caller | undefined): void => {
+        if (caller === undefined) return void sendUnauthenticated(reply, token);
+        const refused = refuseAccess(caller, access);
+        if (refused !== undefined) return void sendRefusal(reply, refused);
+        request.caller = caller;
+        done();
+      };
+      const found = token === undefined ? undefined : authenticate(token);
+      if (found instanceof Promise) found.then(enter, done);
+      else enter(found);
     };
 }

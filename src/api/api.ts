@@ -27,6 +27,16 @@ export type ApiDeps = {
 /** The headers that scripts of other origins may read. */
 const EXPOSED = 'WWW-Authenticate, ETag';
 
+/** The headers of every response, unless a route says otherwise. */
+const ALWAYS = {
+  // Callers send their credential in a header, never in a cookie, so any origin may call.
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': EXPOSED,
+  // Responses are for one caller: they must not be cached, nor be taken for anything but JSON.
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+};
+
 /** Swagger UI uses inline styles. Everything else is loaded from this service. */
 const DOCS_CSP =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; base-uri 'self'; frame-ancestors 'none'";
@@ -57,9 +67,8 @@ export const api =
 
     await app.register(
       async (routes) => {
-        // Callers send their credential in a header, never in a cookie, so any origin may call.
         routes.addHook('onRequest', (_request, reply, done) => {
-          reply.header('access-control-allow-origin', '*').header('access-control-expose-headers', EXPOSED);
+          reply.headers(ALWAYS);
           done();
         });
         // In a scope of its own, so that only preflights run through the plugin.
@@ -73,11 +82,6 @@ export const api =
           });
         });
         routes.decorateRequest('caller');
-        routes.addHook('onRequest', (_request, reply, done) => {
-          // Responses are for one caller: they must not be cached, nor be taken for anything but JSON.
-          reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
-          done();
-        });
         const enforce = createAccessHook(deps);
         routes.addHook('onRoute', (route) => {
           if (route.config?.access !== undefined) route.onRequest = enforce(route.config.access);

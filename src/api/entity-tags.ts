@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type TSchema, Type } from 'typebox';
 
-/** Makes the entity tag of an answer from what it depends on (docs/decisions/entity-tags.md). */
-export type EntityTag = (request: FastifyRequest, ...dependsOn: readonly (string | number)[]) => string;
+/** Makes the entity tag of an answer from the version of what it is made of (docs/decisions/entity-tags.md). */
+export type EntityTag = (request: FastifyRequest, version: string) => string;
 
 /**
  * The entity tags of a route: weak, because lists are not snapshots, and good for the account and permissions of the caller.
@@ -12,8 +12,8 @@ export type EntityTag = (request: FastifyRequest, ...dependsOn: readonly (string
  */
 export function entityTagsOf(release: string, answer: TSchema): EntityTag {
   const form = digest(`${release} ${JSON.stringify(answer)}`);
-  return ({ caller: { account, permissions } }, ...dependsOn) =>
-    `W/"${form}.${account.kind}${account.id}.${permissions}.${dependsOn.join('.')}"`;
+  return ({ caller: { account, permissions } }, version) =>
+    `W/"${form}.${account.kind}${account.id}.${permissions}.${version}"`;
 }
 
 const digests = new WeakMap<object, string>();
@@ -38,7 +38,7 @@ export function isHeld({ headers }: FastifyRequest, entityTag: string): boolean 
 
 /** Marks an answer as one that the client's own cache may keep, and has to ask about each time. */
 export const tagged = (reply: FastifyReply, entityTag: string): FastifyReply =>
-  reply.headers({ etag: entityTag, 'cache-control': 'private, no-cache', vary: 'Authorization' });
+  reply.header('etag', entityTag).header('cache-control', 'private, no-cache').header('vary', 'Authorization');
 
 /** The answer to a client that has the current one. */
 export const sendNotModified = (reply: FastifyReply, entityTag: string): FastifyReply =>

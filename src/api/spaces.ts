@@ -1,20 +1,17 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import {
-  AvailabilityQuery,
-  AvailabilityResponse,
-  SpaceParams,
-  toAvailabilityResponse,
-} from '../contract/availability.ts';
+import { AvailabilityQuery, AvailabilityResponse, SpaceParams } from '../contract/availability.ts';
 import { errors } from '../contract/errors.ts';
 import { isRefusal } from '../domain/decision.ts';
 import type { Queries } from '../queries/queries.ts';
-import { CacheHeaders, cacheable, digestOf, entityTagsOf, isHeld, sendNotModified, tagged } from './entity-tags.ts';
+import { createAvailabilityAnswers } from './availability-answers.ts';
+import { CacheHeaders, cacheable, entityTagsOf, isHeld, sendNotModified, tagged } from './entity-tags.ts';
 import { sendRefusal } from './errors.ts';
 
 export const spaceRoutes =
   ({ queries, release }: { readonly queries: Queries; readonly release: string }): FastifyPluginAsyncTypebox =>
   async (app) => {
     const entityTagOf = entityTagsOf(release, AvailabilityResponse);
+    const answerOf = createAvailabilityAnswers();
 
     app.get(
       '/spaces/:spaceId/availability',
@@ -33,10 +30,10 @@ export const spaceRoutes =
         const { params, query, caller } = request;
         const found = await queries.availability(caller.account, params.spaceId, query.date);
         if (isRefusal(found)) return sendRefusal(reply, found);
-        const { space, taken, hoursBegun } = found;
-        const entityTag = entityTagOf(request, digestOf(space), digestOf(taken), hoursBegun);
+        const { version, text } = answerOf(found);
+        const entityTag = entityTagOf(request, version);
         if (isHeld(request, entityTag)) return sendNotModified(reply, entityTag);
-        return tagged(reply, entityTag).send(toAvailabilityResponse(found));
+        return tagged(reply, entityTag).type('application/json; charset=utf-8').send(text);
       },
     );
   };

@@ -2,8 +2,8 @@ import type { Collection, DocumentStore } from '../document-store/document-store
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { createLruCache } from '../runtime/lru-cache.ts';
 import type { Authenticate } from './authenticate.ts';
+import type { Caller } from './caller.ts';
 
 type KeyUse = { readonly usedAt: Timestamp };
 
@@ -26,8 +26,9 @@ export async function createApiKeyUsage(deps: {
 }): Promise<ApiKeyUsage> {
   const { clock, logger } = deps;
   const uses = await deps.documents.open(collection);
-  /** The minute that this process last recorded for each key. */
-  const lastRecorded = createLruCache<string, number>(10_000);
+  /** The keys that this process has recorded for the current minute. */
+  const recorded = new Set<string>();
+  let currentMinute = 0;
 
   async function record(apiKeyId: string, minute: number): Promise<void> {
     const usedAt = toTimestamp(minute * MINUTE_MS);
@@ -37,18 +38,26 @@ export async function createApiKeyUsage(deps: {
     else if (stored.document.usedAt < usedAt) await uses.replace(apiKeyId, { usedAt }, stored.version);
   }
 
+  function used(caller: Caller | undefined): Caller | undefined {
+    if (caller?.credential.kind !== 'apiKey') return caller;
+    const { id } = caller.credential;
+    const minute = Math.floor(clock() / MINUTE_MS);
+    if (minute !== currentMinute) {
+      recorded.clear();
+      currentMinute = minute;
+    }
+    if (recorded.has(id)) return caller;
+    recorded.add(id);
+    record(id, minute).catch((error: unknown) =>
+      logger.debug({ err: error }, 'failed to record the use of an API key'),
+    );
+    return caller;
+  }
+
   return {
-    trackUsage: (authenticate) => async (token) => {
-      const caller = await authenticate(token);
-      if (caller?.credential.kind !== 'apiKey') return caller;
-      const { id } = caller.credential;
-      const minute = Math.floor(clock() / MINUTE_MS);
-      if (lastRecorded.get(id) === minute) return caller;
-      lastRecorded.set(id, minute);
-      record(id, minute).catch((error: unknown) =>
-        logger.debug({ err: error }, 'failed to record the use of an API key'),
-      );
-      return caller;
+    trackUsage: (authenticate) => (token) => {
+      const found = authenticate(token);
+      return found instanceof Promise ? found.then(used) : used(found);
     },
 
     async lastUsed(apiKeyIds) {

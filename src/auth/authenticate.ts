@@ -1,20 +1,38 @@
 import type { Credentials } from '../credentials/credentials.ts';
+import { createLruCache } from '../runtime/lru-cache.ts';
 import { API_KEY_PREFIX, hashApiKey, isApiKey } from '../secrets/api-key-format.ts';
 import type { Caller } from './caller.ts';
 
-/** Resolves a bearer token to its caller; undefined if it is not valid (any more). */
-export type Authenticate = (token: string) => Promise<Caller | undefined>;
+/**
+ * Resolves a bearer token to its caller; undefined if it is not valid (any more). Without a promise if it can be helped: this is on
+ * the path of every request.
+ */
+export type Authenticate = (token: string) => Caller | undefined | Promise<Caller | undefined>;
+
+/** How many keys are recognised without hashing them. */
+const CACHED_KEYS = 10_000;
 
 /** Authenticates API keys. Malformed keys are refused without a look-up, revoked ones within 2 s, even if the read models lag. */
-export const createApiKeyAuthentication =
-  (credentials: Pick<Credentials, 'keyByHash'>): Authenticate =>
-  async (token) => {
+export function createApiKeyAuthentication(credentials: Pick<Credentials, 'keyByHash' | 'freshKey'>): Authenticate {
+  /** Who a key stands for never changes; whether it still holds is asked each time. */
+  const callers = createLruCache<string, Caller>(CACHED_KEYS);
+
+  async function lookUp(token: string): Promise<Caller | undefined> {
     if (!isApiKey(token)) return undefined;
     const key = await credentials.keyByHash(hashApiKey(token));
     if (key === undefined || key.revoked) return undefined;
     const { account, permissions, apiKeyId } = key;
-    return { account, permissions, credential: { kind: 'apiKey', id: apiKeyId } };
+    const caller: Caller = callers.get(token) ?? { account, permissions, credential: { kind: 'apiKey', id: apiKeyId } };
+    callers.set(token, caller);
+    return caller;
+  }
+
+  return (token) => {
+    const caller = callers.get(token);
+    const key = caller && credentials.freshKey(caller.credential.id);
+    return key === undefined ? lookUp(token) : key.revoked ? undefined : caller;
   };
+}
 
 /** Combines both mechanisms: a token with the prefix of an API key is one, anything else is an access token. */
 export const authenticateEither =

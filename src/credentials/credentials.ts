@@ -17,6 +17,8 @@ type LiveWebhook = Webhook & { readonly activeSince: Position };
 export type Credentials = {
   /** The key with this hash. @throws {Unavailable} if the log cannot be read */
   keyByHash(hash: string): Promise<ApiKey | undefined>;
+  /** The key with this id, if it is known and its state fresh: on the path of every request. */
+  freshKey(apiKeyId: string): ApiKey | undefined;
   /** The key with this id. @throws {Unavailable} if the log cannot be read */
   key(apiKeyId: string): Promise<ApiKey | undefined>;
   /** A registration, removed ones included. @throws {Unavailable} if the log cannot be read */
@@ -50,6 +52,7 @@ export async function openCredentials(deps: {
 
   return {
     key,
+    freshKey: (id) => keys.fresh(streamOf.apiKey(id)),
     async keyByHash(hash) {
       const id = await keyIndex.idOf(hash);
       return id === undefined ? undefined : key(id);

@@ -26,6 +26,8 @@ export type LiveStates<S> = {
    * @throws {Unavailable} if the log cannot be read and the last known state does not stand in
    */
   get(stream: string): Promise<S | undefined>;
+  /** The state of a stream, if it is known and fresh: what `get` would resolve to, without a promise. */
+  fresh(stream: string): S | undefined;
   /** Forgets a stream that this process has just appended to. */
   forget(stream: string): void;
 };
@@ -76,10 +78,17 @@ export function createLiveStates<S, E extends DomainEvent>(deps: {
     return reading;
   }
 
+  function fresh(stream: string): S | undefined {
+    const known = cached.get(stream);
+    return known !== undefined && performance.now() - known.at < FRESH_MS ? known.state : undefined;
+  }
+
   return {
+    fresh,
+
     async get(stream) {
-      const known = cached.get(stream);
-      if (known !== undefined && performance.now() - known.at < FRESH_MS) return known.state;
+      const known = fresh(stream);
+      if (known !== undefined) return known;
       try {
         return (await within(READ_WITHIN_MS, shared(stream))).state;
       } catch (error) {

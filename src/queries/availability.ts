@@ -28,15 +28,14 @@ const NOTHING: AvailabilityDocument['taken'] = [];
  */
 export function createAvailabilityQuery(deps: { readonly readModels: ReadModels; readonly clock: Clock }) {
   const { readModels, clock } = deps;
+  const allSpaces = readModels.collection(spaces);
+  const days = readModels.collection(availability);
   return async function availabilityOf(
     account: Account,
     spaceId: number,
     date: PlainDate,
   ): Promise<Availability | Refusal> {
-    const [found, day] = await Promise.all([
-      readModels.collection(spaces).get(String(spaceId)),
-      readModels.collection(availability).get(availabilityKey(spaceId, date)),
-    ]);
+    const [found, day] = await Promise.all([allSpaces.get(String(spaceId)), days.get(availabilityKey(spaceId, date))]);
     if (found === undefined || !isVisibleSpace(account, found.document))
       return refuse('ResourceNotFound', `There is no space ${spaceId}.`);
     const space = found.document;
@@ -49,7 +48,7 @@ export function createAvailabilityQuery(deps: { readonly readModels: ReadModels;
       space,
       date,
       taken,
-      hoursBegun: hoursBegun(wallDay(date, space.timeZone), now),
+      hoursBegun: date === today ? hoursBegun(wallDay(date, space.timeZone), now) : 0,
       timeSlots: () => timeSlots(space, date, taken, now),
     };
   };

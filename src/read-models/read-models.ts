@@ -277,8 +277,8 @@ export async function openReadModels(deps: {
    * The documents of a projection, if this process may rely on what it knows. One that was asleep may have missed a swap, and
    * the others do not wait for one that they take for dead.
    */
-  function trusted<D extends object>(projection: Projection<D>): Documents<D> | undefined {
-    const known = models.get(idOf(projection));
+  function trusted<D extends object>(projection: Projection<D>, id = idOf(projection)): Documents<D> | undefined {
+    const known = models.get(id);
     if (known?.documents === undefined || isFailing(known.state)) return undefined;
     if (performance.now() - refreshedAt > TRUST_MS || heartbeats.sinceLastBeat() > TRUST_MS) return undefined;
     // The name implies the type, as it does in the document store.
@@ -313,19 +313,20 @@ export async function openReadModels(deps: {
   }
 
   /** What to read a projection from now. Without a promise, if it can be helped: this is on the path of every request. */
-  function source<D extends object>(projection: Projection<D>): Documents<D> | Promise<Documents<D>> {
+  function source<D extends object>(projection: Projection<D>, id?: ReadModelId): Documents<D> | Promise<Documents<D>> {
     if (deps.catchUpWithinMs !== undefined) {
       const waiting = caughtUp.get(projection.name) ?? catchUp(projection, deps.catchUpWithinMs);
       caughtUp.set(projection.name, waiting);
       return waiting.then(() => current(projection));
     }
-    return trusted(projection) ?? current(projection);
+    return trusted(projection, id) ?? current(projection);
   }
 
   function collection<D extends object>(projection: Projection<D>): ReadModel<D> {
+    const id = idOf(projection);
     return {
       get(key) {
-        const from = source(projection);
+        const from = source(projection, id);
         return from instanceof Promise ? from.then((documents) => documents.get(key)) : from.get(key);
       },
       getMany: async (keys) => (await source(projection)).getMany(keys),
