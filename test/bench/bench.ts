@@ -4,11 +4,12 @@ import { parseArgs } from 'node:util';
 import { availability } from './availability.ts';
 import { bookings } from './bookings.ts';
 import { deliveries } from './deliveries.ts';
-import type { Bench, Figure } from './figure.ts';
+import type { Bench, Figure, Unmeasured } from './figure.ts';
 import { hanging } from './hanging.ts';
 import { memory } from './memory.ts';
 import { readYourWrites } from './read-your-writes.ts';
 import { rebuild } from './rebuild.ts';
+import { servers } from './servers.ts';
 import { start } from './start.ts';
 
 const BENCHES: Readonly<Record<string, Bench>> = {
@@ -20,6 +21,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   hanging,
   start,
   memory,
+  servers,
 };
 
 const USAGE = `npm run bench -- [--json] [--only ${Object.keys(BENCHES).join('|')}]`;
@@ -33,7 +35,7 @@ if (options.help || names.some((name) => BENCHES[name] === undefined)) {
   process.exit(options.help ? 0 : 2);
 }
 
-const figures: Figure[] = [];
+const figures: (Figure | Unmeasured)[] = [];
 for (const name of names) {
   if (!options.json) console.error(`Measuring ${name} …`);
   figures.push(...((await BENCHES[name]?.()) ?? []));
@@ -42,7 +44,8 @@ for (const name of names) {
 if (options.json) {
   console.log(JSON.stringify({ node: process.version, cpus: cpus().length, cpu: cpus()[0]?.model, figures }, null, 2));
 } else {
-  const rows = figures.map(({ name, value, unit, ceiling, ratio, aim }) => [
+  const measured = figures.flatMap((figure) => ('notMeasured' in figure ? [] : [figure]));
+  const rows = measured.map(({ name, value, unit, ceiling, ratio, aim }) => [
     name,
     `${number(value)} ${unit}`,
     ceiling === undefined ? '' : `${number(ceiling.value)} ${unit}, ${ceiling.what}`,
@@ -60,6 +63,8 @@ if (options.json) {
         .join('  ')
         .trimEnd(),
     );
+  for (const figure of figures)
+    if ('notMeasured' in figure) console.log(`\n${figure.name}: not measured, because ${figure.notMeasured}`);
 }
 
 function number(value: number): string {

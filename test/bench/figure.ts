@@ -11,7 +11,10 @@ export type Figure = {
   readonly aim?: { readonly atLeast: number } | { readonly below: number };
 };
 
-export type Bench = () => Promise<readonly Figure[]>;
+/** What could not be measured here, and why. */
+export type Unmeasured = { readonly name: string; readonly notMeasured: string };
+
+export type Bench = () => Promise<readonly (Figure | Unmeasured)[]>;
 
 export const median = (values: readonly number[]): number => percentile(values, 50);
 

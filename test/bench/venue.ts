@@ -10,6 +10,7 @@ import { type BrandId, bookingId, cents, type PlainDate, type SpaceId } from '..
 import type { Space } from '../../src/domain/space.ts';
 import { EMPTY_SPACE_DAY, evolveSpaceDay, requestBooking } from '../../src/domain/space-day.ts';
 import { streamOf } from '../../src/domain/streams.ts';
+import type { Environment } from '../service/node-process.ts';
 
 const CONTEXT = { actor: { kind: 'operator', id: 'bench' }, correlationId: 'bench' } as const;
 const DAY_MS = 24 * 3_600_000;
@@ -25,9 +26,10 @@ export type Venue = {
   readonly remove: () => Promise<void>;
 };
 
-export async function makeVenue(spaces = 4): Promise<Venue> {
+/** @param env of the service, besides its folder */
+export async function makeVenue(spaces = 4, env: Environment = {}): Promise<Venue> {
   const dataDir = await mkdtemp(join(tmpdir(), 'venue-bench-'));
-  return withCore(dataDir, async ({ commands }) => {
+  const make = async ({ commands }: Core): Promise<Venue> => {
     const { catalogue, apiKeys } = commands;
     const { communityId } = done(await catalogue.addCommunity({ name: 'Bench', timeZone: 'Asia/Tokyo' }, CONTEXT));
     const terms = { windowStart: 0, windowEnd: 23, durationHours: 1, eventFee: cents(420_00), answerHours: 72 };
@@ -38,12 +40,17 @@ export async function makeVenue(spaces = 4): Promise<Venue> {
     const account = { kind: 'Brand', id: brandId } as const;
     const { key } = done(await apiKeys.issue({ account, permissions: 31, label: 'Bench' }, CONTEXT));
     return { dataDir, key, brandId, spaceIds, remove: () => rm(dataDir, { recursive: true, force: true }) };
-  });
+  };
+  return withCore(dataDir, make, env);
 }
 
 /** Runs `work` with the core of the service, projecting, in this process. */
-export async function withCore<T>(dataDir: string, work: (core: Core) => Promise<T>): Promise<T> {
-  const config = readConfig({ DATA_DIR: dataDir, DEMO: 'false' });
+export async function withCore<T>(
+  dataDir: string,
+  work: (core: Core) => Promise<T>,
+  env: Environment = {},
+): Promise<T> {
+  const config = readConfig({ DATA_DIR: dataDir, DEMO: 'false', ...env });
   const core = await openCore(config, pino({ level: 'silent' }));
   core.projector.start();
   await core.projector.readable(10_000);
@@ -59,14 +66,20 @@ export async function withCore<T>(dataDir: string, work: (core: Core) => Promise
 export const dateIn = (days: number): PlainDate =>
   new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10) as PlainDate;
 
-/** Appends bookings directly to the log, a full space-day at a time. */
-export async function appendBookings({ events }: Core, venue: Venue, space: Space, count: number): Promise<void> {
+/** Appends bookings directly to the log, a full space-day at a time, from so many days on. */
+export async function appendBookings(
+  { events }: Core,
+  venue: Venue,
+  space: Space,
+  count: number,
+  firstDay = 2,
+): Promise<void> {
   const context = { now: Date.now(), serviceFeePercent: 15, currency: 'USD' };
   const brand = { brandId: venue.brandId, name: 'Bench' };
   let id = 1_000_000;
   let appends: Promise<unknown>[] = [];
   for (let day = 0; day * SLOTS_PER_DAY < count; day += 1) {
-    const date = dateIn(day + 2);
+    const date = dateIn(day + firstDay);
     const records = [];
     let state = EMPTY_SPACE_DAY;
     for (let startHour = 0; startHour < Math.min(SLOTS_PER_DAY, count - day * SLOTS_PER_DAY); startHour += 1) {

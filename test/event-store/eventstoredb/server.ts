@@ -148,6 +148,15 @@ export class EventStoreDbServer {
     return server;
   }
 
+  /** The streams and groups that there are, those of the server's own left out. */
+  get streams(): string[] {
+    return [...this.#streams.keys()].filter((name) => !name.startsWith('$'));
+  }
+
+  get groups(): string[] {
+    return [...this.#groups.keys()];
+  }
+
   /** Of a secured server without the user and the certificate; by name, because grpc-js wants one for TLS. */
   get url(): string {
     return this.#secured === undefined ? `esdb://127.0.0.1:${this.#port}?tls=false` : `esdb://localhost:${this.#port}`;
@@ -158,7 +167,7 @@ export class EventStoreDbServer {
       read: this.#read,
       append: this.#append,
       batchAppend: this.#batchAppend,
-      delete: this.#unimplemented,
+      delete: this.#delete,
       tombstone: this.#unimplemented,
     });
     this.#grpc.addService(persistentGrpc.PersistentSubscriptionsService, {
@@ -168,7 +177,7 @@ export class EventStoreDbServer {
       update: this.#updateGroup,
       delete: this.#deleteGroup,
       getInfo: this.#groupInfo,
-      list: this.#unimplemented,
+      list: this.#listGroups,
       restartSubsystem: this.#unimplemented,
     });
     this.#grpc.addService(featuresGrpc.ServerFeaturesService, { getSupportedMethods: this.#supportedMethods });
@@ -546,10 +555,14 @@ export class EventStoreDbServer {
     const name = call.request.getOptions()?.getGroupName() ?? '';
     const group = this.#groups.get(name);
     if (group === undefined) return respond(failure(status.NOT_FOUND, 'persistent-subscription-does-not-exist', name));
+    respond(null, new persistent.GetInfoResp().setSubscriptionInfo(this.#infoOf(group)));
+  };
+
+  #infoOf(group: Group): persistent.SubscriptionInfo {
     const { settings } = group;
     const info = new persistent.SubscriptionInfo()
       .setEventSource('$all')
-      .setGroupName(name)
+      .setGroupName(group.name)
       .setStatus('Live')
       .setStartFrom(group.startFrom)
       .setMessageTimeoutMilliseconds(settings.getMessageTimeoutMs())
@@ -565,8 +578,8 @@ export class EventStoreDbServer {
     const checkpoint = this.#checkpointOf(group);
     if (checkpoint !== undefined)
       info.setLastCheckpointedEventPosition(`C:${checkpoint.commit}/P:${checkpoint.prepare}`);
-    respond(null, new persistent.GetInfoResp().setSubscriptionInfo(info));
-  };
+    return info;
+  }
 
   /** The last event of the group before everything that is not done with; undefined until there is one. */
   #checkpointOf({ first, next, regex, retry, consumers }: Group): Recorded | undefined {
@@ -734,7 +747,7 @@ export class EventStoreDbServer {
       ['event_store.client.streams.streams', ['read', 'append', 'batchappend']],
       [
         'event_store.client.persistent_subscriptions.persistentsubscriptions',
-        ['create', 'update', 'delete', 'getinfo', 'read', 'replayparked'],
+        ['create', 'update', 'delete', 'getinfo', 'list', 'read', 'replayparked'],
       ],
     ] as const) {
       for (const name of names) {
@@ -753,6 +766,18 @@ export class EventStoreDbServer {
       .setIsAlive(true)
       .setHttpEndPoint(new gossip.EndPoint().setAddress('127.0.0.1').setPort(this.#port));
     respond(null, new gossip.ClusterInfo().setMembersList([member]));
+  };
+
+  /** As on a real server, the events stay in the log until it is scavenged, which this one never does. */
+  readonly #delete: handleUnaryCall<streams.DeleteReq, streams.DeleteResp> = (call, respond) => {
+    const stream = text(call.request.getOptions()?.getStreamIdentifier()?.getStreamName() ?? '');
+    this.#streams.delete(stream);
+    respond(null, new streams.DeleteResp().setNoPosition(new shared.Empty()));
+  };
+
+  readonly #listGroups: handleUnaryCall<persistent.ListReq, persistent.ListResp> = (_call, respond) => {
+    const groups = [...this.#groups.values()].map((group) => this.#infoOf(group));
+    respond(null, new persistent.ListResp().setSubscriptionsList(groups));
   };
 
   readonly #unimplemented: handleUnaryCall<unknown, unknown> = (_call, respond) =>
