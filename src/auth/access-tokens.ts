@@ -35,7 +35,8 @@ export type AccessTokens = {
 
 /** The tokens that are issued and not revoked. Implemented by the authorization server. */
 export type IssuedTokens = {
-  has(model: TokenModel, id: string): Promise<boolean>;
+  /** How to ask whether a token still holds, for as often as it is used. */
+  asker(model: TokenModel, id: string): () => Promise<boolean>;
 };
 
 /** oidc-provider's models: a user's token, and the token of a client that acts without a user. */
@@ -45,7 +46,9 @@ type TokenModel = 'AccessToken' | 'ClientCredentials';
 const MAX_CACHED_TOKENS = 10_000;
 
 type Signed = {
-  readonly storedAs: { readonly model: TokenModel; readonly id: string };
+  /** The id of its record. */
+  readonly storedId: string;
+  readonly isLive: () => Promise<boolean>;
   /** Absent if the token only identifies the user. */
   readonly verified?: VerifiedToken;
   readonly expiresAt: number;
@@ -68,10 +71,15 @@ export function createAccessTokens(deps: {
   const cached = createLruCache<string, Signed>(MAX_CACHED_TOKENS);
   const publicKey = publicKeys(signingKeys);
 
-  async function check(token: string): Promise<Signed | undefined> {
+  /** What a token says that was checked before and has not expired. */
+  function known(token: string): Signed | undefined {
     const hit = cached.get(token);
-    if (hit !== undefined && hit.expiresAt > clock()) return hit;
+    if (hit === undefined || hit.expiresAt > clock()) return hit;
     cached.delete(token);
+    return undefined;
+  }
+
+  async function check(token: string): Promise<Signed | undefined> {
     try {
       const { payload } = await jwtVerify(token, publicKey, {
         issuer,
@@ -81,7 +89,7 @@ export function createAccessTokens(deps: {
         requiredClaims: ['exp', 'iat', 'jti', 'sub', 'client_id'],
         currentDate: new Date(clock()),
       });
-      const signed = read(payload, idOf);
+      const signed = read(payload, idOf, issuedTokens);
       if (signed !== undefined) cached.set(token, signed);
       return signed;
     } catch (error) {
@@ -90,21 +98,23 @@ export function createAccessTokens(deps: {
     }
   }
 
-  async function verify(token: string): Promise<VerifiedToken | undefined> {
-    const signed = await check(token);
-    if (signed?.verified === undefined) return undefined;
-    const live = await issuedTokens.has(signed.storedAs.model, signed.storedAs.id);
-    return live ? signed.verified : undefined;
+  async function live({ isLive, verified }: Signed): Promise<VerifiedToken | undefined> {
+    return verified !== undefined && (await isLive()) ? verified : undefined;
   }
+
+  const verify = (token: string): Promise<VerifiedToken | undefined> => {
+    const signed = known(token);
+    return signed === undefined
+      ? check(token).then((checked) => (checked === undefined ? undefined : live(checked)))
+      : live(signed);
+  };
 
   return {
     verify,
-    async authenticate(token) {
-      const verified = await verify(token);
-      return verified?.audience === 'api' ? verified.caller : undefined;
-    },
+    authenticate: (token) =>
+      verify(token).then((verified) => (verified?.audience === 'api' ? verified.caller : undefined)),
     async storedId(token) {
-      return (await check(token))?.storedAs.id;
+      return (known(token) ?? (await check(token)))?.storedId;
     },
   };
 }
@@ -133,23 +143,23 @@ function publicKeys(signingKeys: SigningKeys): JWTVerifyGetKey {
   };
 }
 
-function read(payload: JWTPayload, idOf: (jti: string) => string): Signed | undefined {
+function read(payload: JWTPayload, idOf: (jti: string) => string, issued: IssuedTokens): Signed | undefined {
   const { jti, sub, exp, aud, client_id: clientId, scope = '', [ACCOUNT_CLAIM]: accountClaim } = payload;
   if (jti === undefined || sub === undefined || exp === undefined) return undefined;
   if (typeof clientId !== 'string' || typeof scope !== 'string' || (aud !== 'api' && aud !== 'mcp')) return undefined;
   const ofUser = sub !== clientId;
   const expiresAt = exp * 1000;
-  const storedAs = { model: ofUser ? 'AccessToken' : 'ClientCredentials', id: idOf(jti) } as const;
+  const storedId = idOf(jti);
+  const record = { storedId, isLive: issued.asker(ofUser ? 'AccessToken' : 'ClientCredentials', storedId), expiresAt };
   const account = typeof accountClaim === 'string' ? parseAccount(accountClaim) : undefined;
-  if (account === undefined) return { storedAs, expiresAt };
+  if (account === undefined) return record;
   const caller: Caller = {
     account,
     permissions: permissionsOf(scope),
     credential: { kind: 'client', id: clientId, ...defined({ userId: ofUser ? sub : undefined }) },
   };
   return {
-    storedAs,
-    expiresAt,
+    ...record,
     verified: { caller, audience: aud, scopes: new Set(scope.split(' ')), clientId, expiresAt },
   };
 }

@@ -13,7 +13,8 @@ import type { Revocation } from './revocation.ts';
 export type OidcAdapter = {
   /** The adapter with which oidc-provider reads and writes a model. */
   adapter(model: string): Adapter;
-  has(model: string, id: string): Promise<boolean>;
+  /** How to ask whether a record still exists. */
+  asker(model: string, id: string): () => Promise<boolean>;
   /** Records that the request which consumed a code or refresh token was answered. From then on another use is a replay. */
   answered(model: 'AuthorizationCode' | 'RefreshToken', id: string): Promise<void>;
   /** Oldest first. */
@@ -43,8 +44,9 @@ export async function createOidcAdapter(deps: {
     ...defined({ consumed: document.consumedAt === undefined ? undefined : true }),
   });
 
-  async function has(model: string, id: string): Promise<boolean> {
-    return (await records.get(oidcRecordKey(model, id))) !== undefined;
+  function asker(model: string, id: string): () => Promise<boolean> {
+    const key = oidcRecordKey(model, id);
+    return () => records.get(key).then(isThere);
   }
 
   async function upsert(model: string, id: string, payload: AdapterPayload, expiresIn: number) {
@@ -71,7 +73,7 @@ export async function createOidcAdapter(deps: {
     }
     if (!ISSUED_UNDER_A_GRANT.has(model) || payload.grantId === undefined) return;
     // The grant may have ended in the meantime. That removed what had been issued by then; remove what was issued since.
-    if (await has('Grant', payload.grantId)) return;
+    if (await asker('Grant', payload.grantId)()) return;
     await records.delete(key);
     throw await invalidGrant('grant not found');
   }
@@ -80,7 +82,7 @@ export async function createOidcAdapter(deps: {
   const isUnanswered = ({ consumedAt, answered = false }: OidcRecord) => consumedAt !== undefined && !answered;
 
   return {
-    has,
+    asker,
 
     adapter: (model) => ({
       upsert: (id, payload, expiresIn) => upsert(model, id, payload, expiresIn ?? 0),
@@ -138,6 +140,8 @@ export async function createOidcAdapter(deps: {
     },
   };
 }
+
+const isThere = (stored: object | undefined): boolean => stored !== undefined;
 
 /** The endpoint that is being called. */
 const route = async () => (await oidcProvider()).default.ctx?.oidc.route;
