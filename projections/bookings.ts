@@ -37,6 +37,7 @@ export const bookings = projection<BookingDocument, BookingEvent>({
     { fields: ['status', 'endsAt'] },
   ],
   key: (event) => String(event.data.bookingId),
+  anew: ['BookingRequested'],
   on: {
     BookingRequested: (_, { data, metadata }) => pendingBooking(data, metadata.at),
     BookingApproved: (document, { data, metadata }) =>

@@ -15,6 +15,7 @@ export const brandChanges = projection<BrandChanges, BookingEvent>({
   version: 1,
   indexes: [],
   key: (event) => String(event.data.brandId),
+  anew: ['BookingRequested', 'BookingApproved', 'BookingCancelled', 'BookingCompleted'],
   on: {
     BookingRequested: bookings,
     BookingApproved: bookings,

@@ -15,6 +15,7 @@ export const communityChanges = projection<CommunityChanges, BookingEvent>({
   version: 1,
   indexes: [],
   key: (event) => String(event.data.communityId),
+  anew: ['BookingRequested', 'BookingApproved', 'BookingCancelled', 'BookingCompleted'],
   on: {
     BookingRequested: bookings,
     BookingApproved: bookings,

@@ -9,6 +9,8 @@ export type Projection<D extends object> = {
   readonly indexes: readonly { readonly fields: readonly (keyof D & string)[] }[];
   /** The event types it handles. */
   readonly types: readonly EventType[];
+  /** Those after which a document is the same whatever it was before, so that it need not be read for them. */
+  readonly anew: readonly EventType[];
   /** Key of the document an event belongs to. Called only for events of `types`. */
   key(event: Recorded): string;
   /** The document after the event; `undefined` removes it. Events of other types change nothing. */
@@ -25,6 +27,8 @@ export type Row = { readonly [field: string]: unknown };
 /** What a read model declares. `on` handles each event of `E`; `key` gets only those. */
 type Definition<D extends object, E extends DomainEvent> = Pick<Projection<D>, 'name' | 'version' | 'indexes'> & {
   readonly key: (event: Recorded<E>) => string;
+  /** Default: none. */
+  readonly anew?: readonly E['type'][];
   readonly on: {
     readonly [T in E['type']]: (
       document: D | undefined,
@@ -36,6 +40,7 @@ type Definition<D extends object, E extends DomainEvent> = Pick<Projection<D>, '
 type Handler<D extends object> = (document: D | undefined, event: Recorded) => D | undefined;
 type AnyDefinition<D extends object> = Pick<Projection<D>, 'name' | 'version' | 'indexes'> & {
   readonly key: (event: Recorded) => string;
+  readonly anew?: readonly EventType[];
   readonly on: { readonly [T in EventType]?: Handler<D> };
 };
 
@@ -49,13 +54,15 @@ type AnyDefinition<D extends object> = Pick<Projection<D>, 'name' | 'version' | 
  * });
  */
 export function projection<D extends object, E extends DomainEvent>(definition: Definition<D, E>): Projection<D>;
-export function projection<D extends object>({ name, version, indexes, key, on }: AnyDefinition<D>): Projection<D> {
+export function projection<D extends object>(definition: AnyDefinition<D>): Projection<D> {
+  const { name, version, indexes, key, on, anew = [] } = definition;
   const types = (Object.keys(on) as EventType[]).filter((type) => on[type] !== undefined);
   return {
     name,
     version,
     indexes,
     types,
+    anew,
     key,
     evolve(document, event) {
       const handler = on[event.type];

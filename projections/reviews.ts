@@ -10,5 +10,6 @@ export const reviews = projection<ReviewDocument, ReviewPosted>({
   version: 1,
   indexes: [{ fields: ['communityId', 'reviewId'] }, { fields: ['brandId', 'reviewId'] }, { fields: ['bookingId'] }],
   key: (event) => String(event.data.reviewId),
+  anew: ['ReviewPosted'],
   on: { ReviewPosted: (_, { data, metadata }) => ({ ...data, createdAt: metadata.at }) },
 });

@@ -14,11 +14,11 @@ export type Proxy = {
 /** A proxy to a server, for tests that break connections. `drops` says whether to cut the connection instead of passing on. */
 export async function startProxy(
   target: { readonly port: number; readonly hostname: string },
-  drops: (passing: Passing) => boolean = () => false,
+  drops: (passing: Passing, chunk: Buffer) => boolean = () => false,
 ): Promise<Proxy> {
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
-    if (drops('connection')) return client.resetAndDestroy();
+    if (drops('connection', Buffer.alloc(0))) return client.resetAndDestroy();
     const backend = connect(target.port, target.hostname);
     for (const [from, to, passing] of [
       [client, backend, 'request'],
@@ -31,8 +31,8 @@ export async function startProxy(
         sockets.delete(from);
         to.destroy();
       });
-      from.on('data', (chunk) => {
-        if (!drops(passing)) return void to.write(chunk);
+      from.on('data', (chunk: Buffer) => {
+        if (!drops(passing, chunk)) return void to.write(chunk);
         client.destroy();
         backend.destroy();
       });

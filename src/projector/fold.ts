@@ -44,14 +44,17 @@ export async function fold<T extends Target>(
   const typed = upcastOnce();
   const failed = new Map<T, ProjectionFailed>();
   const folded: (readonly [T, Folded])[] = [];
-  for (const target of targets) {
-    try {
-      folded.push([target, await foldOne(target, events, typed)]);
-    } catch (error) {
-      const isOwn = error instanceof ProjectionFailed;
-      failed.set(target, isOwn ? error : new ProjectionFailed(target.projection, undefined, error));
-    }
-  }
+  // Together, so that their reads are one round trip to an engine elsewhere.
+  await Promise.all(
+    targets.map(async (target) => {
+      try {
+        folded.push([target, await foldOne(target, events, typed)]);
+      } catch (error) {
+        const isOwn = error instanceof ProjectionFailed;
+        failed.set(target, isOwn ? error : new ProjectionFailed(target.projection, undefined, error));
+      }
+    }),
+  );
   // Written together, so that an engine that can do so uses one transaction.
   await Promise.all(
     folded.map(async ([target, { changed, now }]) => {
@@ -100,11 +103,15 @@ async function foldOne(
 
   const now = new Map<string, CachedDocument>();
   const unknown: string[] = [];
-  for (const { key } of handled) {
+  /** Not read, because their first event makes them anew. If they reflect it already, the write changes nothing. */
+  const unread = new Set<string>();
+  for (const { key, event } of handled) {
     if (now.has(key)) continue;
     const known = cache.get(key);
     now.set(key, known ?? {});
-    if (known === undefined) unknown.push(key);
+    if (known !== undefined) continue;
+    if (projection.anew.includes(event.type)) unread.add(key);
+    else unknown.push(key);
   }
   if (unknown.length > 0) {
     for (const [key, { position, document }] of await documents.projected(unknown)) {
@@ -117,7 +124,7 @@ async function foldOne(
     const before = now.get(key);
     if (before?.position !== undefined && before.position >= event.position) continue;
     const document = guard(projection, event, () => projection.evolve(before?.document, event));
-    if (document === before?.document) continue;
+    if (!unread.delete(key) && document === before?.document) continue;
     now.set(key, defined({ position: event.position, document }));
     changed.set(key, { key, position: event.position, document });
   }

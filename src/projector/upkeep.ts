@@ -77,7 +77,9 @@ export class Upkeep {
       events: deps.events,
       logger: deps.logger,
       advance: async (collections, place) => {
-        deps.readModels.reached(await deps.state.advance(collections, place, { states: this.#version }));
+        // The documents are there already, so whoever waits for them in this process need not wait for this write as well.
+        const tell = deps.readModels.reached;
+        tell(await deps.state.advance(collections, place, { states: this.#version, tell }));
       },
       failed: (member, failure) => this.#failed(member, failure),
       joined: (members) => this.#joined(members),

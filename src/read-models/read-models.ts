@@ -186,8 +186,10 @@ export async function openReadModels(deps: {
     return refreshing;
   }
 
-  function reached(now: Positions): void {
+  /** @param asked whether they were read for it, instead of being told by the projector */
+  function reached(now: Positions, asked = false): void {
     positions = now;
+    isTold = !asked;
     polls = 0;
     // A read model that has become live elsewhere meanwhile is waited for, too.
     if (now.states <= version) settle();
@@ -236,6 +238,8 @@ export async function openReadModels(deps: {
     return state?.owner !== undefined && (await heartbeats.silentFor(state.owner)) < heartbeats.silenceMs;
   }
 
+  /** Whether what the positions are was last told by the projector, which will tell the next ones, too. */
+  let isTold = false;
   let polling = false;
   /** Polls without news, since a waiter arrived or the positions changed. */
   let polls = 0;
@@ -245,12 +249,12 @@ export async function openReadModels(deps: {
     if (polling) return;
     polling = true;
     while (waiting.size > 0) {
-      await new Promise((resolve) => setTimeout(resolve, PAUSES_MS[polls] ?? PAUSES_MS.at(-1)));
+      await new Promise((resolve) => setTimeout(resolve, (isTold ? undefined : PAUSES_MS[polls]) ?? PAUSES_MS.at(-1)));
       polls += 1;
       if (waiting.size === 0) break;
       // If the store does not answer, the wait times out. What the waiter wrote is safe already.
       const now = await state.positions().catch(() => undefined);
-      if (now !== undefined && hasMoved(positions, now)) reached(now);
+      if (now !== undefined && hasMoved(positions, now)) reached(now, true);
     }
     polling = false;
   }
@@ -379,7 +383,7 @@ export async function openReadModels(deps: {
     async status(limit = 1_001) {
       await refresh();
       // Waiters have to learn of it: it will be no news to them the next time.
-      reached(await state.positions());
+      reached(await state.positions(), true);
       const problems: Problem[] = [];
       let after: Position | undefined;
       for (const projection of projections) {

@@ -128,15 +128,20 @@ export async function openReadModelState(documents: DocumentStore) {
       }
     },
 
-    /** Moves collections forward to a place, and forgets those that are gone. */
+    /** Moves collections forward to a place, and forgets those that are gone. Tells the positions before it writes them, too. */
     async advance(
       collections: readonly string[],
       place: Place,
-      { states, gone = [] }: { readonly states: number; readonly gone?: readonly string[] },
+      {
+        states,
+        gone = [],
+        tell,
+      }: { readonly states: number; readonly gone?: readonly string[]; readonly tell?: (positions: Positions) => void },
     ): Promise<Positions> {
       for (;;) {
         const stored = lastPositions ?? (await readPositions());
         const document = advanced(stored.document, collections, place, gone, states);
+        tell?.(document);
         const written =
           stored.version === 0
             ? await positions.insert(KEY, document)

@@ -29,6 +29,14 @@ test('names are distinct', () => {
   expect(new Set(projections.map(({ name }) => name)).size).toBe(projections.length);
 });
 
+test('an event that makes a document anew does not look at what was there', () => {
+  const first = requested({ bookingId: bookingId(1) });
+  const events = [first, approved(first), first, approved(first)];
+  expect(documentsOf(bookings, ...events)).toEqual(documentsOf(bookings, first, approved(first)));
+  expect(Object.keys(documentsOf(brandChanges, ...events))).toHaveLength(1);
+  expect(Object.keys(documentsOf(communityChanges, ...events))).toHaveLength(1);
+});
+
 describe('bookings', () => {
   const first = requested({ bookingId: bookingId(1) });
 

@@ -112,8 +112,8 @@ export class EventStoreDbServer {
   readonly appends = { batch: 0, unary: 0 };
   /** Calls of batch append, each of which may carry any number of appends. */
   batchCalls = 0;
-  /** Calls that read: streams, the log, subscriptions. */
-  reads = 0;
+  /** The stream of each read, `$all` for the log. */
+  readonly reads: string[] = [];
   /** Streams that nobody may append to. */
   readonly readOnly = new Set<string>();
   /** The most that one append may hold, in bytes. */
@@ -406,7 +406,7 @@ export class EventStoreDbServer {
     const options = call.request.getOptions();
     if (options === undefined || this.unresponsive) return;
     if (!this.#isUser(call.metadata)) return void call.emit('error', ACCESS_DENIED);
-    this.reads += 1;
+    this.reads.push(text(options.getStream()?.getStreamIdentifier()?.getStreamName() ?? '$all'));
     if (options.hasSubscription()) void this.#subscribe(call, options);
     else void this.#readOnce(call, options);
   };
