@@ -53,6 +53,10 @@ export const UNKNOWN: ReceiverState = { failures: 0, failingMs: 0 };
 export const classOf = ({ pace, failures }: ReceiverState): ReceiverClass =>
   pace === 'slow' && failures > 0 ? 'hanging' : (pace ?? 'unknown');
 
+/** Whether nothing is known of a receiver but that it answers promptly: what is new may be sent to it before it is stored. */
+export const isReliable = ({ pace, lapsed, failures, breaker }: ReceiverState): boolean =>
+  pace === 'prompt' && lapsed === undefined && failures === 0 && breaker === undefined;
+
 export type Moment = {
   /** Milliseconds since the epoch. */
   readonly now: number;

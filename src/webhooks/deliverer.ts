@@ -14,6 +14,7 @@ import {
   answered,
   classOf,
   forgiven,
+  isReliable,
   type Moment,
   mayTry,
   type ReceiverState,
@@ -25,8 +26,10 @@ import {
   type DeliveryDocument,
   inPages,
   isDueBelieved,
+  type NewDelivery,
   type Outcome,
 } from './deliveries.ts';
+import { createGathering } from './gathering.ts';
 import { createPermits, type InFlightLimits, type Permit } from './in-flight.ts';
 import type { Receiver, Receivers } from './receivers.ts';
 import type { Recipient, Registrations } from './registrations.ts';
@@ -35,6 +38,7 @@ import { DISABLE_AFTER_MS, delayBeforeNext, GIVE_UP_AFTER_MS, parseRetryAfter } 
 import { isSuccess, type Sender, type SendResult } from './sending.ts';
 import { type Secrets, signatureHeaders } from './signature.ts';
 import { createSlowStart, type SlowStart } from './slow-start.ts';
+import { createUnstored, type Unstored } from './unstored.ts';
 
 /** Attempts in flight per registration. A receiver that is not known to be prompt gets one at a time. */
 const MAX_IN_FLIGHT = 4;
@@ -51,8 +55,18 @@ const CORRECT_EVERY_MS = 60_000;
 /** How far a clock has to be set back to look for them at once. */
 const SET_BACK_MS = 2_000;
 
+/** How long a delivery may be without an answer and not stored: then it is stored as pending, and its event is done. */
+const MAX_UNSTORED_MS = 100;
+/**
+ * How often a lane that sends what is not stored looks into the store for what others have stored. Without anything to send in the
+ * meantime it ends.
+ */
+const LOOK_EVERY_MS = 50;
+
 /** How long a result may wait for others to share a commit with. If the process dies meanwhile, the delivery is sent again. */
-const MAX_BATCH_DELAY_MS = 50;
+const MAX_GATHERING_MS = 50;
+/** The same while an event waits for it to be stored. */
+const MAX_GATHERING_UNSTORED_MS = 5;
 
 const REPORT_WAITING_EVERY_MS = 60_000;
 
@@ -73,6 +87,12 @@ export type Deliverer = {
    * @param isAsked somebody waits for it: an open breaker does not hold it back
    */
   wake(webhookId: string, isAsked?: boolean): void;
+  /**
+   * Stores a new delivery and sees to it that it is sent. One to a reliable receiver with nothing due is sent first and then stored
+   * with its result. Adds nothing if the registration has a delivery for that event.
+   * @returns resolves once it is stored, at the latest soon after 100 ms without an answer
+   */
+  deliver(delivery: NewDelivery): Promise<void>;
 };
 
 export type DelivererDeps = {
@@ -114,10 +134,33 @@ type Lane = {
   /** The registration is disabled, removed or being disabled: no further attempts start. */
   disabled: boolean;
   changed: PromiseWithResolvers<void>;
+  /**
+   * Whether it takes deliveries that are not stored yet. `opening`: it may, once it has looked into the store. `over`: it is about
+   * to end, and the next lane may.
+   */
+  door: 'opening' | 'open' | 'shut' | 'over';
+  /** How it sends them, while the door is open. */
+  sender?: { readonly lease: Lease; readonly receiver: Receiver; readonly mayStart: () => boolean };
+  /** Those whose turn it is not yet. They count as in flight. */
+  readonly waiting: Set<Unstored>;
+  /**
+   * Those that were stored instead of sent, since the lane last looked into the store. Until it looks again nothing else of their
+   * sequences may start.
+   */
+  readonly returned: { readonly key: string; readonly sequence: string }[];
+  /** Whether it has taken one since it last looked. */
+  used: boolean;
+  readonly ended: PromiseWithResolvers<void>;
 };
 
 /** A delivery that is about to be attempted. */
-type Chosen = { readonly delivery: Stored<DeliveryDocument>; readonly sequence: string; readonly isProbe: boolean };
+type Chosen = {
+  readonly delivery: Stored<DeliveryDocument>;
+  readonly sequence: string;
+  readonly isProbe: boolean;
+  /** If it is not stored yet. */
+  readonly unstored?: Unstored;
+};
 
 /**
  * Delivers what is due, each registration in a lane of its own, so that a slow or dead receiver never delays another
@@ -137,6 +180,9 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
   } = deps;
   const permits = createPermits(deps.inFlight ?? IN_FLIGHT_LIMITS);
   const lanes = new Map<string, Lane>();
+  /** Those that are not stored yet, by the key of their delivery; the oldest first. */
+  const unstored = new Map<string, Unstored>();
+  let unstoredTimer: NodeJS.Timeout | undefined;
   /** Registrations whose receiver still verifies with the secret from before the last rotation, and that secret. */
   const onPreviousSecret = createLruCache<string, string>(10_000);
   const slowStarts = createLruCache<string, SlowStart>(10_000);
@@ -148,8 +194,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
   let started = false;
   let stopping = false;
   let sending = 0;
-  let resultBatch: PromiseWithResolvers<void> | undefined;
-  let batchTimer: NodeJS.Timeout | undefined;
+  const results = createGathering(() => sending > 0);
   let polling: Promise<void> | undefined;
   let pollTimer: NodeJS.Timeout | undefined;
 
@@ -174,14 +219,11 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     }
     const known = receivers.cached(webhookId);
     if (!isAsked && known !== undefined && !mayTry(known, clock())) return;
-    const run = runLane(webhookId, isAsked).catch((error: unknown) => {
-      report(error, { webhookId }, 'Processing the deliveries of a webhook failed; retrying');
-    });
-    running.add(run);
-    void run.finally(() => running.delete(run));
+    startLane(webhookId, isAsked);
   }
 
-  async function runLane(webhookId: string, isAsked: boolean): Promise<void> {
+  function startLane(webhookId: string, isAsked: boolean): Lane {
+    const known = receivers.cached(webhookId);
     const lane: Lane = {
       webhookId,
       inFlight: new Set(),
@@ -193,14 +235,30 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       failed: false,
       disabled: false,
       changed: Promise.withResolvers(),
+      door: known !== undefined && isReliable(known) ? 'opening' : 'shut',
+      waiting: new Set(),
+      returned: [],
+      used: false,
+      ended: Promise.withResolvers(),
     };
     lanes.set(webhookId, lane);
+    const run = runLane(lane, isAsked).catch((error: unknown) => {
+      report(error, { webhookId }, 'Processing the deliveries of a webhook failed; retrying');
+    });
+    running.add(run);
+    void run.finally(() => running.delete(run));
+    return lane;
+  }
+
+  async function runLane(lane: Lane, isAsked: boolean): Promise<void> {
+    const { webhookId } = lane;
     let isHolder = false;
     try {
       const known = await receivers.get(webhookId);
       if (!isAsked && !mayTry(known, clock())) return;
       // Before the lease: a lane that waits for its turn must not keep the registration from other processes.
       const receiverClass = classOf(known);
+      if (!isReliable(known)) shut(lane);
       const permit = receiverClass === 'prompt' ? undefined : await permits.acquire(receiverClass);
       try {
         const lease = stopping ? undefined : await leases.tryAcquire(webhookId);
@@ -209,6 +267,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
         try {
           await drain(lane, lease, await receivers.open(webhookId), permit);
         } finally {
+          lane.door = 'over';
           await lease.release();
         }
       } finally {
@@ -216,40 +275,196 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       }
     } finally {
       lanes.delete(webhookId);
+      shut(lane);
+      lane.ended.resolve();
+    }
+    if (stopping) return;
+    if (!isHolder) {
+      // What woke it may have been stored after the holder looked.
+      if (lane.woken) wake(webhookId);
+      return;
     }
     // Another process may have added something just before the lease was released, and left it to the holder.
-    if (!isHolder || lane.failed || stopping || !mayTry(await receivers.get(webhookId), clock())) return;
+    if (lane.failed || !mayTry(await receivers.get(webhookId), clock())) return;
     if ((await deliveries.due(webhookId, 1)).length > 0) wake(webhookId);
   }
 
   /** @param only the permit for the single attempt of this lane; a lane without one takes a prompt permit for each attempt */
   async function drain(lane: Lane, lease: Lease, receiver: Receiver, only?: Permit): Promise<void> {
+    try {
+      await sendDue(lane, lease, receiver, only);
+    } finally {
+      // Until then nobody else may send, also if the store has failed.
+      shut(lane);
+      for (takeBack(lane); lane.inFlight.size > 0; takeBack(lane)) await lane.changed.promise;
+    }
+  }
+
+  async function sendDue(lane: Lane, lease: Lease, receiver: Receiver, only?: Permit): Promise<void> {
     const { webhookId, inFlight } = lane;
     const mayStart = () => !stopping && !lane.failed && !lane.disabled && !lane.ending && lease.isHeld();
     if (!adopted.has(webhookId)) {
       await deliveries.adopt(webhookId);
       adopted.set(webhookId, true);
     }
+    if (only === undefined) lane.sender = { lease, receiver, mayStart };
     let from: Timestamp | undefined;
     while (mayStart()) {
       lane.woken = false;
+      lane.used = false;
+      takeBack(lane);
       // A snapshot from before the query: a delivery that ends meanwhile may still be returned as pending.
       const known = new Set(inFlight);
       const batch = await deliveries.due(webhookId, known.size + PAGE, from);
-      const due = batch.filter(({ key }) => !known.has(key));
+      const due = batch.filter(({ key }) => !known.has(key) && !inFlight.has(key));
       const last = due.at(-1);
       if (last === undefined) {
-        while (mayStart() && !lane.woken && inFlight.size > 0) await lane.changed.promise;
-        if (!lane.woken) break;
+        if (!(await nothingDue(lane, receiver, mayStart))) break;
         from = undefined;
         continue;
       }
+      shut(lane);
       const queues = await deliveries.queues(webhookId, due, known);
       const isDone = await startAll(lane, lease, receiver, queues, mayStart, only);
       // Nothing becomes due in the past, except what somebody asks for; that wakes the lane.
       from = isDone ? last.document.due : undefined;
     }
-    while (inFlight.size > 0) await lane.changed.promise;
+  }
+
+  /**
+   * Waits while nothing in the store is due, and meanwhile sends what is not stored yet.
+   * @returns whether to look again; false if the lane has nothing left to do
+   */
+  async function nothingDue(lane: Lane, receiver: Receiver, mayStart: () => boolean): Promise<boolean> {
+    const lookAt = performance.now() + LOOK_EVERY_MS;
+    while (mayStart() && !lane.woken) {
+      if (lane.sender === undefined || !isReliable(receiver.state())) {
+        shut(lane);
+        if (lane.inFlight.size === 0) return false;
+        await lane.changed.promise;
+        continue;
+      }
+      if (lane.door !== 'open') {
+        lane.door = 'open';
+        sendWaiting(lane);
+      }
+      const wait = lookAt - performance.now();
+      if (wait > 0) await changedWithin(lane, wait);
+      else return lane.used || lane.inFlight.size > 0;
+    }
+    return mayStart();
+  }
+
+  async function deliver(added: NewDelivery): Promise<void> {
+    const { webhookId } = added;
+    const delivery = deliveries.draft(added);
+    const { key } = delivery;
+    const same = unstored.get(key);
+    if (same !== undefined) return same.stored;
+    const one = createUnstored(deliveries, delivery);
+    unstored.set(key, one);
+    unstoredTimer ??= setTimeout(keepOldest, MAX_UNSTORED_MS);
+    let lane: Lane | undefined;
+    try {
+      lane = await laneFor(webhookId);
+      if (lane !== undefined && !lane.sequences.has(one.sequence)) return await accept(lane, one);
+    } finally {
+      unstored.delete(key);
+    }
+    if (await one.keep()) wake(webhookId);
+  }
+
+  /** The lane that takes what is not stored yet, if the receiver is one for that. */
+  async function laneFor(webhookId: string): Promise<Lane | undefined> {
+    while (started && !stopping) {
+      const lane = lanes.get(webhookId);
+      if (lane?.door === 'over') {
+        await lane.ended.promise;
+        continue;
+      }
+      if (lane !== undefined) return lane.door === 'shut' ? undefined : lane;
+      const known = receivers.cached(webhookId) ?? (await receivers.get(webhookId));
+      if (!isReliable(known)) return undefined;
+      if (!lanes.has(webhookId)) startLane(webhookId, false);
+    }
+    return undefined;
+  }
+
+  /** Resolves once it is stored. */
+  function accept(lane: Lane, one: Unstored): Promise<void> {
+    lane.used = true;
+    lane.inFlight.add(one.delivery.key);
+    lane.sequences.add(one.sequence);
+    lane.waiting.add(one);
+    sendWaiting(lane);
+    return one.stored;
+  }
+
+  /** Starts the attempts whose turn it is. */
+  function sendWaiting(lane: Lane): void {
+    const { sender, waiting } = lane;
+    if (lane.door !== 'open' || sender === undefined) return;
+    const { lease, receiver, mayStart } = sender;
+    for (const one of waiting) {
+      if (lane.sending >= Math.floor(lane.window)) return;
+      if (!mayStart() || !isReliable(receiver.state())) {
+        shut(lane);
+        notify(lane);
+        return;
+      }
+      const permit = permits.tryAcquire('prompt');
+      if (permit === undefined) return;
+      waiting.delete(one);
+      const { delivery, sequence } = one;
+      start(lane, lease, receiver, { delivery, sequence, isProbe: false, unstored: one }, permit);
+    }
+  }
+
+  /** Stores what has been without an answer for too long. */
+  function keepOldest(): void {
+    unstoredTimer = undefined;
+    const until = performance.now() - MAX_UNSTORED_MS;
+    for (const one of unstored.values()) {
+      if (one.since > until) {
+        unstoredTimer = setTimeout(keepOldest, one.since - until);
+        return;
+      }
+      const lane = lanes.get(one.delivery.document.webhookId);
+      if (lane?.waiting.delete(one)) keep(lane, one);
+      // Whoever waits for it hears if that fails.
+      else void one.keep().catch(() => {});
+    }
+  }
+
+  /** From now on what is new is stored first, and so is what waits. */
+  function shut(lane: Lane): void {
+    lane.door = 'shut';
+    for (const one of lane.waiting) keep(lane, one);
+    lane.waiting.clear();
+  }
+
+  /** Stores a delivery that was not sent. Whoever waits for it hears if that fails. */
+  function keep(lane: Lane, one: Unstored): void {
+    const { delivery, sequence } = one;
+    const stored = one.keep().catch(() => {});
+    void stored.then(() => giveBack(lane, delivery.key, sequence));
+  }
+
+  function release(lane: Lane, key: string, sequence: string): void {
+    lane.inFlight.delete(key);
+    lane.sequences.delete(sequence);
+    notify(lane);
+  }
+
+  /** Leaves a delivery that was not sent to the store, where its lane finds it when it looks again. */
+  function giveBack(lane: Lane, key: string, sequence: string): void {
+    lane.returned.push({ key, sequence });
+    notify(lane);
+    wake(lane.webhookId);
+  }
+
+  function takeBack(lane: Lane): void {
+    for (const { key, sequence } of lane.returned.splice(0)) release(lane, key, sequence);
   }
 
   /**
@@ -318,9 +533,10 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
   }
 
   function start(lane: Lane, lease: Lease, receiver: Receiver, chosen: Chosen, permit: Permit): void {
+    const { sequence, unstored } = chosen;
     const { key } = chosen.delivery;
     lane.inFlight.add(key);
-    lane.sequences.add(chosen.sequence);
+    lane.sequences.add(sequence);
     lane.sending += 1;
     sending += 1;
     if (receiver.state().breaker?.state === 'recovering') slowStartOf(lane.webhookId).attempted();
@@ -328,32 +544,37 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       lane.sending -= 1;
       sending -= 1;
       permit.release();
+      sendWaiting(lane);
       notify(lane);
     };
     permit.begin(() => {
       lane.ending = true;
     });
     void attempt(lane, lease, receiver, chosen, permit, sent)
-      .catch((error: unknown) => {
+      .catch(async (error: unknown) => {
         lane.failed = true;
         report(error, { deliveryId: key }, 'A delivery attempt failed unexpectedly; retrying');
+        await unstored?.keep().catch(() => {});
+        return true;
       })
-      .finally(() => {
-        lane.inFlight.delete(key);
-        lane.sequences.delete(chosen.sequence);
-        notify(lane);
+      .then((isSent) => {
+        if (isSent) release(lane, key, sequence);
+        else giveBack(lane, key, sequence);
       });
   }
 
-  /** @param sent is called as soon as the receiver has responded, so that others can start while the outcome is stored */
+  /**
+   * @param sent is called as soon as the receiver has responded, so that others can start while the outcome is stored
+   * @returns false if it was stored instead of sent, so that it waits in the store
+   */
   async function attempt(
     lane: Lane,
     lease: Lease,
     receiver: Receiver,
-    { delivery, isProbe }: Chosen,
+    { delivery, isProbe, unstored }: Chosen,
     permit: Permit,
     sent: () => void,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const { webhookId } = lane;
     let tried: Awaited<ReturnType<typeof send>>;
     let outcome: Outcome;
@@ -361,12 +582,18 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     let gone = false;
     try {
       // Right before sending, so that removing or disabling a registration or revoking its key stops deliveries immediately.
-      const recipient = await registrations.recipient(webhookId);
-      if (stopping || lane.disabled || !lease.isHeld()) return;
+      const recipient = await (unstored === undefined
+        ? registrations.recipient(webhookId)
+        : recipientOfUnstored(webhookId, unstored));
+      if (recipient === undefined || stopping || lane.disabled || !lease.isHeld()) {
+        await unstored?.keep();
+        return unstored === undefined;
+      }
       if ('inactive' in recipient) {
         lane.disabled = true;
         await receiver.change(forgiven);
-        return await deliveries.cancelAll(webhookId, recipient.inactive);
+        await deliveries.cancelAll(webhookId, recipient.inactive);
+        return true;
       }
       tried = await send(recipient, delivery.document);
       // Before another attempt can start, and only by the first of several.
@@ -379,14 +606,30 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     } finally {
       sent();
     }
-    await joinBatch();
-    const [, state] = await Promise.all([deliveries.record(delivery, tried.attempts, outcome), noted]);
+    unstored?.answered();
+    await results.join(unstored === undefined ? MAX_GATHERING_MS : MAX_GATHERING_UNSTORED_MS);
+    const recorded =
+      unstored === undefined
+        ? deliveries.record(delivery, tried.attempts, outcome)
+        : unstored.record(tried.attempts, outcome);
+    const [, state] = await Promise.all([recorded, noted]);
     if (gone) {
       await disable(receiver, delivery.document, 'The receiver answered 410 Gone');
     } else if (state.failingMs >= DISABLE_AFTER_MS && !lane.disabled) {
       lane.disabled = true;
       await disable(receiver, delivery.document, 'Every delivery failed for five days');
     } else if (isProbe && outcome.state !== 'Delivered') await giveUpWaiting(webhookId);
+    return true;
+  }
+
+  /** Undefined if it must not be sent before it is stored: it is there already, or something else comes first. */
+  async function recipientOfUnstored(webhookId: string, unstored: Unstored): Promise<Recipient | undefined> {
+    const [recipient, standing] = await Promise.all([
+      registrations.recipient(webhookId),
+      deliveries.standingOf(unstored.delivery),
+    ]).catch(() => []);
+    if (standing === 'stored') unstored.abandon();
+    return standing !== 'new' || recipient === undefined || 'inactive' in recipient ? undefined : recipient;
   }
 
   /** Notes what an attempt says about its receiver; at once for the attempts of this lane that come next. */
@@ -432,26 +675,6 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     // A little later than the last try of a delivery, so that it is made.
     const triedUntil = now - GIVE_UP_AFTER_MS - GIVE_UP_EVERY_MS;
     await deliveries.giveUp(webhookId, triedUntil, 'No try succeeded within 32 hours');
-  }
-
-  /**
-   * Resolves when a result may be stored. Results are stored together, so that they share a commit: once no attempt is waiting
-   * for a response, or after `MAX_BATCH_DELAY_MS`.
-   */
-  function joinBatch(): Promise<void> {
-    if (resultBatch === undefined) {
-      const next = Promise.withResolvers<void>();
-      resultBatch = next;
-      batchTimer = setTimeout(flushBatch, MAX_BATCH_DELAY_MS);
-    }
-    const { promise } = resultBatch;
-    if (sending === 0) flushBatch();
-    return promise;
-  }
-  function flushBatch(): void {
-    clearTimeout(batchTimer);
-    resultBatch?.resolve();
-    resultBatch = undefined;
   }
 
   /** Makes one attempt. While two secrets are valid, a receiver that responds with 401 gets it again, signed with the other. */
@@ -559,6 +782,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
 
   return {
     wake,
+    deliver,
     start() {
       if (started) return;
       started = true;
@@ -571,6 +795,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       permits.stop();
       for (const lane of lanes.values()) notify(lane);
       await Promise.all(running);
+      clearTimeout(unstoredTimer);
     },
   };
 }

@@ -64,6 +64,8 @@ export const RETENTION_MS = 30 * DAY_MS;
 /** Longer than any schedule can run, so that no pending delivery is removed. */
 const PENDING_RETENTION_MS = 60 * DAY_MS;
 const MAX_ATTEMPTS = 50;
+/** The version of a delivery that is not stored yet. */
+const NOT_STORED = 0;
 
 export const deliveryCollection: Collection<DeliveryDocument> = {
   name: 'webhookDeliveries',
@@ -186,7 +188,11 @@ export async function openDeliveries({
     for (const listener of listeners) listener(delivery);
   };
 
-  /** Changes a delivery, retrying on conflict. @returns undefined if it no longer exists, or `next` left it as it was */
+  /**
+   * Changes a delivery, retrying on conflict. One that is not stored yet is stored as changed: that is its only write, unless
+   * somebody else has stored it meanwhile.
+   * @returns undefined if it no longer exists, or `next` left it as it was
+   */
   async function change(
     known: Stored<DeliveryDocument> | undefined,
     next: (delivery: DeliveryDocument) => DeliveryDocument | undefined,
@@ -195,7 +201,11 @@ export async function openDeliveries({
     while (stored !== undefined) {
       const changed = next(stored.document);
       if (changed === undefined) return undefined;
-      if (await collection.replace(stored.key, changed, stored.version, stored.document)) {
+      const isWritten =
+        stored.version === NOT_STORED
+          ? await collection.insert(stored.key, changed)
+          : await collection.replace(stored.key, changed, stored.version, stored.document);
+      if (isWritten) {
         notifyListeners(changed);
         return changed;
       }
@@ -213,6 +223,38 @@ export async function openDeliveries({
     return lastEnded;
   };
 
+  /** A delivery that is not stored yet. */
+  function draft({ webhookId, account, eventId, position, payload }: NewDelivery): Stored<DeliveryDocument> {
+    const now = clock();
+    const createdAt = toTimestamp(now);
+    const deliveryId = `${eventId}:${webhookId}`;
+    const document: DeliveryDocument = {
+      deliveryId,
+      webhookId,
+      account,
+      eventId,
+      event: payload.event,
+      ...defined({ position }),
+      sequence: sequenceOf(payload, deliveryId),
+      body: JSON.stringify(payload),
+      state: 'Pending',
+      due: payload.event === 'Test' ? AT_ONCE : createdAt,
+      tries: 0,
+      attempts: [],
+      eventAt: payload.timestamp,
+      createdAt,
+      expiresAt: toTimestamp(now + PENDING_RETENTION_MS),
+    };
+    return { key: deliveryId, version: NOT_STORED, document };
+  }
+
+  /** Stores a draft as pending. @returns it as stored, or `undefined` if the registration already has a delivery for that event */
+  async function insert({ key, document }: Stored<DeliveryDocument>): Promise<Stored<DeliveryDocument> | undefined> {
+    if (!(await collection.insert(key, document))) return undefined;
+    notifyListeners(document);
+    return { key, version: 1, document };
+  }
+
   const restarted = (delivery: DeliveryDocument, due: Timestamp): DeliveryDocument => {
     const { reason: _, planned: __, triedFrom: ___, ...kept } = delivery;
     const expiresAt = toTimestamp(clock() + PENDING_RETENTION_MS);
@@ -220,31 +262,23 @@ export async function openDeliveries({
   };
 
   return {
+    draft,
+    insert,
+
     /** @returns the delivery, or `undefined` if the registration already has one for that event */
-    async add({ webhookId, account, eventId, position, payload }: NewDelivery): Promise<DeliveryDocument | undefined> {
-      const now = clock();
-      const createdAt = toTimestamp(now);
-      const deliveryId = `${eventId}:${webhookId}`;
-      const delivery: DeliveryDocument = {
-        deliveryId,
-        webhookId,
-        account,
-        eventId,
-        event: payload.event,
-        ...defined({ position }),
-        sequence: sequenceOf(payload, deliveryId),
-        body: JSON.stringify(payload),
-        state: 'Pending',
-        due: payload.event === 'Test' ? AT_ONCE : createdAt,
-        tries: 0,
-        attempts: [],
-        eventAt: payload.timestamp,
-        createdAt,
-        expiresAt: toTimestamp(now + PENDING_RETENTION_MS),
-      };
-      if (!(await collection.insert(deliveryId, delivery))) return undefined;
-      notifyListeners(delivery);
-      return delivery;
+    async add(added: NewDelivery): Promise<DeliveryDocument | undefined> {
+      return (await insert(draft(added)))?.document;
+    },
+
+    /**
+     * What the store says to a draft: `stored` if it holds that delivery, `behind` if something is pending in its sequence, so that
+     * the draft may have to wait for it.
+     */
+    async standingOf({ key, document }: Stored<DeliveryDocument>): Promise<'new' | 'stored' | 'behind'> {
+      const inSequence = pendingInSequences(document.webhookId, [sequenceIn(document)]);
+      const [stored, pending] = await Promise.all([collection.get(key), collection.count(inSequence)]);
+      if (stored !== undefined) return 'stored';
+      return pending > 0 ? 'behind' : 'new';
     },
 
     /** Those of these deliveries that do not exist. */
@@ -440,7 +474,7 @@ const sequenceOf = (payload: Payload, deliveryId: string): string =>
   payload.event === 'Test' ? deliveryId : `booking-${payload.data.bookingId}`;
 
 /** The sequence of a delivery, also of one that an earlier release made. */
-function sequenceIn({ sequence, body, deliveryId }: DeliveryDocument): string {
+export function sequenceIn({ sequence, body, deliveryId }: DeliveryDocument): string {
   if (sequence !== undefined) return sequence;
   const { bookingId } = JSON.parse(body).data;
   return bookingId === undefined ? deliveryId : `booking-${bookingId}`;

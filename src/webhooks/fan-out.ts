@@ -18,7 +18,7 @@ import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
-import type { Deliveries } from './deliveries.ts';
+import type { Deliveries, NewDelivery } from './deliveries.ts';
 import { earlierEvents } from './earlier-events.ts';
 import type { FailedEvents } from './failed-events.ts';
 import { fanOutGroup } from './fan-out-groups.ts';
@@ -29,7 +29,8 @@ import { type Registrations, type Subscriber, wasDue } from './registrations.ts'
 const READ_MODEL_WAIT_MS = 3_000;
 /** How often a process that has left looks whether it can go on. */
 const LOOK_EVERY_MS = 500;
-const CONCURRENCY = 32;
+/** Events of one kind in progress: some wait for an answer, most of them for a commit. */
+const CONCURRENCY = 128;
 
 export type FanOutDeps = {
   readonly events: EventStore;
@@ -38,8 +39,8 @@ export type FanOutDeps = {
   readonly registrations: Registrations;
   readonly deliveries: Deliveries;
   readonly failedEvents: FailedEvents;
-  /** Called for each registration that has something to send. */
-  readonly wake: (webhookId: string) => void;
+  /** Stores a delivery and sees to it that it is sent. Adds nothing if there is one for that event and registration. */
+  readonly deliver: (delivery: NewDelivery) => Promise<void>;
   readonly clock: Clock;
   readonly logger: Pick<BaseLogger, 'warn' | 'error'>;
   readonly readModelWaitMs?: number;
@@ -54,7 +55,7 @@ export type FanOutDeps = {
  * when it can go on (docs/decisions/fan-out.md).
  */
 export async function startFanOut(deps: FanOutDeps): Promise<Consumer> {
-  const { events, documents, readModels, registrations, deliveries, failedEvents, wake } = deps;
+  const { events, documents, readModels, registrations, deliveries, failedEvents, deliver } = deps;
   const { readModelWaitMs = READ_MODEL_WAIT_MS } = deps;
   /** The position for which this process waited in vain. */
   let behind: Position = LOG_START;
@@ -86,8 +87,7 @@ export async function startFanOut(deps: FanOutDeps): Promise<Consumer> {
   async function add({ webhook }: Subscriber, event: Recorded<DeliverableEvent>, payload: Payload): Promise<void> {
     const { webhookId, account } = webhook;
     const { id: eventId, position } = event;
-    const added = await deliveries.add({ webhookId, account, eventId, position, payload });
-    if (added !== undefined) wake(webhookId);
+    await deliver({ webhookId, account, eventId, position, payload });
   }
 
   /** What the same booking went through before comes first, even if another process has yet to get to it. */

@@ -40,47 +40,57 @@ export function createPermits({ slowAfterMs, ...limits }: InFlightLimits) {
     slow: createSemaphore(limits.slow, SPACING_MS.slow),
     hanging: createSemaphore(limits.hanging, SPACING_MS.hanging),
   };
+  /** The permit for what has been taken of a semaphore. */
+  function permitOf(receiverClass: ReceiverClass): Permit {
+    let held: Semaphore | undefined = semaphores[receiverClass];
+    let timer: NodeJS.Timeout | undefined;
+    let isSlow = false;
+    let isReleased = false;
+
+    function turnSlow(): void {
+      isSlow = true;
+      const next = receiverClass === 'prompt' || receiverClass === 'slow' ? semaphores.slow : semaphores.hanging;
+      if (held === next) return;
+      held?.release();
+      held = next;
+      next.acquireOverLimit();
+    }
+
+    return {
+      begin(onSlow) {
+        const slow = () => {
+          turnSlow();
+          onSlow?.();
+        };
+        if (receiverClass !== 'prompt' || slowAfterMs <= PROMPT_HOLD_MS) {
+          timer = setTimeout(slow, slowAfterMs);
+          return;
+        }
+        timer = setTimeout(() => {
+          held?.release();
+          held = undefined;
+          timer = setTimeout(slow, slowAfterMs - PROMPT_HOLD_MS);
+        }, PROMPT_HOLD_MS);
+      },
+      isSlow: () => isSlow,
+      release() {
+        if (isReleased) return;
+        isReleased = true;
+        clearTimeout(timer);
+        held?.release();
+      },
+    };
+  }
+
   return {
     async acquire(receiverClass: ReceiverClass): Promise<Permit> {
-      let held: Semaphore | undefined = semaphores[receiverClass];
-      await held.acquire();
-      let timer: NodeJS.Timeout | undefined;
-      let isSlow = false;
-      let isReleased = false;
+      await semaphores[receiverClass].acquire();
+      return permitOf(receiverClass);
+    },
 
-      function turnSlow(): void {
-        isSlow = true;
-        const next = receiverClass === 'prompt' || receiverClass === 'slow' ? semaphores.slow : semaphores.hanging;
-        if (held === next) return;
-        held?.release();
-        held = next;
-        next.acquireOverLimit();
-      }
-
-      return {
-        begin(onSlow) {
-          const slow = () => {
-            turnSlow();
-            onSlow?.();
-          };
-          if (receiverClass !== 'prompt' || slowAfterMs <= PROMPT_HOLD_MS) {
-            timer = setTimeout(slow, slowAfterMs);
-            return;
-          }
-          timer = setTimeout(() => {
-            held?.release();
-            held = undefined;
-            timer = setTimeout(slow, slowAfterMs - PROMPT_HOLD_MS);
-          }, PROMPT_HOLD_MS);
-        },
-        isSlow: () => isSlow,
-        release() {
-          if (isReleased) return;
-          isReleased = true;
-          clearTimeout(timer);
-          held?.release();
-        },
-      };
+    /** A permit, if one is free at this moment. */
+    tryAcquire(receiverClass: ReceiverClass): Permit | undefined {
+      return semaphores[receiverClass].tryAcquire() ? permitOf(receiverClass) : undefined;
     },
 
     /** Lets everybody who waits through at once, so that they can give up. */
@@ -129,12 +139,16 @@ function createSemaphore(size: number, spacingMs: number) {
     }
   }
 
+  function tryAcquire(): boolean {
+    if (spacingMs > 0 || taken >= size || first < waiting.length) return false;
+    taken += 1;
+    return true;
+  }
+
   return {
+    tryAcquire,
     async acquire(): Promise<void> {
-      if (spacingMs === 0 && taken < size && first === waiting.length) {
-        taken += 1;
-        return;
-      }
+      if (tryAcquire()) return;
       await new Promise<void>((resolve) => {
         waiting.push(resolve);
         give();

@@ -113,7 +113,7 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
     isConnected,
   });
   const sender = createLazySender({ allowPrivate: config.webhooksAllowPrivate, ...sending });
-  const { wake, ...deliverer } = createDeliverer({
+  const { wake, deliver, ...deliverer } = createDeliverer({
     deliveries,
     registrations,
     leases,
@@ -161,7 +161,7 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
         })
         .catch((error: unknown) => logger.error({ err: error }, 'Webhook deliveries could not be started'));
       consumer = await startFanOut({
-        ...{ events, documents, readModels, registrations, deliveries, failedEvents, wake, clock, logger },
+        ...{ events, documents, readModels, registrations, deliveries, failedEvents, deliver, clock, logger },
         ...tuning,
       });
       const { parked } = await failedEvents.count();

@@ -1,6 +1,17 @@
 import { openVenue } from './venue.ts';
+import { watched } from './watched-documents.ts';
 
-/** A separate process that delivers from the stores in a folder until it is killed; its clock may be off, in milliseconds. */
-const venue = await openVenue({ folder: process.argv[2] ?? '' });
-venue.moveClock(Number(process.argv[3] ?? 0));
-await venue.deliver();
+/**
+ * A separate process that delivers from the stores in a folder until it is killed. Its clock may be off, in milliseconds. With the
+ * third argument it kills itself at that call for the fourth delivery, or after it.
+ */
+const [, , folder = '', shift = '0', killAt] = process.argv;
+const venue = await openVenue({ folder });
+venue.moveClock(Number(shift));
+let calls = 0;
+const dieAt = (point: string) => (method: string, collection: string) => {
+  if (collection === 'webhookDeliveries' && point + method === killAt && ++calls === 4)
+    process.kill(process.pid, 'SIGKILL');
+};
+await venue.deliver({ documents: watched(venue.documents, { before: dieAt(''), after: dieAt('after ') }) });
+process.send?.('delivers');

@@ -383,6 +383,7 @@ test('during a rotation, receivers with the old or the new secret can verify; af
   const toBehind = behind.received.length;
   await venue.append(requested());
   await behind.until(toBehind + 1);
+  await eventually(async () => expect(await webhooks.listDeliveries({ webhookId: first.webhookId })).toHaveLength(2));
   // By now the deliverer knows which secret it has.
   expect((await until(webhooks, first.webhookId, 'Delivered')).attempts).toMatchObject([
     { status: 200, previousSecret: true },
@@ -448,6 +449,9 @@ test('recovery delivers everything since then that did not arrive, including eve
   await venue.append(approved({ bookingId: 5 }));
   await receiver.until(2);
   expect(kindsSince(1)).toEqual([5]);
+  await eventually(async () =>
+    expect(await webhooks.listDeliveries({ webhookId, state: 'Delivered' })).toHaveLength(2),
+  );
 
   const iso = (text: string) => text as DeliveryDocument['createdAt'];
   expect(await webhooks.recover(webhookId, iso(since))).toEqual({ due: 1 });
