@@ -18,7 +18,7 @@ export type ApiKeyDocument = {
 /** API keys by the SHA-256 of the key, so that authenticating a call takes one look-up. Revoked keys stay. */
 export const apiKeys = projection<ApiKeyDocument, ApiKeyEvent>({
   name: 'apiKeys',
-  version: 1,
+  version: 2,
   indexes: [{ fields: ['account', 'issuedAt'] }],
   key: (event) => event.data.hash,
   on: {

@@ -15,7 +15,7 @@ export const availabilityKey = (spaceId: number, date: string): string => `${spa
 /** Which hours of a space are taken on a date. Without a document the whole day is open. */
 export const availability = projection<AvailabilityDocument, BookingRequested | BookingCancelled>({
   name: 'availability',
-  version: 1,
+  version: 2,
   indexes: [],
   key: (event) => availabilityKey(event.data.spaceId, event.data.date),
   on: {

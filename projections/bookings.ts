@@ -26,7 +26,7 @@ export function pendingBooking(data: BookingRequested['data'], at: Timestamp): B
 /** Every booking in its current state. */
 export const bookings = projection<BookingDocument, BookingEvent>({
   name: 'bookings',
-  version: 1,
+  version: 2,
   indexes: [
     { fields: ['communityId', 'date', 'bookingId'] },
     { fields: ['brandId', 'date', 'bookingId'] },

@@ -5,7 +5,7 @@ import { projection } from './projection.ts';
 /** Every brand. */
 export const brands = projection<Brand, BrandAdded>({
   name: 'brands',
-  version: 1,
+  version: 2,
   indexes: [{ fields: ['brandId'] }],
   key: (event) => String(event.data.brandId),
   on: { BrandAdded: (_, event) => event.data },

@@ -5,7 +5,7 @@ import { projection } from './projection.ts';
 /** Every community with its time zone. */
 export const communities = projection<Community, CommunityAdded>({
   name: 'communities',
-  version: 1,
+  version: 2,
   indexes: [{ fields: ['communityId'] }],
   key: (event) => String(event.data.communityId),
   on: { CommunityAdded: (_, event) => event.data },

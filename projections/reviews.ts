@@ -7,7 +7,7 @@ export type ReviewDocument = ReviewPosted['data'] & { readonly createdAt: Timest
 /** Every review. */
 export const reviews = projection<ReviewDocument, ReviewPosted>({
   name: 'reviews',
-  version: 1,
+  version: 2,
   indexes: [{ fields: ['communityId', 'reviewId'] }, { fields: ['brandId', 'reviewId'] }, { fields: ['bookingId'] }],
   key: (event) => String(event.data.reviewId),
   anew: ['ReviewPosted'],

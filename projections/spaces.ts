@@ -7,7 +7,7 @@ const evolve = (space: Space | undefined, event: SpaceEvent) => evolveSpace(spac
 /** Every space with its current terms. */
 export const spaces = projection<Space, SpaceEvent>({
   name: 'spaces',
-  version: 1,
+  version: 2,
   indexes: [{ fields: ['communityId', 'spaceId'] }, { fields: ['spaceId'] }],
   key: (event) => String(event.data.spaceId),
   on: { SpaceAdded: evolve, SpaceChanged: evolve, SpaceClosed: evolve, SpaceOpened: evolve },

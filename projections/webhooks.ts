@@ -25,7 +25,7 @@ export type WebhookDocument = {
 /** Webhook registrations; removing one deletes its document. */
 export const webhooks = projection<WebhookDocument, WebhookEvent>({
   name: 'webhooks',
-  version: 1,
+  version: 2,
   indexes: [{ fields: ['account', 'createdAt'] }, { fields: ['credential', 'account', 'createdAt'] }],
   key: (event) => event.data.webhookId,
   on: {

@@ -20,6 +20,8 @@ export type StoreConfig = Pick<Config, 'dataDir' | 'eventStoreUrl' | 'mongoUrl'>
 const LOG_FILE = 'events.db';
 const RECORDS_FILE = 'records.sqlite';
 const READ_MODELS_FILE = 'read-models.sqlite';
+/** The folder of the read models that have files of their own. */
+const READ_MODELS_FOLDER = 'read-models';
 
 /** How messages name the parts of the store. URLs may hold passwords, so engines are named by their setting. */
 export const placesOf = ({ eventStoreUrl, mongoUrl, dataDir }: StoreConfig): Places => ({
@@ -141,7 +143,8 @@ export const openIdentity = (
 export const discardReadModels = (config: StoreConfig): Promise<void> =>
   alone(config, async () => {
     if (config.mongoUrl === undefined) {
-      for (const file of withSideFiles(READ_MODELS_FILE)) rmSync(join(config.dataDir, file), { force: true });
+      for (const file of [READ_MODELS_FOLDER, ...withSideFiles(READ_MODELS_FILE)])
+        rmSync(join(config.dataDir, file), { force: true, recursive: true });
       return;
     }
     const documents = await openDocuments(config);
@@ -162,6 +165,7 @@ export async function setStoreAside(config: StoreConfig): Promise<string | undef
   let folder: string | undefined;
   await alone(config, async () => {
     const files = embeddedFiles(config).flatMap(withSideFiles);
+    if (mongoUrl === undefined) files.push(READ_MODELS_FOLDER);
     for (const file of files.filter((each) => existsSync(join(dataDir, each)))) {
       folder ??= mkdtempSync(join(dataDir, 'before-restore-'));
       renameSync(join(dataDir, file), join(folder, file));

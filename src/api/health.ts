@@ -1,6 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify';
 import { defined } from '../domain/defined.ts';
 import type { Problem, ReadModelsStatus } from '../read-models/read-models.ts';
+import { timeLeft } from '../runtime/estimate.ts';
 import { within } from '../runtime/within.ts';
 
 /** How many events the read models may lag behind the log before the service is not ready. */
@@ -94,6 +95,6 @@ function describe(problem: Problem): string {
       ? `being rebuilt, failing, tried ${times}; the former documents are in use`
       : `failing, tried ${times}; what needs it is refused`;
   }
-  const done = `${problem.done} events read${problem.total === undefined ? '' : ` of ${problem.total}`}`;
+  const done = `${problem.done} events read${problem.total === undefined ? '' : ` of ${problem.total}`}${timeLeft(problem.secondsLeft)}`;
   return problem.readable ? `being rebuilt, ${done}; the former documents are in use` : `being built, ${done}`;
 }

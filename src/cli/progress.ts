@@ -1,3 +1,5 @@
+import { createEstimate, timeLeft } from '../runtime/estimate.ts';
+
 type Progress = { readonly done: number; readonly total?: number };
 
 const WIDTH = 30;
@@ -12,14 +14,18 @@ export function progressBar(
 ): { show(progress: Progress): void; end(): void } {
   let drawn = '';
   let tenths = 0;
+  const estimate = createEstimate();
   return {
     show({ done, total = done }) {
       // Events may have been added since the total was counted.
       const all = Math.max(done, total, 1);
-      const events = `${done.toLocaleString('en')} of ${all.toLocaleString('en')} events`;
+      estimate.note(done);
+      const left = timeLeft(estimate.secondsLeft(total));
+      const events = `${done.toLocaleString('en')} of ${all.toLocaleString('en')} events${left}`;
       if (isTerminal) {
         const filled = Math.floor((done / all) * WIDTH);
-        drawn = `\r${'█'.repeat(filled)}${'░'.repeat(WIDTH - filled)}  ${events}`;
+        // Over what was drawn before, however long that was.
+        drawn = `\r${'█'.repeat(filled)}${'░'.repeat(WIDTH - filled)}  ${events}`.padEnd(drawn.length);
         write(drawn);
         return;
       }

@@ -97,9 +97,34 @@ export type Documents<D extends object> = {
   projected(keys: readonly string[]): Promise<ReadonlyMap<string, Projected<D>>>;
 };
 
+/**
+ * Fills a collection that nobody reads yet, in large steps (docs/decisions/rebuild-and-verify.md). Holds up neither this thread
+ * nor the writers of other collections.
+ */
+export type BulkLoad<D extends object> = {
+  /** As {@link Documents.projected}. What is being written is seen only once `write` has resolved. */
+  projected(keys: readonly string[]): Promise<ReadonlyMap<string, Projected<D>>>;
+  /** Writes a step, as {@link Documents.project} does; each key at most once. Interrupted, it may have written a part. */
+  write(step: readonly Projected<D>[]): Promise<void>;
+  /** Makes the indexes. The collection is then complete and can be opened. */
+  finish(): Promise<void>;
+  /** Ends the load, finished or not. What was written stays, and another load can go on with it. */
+  close(): Promise<void>;
+};
+
 export type DocumentStore = {
   /** Opens a collection; opening the same name twice returns the same collection. */
   open<D extends object>(collection: Collection<D>): Promise<Documents<D>>;
+  /**
+   * Begins to fill a collection, or goes on with what an earlier load has begun.
+   * @returns undefined if the collection was opened before it was loaded, so that it is filled by `project`
+   */
+  load<D extends object>(collection: Collection<D>): Promise<BulkLoad<D> | undefined>;
+  /**
+   * The position of the last projected write to a collection of kind `readModel` that is still there after a power failure, which
+   * may have taken more of this collection than of others. Undefined if the collection loses nothing that others keep.
+   */
+  lastWritten(name: string): Promise<string | undefined>;
   /**
    * Drops a collection with its documents, a large one in small steps. Rejects if `signal` is aborted between two
    * steps, and leaves a part, to be dropped another time.

@@ -20,6 +20,8 @@ export type Target = {
    * write meanwhile.
    */
   readonly cache: LRUCache<string, CachedDocument>;
+  /** The position of the last write to its documents. */
+  readonly written: { position: string };
 };
 
 /** A document and its position, which is absent for a key that was never written. */
@@ -29,7 +31,13 @@ export const createTarget = (
   projection: AnyProjection,
   documents: Documents<Row>,
   skipped: ReadonlySet<string> = new Set(),
-): Target => ({ projection, documents, skipped, cache: createLruCache(CACHED_DOCUMENTS) });
+): Target => ({
+  projection,
+  documents,
+  skipped,
+  cache: createLruCache(CACHED_DOCUMENTS),
+  written: { position: '' },
+});
 
 /**
  * Folds events, in log order, into the documents of every target and writes those that changed. Events that a document
@@ -60,6 +68,8 @@ export async function fold<T extends Target>(
     folded.map(async ([target, { changed, now }]) => {
       try {
         if (changed.size > 0) await target.documents.project([...changed.values()]);
+        for (const { position } of changed.values())
+          if (position > target.written.position) target.written.position = position;
         for (const [key, document] of now) target.cache.set(key, document);
       } catch (error) {
         failed.set(target, new ProjectionFailed(target.projection, undefined, error));
@@ -146,7 +156,8 @@ export class ProjectionFailed extends Error {
   }
 }
 
-function guard<R>(projection: AnyProjection, event: UntypedEvent, work: () => R): R {
+/** @throws {ProjectionFailed} if `work` on the event throws */
+export function guard<R>(projection: AnyProjection, event: UntypedEvent, work: () => R): R {
   try {
     return work();
   } catch (error) {

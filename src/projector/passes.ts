@@ -1,12 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
 import type { EventStore, StoredEvent } from '../event-store/event-store.ts';
-import type { Place, ReadModelId } from '../read-models/state.ts';
+import type { Place, ReadModelId, Written } from '../read-models/state.ts';
 import { SerialQueue } from '../runtime/serial-queue.ts';
+import { type Building, bulkBuild, type StepOptions } from './bulk-build.ts';
 import { fold, type ProjectionFailed, type Target } from './fold.ts';
 
 /** A collection that a pass keeps up to date. */
-export type Member = Target & { readonly id: ReadModelId; readonly collection: string };
+export type Member = Target & {
+  readonly id: ReadModelId;
+  readonly collection: string;
+  /** Whether the engine may lose its last writes and keep the positions. */
+  readonly mayLose: boolean;
+};
 
 /** Events that a member that is behind folds in one go. More would be faster but block the process for longer. */
 const CATCH_UP_BATCH = 1_000;
@@ -15,11 +21,14 @@ const BACKOFF_MS = [100, 200, 500, 1_000, 2_000, 5_000] as const;
 
 type PassesDeps = {
   readonly events: Pick<EventStore, 'subscribe' | 'readAll'>;
-  readonly logger: Pick<BaseLogger, 'error'>;
-  /** Stores how far collections are, after the documents. */
-  readonly advance: (collections: readonly string[], place: Place) => Promise<void>;
-  /** Notes that a member, which then leaves, cannot take an event. If even that cannot be stored, the store is at fault. */
-  readonly failed: (member: Member, failure: ProjectionFailed) => Promise<void>;
+  readonly logger: Pick<BaseLogger, 'info' | 'error'>;
+  readonly step: StepOptions;
+  /** Stores how far collections are, after the documents. @returns how many events there are, as far as known */
+  readonly advance: (collections: readonly string[], place: Place, written: Written) => Promise<number>;
+  /** Notes that a collection, which then leaves, cannot take an event. If even that cannot be stored, the store is at fault. */
+  readonly failed: (member: Pick<Member, 'id' | 'collection'>, failure: ProjectionFailed) => Promise<void>;
+  /** Opens a collection that has been built. */
+  readonly opened: (building: Building) => Promise<Member>;
   /** Members have caught up. The pass they join stands still until this resolves. */
   readonly joined: (members: readonly Member[]) => Promise<void>;
 };
@@ -33,7 +42,7 @@ export class Passes {
   readonly #stopping = new AbortController();
   readonly #turns = new SerialQueue();
   /** Members by collection, in whichever pass. One that is removed leaves its pass before the next write. */
-  readonly #members = new Map<string, Member>();
+  readonly #members = new Map<string, Member | Building>();
   readonly #running = new Set<Promise<void>>();
   /** The pass at the end of the log; absent while it has no members. */
   #following: { readonly members: Set<Member>; place: Place } | undefined;
@@ -52,7 +61,43 @@ export class Passes {
     this.#run(this.#catchUp(new Set(members), place));
   }
 
-  remove(which: (member: Member) => boolean): void {
+  /** Builds collections that are at `place` in bulk. Once they are, they are members like the others. */
+  build(buildings: readonly Building[], from: Place): void {
+    for (const building of buildings) this.#members.set(building.collection, building);
+    let place = from;
+    const isWanted = (building: Building) => this.#members.get(building.collection) === building;
+    const built = this.#keepTrying(async () => {
+      const { events, logger, step, advance } = this.#deps;
+      const done = await bulkBuild(
+        {
+          events,
+          logger,
+          step,
+          isWanted,
+          signal: this.#stopping.signal,
+          advance: async (collections, at, written) => {
+            const total = await advance(collections, at, written);
+            place = at;
+            return total;
+          },
+          failed: async (building, failure) => {
+            await this.#deps.failed(building, failure);
+            this.remove((each) => each === building);
+          },
+        },
+        buildings.filter(isWanted),
+        place,
+      );
+      const members = await Promise.all(done.built.map(this.#deps.opened));
+      this.add(
+        members.filter((_, i) => done.built.slice(i, i + 1).every(isWanted)),
+        done.place,
+      );
+    });
+    this.#run(built.finally(() => Promise.all(buildings.map(({ load }) => load.close()))));
+  }
+
+  remove(which: (member: Member | Building) => boolean): void {
     for (const [collection, member] of this.#members) if (which(member)) this.#members.delete(collection);
   }
 
@@ -140,11 +185,17 @@ export class Passes {
       this.remove((each) => each === member);
     }
     for (const member of members) if (this.#members.get(member.collection) !== member) members.delete(member);
-    if (members.size > 0)
-      await this.#deps.advance(
-        [...members].map(({ collection }) => collection),
-        place,
+    if (members.size > 0) {
+      const all = [...members];
+      const written = all.flatMap(({ collection, mayLose, written: { position } }) =>
+        mayLose ? [[collection, position] as const] : [],
       );
+      await this.#deps.advance(
+        all.map(({ collection }) => collection),
+        place,
+        Object.fromEntries(written),
+      );
+    }
     return place;
   }
 

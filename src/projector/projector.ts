@@ -12,7 +12,7 @@ import {
   type Said,
 } from '../read-models/read-models.ts';
 import { openReadModelState } from '../read-models/state.ts';
-import { Upkeep } from './upkeep.ts';
+import { type BulkOptions, Upkeep } from './upkeep.ts';
 
 export type ProjectorDeps = {
   readonly events: EventStore;
@@ -28,6 +28,8 @@ export type ProjectorDeps = {
   readonly retireAfterMs?: number;
   /** How often to look for what to take over, build or drop, in milliseconds. Default 250. */
   readonly tickMs?: number;
+  /** From how many events in the log read models are built in bulk, default 5,000, and the steps of that. */
+  readonly bulk?: BulkOptions;
 };
 
 export type Projector = {

@@ -13,6 +13,7 @@ import {
   idsOf,
   isUnreadable,
   type Place,
+  type Positions,
   placeOf,
   type ReadModelId,
   type ReadModelState,
@@ -23,6 +24,7 @@ import {
   withModel,
 } from '../read-models/state.ts';
 import { within } from '../runtime/within.ts';
+import type { Building, StepOptions } from './bulk-build.ts';
 import { Clearing } from './clearing.ts';
 import { createTarget, ProjectionFailed } from './fold.ts';
 import { type Member, Passes } from './passes.ts';
@@ -37,6 +39,8 @@ const HANDED_OVER = '';
 /** How often the log is asked whether it is there, and how long it may take to answer. */
 const PROBE_EVERY_MS = 1_000;
 const PROBE_WITHIN_MS = 2_000;
+/** A longer log is folded in bulk into what is built from its start. A shorter one is folded before a thread for that has started. */
+const BULK_FROM_EVENTS = 5_000;
 /** Probes that fail in a row before this process lets others try. */
 const MAX_FAILED_PROBES = 3;
 
@@ -50,7 +54,10 @@ type UpkeepDeps = {
   readonly kind: Said['kind'];
   readonly retireAfterMs: number;
   readonly logger: Pick<BaseLogger, 'info' | 'warn' | 'error'>;
+  readonly bulk?: BulkOptions;
 };
+
+export type BulkOptions = { readonly fromEvents?: number } & StepOptions;
 
 /**
  * What this process does for read models (docs/decisions/read-models.md): it takes over those of its release that no living
@@ -76,12 +83,16 @@ export class Upkeep {
     this.#passes = new Passes({
       events: deps.events,
       logger: deps.logger,
-      advance: async (collections, place) => {
+      step: deps.bulk ?? {},
+      advance: async (collections, place, written) => {
         // The documents are there already, so whoever waits for them in this process need not wait for this write as well.
         const tell = deps.readModels.reached;
-        tell(await deps.state.advance(collections, place, { states: this.#version, tell }));
+        const positions = await deps.state.advance(collections, place, { states: this.#version, written, tell });
+        tell(positions);
+        return Math.max(0, ...positions.groups.map(({ events }) => events));
       },
       failed: (member, failure) => this.#failed(member, failure),
+      opened: ({ id, projection, collection }) => this.#member(id, projection, collection),
       joined: (members) => this.#joined(members),
     });
     this.#clearing = new Clearing({
@@ -216,28 +227,51 @@ export class Upkeep {
     if (missing.length === 0) return;
 
     const positions = await state.positions();
-    const groups = new Map<string, { readonly place: Place; readonly members: Member[] }>();
+    type AtPlace = { readonly place: Place; readonly members: Member[]; readonly buildings: Building[] };
+    const groups = new Map<string, AtPlace>();
+    const isLong = await this.#isLogLong(positions);
     for (const { id, collection } of missing) {
       const projection = this.#projections.get(id);
       if (projection === undefined) continue;
       const place = placeOf(positions, collection);
-      const member = await this.#member(id, projection, collection);
-      if (models[id]?.building === collection && place.events === 0) {
+      const isBuilt = models[id]?.building === collection;
+      if (isBuilt && place.events === 0) {
         const problem = await this.#roomProblem(models);
         if (problem !== undefined) {
-          await this.#failed(member, new ProjectionFailed(projection, undefined, new Error(problem)));
+          await this.#failed({ id, collection }, new ProjectionFailed(projection, undefined, new Error(problem)));
           continue;
         }
       }
-      const group = groups.get(place.position) ?? { place, members: [] };
+      const group = groups.get(place.position) ?? { place, members: [], buildings: [] };
       groups.set(place.position, group);
-      group.members.push(member);
+      const building = isBuilt && isLong ? await this.#building(id, projection, collection) : undefined;
+      if (building !== undefined) group.buildings.push(building);
+      else group.members.push(await this.#member(id, projection, collection));
     }
-    for (const { members, place } of groups.values()) {
-      const built = members.filter(({ id, collection }) => models[id]?.building === collection).map(({ id }) => id);
+    for (const { members, buildings, place } of groups.values()) {
+      const built = [...members, ...buildings]
+        .filter(({ id, collection }) => models[id]?.building === collection)
+        .map(({ id }) => id);
       if (built.length > 0) logger.info({ readModels: built, eventsDone: place.events }, 'Building read models');
-      this.#passes.add(members, place);
+      if (members.length > 0) this.#passes.add(members, place);
+      if (buildings.length > 0) this.#passes.build(buildings, place);
     }
+  }
+
+  /** Whether the log is worth a bulk load. */
+  async #isLogLong({ groups }: Positions): Promise<boolean> {
+    const { events, bulk: { fromEvents = BULK_FROM_EVENTS } = {} } = this.#deps;
+    if (groups.some((group) => group.events >= fromEvents)) return true;
+    let length = 0;
+    for await (const _ of events.readAll({ limit: fromEvents })) length += 1;
+    return length >= fromEvents;
+  }
+
+  /** @returns undefined if the collection has been begun otherwise, when the log was short */
+  async #building(id: ReadModelId, projection: AnyProjection, collection: string): Promise<Building | undefined> {
+    const { events, documents } = this.#deps;
+    const load = await documents.load<Row>(collectionOf(projection, collection));
+    return load && { id, projection, collection, load, skipped: await readSkippedEvents(events, projection) };
   }
 
   /** Whether there is room for another copy. The first one of a store is built in any case. */
@@ -249,7 +283,8 @@ export class Upkeep {
   async #member(id: ReadModelId, projection: AnyProjection, collection: string): Promise<Member> {
     const documents: Documents<Row> = await this.#deps.documents.open(collectionOf(projection, collection));
     const skipped = await readSkippedEvents(this.#deps.events, projection);
-    return { ...createTarget(projection, documents, skipped), id, collection };
+    const mayLose = (await this.#deps.documents.lastWritten(collection)) !== undefined;
+    return { ...createTarget(projection, documents, skipped), id, collection, mayLose };
   }
 
   /** Members have caught up: what was built becomes the live collection, and what failed is whole again. */
@@ -291,7 +326,7 @@ export class Upkeep {
    * Notes a failure. Other processes may try then, unless it is that of a collection beside the one that is read: that one stays
    * up to date.
    */
-  async #failed({ id, collection }: Member, failure: ProjectionFailed): Promise<void> {
+  async #failed({ id, collection }: Pick<Member, 'id' | 'collection'>, failure: ProjectionFailed): Promise<void> {
     const { heartbeats, logger } = this.#deps;
     let attempts = 1;
     let isBeside = false;

@@ -2,6 +2,7 @@ import type { AnyProjection, Projection, Row } from '../../projections/projectio
 import type { DocumentStore, Documents } from '../document-store/document-store.ts';
 import type { Heartbeats } from '../document-store/heartbeats.ts';
 import { type EventStore, LOG_START, logEnd, type Position } from '../event-store/event-store.ts';
+import { createEstimate, type Estimate } from '../runtime/estimate.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import {
   collectionOf,
@@ -14,6 +15,7 @@ import {
   type ReadModelState,
   type ReadModelStates,
 } from './state.ts';
+import { takeBackLost } from './take-back.ts';
 
 /** What readers may do with a read model: everything but write. */
 type ReadModel<D extends object> = Pick<Documents<D>, 'get' | 'getMany' | 'find' | 'count'>;
@@ -64,7 +66,7 @@ export type Problem = {
   readonly readable: boolean;
 } & (
   | { readonly state: 'failing'; readonly message: string; readonly attempts: number; readonly event?: string }
-  | { readonly state: 'building'; readonly done: number; readonly total?: number }
+  | { readonly state: 'building'; readonly done: number; readonly total?: number; readonly secondsLeft?: number }
   | { readonly state: 'unattended' }
 );
 
@@ -127,6 +129,8 @@ export async function openReadModels(deps: {
   /** How many reads of each collection are streaming. */
   const streaming = new Map<string, number>();
   const waiting = new Set<Waiter>();
+  /** How fast each collection that is being built gets on. */
+  const estimates = new Map<string, Estimate>();
   let version = -1;
   let positions: Positions = { groups: [], states: 0 };
   let refreshedAt = Number.NEGATIVE_INFINITY;
@@ -191,6 +195,7 @@ export async function openReadModels(deps: {
     positions = now;
     isTold = !asked;
     polls = 0;
+    noteProgress();
     // A read model that has become live elsewhere meanwhile is waited for, too.
     if (now.states <= version) settle();
     // What is being read may have been asked for before the change.
@@ -198,6 +203,16 @@ export async function openReadModels(deps: {
       refresh()
         .then(() => (now.states > version ? refresh() : undefined))
         .then(settle, () => {});
+  }
+
+  function noteProgress(): void {
+    const building = [...models.values()].flatMap(({ state }) => state.building ?? []);
+    for (const collection of estimates.keys()) if (!building.includes(collection)) estimates.delete(collection);
+    for (const collection of building) {
+      const estimate = estimates.get(collection) ?? createEstimate();
+      estimates.set(collection, estimate);
+      estimate.note(placeOf(positions, collection).events);
+    }
   }
 
   function settle(): void {
@@ -350,6 +365,7 @@ export async function openReadModels(deps: {
     };
   }
 
+  await takeBackLost({ documents, events, state });
   await refresh();
   heartbeats.onBeat((silentMs) => {
     if (silentMs >= heartbeats.silenceMs) mustReach = undefined;
@@ -388,7 +404,7 @@ export async function openReadModels(deps: {
       let after: Position | undefined;
       for (const projection of projections) {
         const { state: model } = models.get(idOf(projection)) ?? {};
-        const problem = problemOf(projection, model, positions);
+        const problem = problemOf(projection, model, positions, estimates.get(model?.building ?? ''));
         if (problem !== undefined) problems.push(problem);
         else if (!(await isAttended(model)))
           problems.push({ readModel: projection.name, state: 'unattended', readable: true });
@@ -447,6 +463,7 @@ function problemOf(
   { name }: AnyProjection,
   model: ReadModelState | undefined,
   positions: Positions,
+  estimate: Estimate | undefined,
 ): Problem | undefined {
   if (model?.failure !== undefined) {
     const { message, attempts, event } = model.failure;
@@ -457,5 +474,10 @@ function problemOf(
   const done = model?.building === undefined ? 0 : placeOf(positions, model.building).events;
   const total = Math.max(0, ...positions.groups.map(({ events }) => events));
   const readable = model?.live !== undefined;
-  return { readModel: name, state: 'building', readable, done, ...(total > done && { total }) };
+  const secondsLeft = estimate?.secondsLeft(total);
+  return {
+    ...{ readModel: name, state: 'building', readable, done },
+    ...(total > done && { total }),
+    ...(secondsLeft !== undefined && { secondsLeft }),
+  };
 }

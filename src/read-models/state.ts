@@ -66,7 +66,12 @@ type Group = {
   /** Events in the log up to the position. */
   readonly events: number;
   readonly collections: readonly string[];
+  /** Where documents of these collections were last written, for those that lose more in a power failure than this document. */
+  readonly written?: Written;
 };
+
+/** The position of the last write to each collection. */
+export type Written = Readonly<Record<string, Position>>;
 
 export type Place = Pick<Group, 'position' | 'events'>;
 
@@ -129,52 +134,91 @@ export async function openReadModelState(documents: DocumentStore) {
     },
 
     /** Moves collections forward to a place, and forgets those that are gone. Tells the positions before it writes them, too. */
-    async advance(
+    advance: (
       collections: readonly string[],
       place: Place,
       {
         states,
         gone = [],
+        written = {},
         tell,
-      }: { readonly states: number; readonly gone?: readonly string[]; readonly tell?: (positions: Positions) => void },
-    ): Promise<Positions> {
-      for (;;) {
-        const stored = lastPositions ?? (await readPositions());
-        const document = advanced(stored.document, collections, place, gone, states);
+      }: {
+        readonly states: number;
+        readonly gone?: readonly string[];
+        readonly written?: Written;
+        readonly tell?: (positions: Positions) => void;
+      },
+    ): Promise<Positions> =>
+      writePositions((before) => {
+        const moving = collections.filter((name) => placeOf(before, name).position <= place.position);
+        const document = moved(before, { moving, place, gone, states, written });
         tell?.(document);
-        const written =
-          stored.version === 0
-            ? await positions.insert(KEY, document)
-            : await positions.replace(KEY, document, stored.version);
-        if (written) {
-          lastPositions = { key: KEY, version: stored.version + 1, document };
-          return document;
-        }
-        lastPositions = undefined;
-      }
-    },
+        return document;
+      }),
+
+    /** Moves a collection back to a place, unless it is not where it was taken to be. */
+    retreat: (collection: string, from: Place, to: Place): Promise<Positions> =>
+      writePositions((before) => {
+        if (placeOf(before, collection).position !== from.position) return before;
+        const without = moved(before, { moving: [], place: START, gone: [collection], states: 0, written: {} });
+        const written = { [collection]: to.position };
+        return moved(without, { moving: [collection], place: to, gone: [], states: 0, written });
+      }),
   };
+
+  async function writePositions(change: (before: Positions) => Positions): Promise<Positions> {
+    for (;;) {
+      const stored = lastPositions ?? (await readPositions());
+      const document = change(stored.document);
+      const isWritten =
+        stored.version === 0
+          ? await positions.insert(KEY, document)
+          : await positions.replace(KEY, document, stored.version);
+      if (isWritten) {
+        lastPositions = { key: KEY, version: stored.version + 1, document };
+        return document;
+      }
+      lastPositions = undefined;
+    }
+  }
 }
 
-function advanced(
+function moved(
   before: Positions,
-  collections: readonly string[],
-  place: Place,
-  gone: readonly string[],
-  states: number,
+  to: {
+    readonly moving: readonly string[];
+    readonly place: Place;
+    readonly gone: readonly string[];
+    readonly states: number;
+    readonly written: Written;
+  },
 ): Positions {
-  const moving = collections.filter((name) => placeOf(before, name).position <= place.position);
+  const { moving, place, gone, states } = to;
+  const written: Record<string, Position> = Object.assign({}, ...before.groups.map((group) => group.written));
+  for (const [name, position] of Object.entries(to.written))
+    if (position > (written[name] ?? LOG_START)) written[name] = position;
+  const ofThese = (collections: readonly string[]) => {
+    const known = collections.flatMap((name) => (written[name] === undefined ? [] : [[name, written[name]] as const]));
+    return known.length === 0 ? {} : { written: Object.fromEntries(known) };
+  };
   const groups: Group[] = [];
   let joined = false;
   for (const group of before.groups) {
+    const { position, events } = group;
     const stay = group.collections.filter((name) => !moving.includes(name) && !gone.includes(name));
-    if (group.position === place.position && moving.length > 0) {
-      groups.push({ ...group, collections: [...stay, ...moving] });
+    if (position === place.position && moving.length > 0) {
+      const collections = [...stay, ...moving];
+      groups.push({ position, events, collections, ...ofThese(collections) });
       joined = true;
     } else if (stay.length > 0)
-      groups.push(stay.length === group.collections.length ? group : { ...group, collections: stay });
+      groups.push(
+        stay.length === group.collections.length ? group : { position, events, collections: stay, ...ofThese(stay) },
+      );
   }
-  if (!joined && moving.length > 0) groups.push({ ...place, collections: moving });
+  if (!joined && moving.length > 0) {
+    const { position, events } = place;
+    groups.push({ position, events, collections: moving, ...ofThese(moving) });
+  }
   return { groups, states: Math.max(states, before.states) };
 }
 

@@ -86,3 +86,20 @@ export function transaction<Result>(
     }
   });
 }
+
+/**
+ * Moves what a database holds together and gives the rest of its space back to the disk. Locks the file for as long as copying what
+ * it holds takes.
+ */
+export async function compact(database: DatabaseSync): Promise<void> {
+  const retryWhileBusy = waits.get(database);
+  await retryWhileBusy?.(() => {
+    try {
+      database.exec('PRAGMA busy_timeout = 0; VACUUM');
+      // Only this makes the file shorter. Where readers are in its way, a later one will.
+      database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    } finally {
+      database.exec(`PRAGMA busy_timeout = ${READ_TIMEOUT_MS}`);
+    }
+  });
+}

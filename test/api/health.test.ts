@@ -66,6 +66,10 @@ it('tells a read model that is built for the first time from one that is rebuilt
     503,
     { readModels: { bookings: 'being built, 10 events read of 70' } },
   ]);
+  expect(await readinessWith({ problems: [{ ...building, secondsLeft: 12, readable: false }] })).toMatchObject([
+    503,
+    { readModels: { bookings: 'being built, 10 events read of 70, about 12 s left' } },
+  ]);
   expect(await readinessWith({ problems: [{ ...building, readable: true }] })).toMatchObject([
     200,
     { readModels: { bookings: 'being rebuilt, 10 events read of 70; the former documents are in use' } },

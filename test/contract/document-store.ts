@@ -407,6 +407,83 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
     });
   });
 
+  describe('bulk loads', () => {
+    const begin = async (from: DocumentStore) => {
+      const load = await from.load(petViews);
+      if (load === undefined) throw new Error('The collection was opened before');
+      return load;
+    };
+    const position = (n: number) => String(n).padStart(16, '0');
+    const many = (count: number, at: number, kind = 'cat'): Projected<Pet>[] =>
+      Array.from({ length: count }, (_, i) => ({
+        key: String(i),
+        position: position(at),
+        document: pet(`Pet ${i}`, kind, { age: i }),
+      }));
+
+    it('fills a collection in steps, complete with its indexes for whoever opens it then', async () => {
+      const load = await begin(store);
+      expect(await load.projected(['0', '1'])).toEqual(new Map());
+      await load.write(many(700, 1));
+      expect(await load.projected(['5', 'none'])).toEqual(new Map([['5', many(6, 1)[5]]]));
+      const [, ...rest] = many(700, 2, 'dog').slice(0, 300);
+      await load.write([{ key: '0', position: position(2), document: undefined }, ...rest]);
+      expect((await load.projected(['0'])).get('0')).toEqual({ key: '0', position: position(2), document: undefined });
+      await load.finish();
+      await load.close();
+      for (const reader of [store, await database.open()]) {
+        const views = await reader.open(petViews);
+        expect(await views.count(ask())).toBe(699);
+        expect(await views.count(ask({ where: { kind: 'dog' } }))).toBe(299);
+        const found = await Array.fromAsync(views.find(ask({ where: { kind: 'dog', age: { to: 2 } } })));
+        expect(found.map(({ key }) => key)).toEqual(['1', '2']);
+        expect(await views.get('0')).toBeUndefined();
+      }
+      const views = await store.open(petViews);
+      await views.project([{ key: '0', position: position(3), document: pet('Late', 'dog') }]);
+      expect(await views.count(ask({ where: { kind: 'dog' } }))).toBe(300);
+    });
+
+    it('goes on with what another load has begun, and nothing goes backwards', async () => {
+      const first = await begin(store);
+      await first.write(many(600, 5));
+      await first.close();
+      const other = await database.open();
+      const second = await begin(other);
+      expect((await second.projected(['599'])).get('599')?.position).toBe(position(5));
+      await second.write(many(600, 4, 'dog'));
+      await second.write(many(300, 6, 'cow'));
+      await second.finish();
+      await second.close();
+      const views = await other.open(petViews);
+      expect(await views.count(ask({ where: { kind: 'dog' } }))).toBe(0);
+      expect(await views.count(ask({ where: { kind: 'cow' } }))).toBe(300);
+      expect(await views.count(ask())).toBe(600);
+    });
+
+    it('does no harm when two processes load the same collection', async () => {
+      const loads = [await begin(store), await begin(await database.open())];
+      await Promise.all(loads.map((load) => load.write(many(1_500, 1))));
+      await Promise.all(loads.map((load, i) => load.write(many(900, 2 + i, `kind ${2 + i}`))));
+      for (const load of loads) await load.finish();
+      for (const load of loads) await load.close();
+      const views = await store.open(petViews);
+      expect(await views.count(ask({ where: { kind: 'kind 3' } }))).toBe(900);
+      expect(await views.count(ask())).toBe(1_500);
+    });
+
+    it('names a collection that is being loaded, and drops it', async () => {
+      const load = await begin(store);
+      await load.write(many(600, 1));
+      await load.close();
+      expect(await store.names()).toContain(petViews.name);
+      expect(await (await database.open()).collections()).toContainEqual({ name: petViews.name, kind: 'readModel' });
+      await store.drop(petViews.name);
+      expect(await store.names()).not.toContain(petViews.name);
+      expect(await (await store.open(petViews)).count(ask())).toBe(0);
+    });
+  });
+
   describe('collections', () => {
     it('returns the same collection when it is opened twice', async () => {
       const again = await store.open(pets);

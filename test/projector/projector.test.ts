@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, test, vi } from 'vitest';
 import type { AnyProjection, Projection, Row } from '../../projections/projection.ts';
 import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import { type Heartbeats, startHeartbeats } from '../../src/document-store/heartbeats.ts';
@@ -514,6 +514,88 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     await eventually(() => expectToEqualTheLog(next.readModels, counts));
   });
 
+  describe('in bulk', () => {
+    const bulk = { fromEvents: 10, stepDocuments: 15 };
+
+    it('builds what equals the log, in steps, while events are appended, and rebuilds it', async () => {
+      await appendMany(1_500, 60);
+      await start(documents, BOTH, { bulk });
+      for (let round = 0; round < 5; round++) await appendMany(50, 80);
+      expect(await elsewhere.readable(20_000)).toBe(true);
+      expect(await elsewhere.waitFor(await appendMany(20, 80))).toBe(true);
+      await expectToEqualTheLog(elsewhere, trails());
+      await expectToEqualTheLog(elsewhere, counts);
+
+      const progress: number[] = [];
+      const writer = (async () => {
+        for (let round = 0; round < 20; round++) expect(await elsewhere.waitFor(await appendMany(5, 80))).toBe(true);
+      })();
+      await rebuild({
+        documents: await database.open(),
+        projections: BOTH,
+        onProgress: ({ done }) => progress.push(done),
+      });
+      await writer;
+      expect((await stateOf(documents, 'trails@1'))?.live).toBe('trails@1.2');
+      expect(await elsewhere.waitFor(await appendMany(20, 80))).toBe(true);
+      await expectToEqualTheLog(elsewhere, trails());
+      await expectToEqualTheLog(elsewhere, counts);
+      expect(progress).toEqual(progress.toSorted((a, b) => a - b));
+      await eventually(async () => expect(await documents.names()).not.toContain('trails@1.1'));
+      expect(logger.error).not.toHaveBeenCalled();
+    });
+
+    it('goes on where an interrupted build stood, in whichever process', async () => {
+      await appendMany(3_000, 100);
+      let done = 0;
+      for (let rounds = 0; rounds < 40; rounds++) {
+        const process = await start(await database.open(), BOTH, { bulk: { ...bulk, stepDocuments: 5 } });
+        await delay(60);
+        await process.stop();
+        const { groups } = await (await openReadModelState(documents)).positions();
+        const now = Math.max(0, ...groups.map(({ events }) => events));
+        expect(now).toBeGreaterThanOrEqual(done);
+        done = now;
+        if ((await stateOf(documents, 'trails@1'))?.live !== undefined) break;
+      }
+      await start(documents, BOTH, { bulk });
+      expect(await elsewhere.readable(20_000)).toBe(true);
+      expect(await elsewhere.waitFor(await appendMany(20, 80))).toBe(true);
+      await expectToEqualTheLog(elsewhere, trails());
+      await expectToEqualTheLog(elsewhere, counts);
+      const total = (await Array.fromAsync(events.readAll())).length;
+      const { groups } = await (await openReadModelState(documents)).positions();
+      expect(groups.map((group) => group.events)).toEqual([total]);
+    });
+
+    it('builds the others when one read model cannot take an event, and that one when it can', async () => {
+      let broken = true;
+      await appendMany(800, 40);
+      await start(documents, [fragile(() => broken), trails()], { bulk });
+      await eventually(async () => expect((await stateOf(documents, 'trails@1'))?.live).toBe('trails@1.1'));
+      expect((await stateOf(documents, 'counts@1'))?.failure?.message).toMatch(/cannot count/);
+      await expect(elsewhere.collection(counts).get('0')).rejects.toThrow(Unavailable);
+      broken = false;
+      expect(await elsewhere.readable(20_000)).toBe(true);
+      expect(await elsewhere.waitFor(await appendMany(20), { projections: BOTH })).toBe(true);
+      await expectToEqualTheLog(elsewhere, trails());
+      await expectToEqualTheLog(elsewhere, counts);
+    });
+
+    it('does no harm when two processes build the same read models', async () => {
+      await appendMany(1_500, 60);
+      const heartbeats = await beating(documents);
+      await Promise.all([
+        start(documents, BOTH, { heartbeats, bulk }),
+        start(await database.open(), BOTH, { heartbeats, bulk }),
+      ]);
+      expect(await elsewhere.readable(20_000)).toBe(true);
+      expect(await elsewhere.waitFor(await appendMany(20, 60), { timeoutMs: 20_000 })).toBe(true);
+      await expectToEqualTheLog(elsewhere, trails());
+      await expectToEqualTheLog(elsewhere, counts);
+    });
+  });
+
   it('refuses to rebuild what is not a read model, or what nobody looks after', async () => {
     await expect(rebuild({ documents, projections: BOTH, names: ['nonsense'] })).rejects.toThrow(
       /nonsense.*trails, counts/,
@@ -559,6 +641,40 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
       expect(await tool.readModels.waitFor(await appendMany(1))).toBe(true);
     });
   });
+});
+
+test('what a power failure takes from one read model alone is folded again, and not read before', async () => {
+  const store = join(folder, 'store');
+  const copy = join(folder, 'copy');
+  const serve = async () => {
+    const documents = await openSqliteDocumentStore({ folder: store });
+    const projector = await start(documents, BOTH, { bulk: { fromEvents: 10 } });
+    return { ...projector, end: () => projector.stop().then(() => documents.close()) };
+  };
+  await appendMany(400, 40);
+  const first = await serve();
+  expect(await first.readable(20_000)).toBe(true);
+  await first.readModels.waitFor(await appendMany(50, 40));
+  await first.end();
+  await cp(join(store, 'read-models'), copy, { recursive: true });
+  const second = await serve();
+  await second.readModels.waitFor(await appendMany(100, 40));
+  await second.end();
+  // The positions are there, the last writes to the documents of one read model are not.
+  for (const file of await readdir(copy))
+    if (file.startsWith('trails')) await cp(join(copy, file), join(store, 'read-models', file));
+
+  const documents = await openSqliteDocumentStore({ folder: store });
+  ends.push(() => documents.close());
+  const reading = await read(documents);
+  expect((await reading.status()).lag).toBe(100);
+  const third = await serve();
+  ends.push(() => third.end());
+  expect(await reading.waitFor(await appendMany(1), { timeoutMs: 20_000 })).toBe(true);
+  await expectToEqualTheLog(reading, trails());
+  await expectToEqualTheLog(reading, counts);
+  const { groups } = await (await openReadModelState(documents)).positions();
+  expect(groups).toMatchObject([{ events: 551 }]);
 });
 
 describe('projector processes on SQLite', () => {

@@ -484,6 +484,8 @@ function withOutages(documents: DocumentStore, isAway: () => boolean): DocumentS
         },
       });
     },
+    load: (collection) => documents.load(collection),
+    lastWritten: (name) => documents.lastWritten(name),
     drop: (name) => documents.drop(name),
     names: () => documents.names(),
     collections: () => documents.collections(),

@@ -2,7 +2,8 @@ import { MongoClient, MongoError, MongoNetworkError, MongoServerError, MongoServ
 import pRetry from 'p-retry';
 import type { BaseLogger } from 'pino';
 import { Unavailable } from '../../runtime/unavailable.ts';
-import type { Collection, DocumentStore, Documents } from '../document-store.ts';
+import type { BulkLoad, Collection, DocumentStore, Documents } from '../document-store.ts';
+import { mongoBulkLoad } from './bulk-load.ts';
 import { type Entry, mongoDocuments, type Retry } from './documents.ts';
 import { indexesOf } from './query.ts';
 import { createRegistry, kindByName, REGISTRY, type RegistryEntry } from './registry.ts';
@@ -89,6 +90,13 @@ export async function openMongoDocumentStore({
     return mongoDocuments<D>(collection, declared, retry);
   }
 
+  /** A collection without its indexes: that it is being loaded is not remembered, opening it makes what is missing. */
+  async function loadCollection<D extends object>(declared: Collection<D>): Promise<BulkLoad<D>> {
+    const documents = await openCollection<D>({ name: declared.name, kind: declared.kind, indexes: [] });
+    const collection = db.collection<Entry>(declared.name);
+    return mongoBulkLoad<D>({ collection, documents, indexes: indexesOf(declared), retry });
+  }
+
   return {
     open<D extends object>(declared: Collection<D>) {
       // A collection's name determines the type of its documents.
@@ -97,6 +105,11 @@ export async function openMongoDocumentStore({
       documents.catch(() => opened.delete(declared.name));
       return documents;
     },
+
+    load: loadCollection,
+
+    // Positions are acknowledged by as many servers as documents.
+    lastWritten: async () => undefined,
 
     async drop(name) {
       opened.delete(name);

@@ -1,21 +1,27 @@
+import { randomInt } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import { freeBytes } from '../../runtime/disk.ts';
+import { compact } from '../../sqlite/database.ts';
 import type { FileName } from '../../sqlite/file-name.ts';
 import type { Collection, DeclaredCollection, DocumentStore, Documents } from '../document-store.ts';
+import { startBulkLoad } from './bulk-load.ts';
 import { openSqliteDocuments } from './documents.ts';
 import { openSqliteFile, type SqliteFile } from './file.ts';
+import { OwnFiles } from './own-files.ts';
 import { quoted } from './table.ts';
 
 /** How often expired documents are removed. */
 const SWEEP_INTERVAL_MS = 60_000;
+/** How often files are looked for that another process has removed. */
+const CLOSE_REMOVED_EVERY_MS = 1_000;
 
 /**
- * The embedded document store: two SQLite files in `folder`, created if absent, which any number of processes on the machine may
- * have open. In a power failure the read models may lose their last commits, all of them together; records are on disk once the
- * write resolves (docs/decisions/embedded-log.md).
+ * The embedded document store: two SQLite files in `folder`, created if absent, and one for each collection that was loaded in
+ * bulk. Any number of processes on the machine may have them open. In a power failure the read models may lose their last commits,
+ * those of one file together; records are on disk once the write resolves (docs/decisions/embedded-log.md).
  */
 export async function openSqliteDocumentStore({
   folder,
@@ -33,6 +39,8 @@ export async function openSqliteDocumentStore({
     record: await openSqliteFile(recordsFile(folder), 'durable'),
   };
   const both = [files.readModel, files.record];
+  const { mend } = readModelsFile(folder);
+  const own = new OwnFiles({ folder, mend, store: await numberOf(files.readModel) });
   const opened = new Map<string, unknown>();
   const sweeps = new Map<string, (now: string) => Promise<void>>();
   const ttls = new Map<string, string>();
@@ -44,8 +52,16 @@ export async function openSqliteDocumentStore({
     for (const sweep of sweeps.values()) await sweep(now).catch(() => {});
   }, SWEEP_INTERVAL_MS);
   sweeper.unref();
+  const closer = setInterval(async () => {
+    for (const name of await own.closeRemoved().catch(() => [])) opened.delete(name);
+  }, CLOSE_REMOVED_EVERY_MS);
+  closer.unref();
 
   async function openCollection<D extends object>(collection: Collection<D>): Promise<Documents<D>> {
+    if (own.has(collection.name)) {
+      const file = await own.open(collection.name);
+      return openSqliteDocuments(file, collection, file.noteWritten);
+    }
     const documents = await openSqliteDocuments(files[collection.kind], collection);
     if (collection.ttl !== undefined) {
       sweeps.set(collection.name, documents.sweep);
@@ -64,38 +80,51 @@ export async function openSqliteDocumentStore({
       return documents;
     },
 
+    async load(collection) {
+      const { name } = collection;
+      if (!own.has(name) && tables(files.readModel).includes(name)) return undefined;
+      quoted(name);
+      return startBulkLoad(await own.open(name), collection);
+    },
+
+    async lastWritten(name) {
+      if (own.has(name)) return (await own.open(name)).lastWritten();
+      // The position of a collection in the common file goes back together with its documents; one that is gone has lost all.
+      return tables(files.readModel).includes(name) ? undefined : '';
+    },
+
     async drop(name, signal) {
       const table = quoted(name);
       opened.delete(name);
       sweeps.delete(name);
+      if (own.has(name)) return own.remove(name);
       for (const file of both) {
         if (!tables(file).includes(name)) continue;
         await dismantle(file, name, signal);
         await file.write(() => file.database.exec(`DROP TABLE IF EXISTS ${table}`));
         file.caches.get(name)?.invalidateDocuments();
         file.caches.delete(name);
+        await giveBackSpace(file);
       }
     },
 
     async names() {
-      return both.flatMap(tables).sort();
+      return [...both.flatMap(tables), ...own.names()].sort();
     },
 
     async collections() {
       const of = (kind: Collection<object>['kind']) =>
         tables(files[kind]).map((name): DeclaredCollection => ({ name, kind, ...ttlOf(ttls.get(name)) }));
-      return [...of('readModel'), ...of('record')].sort((a, b) => (a.name < b.name ? -1 : 1));
+      const loaded = own.names().map((name): DeclaredCollection => ({ name, kind: 'readModel' }));
+      return [...of('readModel'), ...of('record'), ...loaded].sort((a, b) => (a.name < b.name ? -1 : 1));
     },
 
     async room() {
-      const { database } = files.readModel;
-      const read = (pragma: string): number =>
-        Number(Object.values(database.prepare(`PRAGMA ${pragma}`).get() ?? {})[0]);
-      const [pageSize, unused] = [read('page_size'), read('freelist_count')];
+      const { used, unused } = spaceOf(files.readModel);
       return {
         // SQLite fills the pages that dropped collections have left before the file grows.
-        free: (await freeBytes(folder)) + unused * pageSize,
-        readModels: (read('page_count') - unused) * pageSize,
+        free: (await freeBytes(folder)) + unused,
+        readModels: used + own.bytes(),
       };
     },
 
@@ -109,9 +138,37 @@ export async function openSqliteDocumentStore({
 
     async close() {
       clearInterval(sweeper);
-      await Promise.all(both.map((file) => file.close()));
+      clearInterval(closer);
+      await Promise.all([...both, own].map((file) => file.close()));
     },
   };
+}
+
+/** The number of a file: a random one that it gets when it is created, so that another file in its place has another. */
+async function numberOf({ database, write }: SqliteFile): Promise<number> {
+  const read = () => Number(database.prepare('PRAGMA user_version').get()?.user_version);
+  if (read() === 0)
+    await write(() => {
+      // Another process may have been faster.
+      if (read() === 0) database.exec(`PRAGMA user_version = ${randomInt(1, 2 ** 31)}`);
+    });
+  return read();
+}
+
+/** Bytes of a file that hold something, and those that dropped collections have left. */
+function spaceOf({ database }: SqliteFile): { readonly used: number; readonly unused: number } {
+  const read = (pragma: string): number => Number(Object.values(database.prepare(`PRAGMA ${pragma}`).get() ?? {})[0]);
+  const [pageSize, unused] = [read('page_size'), read('freelist_count')];
+  return { used: (read('page_count') - unused) * pageSize, unused: unused * pageSize };
+}
+
+/** Above this, moving everything together would lock the file for longer than a few tens of milliseconds. */
+const MOVED_TOGETHER_BYTES = 16 * 1024 * 1024;
+
+/** Gives the space of dropped collections back to the disk once it is more than a third of the file. */
+async function giveBackSpace(file: SqliteFile): Promise<void> {
+  const { used, unused } = spaceOf(file);
+  if (used <= MOVED_TOGETHER_BYTES && unused > used / 2) await compact(file.database);
 }
 
 /** Rows that are removed in one transaction: about a millisecond once there are no indexes. */

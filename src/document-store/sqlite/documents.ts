@@ -29,10 +29,14 @@ export type SqliteDocuments<D extends object> = Documents<D> & {
   sweep(now: string): Promise<void>;
 };
 
-/** A collection in a table of `file`, which is created if absent. */
+/**
+ * A collection in a table of `file`, which is created if absent.
+ * @param projected called in the transaction that completes what a projection writes, with its last position
+ */
 export async function openSqliteDocuments<D extends object>(
   file: SqliteFile,
   collection: Collection<D>,
+  projected: (position: string) => void = () => {},
 ): Promise<SqliteDocuments<D>> {
   const { name, indexes, ttl } = collection;
   let statements = prepareStatements(file.database, await openTable(file, collection), ttl);
@@ -162,6 +166,7 @@ export async function openSqliteDocuments<D extends object>(
     },
 
     async project(writes) {
+      const last = writes.reduce((most, { position }) => (position > most ? position : most), '');
       for (let from = 0; from < writes.length; from += WRITE_BATCH) {
         if (from > 0) await nextTurn();
         const batch = writes.slice(from, from + WRITE_BATCH);
@@ -171,6 +176,7 @@ export async function openSqliteDocuments<D extends object>(
             invalidate(key);
             statements.project(key, position, document, isNew);
           }
+          if (from + WRITE_BATCH >= writes.length) projected(last);
         });
       }
     },

@@ -16,16 +16,17 @@ const BACKFILL_PAGE = 1_000;
 /**
  * Opens the table of a collection, creating what is missing: the table itself, columns (backfilled from the existing documents)
  * and indexes.
+ * @param later whether the indexes are left out, to be made later
  */
-export async function openTable<D extends object>(file: SqliteFile, collection: Collection<D>): Promise<Table> {
+export async function openTable<D extends object>(
+  file: SqliteFile,
+  collection: Collection<D>,
+  later: 'indexes later' | undefined = undefined,
+): Promise<Table> {
   const { name, indexes, ttl } = collection;
   const table = quoted(name);
   const all: readonly Index<D>[] = ttl === undefined ? indexes : [...indexes, { fields: [ttl] }];
-  const wanted = all.map((index) => ({
-    name: indexNameOf(table, index),
-    unique: index.unique ?? false,
-    on: indexedBy(table, index),
-  }));
+  const wanted = later === undefined ? definitionsOf(table, all) : [];
   const fields = [...new Set(all.flatMap(fieldsOf))];
 
   const findMissing = () => {
@@ -68,6 +69,20 @@ export async function openTable<D extends object>(file: SqliteFile, collection: 
   return readTable(file, collection) ?? { name: table, fields, literals: literalsOf(indexes) };
 }
 
+function definitionsOf<D extends object>(table: string, indexes: readonly Index<D>[]) {
+  return indexes.map((index) => ({
+    name: indexNameOf(table, index),
+    unique: index.unique ?? false,
+    on: indexedBy(table, index),
+  }));
+}
+
+/** The statements that make the indexes of a collection, one each. */
+export const createIndexes = <D extends object>({ name, indexes }: Pick<Collection<D>, 'name' | 'indexes'>): string[] =>
+  definitionsOf(quoted(name), indexes).map(
+    ({ name, unique, on }) => `CREATE ${unique ? 'UNIQUE ' : ''}INDEX IF NOT EXISTS ${name} ${on}`,
+  );
+
 /** The current table; `undefined` if there is none. */
 export function readTable<D extends object>(
   { database }: SqliteFile,
@@ -82,8 +97,7 @@ export function readTable<D extends object>(
 /** The values of a document's columns. */
 export function valuesOf(document: object | undefined, fields: readonly string[]): Value[] {
   if (document === undefined) return fields.map(() => null);
-  const entries: { readonly [field: string]: unknown } = { ...document };
-  return fields.map((field) => toValue(entries[field]));
+  return fields.map((field) => toValue(Reflect.get(document, field)));
 }
 
 export const quoted = (name: string): string => {

@@ -1,6 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { readdirSync, readlinkSync, statSync } from 'node:fs';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
@@ -14,6 +15,16 @@ import { ask } from '../ask.ts';
 
 type Numbered = { readonly n: number };
 const records: Collection<Numbered> = { name: 'records', kind: 'record', indexes: [{ fields: ['n'] }] };
+
+/** The files that this process has open, on Linux. */
+const openFiles = (): string[] =>
+  readdirSync('/proc/self/fd').flatMap((descriptor) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${descriptor}`);
+    } catch {
+      return [];
+    }
+  });
 
 describe('SQLite document store', () => {
   let folder: string;
@@ -131,6 +142,70 @@ describe('SQLite document store', () => {
     expect(await store.names()).toEqual(['large']);
     await store.drop('large');
     expect(await store.names()).toEqual([]);
+  });
+
+  it('gives the space of a dropped collection back, also while other processes had it open', async () => {
+    const views: Collection<Numbered> = { name: 'views@1.1', kind: 'readModel', indexes: [{ fields: ['n'] }] };
+    const other = await openSqliteDocumentStore({ folder });
+    const load = await store.load(views);
+    const step = Array.from({ length: 2_000 }, (_, n) => ({
+      key: String(n),
+      position: '1',
+      document: { n, filling: 'x'.repeat(500) },
+    }));
+    await load?.write(step);
+    await load?.finish();
+    await load?.close();
+    for (const each of [store, other]) expect(await (await each.open(views)).count(ask())).toBe(2_000);
+    const size = (await store.room())?.readModels ?? 0;
+    expect(size).toBeGreaterThan(1_000_000);
+    await store.drop(views.name);
+    expect((await store.room())?.readModels).toBeLessThan(100_000);
+    expect(await readdir(join(folder, 'read-models'))).toEqual([]);
+    // A file that somebody has open takes up space until it is closed.
+    await eventually(() => expect(openFiles().filter((path) => path.includes(views.name))).toEqual([]));
+
+    const common = await store.open({ ...views, name: 'views@1.2' });
+    await common.project(step);
+    const sizeOf = (file: string) => statSync(join(folder, file)).size;
+    const before = sizeOf('read-models.sqlite') + sizeOf('read-models.sqlite-wal');
+    expect(before).toBeGreaterThan(1_000_000);
+    await store.drop('views@1.2');
+    expect(sizeOf('read-models.sqlite') + sizeOf('read-models.sqlite-wal')).toBeLessThan(100_000);
+    await other.close();
+  });
+
+  it('tells what was last written to a collection that loses its last writes by itself', async () => {
+    const views: Collection<Numbered> = { name: 'views@1.1', kind: 'readModel', indexes: [] };
+    expect(await store.lastWritten(views.name)).toBe('');
+    const load = await store.load(views);
+    await load?.write([{ key: '1', position: '3', document: { n: 1 } }]);
+    await load?.close();
+    expect(await store.lastWritten(views.name)).toBe('3');
+    const documents = await store.open(views);
+    await documents.project([
+      { key: '2', position: '5', document: { n: 2 } },
+      { key: '1', position: '4', document: { n: 2 } },
+    ]);
+    expect(await store.lastWritten(views.name)).toBe('5');
+
+    const common = { ...views, name: 'views@1.2' };
+    await (await store.open(common)).project([{ key: '1', position: '3', document: { n: 1 } }]);
+    expect(await store.lastWritten(common.name)).toBeUndefined();
+    expect(await store.load(common)).toBeUndefined();
+  });
+
+  it('does not take the files of other read models for those of its own', async () => {
+    const views: Collection<Numbered> = { name: 'views@1.1', kind: 'readModel', indexes: [] };
+    const load = await store.load(views);
+    await load?.write([{ key: '1', position: '3', document: { n: 1 } }]);
+    await load?.close();
+    await store.close();
+    for (const file of await readdir(folder)) if (file.startsWith('read-models.sqlite')) await rm(join(folder, file));
+    store = await openSqliteDocumentStore({ folder });
+    expect(await store.names()).not.toContain(views.name);
+    expect(await (await store.open(views)).get('1')).toBeUndefined();
+    expect(await readdir(join(folder, 'read-models'))).toEqual([]);
   });
 
   it('keeps a frequently used result cached, however many others are used once', async () => {

@@ -1,0 +1,139 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import type { FileName } from '../../sqlite/file-name.ts';
+import type { BulkLoad, Collection, Projected } from '../document-store.ts';
+import type { OwnFile } from './own-files.ts';
+import type { Value } from './query.ts';
+import { upsertInto } from './statements.ts';
+import { createIndexes, openTable, valuesOf } from './table.ts';
+
+/** Documents that are handed to the thread at once: about a millisecond of this one. */
+const CHUNK = 256;
+/** Keys that are looked up in one query. */
+const LOOK_UP = 500;
+
+/** What the thread is started with. */
+export type Setup = {
+  readonly name: FileName;
+  readonly upsert: string;
+  /** Values of a row. */
+  readonly width: number;
+};
+
+/** What the thread is to do: to write rows, given as one list of values, or to run a statement. */
+export type Order = {
+  readonly id: number;
+  readonly rows?: readonly Value[];
+  /** The last position of the step, with its last rows. */
+  readonly lastWritten?: string;
+  readonly sql?: string;
+};
+
+export type Answer = { readonly id: number; readonly error?: unknown };
+
+/**
+ * Loads a collection into a file of its own. A thread writes: neither a transaction nor an index that takes seconds holds up
+ * this one. The indexes are made at the end, which takes less time and leaves them in order on the disk.
+ */
+export async function startBulkLoad<D extends object>(file: OwnFile, collection: Collection<D>): Promise<BulkLoad<D>> {
+  const table = await openTable(file, collection, 'indexes later');
+  const find = file.database.prepare(
+    `SELECT key, position, document FROM ${table.name} WHERE key IN (SELECT value FROM json_each(?))`,
+  );
+  const upsert = file.database.prepare(upsertInto(table));
+  let thread: LoadThread | undefined;
+
+  const rowOf = ({ key, position, document }: Projected<D>): Value[] => [
+    key,
+    position,
+    document === undefined ? null : JSON.stringify(document),
+    ...valuesOf(document, table.fields),
+  ];
+
+  return {
+    async projected(keys) {
+      const found = new Map<string, Projected<D>>();
+      for (let from = 0; from < keys.length; from += LOOK_UP) {
+        for (const { key, position, document } of find.all(JSON.stringify(keys.slice(from, from + LOOK_UP)))) {
+          const known = { key: String(key), position: String(position) };
+          found.set(known.key, { ...known, document: document === null ? undefined : JSON.parse(String(document)) });
+        }
+      }
+      return found;
+    },
+
+    async write(step) {
+      const lastWritten = step.reduce((last, { position }) => (position > last ? position : last), '');
+      // Most collections are too small for a thread to be worth its start.
+      if (thread === undefined && step.length <= CHUNK) {
+        await file.write(() => {
+          for (const document of step) upsert.run(...rowOf(document));
+          file.noteWritten(lastWritten);
+        });
+        return;
+      }
+      thread ??= startThread({ name: file.name, upsert: upsertInto(table), width: table.fields.length + 3 });
+      const written: Promise<void>[] = [];
+      for (let from = 0; from < step.length; from += CHUNK) {
+        const rows: Value[] = [];
+        for (const document of step.slice(from, from + CHUNK)) for (const value of rowOf(document)) rows.push(value);
+        const isLast = from + CHUNK >= step.length;
+        const chunk = thread.order({ rows, ...(isLast && { lastWritten }) });
+        // Awaited below. One that fails while this prepares the next is not unhandled.
+        chunk.catch(() => {});
+        written.push(chunk);
+        await nextTurn();
+      }
+      await Promise.all(written);
+    },
+
+    async finish() {
+      const statements = createIndexes(collection);
+      if (thread === undefined) await file.write(() => file.database.exec(statements.join(';')));
+      else for (const sql of [...statements, 'PRAGMA wal_checkpoint(TRUNCATE)']) await thread.order({ sql });
+    },
+
+    async close() {
+      await thread?.end();
+    },
+  };
+}
+
+type LoadThread = {
+  /** Resolves once it is done. */
+  readonly order: (order: Omit<Order, 'id'>) => Promise<void>;
+  /** What it has not begun by then is left undone. */
+  readonly end: () => Promise<unknown>;
+};
+
+function startThread(setup: Setup): LoadThread {
+  const thread = new Worker(new URL('./bulk-load-thread.ts', import.meta.url), { name: 'load', workerData: setup });
+  thread.unref();
+  const waiting = new Map<number, { readonly resolve: () => void; readonly reject: (error: unknown) => void }>();
+  let orders = 0;
+  let ended: unknown;
+
+  function end(error: unknown): void {
+    ended ??= error;
+    for (const { reject } of waiting.values()) reject(ended);
+    waiting.clear();
+  }
+  thread.on('error', end);
+  thread.on('exit', () => end(new Error(`The thread that writes ${setup.name.path} has ended`)));
+  thread.on('message', ({ id, error }: Answer) => {
+    const order = waiting.get(id);
+    waiting.delete(id);
+    if (error === undefined) order?.resolve();
+    else order?.reject(error);
+  });
+  return {
+    order: (what) =>
+      new Promise((resolve, reject) => {
+        if (ended !== undefined) return reject(ended);
+        orders += 1;
+        waiting.set(orders, { resolve, reject });
+        thread.postMessage({ id: orders, ...what });
+      }),
+    end: () => thread.terminate(),
+  };
+}

@@ -1,0 +1,128 @@
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { StatementSync } from 'node:sqlite';
+import type { FileName } from '../../sqlite/file-name.ts';
+import { openSqliteFile, type SqliteFile } from './file.ts';
+
+/** The folder, in that of the store, with the collections that have files of their own. */
+const FOLDER = 'read-models';
+
+/** A file with one collection, and the position of the last write to it. */
+export type OwnFile = SqliteFile & {
+  readonly name: FileName;
+  lastWritten(): string;
+  /** Notes the position of a write, in its transaction. */
+  noteWritten(position: string): void;
+};
+
+/** The statement that notes the position of a write. */
+export const NOTE_WRITTEN = 'UPDATE last_written SET position = max(position, ?)';
+
+/**
+ * Collections that were loaded in bulk: each has a file of its own, so that nobody waits for what is written to it while it is
+ * built, and dropping it gives its space back at once (docs/decisions/rebuild-and-verify.md). Their names end with the number of the
+ * file that tells which collections there are: without that one, they are worth nothing.
+ */
+export class OwnFiles {
+  readonly #folder: string;
+  readonly #mend: string;
+  readonly #suffix: string;
+  readonly #open = new Map<string, Promise<OwnFile>>();
+
+  /** @param deps.store the number of the file that tells which collections there are */
+  constructor(deps: { readonly folder: string; readonly mend: string; readonly store: number }) {
+    this.#folder = join(deps.folder, FOLDER);
+    this.#mend = deps.mend;
+    this.#suffix = `.${deps.store}.sqlite`;
+    for (const file of this.#files())
+      if (!file.includes(this.#suffix)) rmSync(join(this.#folder, file), { force: true });
+  }
+
+  has(collection: string): boolean {
+    return existsSync(this.#path(collection));
+  }
+
+  names(): string[] {
+    return this.#files()
+      .filter((file) => file.endsWith(this.#suffix))
+      .map((file) => file.slice(0, -this.#suffix.length));
+  }
+
+  /** How much space they take up. */
+  bytes(): number {
+    return this.#files().reduce(
+      (sum, file) => sum + (statSync(join(this.#folder, file), { throwIfNoEntry: false })?.size ?? 0),
+      0,
+    );
+  }
+
+  /** The file of a collection, which is created if absent. */
+  open(collection: string): Promise<OwnFile> {
+    const opened = this.#open.get(collection) ?? this.#connect(collection);
+    this.#open.set(collection, opened);
+    opened.catch(() => this.#open.delete(collection));
+    return opened;
+  }
+
+  async remove(collection: string): Promise<void> {
+    const path = this.#path(collection);
+    for (const file of [path, `${path}-wal`, `${path}-shm`]) await rm(file, { force: true });
+    await this.closeRemoved();
+  }
+
+  /**
+   * Closes what has been removed, by any process: the space comes back only then. Nobody reads it any more.
+   * @returns the names of those collections
+   */
+  async closeRemoved(): Promise<string[]> {
+    const removed = [...this.#open].filter(([collection]) => !this.has(collection));
+    for (const [collection, opening] of removed) {
+      const file = await opening.catch(() => undefined);
+      // Not one that is only just being created.
+      if (this.has(collection)) continue;
+      this.#open.delete(collection);
+      await file?.close();
+    }
+    return removed.map(([collection]) => collection);
+  }
+
+  async close(): Promise<void> {
+    const opened = await Promise.allSettled(this.#open.values());
+    await Promise.all(opened.map((file) => (file.status === 'fulfilled' ? file.value.close() : undefined)));
+  }
+
+  async #connect(collection: string): Promise<OwnFile> {
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    const name: FileName = { what: 'read-model file', path: this.#path(collection), mend: this.#mend };
+    const file = await openSqliteFile(name, 'lazy');
+    const hasTable = file.database.prepare(`SELECT 1 FROM sqlite_master WHERE name = 'last_written'`);
+    if (hasTable.get() === undefined)
+      await file.write(() =>
+        file.database.exec(`
+          CREATE TABLE IF NOT EXISTS last_written (position TEXT NOT NULL) STRICT;
+          INSERT INTO last_written SELECT '' WHERE NOT EXISTS (SELECT * FROM last_written);
+        `),
+      );
+    let read: StatementSync | undefined;
+    let note: StatementSync | undefined;
+    return {
+      ...file,
+      name,
+      lastWritten() {
+        read ??= file.database.prepare('SELECT position FROM last_written');
+        return String(read.get()?.position ?? '');
+      },
+      noteWritten(position) {
+        note ??= file.database.prepare(NOTE_WRITTEN);
+        note.run(position);
+      },
+    };
+  }
+
+  #path = (collection: string): string => join(this.#folder, `${collection}${this.#suffix}`);
+
+  #files(): string[] {
+    return existsSync(this.#folder) ? readdirSync(this.#folder) : [];
+  }
+}

@@ -1,0 +1,215 @@
+import type { BaseLogger } from 'pino';
+import type { AnyProjection, Row } from '../../projections/projection.ts';
+import type { BulkLoad, Projected } from '../document-store/document-store.ts';
+import { defined } from '../domain/defined.ts';
+import type { Recorded } from '../domain/events.ts';
+import { upcast } from '../domain/upcast.ts';
+import type { EventStore, StoredEvent } from '../event-store/event-store.ts';
+import type { Place, ReadModelId, Written } from '../read-models/state.ts';
+import { createEstimate } from '../runtime/estimate.ts';
+import { guard, ProjectionFailed } from './fold.ts';
+
+/** A collection that is being built in bulk. */
+export type Building = {
+  readonly id: ReadModelId;
+  readonly collection: string;
+  readonly projection: AnyProjection;
+  /** Ids of events that an operator has told it to skip. */
+  readonly skipped: ReadonlySet<string>;
+  readonly load: BulkLoad<Row>;
+};
+
+/** Changed documents, of all collections, after which a step is written: some 40 MB of memory, for two steps. */
+const STEP_DOCUMENTS = 20_000;
+/** Events after which a step is written in any case: what an interrupted build reads again at most. */
+const STEP_EVENTS = 200_000;
+/** How often the log says how far a build is. */
+const SAID_EVERY_MS = 10_000;
+
+/** The length of a step; see the defaults. */
+export type StepOptions = { readonly stepDocuments?: number };
+
+type BulkBuildDeps = {
+  readonly events: Pick<EventStore, 'subscribe'>;
+  readonly signal: AbortSignal;
+  readonly logger: Pick<BaseLogger, 'info'>;
+  readonly step: StepOptions;
+  /** Whether a collection still is to be built here. */
+  readonly isWanted: (building: Building) => boolean;
+  /** Stores how far collections are, after their documents. @returns how many events there are, as far as known */
+  readonly advance: (collections: readonly string[], place: Place, written: Written) => Promise<number>;
+  /** Notes that a collection cannot take an event, or cannot be written. */
+  readonly failed: (building: Building, failure: ProjectionFailed) => Promise<void>;
+};
+
+/** What a build holds in memory. */
+type Build = {
+  readonly of: Building;
+  /** Documents that this step has changed. */
+  current: Map<string, Projected<Row>>;
+  /** Those of the step before, which may still be on their way to the disk, and what was read since; absent ones, too. */
+  before: Map<string, Projected<Row> | undefined>;
+  /** Whether anything that is not in memory may be stored. */
+  hasStored: boolean;
+};
+
+/**
+ * Folds the log into collections that nobody reads yet, up to its end: in memory, in large steps, each of which writes a changed
+ * document once while the next one is folded. Then makes their indexes (docs/decisions/rebuild-and-verify.md). The place is stored
+ * with every step, so a build that is interrupted goes on from there. Folding and reading give other work of the process a turn
+ * every few milliseconds.
+ * @returns where the collections are that are built
+ */
+export async function bulkBuild(
+  { events, signal, logger, step: { stepDocuments = STEP_DOCUMENTS }, isWanted, advance, failed }: BulkBuildDeps,
+  buildings: readonly Building[],
+  from: Place,
+): Promise<{ readonly place: Place; readonly built: readonly Building[] }> {
+  let builds: Build[] = buildings.map((building) => ({
+    of: building,
+    current: new Map(),
+    before: new Map(),
+    hasStored: from.events > 0,
+  }));
+  let place = from;
+  let written = from;
+  let writing: Promise<void> = Promise.resolve();
+  let saidAt = performance.now();
+  const estimate = createEstimate();
+
+  async function fail(build: Build, failure: ProjectionFailed): Promise<void> {
+    builds = builds.filter((each) => each !== build);
+    await failed(build.of, failure);
+  }
+
+  /** Folds events into the documents in memory; one that cannot take them fails alone. */
+  async function fold(batch: readonly StoredEvent[]): Promise<void> {
+    const typed = new Map<StoredEvent, Recorded>();
+    for (const build of builds) {
+      try {
+        const handled = handledBy(build, batch, typed);
+        if (build.hasStored) await lookUp(build, handled);
+        for (const { key, event } of handled) evolve(build, key, event);
+      } catch (error) {
+        await fail(build, failureOf(build, error));
+      }
+    }
+  }
+
+  async function writeStep(at: Place): Promise<void> {
+    const last: Record<string, string> = {};
+    const steps = builds.map((build) => {
+      const step = [...build.current.values()];
+      build.before = build.current;
+      build.current = new Map();
+      build.hasStored ||= step.length > 0;
+      return { build, step };
+    });
+    await Promise.all(
+      steps.map(async ({ build, step }) => {
+        try {
+          // One that fails once may have met a store in trouble; what it has written is not written again.
+          if (step.length > 0) await build.of.load.write(step).catch(() => build.of.load.write(step));
+          for (const { position } of step)
+            if (position > (last[build.of.collection] ?? '')) last[build.of.collection] = position;
+        } catch (error) {
+          await fail(build, failureOf(build, error));
+        }
+      }),
+    );
+    const left = steps.flatMap(({ build }) => (builds.includes(build) ? build.of : []));
+    if (left.length === 0) return;
+    const total = await advance(
+      left.map(({ collection }) => collection),
+      at,
+      last,
+    );
+    written = at;
+    estimate.note(at.events);
+    if (performance.now() - saidAt < SAID_EVERY_MS) return;
+    saidAt = performance.now();
+    const readModels = left.map(({ id }) => id);
+    const progress = defined({ eventsDone: at.events, eventsTotal: total, secondsLeft: estimate.secondsLeft(total) });
+    logger.info({ readModels, ...progress }, 'Building read models');
+  }
+
+  async function flush(): Promise<void> {
+    await writing;
+    writing = writeStep(place);
+    // Awaited at the next step: until then it is not unhandled.
+    writing.catch(() => {});
+  }
+
+  for await (const batch of events.subscribe({ after: place.position, signal })) {
+    builds = builds.filter((build) => isWanted(build.of));
+    if (builds.length === 0) break;
+    await fold(batch.events);
+    place = { position: batch.position, events: place.events + batch.events.length };
+    const changed = builds.reduce((sum, { current }) => sum + current.size, 0);
+    if (batch.caughtUp || changed >= stepDocuments || place.events - written.events >= STEP_EVENTS) await flush();
+    if (batch.caughtUp) break;
+  }
+  await writing;
+  if (signal.aborted) return { place: written, built: [] };
+  await Promise.all(
+    builds.map(async (build) => {
+      try {
+        await build.of.load.finish();
+      } catch (error) {
+        if (!signal.aborted) await fail(build, failureOf(build, error));
+      }
+    }),
+  );
+  return { place: written, built: signal.aborted ? [] : builds.map((build) => build.of).filter(isWanted) };
+}
+
+type Handled = { readonly key: string; readonly event: Recorded };
+
+function handledBy(
+  { of: { projection, skipped } }: Build,
+  batch: readonly StoredEvent[],
+  typed: Map<StoredEvent, Recorded>,
+): Handled[] {
+  const types: readonly string[] = projection.types;
+  const handled: Handled[] = [];
+  for (const stored of batch) {
+    if (!types.includes(stored.type) || skipped.has(stored.id)) continue;
+    handled.push(
+      guard(projection, stored, () => {
+        // Brought to its current shape once, for all of them.
+        const event = typed.get(stored) ?? upcast(stored);
+        typed.set(stored, event);
+        return { key: projection.key(event), event };
+      }),
+    );
+  }
+  return handled;
+}
+
+/** Reads the documents that are not in memory, all at once, except those that their next event makes anew. */
+async function lookUp(
+  { of: { load, projection }, current, before }: Build,
+  handled: readonly Handled[],
+): Promise<void> {
+  const unknown = new Set<string>();
+  const anew = new Set<string>();
+  for (const { key, event } of handled) {
+    if (current.has(key) || before.has(key) || anew.has(key)) continue;
+    if (projection.anew.includes(event.type)) anew.add(key);
+    else unknown.add(key);
+  }
+  if (unknown.size === 0) return;
+  const found = await load.projected([...unknown]);
+  for (const key of unknown) before.set(key, found.get(key));
+}
+
+function evolve({ of: { projection }, current, before }: Build, key: string, event: Recorded): void {
+  const known = current.get(key) ?? before.get(key);
+  if (known !== undefined && known.position >= event.position) return;
+  const document = guard(projection, event, () => projection.evolve(known?.document, event));
+  const isUnread = known === undefined && projection.anew.includes(event.type);
+  if (isUnread || document !== known?.document) current.set(key, { key, position: event.position, document });
+}
+
+const failureOf = ({ of: { projection } }: Build, error: unknown): ProjectionFailed =>
+  error instanceof ProjectionFailed ? error : new ProjectionFailed(projection, undefined, error);
