@@ -53,8 +53,8 @@ export type CommandHandler = {
 const MAX_DECISIONS = 60;
 
 /**
- * The path of every command: load, decide, append (docs/decisions/streams.md). A cached state may be stale, so it never refuses
- * on its own (a refusal is decided again on what the log holds), and the expected revision guards the append.
+ * The path of every command: load, decide, append (docs/decisions/streams.md). What is known of a stream may be stale, so it
+ * never refuses on its own (a refusal is decided again on what the log holds), and the expected revision guards the append.
  */
 export function createCommandHandler(deps: {
   readonly events: EventStore;
@@ -75,10 +75,10 @@ export function createCommandHandler(deps: {
     decide: (state: S) => Decision<D>,
   ): Promise<Accepted<S, D> | Refusal> {
     for (let attempt = 1; ; attempt += 1) {
-      const known = states.cached(stream, aggregate);
-      let current = known ?? (await states.catchUp(stream, aggregate));
+      const known = states.known(stream, aggregate);
+      let current = known;
       let decision = decide(current.state);
-      if (known !== undefined && (isRefusal(decision) || decision.length === 0)) {
+      if (isRefusal(decision) || decision.length === 0) {
         current = await states.catchUp(stream, aggregate);
         if (current.revision !== known.revision) decision = decide(current.state);
       }

@@ -26,21 +26,20 @@ export function createStreamStates(log: EventStore) {
     }
   }
 
-  /** What is known of a stream. Another process may have appended to it since. */
-  const cached = <S, E extends DomainEvent>(stream: string, _: Aggregate<S, E>) =>
-    states.get(stream) as Folded<S> | undefined;
+  /**
+   * What is known of a stream; one of which nothing is known is taken for new. Another process, or this one before it was started
+   * again, may have appended to it.
+   */
+  const known = <S, E extends DomainEvent>(stream: string, { initial }: Aggregate<S, E>) =>
+    (states.get(stream) as Folded<S> | undefined) ?? { state: initial, revision: -1, position: LOG_START };
 
   return {
     read,
-    cached,
+    known,
 
     /** The state of a stream with the events that are not in the cached one yet. */
     async catchUp<S, E extends DomainEvent>(stream: string, aggregate: Aggregate<S, E>): Promise<Folded<S>> {
-      let { state, revision, position } = cached(stream, aggregate) ?? {
-        state: aggregate.initial,
-        revision: -1,
-        position: LOG_START,
-      };
+      let { state, revision, position } = known(stream, aggregate);
       for await (const event of read(stream, aggregate, revision + 1)) {
         state = aggregate.evolve(state, event);
         ({ revision, position } = event);

@@ -165,7 +165,7 @@ function failureOf(stream: string, status: ReturnType<streams.BatchAppendResp['g
   return new UnknownError(undefined, `EventStoreDB failed on an append to ${stream}: ${message}`);
 }
 
-/** A UUID as text. Servers send it as two signed 64-bit integers. */
+/** A UUID as text. Servers send it as they got it, or, when they time out, as two signed 64-bit integers. */
 function textOf(uuid: shared.UUID | undefined): string {
   const structured = uuid?.getStructured();
   if (structured === undefined) return uuid?.getString() ?? '';

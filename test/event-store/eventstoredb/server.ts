@@ -335,20 +335,20 @@ export class EventStoreDbServer {
         : options.hasNoStream()
           ? -1
           : undefined;
-      const respond = (response: streams.BatchAppendResp) =>
-        void call.write(response.setCorrelationId(structured(id)).setStreamIdentifier(identifier(stream)));
-      const fail = (...failure: Parameters<typeof statusOf>) =>
-        respond(new streams.BatchAppendResp().setError(statusOf(...failure)));
+      const respond = (response: streams.BatchAppendResp, as = request.getCorrelationId()) =>
+        void call.write(response.setCorrelationId(as).setStreamIdentifier(identifier(stream)));
+      const fail = (failure: Parameters<typeof statusOf>, as?: shared.UUID) =>
+        respond(new streams.BatchAppendResp().setError(statusOf(...failure)), as);
       if (this.readOnly.has(stream) || !this.#isUser(call.metadata))
-        return fail(status.PERMISSION_DENIED, 'Access Denied', 'event_store.client.AccessDenied');
-      const timeOut = () => fail(status.DEADLINE_EXCEEDED, 'Timeout', 'event_store.client.Timeout');
+        return fail([status.PERMISSION_DENIED, 'Access Denied', 'event_store.client.AccessDenied']);
+      const timeOut = () => fail([status.DEADLINE_EXCEEDED, 'Timeout', 'event_store.client.Timeout'], structured(id));
       // Instead of saying that it is too large.
       if (events.reduce((bytes, { data, metadata }) => bytes + data.length + metadata.length, 0) > this.maxAppendBytes)
         return timeOut();
       this.#appendWithFault({
         store: () => this.#appendOnce(stream, expected, events),
         answer: (outcome) => respond(batchAnswer(outcome, expected)),
-        refuse: () => fail(status.OK, 'Server Is Not Ready', 'google.protobuf.Empty'),
+        refuse: () => fail([status.OK, 'Server Is Not Ready', 'google.protobuf.Empty']),
         timeOut,
         end: (error) => void call.emit('error', error),
       });
@@ -890,7 +890,7 @@ function statusOf(
   );
 }
 
-/** A UUID as a real server sends it: two signed integers. */
+/** A UUID as a real server sends it that timed out: two signed integers. Otherwise, it sends what it got. */
 function structured(id: string): shared.UUID {
   const digits = id.replaceAll('-', '');
   const [high = 0n, low = 0n] = [digits.slice(0, 16), digits.slice(16)].map((half) =>
