@@ -1,5 +1,4 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import fastJson from 'fast-json-stringify';
 import { Type } from 'typebox';
 import { actorOf } from '../auth/caller.ts';
 import type { Commands } from '../commands/commands.ts';
@@ -10,7 +9,6 @@ import {
   CreateBooking,
   detailsOfRequest,
   IdempotencyHeaders,
-  publicBooking,
   toBookingDto,
 } from '../contract/booking.ts';
 import { errors } from '../contract/errors.ts';
@@ -20,13 +18,13 @@ import { isRefusal } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { brandId } from '../domain/ids.ts';
 import type { Queries } from '../queries/queries.ts';
+import { createBookingTexts } from './booking-texts.ts';
 import { CacheHeaders, cacheable, digestOf, entityTagsOf, isHeld, sendNotModified, tagged } from './entity-tags.ts';
 import { sendError, sendRefusal } from './errors.ts';
 import { sendList } from './json-array.ts';
 
 const Bookings = Type.Array(BookingDto);
 const History = Type.Array(HistoryEntry);
-const stringifyBooking = fastJson(BookingDto);
 
 export const bookingRoutes =
   (deps: {
@@ -37,6 +35,7 @@ export const bookingRoutes =
   async (app) => {
     const { commands, queries, release } = deps;
     const entityTagOf = entityTagsOf(release, Bookings);
+    const textsOf = createBookingTexts();
     const historyTagOf = entityTagsOf(release, History);
 
     app.get(
@@ -57,8 +56,8 @@ export const bookingRoutes =
         return sendList(request, reply, {
           version: await queries.listVersions.ofBookings(account),
           entityTagOf,
-          items: queries.bookings.list(account, request.query),
-          stringify: (booking) => stringifyBooking(publicBooking(booking)),
+          pages: queries.bookings.pages(account, request.query),
+          textsOf,
         });
       },
     );

@@ -10,35 +10,36 @@ const CHUNK = 32 * 1024;
  * Answers with a list, or with 304 if the client has it. Without a version, or while the list is behind it, the answer has no
  * entity tag: the client asks for the whole list again (docs/decisions/entity-tags.md).
  */
-export async function sendList<T>(
+export async function sendList<P>(
   request: FastifyRequest,
   reply: FastifyReply,
   list: {
     readonly version: ListVersion | undefined;
     readonly entityTagOf: EntityTag;
     /** Not read before the version is known to be shown. */
-    readonly items: AsyncIterable<T>;
-    readonly stringify: (item: T) => string;
+    readonly pages: AsyncIterable<P>;
+    /** The JSON of each item of a page. */
+    readonly textsOf: (page: P) => readonly string[];
   },
 ): Promise<FastifyReply> {
-  const { version, items, stringify } = list;
-  if (version === undefined) return sendJsonArray(reply, items, stringify, undefined);
+  const { version, pages, textsOf } = list;
+  if (version === undefined) return sendJsonArray(reply, pages, textsOf, undefined);
   const entityTag = list.entityTagOf(request, digest(version.id));
   if (isHeld(request, entityTag)) return sendNotModified(reply, entityTag);
-  return sendJsonArray(reply, items, stringify, (await version.isShown()) ? entityTag : undefined);
+  return sendJsonArray(reply, pages, textsOf, (await version.isShown()) ? entityTag : undefined);
 }
 
 /**
  * Streams a JSON array, with one chunk in memory however many items there are (docs/decisions/streamed-lists.md). A failure
  * before the first chunk still gets an error response; a later one aborts the connection.
  */
-async function sendJsonArray<T>(
+async function sendJsonArray<P>(
   reply: FastifyReply,
-  items: AsyncIterable<T>,
-  stringify: (item: T) => string,
+  pages: AsyncIterable<P>,
+  textsOf: (page: P) => readonly string[],
   entityTag: string | undefined,
 ): Promise<FastifyReply> {
-  const chunks = chunked(items, stringify);
+  const chunks = chunked(pages, textsOf);
   const first = await chunks.next();
   const second = first.done ? first : await chunks.next();
   reply.type('application/json; charset=utf-8');
@@ -56,16 +57,20 @@ async function sendJsonArray<T>(
   );
 }
 
-async function* chunked<T>(items: AsyncIterable<T>, stringify: (item: T) => string): AsyncGenerator<string, undefined> {
+async function* chunked<P>(
+  pages: AsyncIterable<P>,
+  textsOf: (page: P) => readonly string[],
+): AsyncGenerator<string, undefined> {
   let text = '[';
   let separator = '';
-  for await (const item of items) {
-    text += separator + stringify(item);
+  for await (const page of pages) {
+    const texts = textsOf(page);
+    if (texts.length === 0) continue;
+    text += separator + texts.join(',');
     separator = ',';
-    if (text.length >= CHUNK) {
-      yield text;
-      text = '';
-    }
+    if (text.length < CHUNK) continue;
+    yield text;
+    text = '';
   }
   yield `${text}]`;
   return undefined;

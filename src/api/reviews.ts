@@ -36,8 +36,8 @@ export const reviewRoutes =
         if (isRefusal(found)) return sendRefusal(reply, found);
         const version = await queries.listVersions.ofReviews(request.params.communityId);
         return sendList(request, reply, {
-          ...{ version, entityTagOf, items: found },
-          stringify: (review) => stringifyReview(toReviewDto(review)),
+          ...{ version, entityTagOf, pages: found },
+          textsOf: (review) => [stringifyReview(toReviewDto(review))],
         });
       },
     );

@@ -39,6 +39,9 @@ export type Stored<D extends object> = {
   readonly document: D;
 };
 
+/** A document that has been found but not read: whoever knows it by its key and version need not. */
+export type Unread<D extends object> = Omit<Stored<D>, 'document'> & { read(): D };
+
 type Scalar = string | number | boolean;
 /** `from` and `to` are inclusive, `below` and `above` exclusive. */
 export type Range = { readonly from?: Scalar; readonly to?: Scalar; readonly below?: Scalar; readonly above?: Scalar };
@@ -71,6 +74,8 @@ export type Documents<D extends object> = {
    * once. Documents that lack a sort field come first in ascending order, last in descending order; ties are ordered by key.
    */
   find(query: Query<D>): AsyncIterable<Stored<D>>;
+  /** The same in pages, for long lists: nothing is done per document but what the reader does. */
+  pages(query: Query<D>): AsyncIterable<readonly Unread<D>[]>;
   /** The number of matching documents; ignores sort and limit. */
   count(query: Query<D>): Promise<number>;
 

@@ -13,7 +13,7 @@ import {
   spaceId as toSpaceId,
 } from '../domain/ids.ts';
 import { BOOKING_STATUSES, type BookingStatus } from '../domain/space-day.ts';
-import type { ReadModels } from '../read-models/read-models.ts';
+import type { Page, ReadModels } from '../read-models/read-models.ts';
 
 export type BookingFilter = {
   /** Inclusive. */
@@ -22,6 +22,9 @@ export type BookingFilter = {
   readonly endDate?: PlainDate;
   readonly status?: BookingStatus;
 };
+
+/** A part of a long list. */
+export type BookingRows = Page<BookingDocument>;
 
 /** The last booking of a page. */
 export type BookingCursor = { readonly date: PlainDate; readonly bookingId: number };
@@ -107,6 +110,10 @@ export function createBookingQueries({ readModels }: { readonly readModels: Read
       const found = readModels.collection(bookings).find(byDate(account, filter));
       for await (const { document } of found) yield document;
     },
+
+    /** The same in pages, for answers that are long. */
+    pages: (account: Account, filter: BookingFilter = {}): AsyncIterable<BookingRows> =>
+      readModels.collection(bookings).pages(byDate(account, filter)),
 
     /** One page of the bookings the account may see, by date and id. */
     async page(

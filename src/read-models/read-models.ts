@@ -1,5 +1,5 @@
 import type { AnyProjection, Projection, Row } from '../../projections/projection.ts';
-import type { DocumentStore, Documents } from '../document-store/document-store.ts';
+import type { DocumentStore, Documents, Query, Unread } from '../document-store/document-store.ts';
 import type { Heartbeats } from '../document-store/heartbeats.ts';
 import { type EventStore, LOG_START, logEnd, type Position } from '../event-store/event-store.ts';
 import { createEstimate, type Estimate } from '../runtime/estimate.ts';
@@ -18,7 +18,12 @@ import {
 import { takeBackLost } from './take-back.ts';
 
 /** What readers may do with a read model: everything but write. */
-type ReadModel<D extends object> = Pick<Documents<D>, 'get' | 'getMany' | 'find' | 'count'>;
+type ReadModel<D extends object> = Pick<Documents<D>, 'get' | 'getMany' | 'find' | 'count'> & {
+  pages(query: Query<D>): AsyncIterable<Page<D>>;
+};
+
+/** A part of a long list, and the collection that it was read from: a key and a version say which document it is only within one. */
+export type Page<D extends object> = { readonly collection: string; readonly rows: readonly Unread<D>[] };
 
 /** Which read models to wait for, and for how long. */
 type WaitFor = {
@@ -341,6 +346,19 @@ export async function openReadModels(deps: {
     return trusted(projection, id) ?? current(projection);
   }
 
+  /** Says with each heartbeat what is being streamed, so that it is not dropped meanwhile. */
+  async function* streamed<T>(id: ReadModelId, items: () => AsyncIterable<T>): AsyncGenerator<T> {
+    const name = models.get(id)?.state.live ?? '';
+    streaming.set(name, (streaming.get(name) ?? 0) + 1);
+    try {
+      yield* items();
+    } finally {
+      const others = (streaming.get(name) ?? 1) - 1;
+      if (others > 0) streaming.set(name, others);
+      else streaming.delete(name);
+    }
+  }
+
   function collection<D extends object>(projection: Projection<D>): ReadModel<D> {
     const id = idOf(projection);
     return {
@@ -351,16 +369,13 @@ export async function openReadModels(deps: {
       getMany: async (keys) => (await source(projection)).getMany(keys),
       count: async (query) => (await source(projection)).count(query),
       async *find(query) {
-        const from = await source(projection);
-        const name = models.get(idOf(projection))?.state.live ?? '';
-        streaming.set(name, (streaming.get(name) ?? 0) + 1);
-        try {
-          yield* from.find(query);
-        } finally {
-          const others = (streaming.get(name) ?? 1) - 1;
-          if (others > 0) streaming.set(name, others);
-          else streaming.delete(name);
-        }
+        const from = await source(projection, id);
+        yield* streamed(id, () => from.find(query));
+      },
+      async *pages(query) {
+        const from = await source(projection, id);
+        const collection = models.get(id)?.state.live ?? '';
+        for await (const rows of streamed(id, () => from.pages(query))) yield { collection, rows };
       },
     };
   }

@@ -306,6 +306,34 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
     ).toHaveLength(700);
   });
 
+  it('streams in pages what it streams one by one, with the version that changes with each write', async () => {
+    const views = await store.open(petViews);
+    const key = (i: number) => String(i).padStart(6, '0');
+    await views.project(
+      Array.from({ length: 2_500 }, (_, i) => ({
+        key: key(i),
+        position: '1',
+        document: pet(`p${i}`, i % 5 === 0 ? 'cat' : 'dog', i % 3 === 0 ? {} : { age: i % 50 }),
+      })),
+    );
+    const paged = async (query: Find<Pet>) =>
+      (await Array.fromAsync(views.pages(ask(query))))
+        .flat()
+        .map((row): Stored<Pet> => ({ key: row.key, version: row.version, document: row.read() }));
+    const queries: Find<Pet>[] = [
+      {},
+      { where: { kind: 'dog' }, sort: [{ field: 'age' }] },
+      { where: { kind: 'dog' }, sort: [{ field: 'age', direction: 'descending' }], limit: 1_500 },
+      { where: { kind: 'bird' } },
+    ];
+    for (const query of queries) expect(await paged(query)).toEqual(await Array.fromAsync(views.find(ask(query))));
+    const cats: Find<Pet> = { where: { kind: 'cat' } };
+    const before = new Map((await paged(cats)).map((row) => [row.key, row.version]));
+    await views.project([{ key: key(0), position: '2', document: pet('p0', 'cat', { age: 7 }) }]);
+    const changed = (await paged(cats)).filter((row) => before.get(row.key) !== row.version);
+    expect(changed.map((row) => row.key)).toEqual([key(0)]);
+  });
+
   describe('project', () => {
     let views: Documents<Pet>;
     beforeEach(async () => {

@@ -29,6 +29,11 @@ export function watched(documents: DocumentStore, { before, after }: Watch): Doc
           yield* opened.find(query);
           await after?.('find', name);
         },
+        async *pages(query) {
+          await before?.('pages', name);
+          yield* opened.pages(query);
+          await after?.('pages', name);
+        },
         count: (...args) => call('count', () => opened.count(...args)),
         insert: (...args) => call('insert', () => opened.insert(...args)),
         replace: (...args) => call('replace', () => opened.replace(...args)),

@@ -8,7 +8,7 @@ import {
   type WithId,
 } from 'mongodb';
 import { AbortError } from 'p-retry';
-import type { Collection, Documents, Find, Projected, Stored } from '../document-store.ts';
+import type { Collection, Documents, Find, Projected, Stored, Unread } from '../document-store.ts';
 import { EXPIRES, filterOf, sortOf } from './query.ts';
 
 /** Documents per batch of a cursor. */
@@ -88,6 +88,17 @@ export function mongoDocuments<D extends object>(
       } finally {
         await cursor.close();
       }
+    },
+
+    async *pages(query) {
+      let page: Unread<D>[] = [];
+      for await (const { key, version, document } of this.find(query)) {
+        page.push({ key, version, read: () => document });
+        if (page.length < BATCH_SIZE) continue;
+        yield page;
+        page = [];
+      }
+      if (page.length > 0) yield page;
     },
 
     count: (query) => retry(() => collection.countDocuments(filterOf(query?.where))),
