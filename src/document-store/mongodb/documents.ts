@@ -9,6 +9,7 @@ import {
 } from 'mongodb';
 import { AbortError } from 'p-retry';
 import type { Collection, Documents, Find, Projected, Stored, Unread } from '../document-store.ts';
+import { gatherReads } from './gathered-reads.ts';
 import { EXPIRES, filterOf, sortOf } from './query.ts';
 
 /** Documents per batch of a cursor. */
@@ -60,10 +61,14 @@ export function mongoDocuments<D extends object>(
   }
 
   return {
-    async get(key) {
-      const entry = await retry(() => collection.findOne({ _id: key }));
-      return entry === null ? undefined : toStored<D>(entry);
-    },
+    get: gatherReads(async (keys) => {
+      const found = new Map<string, Stored<D>>();
+      for (const entry of await readMany(keys)) {
+        const stored = toStored<D>(entry);
+        if (stored !== undefined) found.set(stored.key, stored);
+      }
+      return found;
+    }),
 
     async getMany(keys) {
       const entries = new Map((await readMany(keys)).map((entry) => [entry._id, entry]));

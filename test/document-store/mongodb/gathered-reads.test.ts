@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { gatherReads } from '../../../src/document-store/mongodb/gathered-reads.ts';
+
+/** A store whose reads wait until they are let go. */
+function slowStore() {
+  const reads: { readonly keys: readonly string[]; readonly answer: PromiseWithResolvers<Map<string, string>> }[] = [];
+  const get = gatherReads<string>((keys) => {
+    const answer = Promise.withResolvers<Map<string, string>>();
+    reads.push({ keys, answer });
+    return answer.promise;
+  });
+  const answer = (read: number, ...found: [string, string][]) => reads[read]?.answer.resolve(new Map(found));
+  return { reads, get, answer };
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+test('what is asked for during a read is read together after it, each key once', async () => {
+  const { reads, get, answer } = slowStore();
+  const [first, same, other, missing] = [get('a'), get('a'), get('b'), get('c')];
+  expect(reads.map(({ keys }) => keys)).toEqual([['a']]);
+  answer(0, ['a', 'before']);
+  expect(await first).toBe('before');
+  await turn();
+  // The first read may have seen what was there before it was asked for the second time.
+  expect(reads.map(({ keys }) => keys)).toEqual([['a'], ['a', 'b', 'c']]);
+  answer(1, ['a', 'after'], ['b', 'b']);
+  expect(await Promise.all([same, other, missing])).toEqual(['after', 'b', undefined]);
+  await turn();
+  void get('d');
+  expect(reads.at(-1)?.keys).toEqual(['d']);
+});
+
+test('a read that fails fails for those who asked, and for nobody after them', async () => {
+  const { reads, get, answer } = slowStore();
+  const [failing, next] = [get('a'), get('b')];
+  reads[0]?.answer.reject(new Error('away'));
+  await expect(failing).rejects.toThrow('away');
+  await turn();
+  answer(1, ['b', 'b']);
+  expect(await next).toBe('b');
+});
+
+test('a read that hangs does not hold up others', async () => {
+  const { get, answer, reads } = slowStore();
+  void get('stuck');
+  const next = get('b');
+  await expect.poll(() => reads.length).toBe(2);
+  answer(1, ['b', 'b']);
+  expect(await next).toBe('b');
+});
