@@ -26,6 +26,9 @@ export const MAY_IMPORT = {
   'document-store/sqlite': ['document-store', 'sqlite', 'runtime'],
   'document-store/mongodb': ['document-store', 'runtime'],
 
+  // The thread that writes to the embedded stores for the one that answers requests.
+  threads: ['event-store/sqlite', 'document-store/sqlite', 'runtime'],
+
   // Whether log, records, read models and secret key belong together.
   'store-identity': ['domain', 'event-store', 'document-store', 'secrets', 'runtime'],
   // Whether the clock of this machine can be believed.
@@ -85,13 +88,19 @@ export const MAY_IMPORT = {
   // Chooses the adapters.
   'engines.ts': [
     ...['config.ts', 'store-identity', 'read-models', 'domain', 'event-store', 'document-store', 'sqlite', 'runtime'],
-    ...['event-store/sqlite', 'event-store/eventstoredb', 'document-store/sqlite', 'document-store/mongodb'],
+    ...['event-store/sqlite', 'event-store/eventstoredb', 'document-store/sqlite', 'document-store/mongodb', 'threads'],
     'webhooks/fan-out-positions.ts',
   ],
-  // The only place where the parts are put together: anything above.
+  'logger.ts': ['config.ts', 'domain'],
+  // The parts are put together in these: what every thread needs, the roles that run beside the one that answers requests, and
+  // the whole.
+  'foundation.ts': 'anything above',
+  'roles.ts': 'anything above',
+  'role-threads.ts': ['roles.ts', 'config.ts', 'runtime'],
+  'role-thread.ts': ['roles.ts', 'role-threads.ts', 'logger.ts'],
   'app.ts': 'anything above',
-  'serve.ts': ['app.ts', 'config.ts', 'domain', 'runtime'],
-  'main.ts': ['serve.ts', 'runtime'],
+  'serve.ts': ['app.ts', 'config.ts', 'logger.ts', 'role-threads.ts', 'domain', 'runtime'],
+  'main.js': ['serve.ts', 'runtime'],
   cli: [
     ...['app.ts', 'engines.ts', 'config.ts', 'backup', 'commands', 'contract', 'auth', 'projections', 'domain'],
     ...['event-store', 'runtime'],
@@ -101,7 +110,7 @@ export const MAY_IMPORT = {
     'webhooks/fan-out-positions.ts',
     'webhooks/lost-deliveries.ts',
   ],
-  'cli.ts': ['cli', 'runtime'],
+  'cli.js': ['cli', 'runtime'],
 };
 
 /** Folders that use no package and nothing of Node. */
@@ -112,7 +121,7 @@ const places = Object.keys(MAY_IMPORT);
 /** The files directly in a folder, or the one file. */
 function pathOf(place) {
   const root = place === 'projections' ? place : `src/${place}`;
-  return place.endsWith('.ts') ? `^${root}$` : `^${root}/[^/]+$`;
+  return /\.[jt]s$/.test(place) ? `^${root}$` : `^${root}/[^/]+$`;
 }
 
 const OURS = '^(src|projections|test|\\.ci)/';

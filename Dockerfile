@@ -14,7 +14,7 @@ COPY --from=dependencies /app/node_modules node_modules
 COPY package.json ./
 COPY projections projections
 COPY src src
-RUN printf '#!/bin/sh\nexec node /app/src/cli.ts "$@"\n' > /usr/local/bin/venue \
+RUN printf '#!/bin/sh\nexec node /app/src/cli.js "$@"\n' > /usr/local/bin/venue \
     && chmod 755 /usr/local/bin/venue \
     && install -d -o node -g node /data
 USER node
@@ -22,4 +22,4 @@ VOLUME /data
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --start-interval=1s \
     CMD wget -q -O /dev/null "http://127.0.0.1:${PORT:-3000}/readyz"
-CMD ["node", "src/main.ts"]
+CMD ["node", "src/main.js"]

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { Logger } from 'pino';
@@ -12,119 +13,58 @@ import { challengeOf } from './auth/resources.ts';
 import { createUsers, type Users } from './auth/users.ts';
 import { type AuthorizationServer, createAuthorizationServer } from './authorization-server/authorization-server.ts';
 import { createRevocation } from './authorization-server/revocation.ts';
-import { type ClockWatch, openClockWatch } from './clock-watch/clock-watch.ts';
-import { type Commands, createCommands } from './commands/commands.ts';
-import { type Config, ConfigError } from './config.ts';
+import type { Config } from './config.ts';
 import { registerConsole } from './console/console.ts';
-import { type Credentials, openCredentials } from './credentials/credentials.ts';
 import type { Demo } from './demo/demo-file.ts';
 import { ensureDemoData } from './demo/ensure-demo-data.ts';
-import type { DocumentStore } from './document-store/document-store.ts';
-import { type Heartbeats, startHeartbeats } from './document-store/heartbeats.ts';
+import { defined } from './domain/defined.ts';
+import { isEmbedded, openSqliteDocuments } from './engines.ts';
 import {
-  closeStores,
-  isEmbedded,
-  openIdentity,
-  openSqliteDocuments,
-  openStores,
-  type Stores,
-  sharesMachine,
-} from './engines.ts';
-import type { EventStore } from './event-store/event-store.ts';
+  type Acting,
+  type Foundation,
+  type FoundationOptions,
+  inOneLine,
+  openCommands,
+  openFoundation,
+} from './foundation.ts';
 import { mcpRoutes } from './mcp/mcp-server.ts';
-import { checkWebhookUrl } from './outbound/public-address.ts';
 import { createMaintenance, type Maintenance } from './projector/maintenance.ts';
-import { openProjector, type Projector } from './projector/projector.ts';
 import { createQueries, type Queries } from './queries/queries.ts';
-import type { Said } from './read-models/read-models.ts';
 import { idOf } from './read-models/state.ts';
-import { type Clock, systemClock } from './runtime/clock.ts';
+import { type BackgroundRole, type Running, startDelivering, startProjecting, startScheduling } from './roles.ts';
 import { diskWarning } from './runtime/disk.ts';
-import { createScheduler } from './scheduler/scheduler.ts';
-import { type StoreIdentity, WrongSecretKey } from './store-identity/store-identity.ts';
-import { newSigningSecret } from './webhooks/signature.ts';
 import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts';
 
 /** The assembled service before anything runs. The command line uses it beside a running service. */
-export type Core = {
-  readonly config: Config;
-  readonly logger: Logger;
-  readonly clock: Clock;
-  readonly events: EventStore;
-  readonly documents: DocumentStore;
-  readonly identity: StoreIdentity;
-  readonly heartbeats: Heartbeats<Said>;
-  readonly clockWatch: ClockWatch;
-  readonly projector: Projector;
-  readonly credentials: Credentials;
-  readonly commands: Commands;
-  readonly queries: Queries;
-  readonly webhooks: Webhooks;
-  readonly users: Users;
-  readonly apiKeyUsage: ApiKeyUsage;
-  readonly authorizationServer: AuthorizationServer;
-  readonly maintenance: Maintenance;
-  /** Commands that run at another time, for demo data. */
-  readonly commandsAt: (clock: Clock) => Promise<Commands>;
-  close(): Promise<void>;
-};
+export type Core = Foundation &
+  Acting & {
+    readonly queries: Queries;
+    readonly webhooks: Webhooks;
+    readonly users: Users;
+    readonly apiKeyUsage: ApiKeyUsage;
+    readonly authorizationServer: AuthorizationServer;
+    readonly maintenance: Maintenance;
+  };
 
 /**
  * Opens the configured engines and assembles the service on them.
  * @throws {UnusableStore} if a file is damaged, or log, records and read models do not belong together
  * @throws {ConfigError} if the secret key is not that of the store
  */
-export async function openCore(
-  config: Config,
-  logger: Logger,
-  clock: Clock = systemClock(config.clockShift),
-  kind: Said['kind'] = 'service',
-): Promise<Core> {
-  let core: Core | undefined;
-  const believes = async () => core !== undefined && (await core.clockWatch.look()) === undefined;
-  const stores = await openStores(config, logger, { clock, believes });
+export async function openCore(config: Config, logger: Logger, options?: FoundationOptions): Promise<Core> {
+  const foundation = await openFoundation(config, logger, options);
   try {
-    core = await assemble(config, logger, clock, kind, stores);
-    return core;
+    return await assemble(foundation);
   } catch (error) {
-    await closeStores(stores);
-    throw error instanceof WrongSecretKey ? new ConfigError('SECRET_KEY', error.message) : error;
+    await foundation.close();
+    throw inOneLine(error);
   }
 }
 
-async function assemble(
-  config: Config,
-  logger: Logger,
-  clock: Clock,
-  kind: Said['kind'],
-  stores: Stores,
-): Promise<Core> {
-  const { events, documents } = stores;
-  const identity = await openIdentity(config, stores, logger, clock);
-  await identity.check();
-  // It reads these from now on, none of which is known yet: nothing that is being swapped out may go.
-  const said: Said = { kind, projects: false, wants: projections.map(idOf), reads: [] };
-  const heartbeats = await startHeartbeats<Said>({ documents, said });
-  const projector = await openProjector({
-    ...{ events, documents, projections, heartbeats, logger, kind, retireAfterMs: config.retireAfterMs },
-    ...(kind === 'tool' && { catchUpWithinMs: TOOL_CATCHES_UP_WITHIN_MS }),
-  });
+async function assemble(foundation: Foundation): Promise<Core> {
+  const { config, logger, clock, events, documents, identity, projector } = foundation;
   const { readModels } = projector;
-  const credentials = await openCredentials({ events, documents, graceMs: config.credentialsGraceMs });
-
-  const commandsAt = (at: Clock) =>
-    createCommands({
-      events,
-      documents,
-      readModels,
-      credentials,
-      clock: at,
-      settings: config,
-      makeSigningSecret: newSigningSecret,
-      urlProblem: (url) => checkWebhookUrl(url, { allowPrivate: config.webhooksAllowPrivate }),
-    });
-
-  const commands = await commandsAt(clock);
+  const acting = await openCommands(foundation);
   const queries = createQueries({ events, readModels, clock });
   const revocation = await createRevocation(documents);
   const users = await createUsers({ documents, revocation, clock });
@@ -139,35 +79,15 @@ async function assemble(
     clientDocuments: { allowPrivate: config.webhooksAllowPrivate },
   });
   await identity.confirm();
-  const clockWatch = await openClockWatch({
-    ...{ events, documents, logger },
-    clockShift: config.clockShift,
-    sameMachine: await sharesMachine(config),
-  });
-
   return {
-    config,
-    logger,
-    clock,
-    events,
-    documents,
-    identity,
-    heartbeats,
-    clockWatch,
-    projector,
-    credentials,
-    commands,
+    ...foundation,
+    ...acting,
     queries,
     webhooks: await createWebhooks({
-      events,
-      documents,
-      heartbeats,
+      ...foundation,
       readModels,
-      credentials,
-      config,
-      clock,
-      logger,
-      commands: commands.webhooks,
+      credentials: acting.credentials,
+      commands: acting.commands.webhooks,
       isConnected: authorizationServer.connectedApps.isConnected,
     }),
     users,
@@ -177,19 +97,9 @@ async function assemble(
       ...{ events, documents, projections },
       openScratch: openSqliteDocuments,
     }),
-    commandsAt,
-    async close() {
-      clockWatch.stop();
-      await identity.stop();
-      await heartbeats.stop();
-      await events.close();
-      await documents.close();
-    },
   };
 }
 
-/** How long a command of an operator waits for a read model to show what is in the log. */
-const TOOL_CATCHES_UP_WITHIN_MS = 30_000;
 /** How long a start waits for read models that are being built. */
 const READABLE_WITHIN_MS = 5_000;
 /** How long a request may take to arrive completely. */
@@ -273,7 +183,8 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
 
 export type Service = {
   readonly core: Core;
-  readonly app: FastifyInstance;
+  /** Absent without the role `api`. */
+  readonly app: FastifyInstance | undefined;
   /** The demo data, if there is any. */
   readonly demo: Demo | undefined;
   /**
@@ -283,32 +194,44 @@ export type Service = {
   stop(drainMs?: number): Promise<void>;
 };
 
-/** Starts the configured roles. Resolves once requests are being answered. */
-export async function startService(config: Config, logger: Logger): Promise<Service> {
-  const core = await openCore(config, logger);
+/** Runs roles in a thread of this process. */
+export type StartThread = (config: Config, logger: Logger, roles: ReadonlySet<BackgroundRole>, news: string) => Running;
+
+/**
+ * Starts the configured roles. Resolves once requests are being answered.
+ * @param startThread without it, all roles share the thread that answers requests
+ */
+export async function startService(config: Config, logger: Logger, startThread?: StartThread): Promise<Service> {
+  const inThread = startThread !== undefined && config.roles.has('api');
+  const news = inThread ? randomUUID() : undefined;
+  const core = await openCore(config, logger, { inThread, ...defined({ news }) });
+  const running: Running[] = [];
+  /** Starts those of these roles that are configured, in a thread of their own or in this one. */
+  async function start(roles: readonly BackgroundRole[], here: () => readonly (Running | Promise<Running>)[]) {
+    const wanted = new Set(roles.filter((role) => config.roles.has(role)));
+    if (wanted.size === 0) return;
+    if (inThread && news !== undefined) running.push(startThread(config, logger, wanted, news));
+    else running.push(...(await Promise.all(here())));
+  }
   let stopping = false;
-  const app = await createApp(core, () => stopping);
-  const { projector, commands, webhooks, clock } = core;
-  const scheduler = createScheduler({
-    bookings: commands.bookings,
-    readModels: projector.readModels,
-    clock,
-    clockProblem: core.clockWatch.look,
-    logger,
-  });
+  const app = config.roles.has('api') ? await createApp(core, () => stopping) : undefined;
+  const { projector, webhooks } = core;
 
   core.identity.start();
   await core.clockWatch.start();
-  if (config.roles.has('projector')) projector.start();
+  await start(['projector'], () => [startProjecting(core)]);
   // What cannot be read by then is answered with an error, and /readyz says why.
   await projector.readable(READABLE_WITHIN_MS);
   await webhooks.prepare();
   const demo = config.demo ? await ensureDemoData({ ...core, ...config, at: core.commandsAt }) : undefined;
-  if (config.roles.has('scheduler')) scheduler.start();
-  if (config.roles.has('webhooks')) await webhooks.start();
-  if (config.roles.has('api')) await app.listen({ host: config.host, port: config.port });
+  await start(['scheduler', 'webhooks'], () => [
+    ...(config.roles.has('scheduler') ? [startScheduling(core)] : []),
+    ...(config.roles.has('webhooks') ? [startDelivering(core)] : []),
+  ]);
+  await app?.listen({ host: config.host, port: config.port });
 
   async function closeApp(drainMs: number): Promise<void> {
+    if (app === undefined) return;
     if (app.server.listening) await sleep(drainMs);
     // A client that never finishes its request, or never reads the response, must not keep the rest from stopping cleanly.
     const closeLingering = setTimeout(() => app.server.closeAllConnections(), REQUESTS_END_WITHIN_MS);
@@ -326,7 +249,10 @@ export async function startService(config: Config, logger: Logger): Promise<Serv
     demo,
     async stop(drainMs = 0) {
       stopping = true;
-      await Promise.all([closeApp(drainMs), scheduler.stop(), webhooks.stop()]);
+      const [first, ...others] = config.roles.has('projector') ? running : [undefined, ...running];
+      // The projector last: what the others and open requests still do has to become visible.
+      await Promise.all([closeApp(drainMs), webhooks.stop(), ...others.map((each) => each?.stop())]);
+      await first?.stop();
       await projector.stop();
       await core.close();
     },

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { writePrivate } from './runtime/private-file.ts';
 
 const ROLES = ['api', 'projector', 'webhooks', 'scheduler'] as const;
-type Role = (typeof ROLES)[number];
+export type Role = (typeof ROLES)[number];
 
 /** The service's settings; the README lists them (Configuration). */
 export type Config = {

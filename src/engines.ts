@@ -12,6 +12,7 @@ import { isThisMachine } from './runtime/place.ts';
 import { Unavailable } from './runtime/unavailable.ts';
 import { StoreInUse, UnusableStore } from './runtime/unusable-store.ts';
 import { openStoreIdentity, type Places, type StoreIdentity } from './store-identity/store-identity.ts';
+import type { StoreWriter } from './threads/store-writer.ts';
 import { fanOutPositions } from './webhooks/fan-out-positions.ts';
 
 /** Where the stores are: in `DATA_DIR`, or on the engines that URLs name. */
@@ -46,29 +47,35 @@ export const isEmbedded = ({ eventStoreUrl, mongoUrl }: StoreConfig): boolean =>
 export async function openEvents(
   { eventStoreUrl, dataDir }: StoreConfig,
   logger: Pick<BaseLogger, 'warn'>,
+  appendElsewhere?: StoreWriter['append'],
 ): Promise<EventStore> {
   if (eventStoreUrl === undefined) {
     const { openSqliteEventStore } = await import('./event-store/sqlite/event-store.ts');
-    return openSqliteEventStore({ path: join(dataDir, LOG_FILE), logger });
+    return openSqliteEventStore({ path: join(dataDir, LOG_FILE), logger, ...defined({ appendElsewhere }) });
   }
   const { openEventStoreDb } = await import('./event-store/eventstoredb/event-store.ts');
   return openEventStoreDb({ url: eventStoreUrl, logger }).catch(inOneLine('EVENTSTORE_URL'));
 }
 
-/** By which clock documents are removed that have expired. */
-type Expiry = { readonly clock?: Clock; readonly believes?: () => Promise<boolean> };
+type DocumentOptions = {
+  /** By which clock documents are removed that have expired. */
+  readonly clock?: Clock;
+  readonly believes?: () => Promise<boolean>;
+  /** Who writes to embedded documents instead of this thread. */
+  readonly writesElsewhere?: StoreWriter['writes'];
+};
 
-export async function openSqliteDocuments(folder: string, expiry: Expiry = {}): Promise<DocumentStore> {
+export async function openSqliteDocuments(folder: string, options: DocumentOptions = {}): Promise<DocumentStore> {
   const { openSqliteDocumentStore } = await import('./document-store/sqlite/document-store.ts');
-  return openSqliteDocumentStore({ folder, ...expiry });
+  return openSqliteDocumentStore({ folder, ...options });
 }
 
 export async function openDocuments(
   { mongoUrl, dataDir }: StoreConfig,
   logger?: Pick<BaseLogger, 'warn'>,
-  expiry?: Expiry,
+  options?: DocumentOptions,
 ): Promise<DocumentStore> {
-  if (mongoUrl === undefined) return openSqliteDocuments(dataDir, expiry);
+  if (mongoUrl === undefined) return openSqliteDocuments(dataDir, options);
   const { openMongoDocumentStore } = await import('./document-store/mongodb/document-store.ts');
   return openMongoDocumentStore({ url: mongoUrl, ...defined({ logger }) }).catch(inOneLine('MONGODB_URL'));
 }
@@ -94,18 +101,39 @@ const hostsOf = (url: string): string[] => {
   return hosts.split(',').map((host) => host.replace(/:\d+$/, '').replace(/^\[|\]$/g, ''));
 };
 
-export type Stores = { readonly events: EventStore; readonly documents: DocumentStore };
+export type Stores = {
+  readonly events: EventStore;
+  readonly documents: DocumentStore;
+  /** The thread that writes to embedded stores, if there is one. */
+  readonly writer?: StoreWriter;
+};
 
-/** Opens log and documents. @throws {UnusableStore} if a file is damaged */
+/**
+ * Opens log and documents.
+ * @param options.inThread writes to embedded stores in a thread of their own, so that this one never waits for the disk
+ * @throws {UnusableStore} if a file is damaged
+ */
 export async function openStores(
   config: StoreConfig,
-  logger: Pick<BaseLogger, 'warn'>,
-  expiry?: Expiry,
+  logger: Pick<BaseLogger, 'error' | 'info' | 'warn'>,
+  { inThread = false, ...expiry }: DocumentOptions & { readonly inThread?: boolean } = {},
 ): Promise<Stores> {
   mkdirSync(config.dataDir, { recursive: true });
-  const events = await openEvents(config, logger);
+  let writer: StoreWriter | undefined;
+  const events = await openEvents(config, logger, () => writer?.append());
   try {
-    return { events, documents: await openDocuments(config, logger, expiry) };
+    const documents = await openDocuments(config, logger, { ...expiry, writesElsewhere: () => writer?.writes() });
+    // Once the files are there, and whether they are damaged is known.
+    if (inThread && isEmbedded(config)) {
+      const { startStoreWriter } = await import('./threads/store-writer.ts');
+      const { log, documents: at } = enginesOf(config);
+      const data = {
+        log: log === 'embedded' ? join(config.dataDir, LOG_FILE) : undefined,
+        documents: at === 'embedded' ? config.dataDir : undefined,
+      };
+      writer = startStoreWriter({ data, logger });
+    }
+    return { events, documents, ...defined({ writer }) };
   } catch (error) {
     // An open connection would keep the process of a command alive.
     await events.close();
@@ -113,8 +141,11 @@ export async function openStores(
   }
 }
 
-export const closeStores = ({ events, documents }: Stores): Promise<unknown> =>
-  Promise.allSettled([events.close(), documents.close()]);
+export async function closeStores({ events, documents, writer }: Stores): Promise<void> {
+  // What the thread has been asked to write, it writes.
+  await writer?.stop();
+  await Promise.allSettled([events.close(), documents.close()]);
+}
 
 /** How long a node of EventStoreDB may lag behind the one that acknowledged an append. */
 const REPLICATED_WITHIN_MS = 5_000;

@@ -1,10 +1,10 @@
 import { flushCompileCache } from 'node:module';
-import { hostname } from 'node:os';
-import { pino } from 'pino';
+import { availableParallelism } from 'node:os';
 import { type Service, startService } from './app.ts';
 import { ConfigError, readConfig } from './config.ts';
 import { localDate } from './domain/calendar.ts';
-import { defined } from './domain/defined.ts';
+import { createLogger } from './logger.ts';
+import { startRoleThread } from './role-threads.ts';
 import { Unavailable } from './runtime/unavailable.ts';
 import { UnusableStore } from './runtime/unusable-store.ts';
 
@@ -32,17 +32,19 @@ function exitWithOneLine(error: unknown): void {
 /** Runs the service until a signal stops it. Exits with 2 when the configuration is invalid, with 1 when a store cannot be used. */
 export async function serve(): Promise<void> {
   const config = configOrExit();
-  const { place, logLevel: level } = config;
-  const logger = pino({ level, base: defined({ pid: process.pid, hostname: hostname(), place }) });
+  const logger = createLogger(config);
 
   if (config.clockShift !== 0)
     logger.warn({ milliseconds: config.clockShift }, 'CLOCK_SHIFT is set: the service does not run on real time');
 
-  const service = await startService(config, logger).catch((error: unknown) => {
-    exitWithOneLine(error);
-    logger.fatal({ err: error }, 'The service failed to start');
-    process.exit(1);
-  });
+  // With a single core, threads would only take turns.
+  const service = await startService(config, logger, availableParallelism() > 1 ? startRoleThread : undefined).catch(
+    (error: unknown) => {
+      exitWithOneLine(error);
+      logger.fatal({ err: error }, 'The service failed to start');
+      process.exit(1);
+    },
+  );
   greet(service);
   // The compile cache is otherwise saved only on a clean exit, and kill -9 is also a way to stop.
   setImmediate(flushCompileCache);

@@ -27,6 +27,7 @@ const WRONG_ARROWS: Readonly<Record<string, string>> = {
   'src/projector': `import { openSqliteDocumentStore } from '../document-store/sqlite/document-store.ts';`,
   'src/commands': `import type { Caller } from '../auth/caller.ts';`,
   'src/queries': `import type { Commands } from '../commands/commands.ts';`,
+  'src/threads': `import type { Clock } from '../clock-watch/clock-watch.ts';`,
   'src/auth': `import { createRevocation } from '../authorization-server/revocation.ts';`,
   'src/authorization-server': `export const console = () => import('../console/console.ts');`,
   'src/webhooks': `import type { Caller } from '../auth/caller.ts';`,
@@ -39,10 +40,15 @@ const WRONG_ARROWS: Readonly<Record<string, string>> = {
   'src/cli': `import type { ReadModels } from '../read-models/read-models.ts';`,
   'src/config.ts': `import type { Core } from './app.ts';`,
   'src/engines.ts': `import type { Core } from './app.ts';`,
+  'src/logger.ts': `import type { Core } from './app.ts';`,
+  'src/foundation.ts': `import type { Core } from './app.ts';`,
+  'src/roles.ts': `import type { Core } from './app.ts';`,
+  'src/role-threads.ts': `import type { Foundation } from './foundation.ts';`,
+  'src/role-thread.ts': `import type { Foundation } from './foundation.ts';`,
   'src/app.ts': `import { runVenue } from './cli/venue.ts';`,
   'src/serve.ts': `import type { Commands } from './commands/commands.ts';`,
-  'src/main.ts': `import('./cli.ts');`,
-  'src/cli.ts': `import type { Core } from './app.ts';`,
+  'src/main.js': `import('./cli/venue.ts');`,
+  'src/cli.js': `import('./app.ts');`,
 };
 
 /** Other things that the check refuses, by rule. */
@@ -66,6 +72,9 @@ const OTHER_VIOLATIONS = {
   },
   'no-missing-file': { 'src/api/leads-nowhere.ts': `import type { Gone } from '../gone/gone.ts';` },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/** Entry points are JavaScript. */
+const isFile = (name: string): boolean => /\.[jt]s$/.test(name);
 
 const bin = join(import.meta.dirname, '../node_modules/.bin');
 const root = join(import.meta.dirname, '..');
@@ -102,7 +111,9 @@ const refusalsIn = (report: string) =>
 
 const foldersOf = (folder: string): string[] => {
   const entries = readdirSync(join(root, folder), { withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile() && entry.name.endsWith('.ts'));
+  const files = entries.filter((entry) => entry.isFile() && isFile(entry.name));
+  // Scripts that browsers get import nothing.
+  if (folder === 'src/html/assets') return [];
   const inside = entries.filter((entry) => entry.isDirectory()).flatMap(({ name }) => foldersOf(`${folder}/${name}`));
   if (folder === 'src') return [...files.map(({ name }) => `src/${name}`), ...inside];
   return files.length === 0 ? inside : [folder, ...inside];
@@ -132,7 +143,7 @@ test('the table of src/README.md says what each folder may import', () => {
     ]),
   );
   const checked = arrows
-    .filter(({ place }) => !place.includes('/') && !place.endsWith('.ts'))
+    .filter(({ place }) => !place.includes('/') && !isFile(place))
     .map(({ place, allowed }) => {
       const folders = new Set(allowed.map((each) => each.replace(/\/.*/, '')));
       return [place, [...folders].filter((each) => each !== 'domain' && each !== 'runtime').sort()] as const;
@@ -149,7 +160,7 @@ test('no arrow is allowed that nothing uses', () => {
   for (const folder of ['src', 'projections'])
     for (const name of readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })) {
       const file = join(folder, name);
-      if (!file.endsWith('.ts')) continue;
+      if (!isFile(file)) continue;
       for (const [, module = ''] of readFileSync(join(root, file), 'utf8').matchAll(
         /(?:from|import\(?)\s*'(\.[^']+)'/g,
       )) {
@@ -164,7 +175,7 @@ test('no arrow is allowed that nothing uses', () => {
 test('the check refuses a wrong arrow from each folder, names the rule and says what is allowed', () => {
   const expected = new Set<string>();
   for (const [folder, text] of Object.entries(WRONG_ARROWS)) {
-    const file = folder.endsWith('.ts') ? folder : `${folder}/wrong-arrow.ts`;
+    const file = isFile(folder) ? folder : `${folder}/wrong-arrow.ts`;
     write(file, text, 'a');
     expected.add(`${folder.replace(/^src\//, '')}-imports: ${file}`);
   }

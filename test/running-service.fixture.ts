@@ -32,7 +32,9 @@ export async function runService(settings: Readonly<Record<string, string>> = {}
   const dataDir = await mkdtemp(join(tmpdir(), 'venue-'));
   const config: Config = readConfig({ DATA_DIR: dataDir, DEMO: 'false', WEBHOOKS_ALLOW_PRIVATE: 'true', ...settings });
   const time = { now: NOON };
-  const core: Core = await openCore(config, pino({ level: process.env.LOG_LEVEL ?? 'silent' }), () => time.now);
+  const core: Core = await openCore(config, pino({ level: process.env.LOG_LEVEL ?? 'silent' }), {
+    clock: () => time.now,
+  });
   const app: FastifyInstance = await createApp(core);
   core.projector.start();
   await core.projector.readable(10_000);

@@ -1,10 +1,12 @@
-import type { Resources } from '../auth/resources.ts';
+import { type Resources, resourcesOf } from '../auth/resources.ts';
 import { AUDIENCE_SCOPES, type Audience } from '../auth/scopes.ts';
+import type { DocumentStore } from '../document-store/document-store.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
-import type { Clients } from './clients.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { type Clients, createClients } from './clients.ts';
 import { accountOfGrant } from './grant-id.ts';
-import type { OidcAdapter } from './oidc-adapter.ts';
-import type { Revocation } from './revocation.ts';
+import { createOidcAdapter, type OidcAdapter } from './oidc-adapter.ts';
+import { createRevocation, type Revocation } from './revocation.ts';
 
 /** An app that a user has allowed to act for an account. */
 type ConnectedApp = {
@@ -29,6 +31,19 @@ export type ConnectedApps = {
   /** Whether a client may act for an account: it belongs to the account, or a user connected it. */
   isConnected(clientId: string, account: Account): Promise<boolean>;
 };
+
+/** Whether apps are connected, for a process that runs no authorization server. */
+export async function openConnectedApps(deps: {
+  readonly publicUrl: string;
+  readonly secretKey: Buffer;
+  readonly documents: DocumentStore;
+  readonly clock: Clock;
+}): Promise<ConnectedApps> {
+  const revocation = await createRevocation(deps.documents);
+  const oidcAdapter = await createOidcAdapter({ ...deps, revocation });
+  const clients = await createClients({ ...deps, revocation });
+  return createConnectedApps({ oidcAdapter, clients, revocation, resources: resourcesOf(deps.publicUrl) });
+}
 
 export function createConnectedApps(deps: {
   oidcAdapter: OidcAdapter;

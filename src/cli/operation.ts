@@ -59,7 +59,7 @@ export async function operate(
   work: (core: OperatorCore, context: CommandContext) => Promise<Answer | Refusal>,
 ): Promise<void> {
   const config = operatorConfig();
-  const core = await openCore(config, pino({ level: config.logLevel }, pino.destination(2)), undefined, 'tool');
+  const core = await openCore(config, pino({ level: config.logLevel }, pino.destination(2)), { kind: 'tool' });
   core.projector.start();
   try {
     const answer = await work(core, { actor: OPERATOR, correlationId: `cli-${randomUUID()}` });

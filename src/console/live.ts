@@ -35,7 +35,7 @@ export type LiveFeed = ReturnType<typeof createLiveFeed>;
 export function createLiveFeed(deps: {
   readonly events: EventStore;
   readonly readModels: ReadModels;
-  readonly webhooks: Pick<Webhooks, 'onDelivery'>;
+  readonly webhooks: Pick<Webhooks, 'onDeliveriesOf'>;
   readonly logger: Pick<FastifyBaseLogger, 'error'>;
 }) {
   const { events, readModels, webhooks, logger } = deps;
@@ -72,7 +72,7 @@ export function createLiveFeed(deps: {
       running = run(await logEnd(events)).catch((error: unknown) =>
         logger.error({ err: error }, 'live updates of open pages have stopped'),
       );
-      unsubscribeFromDeliveries = webhooks.onDelivery(({ account }) => announce({ accounts: [account], topic: '' }));
+      unsubscribeFromDeliveries = webhooks.onDeliveriesOf((account) => announce({ accounts: [account], topic: '' }));
     },
 
     async stop(): Promise<void> {

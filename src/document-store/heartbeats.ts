@@ -29,6 +29,8 @@ export type Heartbeats<S extends object> = {
   living(): Promise<readonly Living<S>[]>;
   /** Calls `listener` after every stored beat with the longest time for which others may have seen this process silent. */
   onBeat(listener: (silentMs: number) => void): void;
+  /** Says of another thread of this process that it has ended, so that nobody waits until it has been silent for long. */
+  bury(session: string): Promise<void>;
   /** Stops, and tells the others that this process has ended. */
   stop(): Promise<void>;
 };
@@ -140,6 +142,7 @@ export async function startHeartbeats<S extends object>(deps: {
         .map(([key, each]) => ({ session: key, said: key === session ? said : each.said }));
     },
     onBeat: (listener) => void listeners.push(listener),
+    bury: async (ended) => void (await heartbeats.delete(ended)),
     async stop() {
       stopping.abort();
       await running;

@@ -24,6 +24,8 @@ export type ProjectorDeps = {
   readonly kind?: Said['kind'];
   /** See {@link openReadModels}. */
   readonly catchUpWithinMs?: number;
+  /** See {@link openReadModels}. */
+  readonly news?: string;
   /** How long a read model is kept that no process has wanted, in milliseconds. Default 24 h. */
   readonly retireAfterMs?: number;
   /** How often to look for what to take over, build or drop, in milliseconds. Default 250. */

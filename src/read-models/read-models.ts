@@ -3,6 +3,7 @@ import type { DocumentStore, Documents, Query, Unread } from '../document-store/
 import type { Heartbeats } from '../document-store/heartbeats.ts';
 import { type EventStore, LOG_START, logEnd, type Position } from '../event-store/event-store.ts';
 import { createEstimate, type Estimate } from '../runtime/estimate.ts';
+import { openNews } from '../runtime/news.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import {
   collectionOf,
@@ -122,6 +123,8 @@ export async function openReadModels(deps: {
    * For processes that come and go, such as the command line.
    */
   readonly catchUpWithinMs?: number;
+  /** What the threads of this process that share the store call their {@link openNews}. */
+  readonly news?: string;
 }): Promise<LiveReadModels> {
   const { documents, events, projections, heartbeats, kind = 'service', projects = () => false } = deps;
   const state = await openReadModelState(documents);
@@ -194,6 +197,13 @@ export async function openReadModels(deps: {
     });
     return refreshing;
   }
+
+  const news =
+    deps.news &&
+    openNews<Told>(`read models ${deps.news}`, (told) => {
+      if ('reached' in told) reached(told.reached);
+      else if (told.changed > version) refresh().catch(() => {});
+    });
 
   /** @param asked whether they were read for it, instead of being told by the projector */
   function reached(now: Positions, asked = false): void {
@@ -394,8 +404,14 @@ export async function openReadModels(deps: {
     collection,
     nameOf: (projection) => models.get(idOf(projection))?.state.live,
     waitFor,
-    reached,
-    changed,
+    reached(now) {
+      reached(now);
+      if (news) news.tell({ reached: now });
+    },
+    async changed(of, states) {
+      if (news && of > version) news.tell({ changed: of });
+      await changed(of, states);
+    },
 
     async readable(timeoutMs) {
       const deadline = performance.now() + timeoutMs;
@@ -445,10 +461,14 @@ export async function openReadModels(deps: {
     async close() {
       closed = true;
       clearInterval(timer);
+      if (news) news.close();
       await refreshing?.catch(() => {});
     },
   };
 }
+
+/** What a projector tells the other threads: how far it is, or the version of the states that it has changed. */
+type Told = { readonly reached: Positions } | { readonly changed: number };
 
 type Waiter = { readonly position: Position; readonly which: WaitFor; readonly resolve: (reached: boolean) => void };
 

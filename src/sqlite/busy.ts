@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Unavailable } from '../runtime/unavailable.ts';
 import type { FileName } from './file-name.ts';
 import { lockHolder } from './lock-holder.ts';
+import type { Turns } from './turns.ts';
 
 /** How long writes wait together for other connections before they give up. */
 const LOCK_TIMEOUT_MS = 10_000;
@@ -30,7 +30,7 @@ export type RetryWhileBusy = <Result>(attempt: () => Result) => Promise<Result>;
  * (`busy_timeout`) would block the whole process (docs/decisions/embedded-log.md). The wait is counted from when anyone in this
  * process first found the file locked, so that writes that have to follow each other do not wait the whole time each.
  */
-export function createRetryWhileBusy(file: Pick<FileName, 'what' | 'path'>): RetryWhileBusy {
+export function createRetryWhileBusy(file: Pick<FileName, 'what' | 'path'>, turns: Turns): RetryWhileBusy {
   let lockedSince: number | undefined;
   let seenAt = 0;
 
@@ -44,20 +44,26 @@ export function createRetryWhileBusy(file: Pick<FileName, 'what' | 'path'>): Ret
 
   return async (attempt) => {
     const startedAt = performance.now();
-    for (;;) {
-      try {
-        const result = attempt();
-        lockedSince = undefined;
-        return result;
-      } catch (error) {
-        if (!isBusy(error)) {
+    let stopWaiting: (() => void) | undefined;
+    try {
+      for (;;) {
+        try {
+          const result = attempt();
           lockedSince = undefined;
-          throw error;
+          return result;
+        } catch (error) {
+          if (!isBusy(error)) {
+            lockedSince = undefined;
+            throw error;
+          }
+          const now = performance.now();
+          if (now > foundLocked(now, startedAt)) throw new FileLocked(file, error);
         }
-        const now = performance.now();
-        if (now > foundLocked(now, startedAt)) throw new FileLocked(file, error);
+        stopWaiting ??= turns.wait();
+        await turns.released(1 + Math.random() * 2);
       }
-      await sleep(Math.random() * 3);
+    } finally {
+      stopWaiting?.();
     }
   };
 }

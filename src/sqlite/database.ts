@@ -4,12 +4,13 @@ import { UnusableStore } from '../runtime/unusable-store.ts';
 import { createRetryWhileBusy, type RetryWhileBusy } from './busy.ts';
 import type { FileName } from './file-name.ts';
 import { NamedDatabase } from './named-database.ts';
+import { openTurns, type Turns } from './turns.ts';
 
 /** How long a read waits while another process recovers the file after a crash. */
 const READ_TIMEOUT_MS = 5_000;
 
 /** How each connection waits for the lock of its file. */
-const waits = new WeakMap<DatabaseSync, RetryWhileBusy>();
+const locks = new WeakMap<DatabaseSync, { readonly turns: Turns; readonly retryWhileBusy: RetryWhileBusy }>();
 
 /**
  * Opens a database in WAL mode, creating it if absent. Any number of processes on the machine may have it open.
@@ -22,8 +23,9 @@ export async function openDatabase({
 }: FileName & { readonly check?: (database: DatabaseSync) => void }): Promise<DatabaseSync> {
   const { path } = file;
   const database = connect(file);
-  const retryWhileBusy = createRetryWhileBusy(file);
-  waits.set(database, retryWhileBusy);
+  const turns = openTurns(path);
+  const retryWhileBusy = createRetryWhileBusy(file, turns);
+  locks.set(database, { turns, retryWhileBusy });
   try {
     await retryWhileBusy(() => check(database));
     keepPrivate(path);
@@ -45,6 +47,13 @@ function connect(file: FileName): DatabaseSync {
   }
 }
 
+/** Counts the commits of this process to the file of a connection, those of all its threads and connections. */
+export function commitsTo(database: DatabaseSync): () => number {
+  const lock = locks.get(database);
+  if (lock === undefined) throw new Error('The connection was not opened by openDatabase');
+  return lock.turns.commits;
+}
+
 /** `durable`: on disk when the commit returns. `lazy`: a power failure, though not a crash, may lose the last commits. */
 export type Durability = 'durable' | 'lazy';
 
@@ -60,14 +69,15 @@ const current = new WeakMap<DatabaseSync, Durability>();
  * if `work` throws.
  * @throws whatever `work` throws, and SQLite's own errors such as a full disk; nothing is stored then
  */
-export function transaction<Result>(
+export async function transaction<Result>(
   database: DatabaseSync,
   durability: Durability,
   work: () => Result,
 ): Promise<Result> {
-  const retryWhileBusy = waits.get(database);
-  if (retryWhileBusy === undefined) throw new Error('The connection was not opened by openDatabase');
-  return retryWhileBusy(() => {
+  const lock = locks.get(database);
+  if (lock === undefined) throw new Error('The connection was not opened by openDatabase');
+  await lock.turns.letOthersGo();
+  return lock.retryWhileBusy(() => {
     try {
       if (current.get(database) !== durability) {
         database.exec(SYNCHRONOUS[durability]);
@@ -76,6 +86,7 @@ export function transaction<Result>(
       database.exec('PRAGMA busy_timeout = 0; BEGIN IMMEDIATE');
       const result = work();
       database.exec('COMMIT');
+      lock.turns.release();
       return result;
     } catch (error) {
       // After some errors, such as a full disk, SQLite has already rolled back.
@@ -92,8 +103,7 @@ export function transaction<Result>(
  * it holds takes.
  */
 export async function compact(database: DatabaseSync): Promise<void> {
-  const retryWhileBusy = waits.get(database);
-  await retryWhileBusy?.(() => {
+  await locks.get(database)?.retryWhileBusy(() => {
     try {
       database.exec('PRAGMA busy_timeout = 0; VACUUM');
       // Only this makes the file shorter. Where readers are in its way, a later one will.

@@ -7,7 +7,7 @@ import type { Credentials } from '../credentials/credentials.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import type { Heartbeats } from '../document-store/heartbeats.ts';
 import { openLeases } from '../document-store/lease.ts';
-import { DELIVERER } from '../domain/account.ts';
+import { type AccountKey, DELIVERER } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
@@ -19,6 +19,7 @@ import { loadOnce } from '../runtime/load-once.ts';
 import type { ReceiverState } from './breaker.ts';
 import { createDeliverer } from './deliverer.ts';
 import { type DeliveryDocument, type ListDeliveries, type Listener, openDeliveries } from './deliveries.ts';
+import { openDeliveryNews } from './delivery-news.ts';
 import { type FailedEvent, openFailedEvents } from './failed-events.ts';
 import { startFanOut } from './fan-out.ts';
 import { prepareFanOutGroups } from './fan-out-groups.ts';
@@ -57,8 +58,13 @@ export type Webhooks = {
   countFailedEvents(): Promise<{ readonly parked: number; readonly retrying: number }>;
   /** Makes parked events due, one or all. @returns how many */
   replayParked(eventId?: string): Promise<number>;
-  /** Calls `listener` with every delivery that this process creates or changes. @returns a function that stops it */
+  /** Calls `listener` with every delivery that this thread creates or changes. @returns a function that stops it */
   onDelivery(listener: Listener): () => void;
+  /**
+   * Calls `listener` with the accounts whose deliveries this process creates or changes, each at most every 50 ms.
+   * @returns a function that stops it
+   */
+  onDeliveriesOf(listener: (account: AccountKey) => void): () => void;
 };
 
 export type WebhooksDeps = {
@@ -76,6 +82,8 @@ export type WebhooksDeps = {
   readonly tuning?: Tuning;
   /** Opened by default. */
   readonly runningTime?: RunningTime;
+  /** What the threads of this process that share the store call their news. */
+  readonly news?: string | undefined;
 };
 
 /** How deliveries are paced; the defaults suit production. */
@@ -112,8 +120,10 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
     clock,
     isConnected,
   });
+  const delivererNews = openDeliveryNews(deps.news, (webhookId, isAsked) => wake(webhookId, isAsked));
+  deliveries.onChange(({ account }) => delivererNews.changed(account));
   const sender = createLazySender({ allowPrivate: config.webhooksAllowPrivate, ...sending });
-  const { wake, deliver, ...deliverer } = createDeliverer({
+  const deliverer = createDeliverer({
     deliveries,
     registrations,
     leases,
@@ -129,6 +139,12 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
     logger,
     ...tuning,
   });
+  const { wake, deliver } = deliverer;
+  /** Wakes the lane in whichever thread it runs. */
+  const wakeAnywhere = (webhookId: string, isAsked = false) => {
+    wake(webhookId, isAsked);
+    delivererNews.wake(webhookId, isAsked);
+  };
   let consumer: Consumer | undefined;
   let starting: Promise<void> | undefined;
   let stopping = false;
@@ -176,11 +192,13 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
       await deliverer.stop();
       await runningTime.stop();
       await sender.close();
+      delivererNews.close();
     },
 
     listDeliveries: deliveries.list,
     getDelivery: deliveries.get,
     onDelivery: deliveries.onChange,
+    onDeliveriesOf: delivererNews.onChange,
     receiver: receivers.get,
     listFailedEvents: failedEvents.list,
     countFailedEvents: failedEvents.count,
@@ -193,7 +211,7 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
       if ('refused' in recipient) return recipient;
       const resent = await deliveries.resend(deliveryId);
       if (resent === undefined) return unknownDelivery(deliveryId);
-      wake(resent.webhookId, true);
+      wakeAnywhere(resent.webhookId, true);
       return resent;
     },
 
@@ -201,7 +219,7 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
       const recipient = await activeRecipient(webhookId);
       if ('refused' in recipient) return recipient;
       const due = await recoverDeliveries({ events, registrations, deliveries, clock }, webhookId, Date.parse(since));
-      wake(webhookId);
+      wakeAnywhere(webhookId);
       return { due };
     },
 
@@ -215,7 +233,7 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
         payload: testPayload(recipient.webhookId, toTimestamp(clock())),
       });
       if (delivery === undefined) throw new Error('A new event id is already in use');
-      wake(webhookId, true);
+      wakeAnywhere(webhookId, true);
       return delivery;
     },
   };

@@ -17,7 +17,7 @@ let brand: Awaited<ReturnType<RunningService['brand']>>;
 let space: number;
 
 async function beside({ config, time }: RunningService) {
-  const core = await openCore(config, pino({ level: 'silent' }), () => time.now);
+  const core = await openCore(config, pino({ level: 'silent' }), { clock: () => time.now });
   const app = await createApp(core);
   await app.ready();
   return { core, app };

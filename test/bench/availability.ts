@@ -9,7 +9,7 @@ const SECONDS = 3;
 /** Authenticated `GET availability` against a bare Fastify route with the same schema and payload. */
 export const availability: Bench = async () => {
   const venue = await makeVenue();
-  const service = await startNode('src/main.ts', '/readyz', {
+  const service = await startNode('src/main.js', '/readyz', {
     DATA_DIR: venue.dataDir,
     DEMO: 'false',
     LOG_LEVEL: 'warn',

@@ -14,7 +14,7 @@ const DAYS_PER_ROUND = 400;
 export const bookings: Bench = async () => {
   const venue = await makeVenue();
   const settings = { DATA_DIR: venue.dataDir, DEMO: 'false', LOG_LEVEL: 'warn' };
-  const service = await startNode('src/main.ts', '/readyz', settings);
+  const service = await startNode('src/main.js', '/readyz', settings);
   const bare = await startNode('test/bench/bare-server.ts', '/healthz', {
     BARE_LOG: join(venue.dataDir, 'bare-log.db'),
   });

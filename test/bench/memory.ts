@@ -41,7 +41,7 @@ export const memory: Bench = async () => {
 };
 
 async function withService<T>(env: Environment, work: (service: NodeProcess) => Promise<T>): Promise<T> {
-  const service = await startNode('src/main.ts', '/readyz', env);
+  const service = await startNode('src/main.js', '/readyz', env);
   try {
     return await work(service);
   } finally {

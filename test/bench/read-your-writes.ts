@@ -11,7 +11,7 @@ export const readYourWrites: Bench = async () => {
   const venue = await makeVenue(1);
   try {
     const own = await sample(venue, 1_000);
-    const service = await startNode('src/main.ts', '/readyz', {
+    const service = await startNode('src/main.js', '/readyz', {
       DATA_DIR: venue.dataDir,
       DEMO: 'false',
       LOG_LEVEL: 'warn',

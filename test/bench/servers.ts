@@ -80,7 +80,7 @@ type Measured = {
 };
 
 async function bookings({ log, client, own, venue, settings }: Measured): Promise<Figure[]> {
-  const service = await startNode('src/main.ts', '/readyz', {
+  const service = await startNode('src/main.js', '/readyz', {
     ...{ ...settings, DATA_DIR: venue.dataDir, DEMO: 'false', LOG_LEVEL: 'warn' },
     NODE_OPTIONS: `--import=${new URL('own-log-preload.ts', import.meta.url).href}`,
   });

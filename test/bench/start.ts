@@ -15,12 +15,12 @@ export const start: Bench = async () => {
     return process.startedIn;
   };
   try {
-    await started('src/main.ts', { DATA_DIR: dataDir });
+    await started('src/main.js', { DATA_DIR: dataDir });
     const rounds = { bare: [] as number[], existing: [] as number[], first: [] as number[] };
     for (let round = 0; round < ROUNDS; round += 1) {
       rounds.bare.push(await started('test/bench/bare-server.ts', {}));
-      rounds.existing.push(await started('src/main.ts', { DATA_DIR: dataDir }));
-      rounds.first.push(await started('src/main.ts', { DATA_DIR: join(dataDir, `first-${round}`) }));
+      rounds.existing.push(await started('src/main.js', { DATA_DIR: dataDir }));
+      rounds.first.push(await started('src/main.js', { DATA_DIR: join(dataDir, `first-${round}`) }));
     }
     const ceiling = { what: 'bare Fastify', value: median(rounds.bare) };
     return [

@@ -26,7 +26,7 @@ test('users, clients and keys: what the command line changes takes effect in the
   }
   /** Runs a command that reads stdin, which takes a separate process. */
   const runWith = (input: string, ...args: readonly string[]) =>
-    runNode('src/cli.ts', [...args, '--json'], { DATA_DIR: dataDir }, defined({ input }));
+    runNode('src/cli.js', [...args, '--json'], { DATA_DIR: dataDir }, defined({ input }));
   function parsed({ code, stdout, stderr }: { code: number | null; stdout: string; stderr: string }) {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     return JSON.parse(stdout);

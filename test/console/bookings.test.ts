@@ -260,7 +260,9 @@ test('lists are paged without losing or repeating a booking', async () => {
 test('a first visit transfers less than 60 kB, however many bookings there are', async () => {
   const headers = { cookie: `console=${community.cookie('console')}`, 'accept-encoding': 'gzip' };
   const packed = async (url: string) => {
-    const answer = await running.service.app.inject({ url, headers });
+    const { app } = running.service;
+    if (app === undefined) throw new Error('The service answers no requests');
+    const answer = await app.inject({ url, headers });
     expect(answer.statusCode, url).toBe(200);
     return answer.rawPayload;
   };

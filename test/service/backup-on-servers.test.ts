@@ -20,9 +20,9 @@ async function servers(SECRET_KEY: string) {
   const env = { EVENTSTORE_URL: log.url, MONGODB_URL: url.href, SECRET_KEY, DATA_DIR: temporaryDataDir() };
   return {
     env,
-    run: (...args: readonly string[]) => runNode('src/cli.ts', [...args, '--json'], env),
+    run: (...args: readonly string[]) => runNode('src/cli.js', [...args, '--json'], env),
     async json(...args: readonly string[]) {
-      const ended = await runNode('src/cli.ts', [...args, '--json'], env);
+      const ended = await runNode('src/cli.js', [...args, '--json'], env);
       expect(ended.code, ended.stderr).toBe(0);
       return JSON.parse(ended.stdout);
     },
@@ -80,7 +80,7 @@ test.skipIf('missing' in mongoServer)(
 
     const full = await one.run('restore', backup, '--overwrite');
     expect(full).toMatchObject({ code: 1, stderr: expect.stringContaining('EventStoreDB cannot be emptied') });
-    const embedded = await runNode('src/cli.ts', ['restore', backup], { DATA_DIR: temporaryDataDir(), SECRET_KEY });
+    const embedded = await runNode('src/cli.js', ['restore', backup], { DATA_DIR: temporaryDataDir(), SECRET_KEY });
     expect(embedded).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('Check EVENTSTORE_URL and MONGODB_URL'),

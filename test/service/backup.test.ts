@@ -233,7 +233,7 @@ test('a restore needs the key, an empty store and a stopped service', async () =
   expect(keyless).toMatchObject({ code: 2, stderr: expect.stringContaining('SECRET_KEY: is needed') });
   expect(readdirSync(target)).toEqual([]);
   const restoreWith = (folder: string, env: Environment) =>
-    runNode('src/cli.ts', ['restore', backup], { DATA_DIR: folder, ...env });
+    runNode('src/cli.js', ['restore', backup], { DATA_DIR: folder, ...env });
   const strange = await restoreWith(target, { SECRET_KEY: Buffer.alloc(32, 1).toString('base64') });
   expect(strange).toMatchObject({ code: 2, stderr: expect.stringContaining('SECRET_KEY: is not the key') });
 

@@ -6,7 +6,7 @@ import { runNode } from './node-process.ts';
 import { startServiceProcess, temporaryDataDir, venue } from './service-process.ts';
 
 const start = async (dataDir: string) =>
-  runNode('src/main.ts', [], { PORT: String(await freePort()), DATA_DIR: dataDir, LOG_LEVEL: 'warn' });
+  runNode('src/main.js', [], { PORT: String(await freePort()), DATA_DIR: dataDir, LOG_LEVEL: 'warn' });
 
 /** A store with some data, which no process has open. */
 async function store(): Promise<string> {

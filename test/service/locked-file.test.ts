@@ -60,7 +60,7 @@ test('a start on a locked file ends with one line that names it', async () => {
   const other = new DatabaseSync(join(dataDir, 'events.db'), { timeout: 5_000 });
   onTestFinished(() => other.close());
   other.exec('BEGIN IMMEDIATE');
-  const ended = await runNode('src/main.ts', [], { DATA_DIR: dataDir, PORT: String(await freePort()) });
+  const ended = await runNode('src/main.js', [], { DATA_DIR: dataDir, PORT: String(await freePort()) });
   expect(ended).toMatchObject({ code: 1, stdout: '' });
   expect(ended.stderr).toMatch(/^The event log .*events\.db is locked: [^\n]+\n$/);
 });

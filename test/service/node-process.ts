@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../free-port.ts';
 
@@ -78,7 +80,9 @@ export async function startNode(
 /** The child inherits nothing of this process's environment that configures the service. */
 function start(file: string, args: readonly string[], env: Environment, root: string) {
   const inherited = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' };
-  const child = spawn(process.execPath, [file, ...args], { cwd: root, env: { ...inherited, ...env } });
+  // An earlier release begins in TypeScript.
+  const entry = existsSync(join(root, file)) ? file : file.replace(/\.js$/, '.ts');
+  const child = spawn(process.execPath, [entry, ...args], { cwd: root, env: { ...inherited, ...env } });
   running.add(child);
   child.once('close', () => running.delete(child));
   return child;

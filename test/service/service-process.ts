@@ -18,7 +18,7 @@ export function temporaryDataDir(): string {
 
 /** Runs the command line on a `DATA_DIR`, in a separate process. */
 export const venue = (dataDir: string, ...args: readonly string[]): Promise<Ended> =>
-  runNode('src/cli.ts', args, { DATA_DIR: dataDir });
+  runNode('src/cli.js', args, { DATA_DIR: dataDir });
 
 export type ServiceProcess = NodeProcess & {
   readonly dataDir: string;
@@ -26,7 +26,7 @@ export type ServiceProcess = NodeProcess & {
   demo(): Demo;
 };
 
-/** Starts `node src/main.ts` and waits until it is ready. It is killed when the test has ended. */
+/** Starts `node src/main.js` and waits until it is ready. It is killed when the test has ended. */
 export async function startServiceProcess(dataDir: string, env?: Environment): Promise<ServiceProcess> {
   const service = await start(dataDir, env);
   onTestFinished(async () => void (await service.end('SIGKILL')));
@@ -47,6 +47,6 @@ export function sharedServiceProcess(): () => ServiceProcess {
 }
 
 async function start(dataDir: string, env: Environment = {}): Promise<ServiceProcess> {
-  const service = await startNode('src/main.ts', '/readyz', { LOG_LEVEL: 'warn', DATA_DIR: dataDir, ...env });
+  const service = await startNode('src/main.js', '/readyz', { LOG_LEVEL: 'warn', DATA_DIR: dataDir, ...env });
   return { ...service, dataDir, demo: () => JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) };
 }

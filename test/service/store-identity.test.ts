@@ -11,7 +11,7 @@ import { type ServiceProcess, startServiceProcess, temporaryDataDir, venue } fro
 
 /** A start that is expected to end by itself. */
 const start = async (dataDir: string, env: Environment = {}) =>
-  runNode('src/main.ts', [], { PORT: String(await freePort()), DATA_DIR: dataDir, LOG_LEVEL: 'warn', ...env });
+  runNode('src/main.js', [], { PORT: String(await freePort()), DATA_DIR: dataDir, LOG_LEVEL: 'warn', ...env });
 
 /** Copies one database of a store that is not running. */
 function copyFile(file: string, from: string, to: string): void {
@@ -85,7 +85,7 @@ test.skipIf('missing' in mongoServer)('two data folders on one MONGODB_URL are r
   url.pathname = `/test-${randomUUID()}`;
   const env = { MONGODB_URL: url.href, SECRET_KEY: randomBytes(32).toString('base64') };
   const add = (dataDir: string) =>
-    runNode('src/cli.ts', ['brand', 'add', '--name', 'Acme'], { DATA_DIR: dataDir, ...env });
+    runNode('src/cli.js', ['brand', 'add', '--name', 'Acme'], { DATA_DIR: dataDir, ...env });
   const first = await add(temporaryDataDir());
   expect(first.code, first.stderr).toBe(0);
 

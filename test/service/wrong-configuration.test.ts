@@ -7,13 +7,13 @@ test.each([
   ['PORT', '99999'],
   ['DATA_DIR', '/dev/null/nowhere'],
 ])('with %s=%s the start fails with 2 and one line that names the variable', async (variable, value) => {
-  const ended = await runNode('src/main.ts', [], { DATA_DIR: temporaryDataDir(), [variable]: value });
+  const ended = await runNode('src/main.js', [], { DATA_DIR: temporaryDataDir(), [variable]: value });
   expect(ended).toMatchObject({ code: 2, stdout: '' });
   expect(ended.stderr).toMatch(new RegExp(`^${variable}: .+\n$`));
 });
 
 test('with a server that does not answer the start fails with 1 and one line that names the setting and the reason', async () => {
-  const ended = await runNode('src/main.ts', [], {
+  const ended = await runNode('src/main.js', [], {
     DATA_DIR: temporaryDataDir(),
     SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
     MONGODB_URL: `mongodb://127.0.0.1:${await freePort()}/venue?serverSelectionTimeoutMS=500`,

@@ -103,7 +103,7 @@ export function createFleet(store: Pick<Store, 'settings'>): Fleet {
       const answers = roles.split(',').includes('api');
       // A process that answers no requests says only that it runs.
       const isUp = answers ? '/healthz' : /Venue Booking Service on/;
-      const process = await startNode('src/main.ts', isUp, { ...settings, ROLES: roles }, release);
+      const process = await startNode('src/main.js', isUp, { ...settings, ROLES: roles }, release);
       started.push(process);
       running.add(process);
       if (answers) answering.add(process);

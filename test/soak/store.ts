@@ -97,7 +97,7 @@ async function storeWith(engines: Environment, isShared = false): Promise<Store>
       return work(events).finally(() => events.close());
     },
     venue: (args, root) =>
-      runNode('src/cli.ts', [...args, '--json'], settings, { ...(root !== undefined && { root }) }),
+      runNode('src/cli.js', [...args, '--json'], settings, { ...(root !== undefined && { root }) }),
     remove: () => rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }),
   };
 }

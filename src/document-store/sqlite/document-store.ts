@@ -1,15 +1,14 @@
 import { randomInt } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import { freeBytes } from '../../runtime/disk.ts';
 import { compact } from '../../sqlite/database.ts';
-import type { FileName } from '../../sqlite/file-name.ts';
 import type { Collection, DeclaredCollection, DocumentStore, Documents } from '../document-store.ts';
 import { startBulkLoad } from './bulk-load.ts';
-import { openSqliteDocuments } from './documents.ts';
-import { openSqliteFile, type SqliteFile } from './file.ts';
+import { openSqliteDocuments, type WritesElsewhere } from './documents.ts';
+import type { SqliteFile } from './file.ts';
+import { openSqliteFiles, readModelsFile } from './files.ts';
 import { OwnFiles } from './own-files.ts';
 import { quoted } from './table.ts';
 
@@ -27,17 +26,17 @@ export async function openSqliteDocumentStore({
   folder,
   clock = systemClock(),
   believes = async () => true,
+  writesElsewhere,
 }: {
   readonly folder: string;
   readonly clock?: Clock;
   /** Whether the clock can be believed: nothing is removed by one that cannot. */
   readonly believes?: () => Promise<boolean>;
+  /** Who writes single documents instead of this thread, so that it never waits for the disk; undefined while there is nobody. */
+  readonly writesElsewhere?: () => WritesElsewhere | undefined;
 }): Promise<DocumentStore> {
   await mkdir(folder, { recursive: true });
-  const files: Record<Collection<object>['kind'], SqliteFile> = {
-    readModel: await openSqliteFile(readModelsFile(folder), 'lazy'),
-    record: await openSqliteFile(recordsFile(folder), 'durable'),
-  };
+  const files = await openSqliteFiles(folder);
   const both = [files.readModel, files.record];
   const { mend } = readModelsFile(folder);
   const own = new OwnFiles({ folder, mend, store: await numberOf(files.readModel) });
@@ -60,9 +59,9 @@ export async function openSqliteDocumentStore({
   async function openCollection<D extends object>(collection: Collection<D>): Promise<Documents<D>> {
     if (own.has(collection.name)) {
       const file = await own.open(collection.name);
-      return openSqliteDocuments(file, collection, file.noteWritten);
+      return openSqliteDocuments(file, collection, { projected: file.noteWritten });
     }
-    const documents = await openSqliteDocuments(files[collection.kind], collection);
+    const documents = await openSqliteDocuments(files[collection.kind], collection, { elsewhere: writesElsewhere });
     if (collection.ttl !== undefined) {
       sweeps.set(collection.name, documents.sweep);
       ttls.set(collection.name, collection.ttl);
@@ -193,17 +192,6 @@ async function dismantle(file: SqliteFile, name: string, signal?: AbortSignal): 
   );
   while ((await file.write(() => Number(remove.run().changes))) > 0) await pause(PAUSE_MS, undefined, { signal });
 }
-
-const readModelsFile = (folder: string): FileName => ({
-  what: 'read-model file',
-  path: join(folder, 'read-models.sqlite'),
-  mend: 'Build the read models anew with: venue rebuild --from-nothing',
-});
-const recordsFile = (folder: string): FileName => ({
-  what: 'record file',
-  path: join(folder, 'records.sqlite'),
-  mend: 'Replace the store with a backup: venue restore DIR --overwrite',
-});
 
 const ttlOf = (ttl: string | undefined) => (ttl === undefined ? {} : { ttl });
 

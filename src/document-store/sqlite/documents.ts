@@ -1,5 +1,6 @@
 import type { SQLOutputValue, StatementSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { ThreadEnded } from '../../runtime/calls.ts';
 import { createLruCache } from '../../runtime/lru-cache.ts';
 import type { Collection, Documents, Find, Projected, Stored, Unread } from '../document-store.ts';
 import type { SqliteFile } from './file.ts';
@@ -26,6 +27,17 @@ const WRITE_BATCH = 250;
 type CacheEntry<D extends object> = { readonly stored?: Stored<D>; readonly position?: string };
 const ABSENT: CacheEntry<never> = {};
 
+/** A collection as another thread needs it to open it. */
+export type PlainCollection = Collection<{ readonly [field: string]: unknown }>;
+
+/** Writes documents in another thread, so that this one never waits for the disk. Results are those of the port. */
+export type WritesElsewhere = {
+  insert(collection: PlainCollection, key: string, json: string): Promise<boolean>;
+  replace(collection: PlainCollection, key: string, json: string, version: number): Promise<boolean>;
+  delete(collection: PlainCollection, key: string, version: number | undefined): Promise<boolean>;
+  sweep(collection: PlainCollection, now: string): Promise<void>;
+};
+
 export type SqliteDocuments<D extends object> = Documents<D> & {
   /** Removes expired documents. */
   sweep(now: string): Promise<void>;
@@ -33,12 +45,19 @@ export type SqliteDocuments<D extends object> = Documents<D> & {
 
 /**
  * A collection in a table of `file`, which is created if absent.
- * @param projected called in the transaction that completes what a projection writes, with its last position
+ * @param options.projected called in the transaction that completes what a projection writes, with its last position
+ * @param options.elsewhere who writes single documents instead of this thread; undefined while there is nobody
  */
 export async function openSqliteDocuments<D extends object>(
   file: SqliteFile,
   collection: Collection<D>,
-  projected: (position: string) => void = () => {},
+  {
+    projected = () => {},
+    elsewhere = () => undefined,
+  }: {
+    readonly projected?: (position: string) => void;
+    readonly elsewhere?: (() => WritesElsewhere | undefined) | undefined;
+  } = {},
 ): Promise<SqliteDocuments<D>> {
   const { name, indexes, ttl } = collection;
   let statements = prepareStatements(file.database, await openTable(file, collection), ttl);
@@ -79,6 +98,22 @@ export async function openSqliteDocuments<D extends object>(
   function invalidate(key: string): void {
     cache.delete(key);
     clearResults();
+  }
+
+  const plain: PlainCollection = { ...collection, indexes: [...indexes] };
+  /**
+   * Writes in the other thread, or here if there is none.
+   * @param here is told whether a thread that ended may have done it already
+   */
+  async function write<R>(there: (other: WritesElsewhere) => Promise<R>, here: (repeated: boolean) => R): Promise<R> {
+    const other = file.isClosed() ? undefined : elsewhere();
+    if (other === undefined) return file.write(() => here(false));
+    try {
+      return await there(other);
+    } catch (error) {
+      if (!(error instanceof ThreadEnded)) throw error;
+    }
+    return file.write(() => here(true));
   }
 
   /** Rows as arrays of their columns: an object per row would take half as long again as reading it. */
@@ -157,25 +192,40 @@ export async function openSqliteDocuments<D extends object>(
 
     insert(key, document) {
       const json = JSON.stringify(document);
-      return file.write(() => {
-        invalidate(key);
-        return statements.insert(key, document, json);
-      });
+      return write(
+        (other) => other.insert(plain, key, json),
+        (repeated) => {
+          invalidate(key);
+          return statements.insert(key, document, json) || (repeated && statements.read(key)?.document === json);
+        },
+      );
     },
 
     replace(key, document, version, known) {
       const json = JSON.stringify(document);
-      return file.write(() => {
-        invalidate(key);
-        return statements.replace(key, document, json, version, known);
-      });
+      return write(
+        (other) => other.replace(plain, key, json, version),
+        (repeated) => {
+          invalidate(key);
+          if (statements.replace(key, document, json, version, known)) return true;
+          const now = repeated ? statements.read(key) : undefined;
+          if (Number(now?.version) > version + 1) throw new ThreadEnded();
+          return now?.document === json;
+        },
+      );
     },
 
     delete(key, version) {
-      return file.write(() => {
-        invalidate(key);
-        return statements.delete(key, version);
-      });
+      return write(
+        (other) => other.delete(plain, key, version),
+        (repeated) => {
+          invalidate(key);
+          const isDeleted = statements.delete(key, version);
+          // Nobody can tell whether the thread that ended deleted it or somebody else did.
+          if (repeated && !isDeleted) throw new ThreadEnded();
+          return isDeleted;
+        },
+      );
     },
 
     async project(writes) {
@@ -204,6 +254,8 @@ export async function openSqliteDocuments<D extends object>(
     },
 
     async sweep(now) {
+      const other = elsewhere();
+      if (other !== undefined) return other.sweep(plain, now);
       let removed: boolean;
       do {
         removed = await file.write(() => {

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { DataVersion } from '../../sqlite/data-version.ts';
-import { type Durability, openDatabase, transaction } from '../../sqlite/database.ts';
+import { commitsTo, type Durability, openDatabase, transaction } from '../../sqlite/database.ts';
 import type { FileName } from '../../sqlite/file-name.ts';
 import { GroupCommit } from '../../sqlite/group-commit.ts';
 
@@ -13,6 +13,7 @@ export type SqliteFile = {
   validate(): void;
   /** The cache of each collection, invalidated whenever it may be stale. */
   readonly caches: Map<string, CollectionCache>;
+  isClosed(): boolean;
   close(): Promise<void>;
 };
 
@@ -29,9 +30,6 @@ type CollectionCache = {
  */
 const CHECK_VALID_MS = 0.05;
 
-/** Commits by all connections of this process, so that two stores on one file see each other's writes immediately. */
-let commitsInProcess = 0;
-
 export async function openSqliteFile(file: FileName, durability: Durability): Promise<SqliteFile> {
   const database = await openDatabase(file);
   database.exec('PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536; PRAGMA mmap_size = 268435456');
@@ -44,19 +42,21 @@ export async function openSqliteFile(file: FileName, durability: Durability): Pr
   let closed = false;
 
   let schemaVersion = readSchemaVersion.get()?.schema_version;
-  let commitsSeen = commitsInProcess;
+  // What another thread or store of this process has committed shows at once.
+  const commitsInProcess = commitsTo(database);
+  let commitsSeen = commitsInProcess();
   let checkedAt = Number.NEGATIVE_INFINITY;
 
   function validate(): void {
     const now = performance.now();
-    if (now - checkedAt < CHECK_VALID_MS && commitsSeen === commitsInProcess) return;
+    if (now - checkedAt < CHECK_VALID_MS && commitsSeen === commitsInProcess()) return;
     checkForCommits();
     checkedAt = now;
   }
 
   /** Invalidates the caches if another connection has committed. */
   function checkForCommits(): void {
-    commitsSeen = commitsInProcess;
+    commitsSeen = commitsInProcess();
     if (!version.hasChanged()) return;
     invalidateDocuments();
     const schema = readSchemaVersion.get()?.schema_version;
@@ -78,7 +78,6 @@ export async function openSqliteFile(file: FileName, durability: Durability): Pr
           checkForCommits();
           work();
         });
-        commitsInProcess += 1;
       } catch (error) {
         invalidateDocuments();
         throw error;
@@ -91,6 +90,7 @@ export async function openSqliteFile(file: FileName, durability: Durability): Pr
     validate,
     caches,
     write: (work) => (closed ? Promise.reject(new Error('The document store is closed')) : commits.write(work)),
+    isClosed: () => closed,
     async close() {
       closed = true;
       await commits.settled();

@@ -194,7 +194,7 @@ class GroupConsumer {
   async #run(): Promise<void> {
     while (!this.#closing.signal.aborted) {
       await this.#takePart();
-      this.#groups.changes.wakeAll();
+      this.#groups.changes.committed();
       if (this.#obstacle === undefined) continue;
       this.#groups.onLeave(this.#group, this.#obstacle.error);
       this.#obstacle = undefined;

@@ -1,9 +1,9 @@
-import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
+import { ThreadEnded } from '../../runtime/calls.ts';
 import { transaction } from '../../sqlite/database.ts';
-import { GroupCommit } from '../../sqlite/group-commit.ts';
-import { type CheckedEvent, checkEvents, checkStreamName } from '../check-event.ts';
+import { checkStreamName } from '../check-event.ts';
 import {
   type Appended,
   type Batch,
@@ -25,6 +25,7 @@ import {
 import { ConsumerGroups } from './consumer-groups.ts';
 import { LogChanges } from './log-changes.ts';
 import { openLogFile } from './log-file.ts';
+import { type Append, type AppendOutcome, type AppendToLog, LogWriter, rowsOf } from './log-writer.ts';
 import { numberOf, positionOf, type Row, storedEvent } from './stored-event.ts';
 
 /** Events per query. In between, other work of the process gets a turn. */
@@ -40,6 +41,8 @@ export type SqliteEventStoreOptions = {
   readonly logger?: Pick<BaseLogger, 'warn'>;
   /** How long the events of a killed consumer stay claimed before others get them, in milliseconds. Default 10 s. */
   readonly leaseMs?: number;
+  /** Who appends instead of this thread, so that it never waits for the disk; undefined while there is nobody. */
+  readonly appendElsewhere?: () => AppendToLog | undefined;
 };
 
 /**
@@ -53,7 +56,8 @@ export async function openSqliteEventStore(options: SqliteEventStoreOptions): Pr
 class SqliteEventStore implements EventStore {
   readonly #database: DatabaseSync;
   readonly #changes: LogChanges;
-  readonly #commits: GroupCommit;
+  readonly #writer: LogWriter;
+  readonly #elsewhere: () => AppendToLog | undefined;
   readonly #closing = new AbortController();
   readonly #groups: ConsumerGroups;
   readonly #onError: (error: unknown) => void;
@@ -61,14 +65,9 @@ class SqliteEventStore implements EventStore {
 
   constructor(database: DatabaseSync, options: SqliteEventStoreOptions) {
     this.#database = database;
-    this.#changes = new LogChanges(database);
-    this.#commits = new GroupCommit({
-      durability: 'durable',
-      transaction: async (work) => {
-        await transaction(database, 'durable', work);
-        this.#changes.wakeAll();
-      },
-    });
+    this.#changes = new LogChanges(database, options.path);
+    this.#writer = new LogWriter({ database, committed: () => this.#changes.committed() });
+    this.#elsewhere = options.appendElsewhere ?? (() => undefined);
     this.#onError = (error) => options.logger?.warn({ err: error }, 'Event log access failed; retrying');
     this.#groups = new ConsumerGroups({
       database,
@@ -80,14 +79,8 @@ class SqliteEventStore implements EventStore {
     });
     this.#statements = {
       revision: database.prepare('SELECT max(revision) AS revision FROM events WHERE stream = ?'),
-      insert: database.prepare(
-        'INSERT INTO events (stream, revision, id, type, data, metadata) VALUES (?, ?, ?, ?, ?, ?) RETURNING position',
-      ),
       load: database.prepare(
         'INSERT INTO events (position, stream, revision, id, type, data, metadata) VALUES (?, ?, ?, ?, ?, ?, ?)',
-      ),
-      written: database.prepare(
-        'SELECT id, position FROM events WHERE stream = ? AND revision BETWEEN ? AND ? ORDER BY revision',
       ),
       end: database.prepare('SELECT max(position) AS position FROM events'),
       forward: database.prepare('SELECT * FROM events WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?'),
@@ -104,48 +97,22 @@ class SqliteEventStore implements EventStore {
   ): Promise<Appended> {
     this.#checkOpen();
     checkStreamName(stream);
-    const checked = checkEvents(events);
-    const outcome = await this.#commits.write(() => this.#insert(stream, checked, options.expectedRevision));
-    if (outcome instanceof WrongExpectedRevision) throw outcome;
+    const { expectedRevision } = options;
+    const outcome = await this.#append({ stream, rows: rowsOf(events), expectedRevision });
+    if ('actual' in outcome) throw new WrongExpectedRevision(stream, expectedRevision, outcome.actual);
     return outcome;
   }
 
-  #insert(
-    stream: string,
-    events: readonly CheckedEvent[],
-    expectedRevision: ExpectedRevision,
-  ): Appended | WrongExpectedRevision {
-    const last = this.#statements.revision.get(stream)?.revision ?? null;
-    const actual = last === null ? 'none' : Number(last);
-    if (expectedRevision !== actual) {
-      return (
-        this.#findAppended(stream, events, expectedRevision) ??
-        new WrongExpectedRevision(stream, expectedRevision, actual)
-      );
+  async #append(append: Append): Promise<AppendOutcome> {
+    const elsewhere = this.#elsewhere();
+    if (elsewhere === undefined) return this.#writer.append(append);
+    try {
+      return await elsewhere(append);
+    } catch (error) {
+      // It may have been stored: repeated, it gives the same result.
+      if (error instanceof ThreadEnded) return this.#append(append);
+      throw error;
     }
-    let revision = actual === 'none' ? -1 : actual;
-    let position: SQLOutputValue | undefined;
-    for (const event of events) {
-      revision += 1;
-      position = this.#statements.insert.get(
-        stream,
-        revision,
-        event.id,
-        event.type,
-        JSON.stringify(event.data),
-        JSON.stringify(event.metadata),
-      )?.position;
-    }
-    return { revision, position: positionOf(Number(position)) };
-  }
-
-  /** Appends are idempotent, as in EventStoreDB: repeated with the same event ids, one returns the original result. */
-  #findAppended(stream: string, events: readonly CheckedEvent[], expected: ExpectedRevision): Appended | undefined {
-    const first = expected === 'none' ? 0 : expected + 1;
-    const revision = first + events.length - 1;
-    const written = this.#statements.written.all(stream, first, revision);
-    if (written.length !== events.length || written.some((row, index) => row.id !== events[index]?.id)) return;
-    return { revision, position: positionOf(Number(written.at(-1)?.position)) };
   }
 
   async load(events: readonly StoredEvent[]): Promise<readonly Position[]> {
@@ -160,7 +127,7 @@ class SqliteEventStore implements EventStore {
         this.#statements.load.run(at, stream, revision, id, type, json, more);
       }
     });
-    this.#changes.wakeAll();
+    this.#changes.committed();
     return events.map(({ position }) => position);
   }
 
@@ -288,7 +255,8 @@ class SqliteEventStore implements EventStore {
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();
-    await Promise.all([this.#commits.settled(), this.#groups.close()]);
+    await Promise.all([this.#writer.settled(), this.#groups.close()]);
+    this.#changes.close();
     this.#database.close();
   }
 

@@ -1,0 +1,24 @@
+import { join } from 'node:path';
+import type { FileName } from '../../sqlite/file-name.ts';
+import type { Collection } from '../document-store.ts';
+import { openSqliteFile, type SqliteFile } from './file.ts';
+
+/** The files of the embedded document store, by the kind of the collections in them. */
+export type SqliteFiles = Readonly<Record<Collection<object>['kind'], SqliteFile>>;
+
+/** Opens both files in `folder`, creating what is missing. */
+export const openSqliteFiles = async (folder: string): Promise<SqliteFiles> => ({
+  readModel: await openSqliteFile(readModelsFile(folder), 'lazy'),
+  record: await openSqliteFile(recordsFile(folder), 'durable'),
+});
+
+export const readModelsFile = (folder: string): FileName => ({
+  what: 'read-model file',
+  path: join(folder, 'read-models.sqlite'),
+  mend: 'Build the read models anew with: venue rebuild --from-nothing',
+});
+const recordsFile = (folder: string): FileName => ({
+  what: 'record file',
+  path: join(folder, 'records.sqlite'),
+  mend: 'Replace the store with a backup: venue restore DIR --overwrite',
+});

@@ -1,0 +1,137 @@
+import type { Logger } from 'pino';
+import { projections } from '../projections/index.ts';
+import { type ClockWatch, openClockWatch } from './clock-watch/clock-watch.ts';
+import { type Commands, createCommands } from './commands/commands.ts';
+import { type Config, ConfigError } from './config.ts';
+import { type Credentials, openCredentials } from './credentials/credentials.ts';
+import type { DocumentStore } from './document-store/document-store.ts';
+import { type Heartbeats, startHeartbeats } from './document-store/heartbeats.ts';
+import { defined } from './domain/defined.ts';
+import { closeStores, openIdentity, openStores, type Stores, sharesMachine } from './engines.ts';
+import type { EventStore } from './event-store/event-store.ts';
+import { checkWebhookUrl } from './outbound/public-address.ts';
+import { openProjector, type Projector } from './projector/projector.ts';
+import type { Said } from './read-models/read-models.ts';
+import { idOf } from './read-models/state.ts';
+import { type Clock, systemClock } from './runtime/clock.ts';
+import { type StoreIdentity, WrongSecretKey } from './store-identity/store-identity.ts';
+import { newSigningSecret } from './webhooks/signature.ts';
+
+/** What every part of the service stands on, in every thread: the stores, the read models, and whether they may be used. */
+export type Foundation = {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly events: EventStore;
+  readonly documents: DocumentStore;
+  readonly identity: StoreIdentity;
+  readonly heartbeats: Heartbeats<Said>;
+  readonly clockWatch: ClockWatch;
+  readonly projector: Projector;
+  /** What the threads of this process that share the stores call their news. */
+  readonly news: string | undefined;
+  close(): Promise<void>;
+};
+
+export type FoundationOptions = {
+  readonly clock?: Clock;
+  /** Default `service`. */
+  readonly kind?: Said['kind'];
+  /** See {@link openStores}. */
+  readonly inThread?: boolean;
+  /** See {@link Foundation}. */
+  readonly news?: string;
+  /** Given to a thread that runs roles: the threads before it that have ended, by the ids of their heartbeats. */
+  readonly ended?: readonly string[];
+};
+
+/**
+ * Opens the configured engines.
+ * @throws {UnusableStore} if a file is damaged, or log, records and read models do not belong together
+ * @throws {ConfigError} if the secret key is not that of the store
+ */
+export async function openFoundation(
+  config: Config,
+  logger: Logger,
+  options: FoundationOptions = {},
+): Promise<Foundation> {
+  const { clock = systemClock(config.clockShift), inThread } = options;
+  let foundation: Foundation | undefined;
+  const believes = async () => foundation !== undefined && (await foundation.clockWatch.look()) === undefined;
+  const stores = await openStores(config, logger, { clock, believes, ...defined({ inThread }) });
+  try {
+    foundation = await lay(config, logger, clock, options, stores);
+    return foundation;
+  } catch (error) {
+    await closeStores(stores);
+    throw inOneLine(error);
+  }
+}
+
+/** Says of a wrong secret key by which setting it came. */
+export const inOneLine = (error: unknown): unknown =>
+  error instanceof WrongSecretKey ? new ConfigError('SECRET_KEY', error.message) : error;
+
+async function lay(
+  config: Config,
+  logger: Logger,
+  clock: Clock,
+  { kind = 'service', news, ended }: FoundationOptions,
+  stores: Stores,
+): Promise<Foundation> {
+  const { events, documents } = stores;
+  const identity = await openIdentity(config, stores, logger, clock);
+  await identity.check();
+  // It reads these from now on, none of which is known yet: nothing that is being swapped out may go.
+  const said: Said = { kind, projects: false, wants: projections.map(idOf), reads: [] };
+  const heartbeats = await startHeartbeats<Said>({ documents, said });
+  for (const session of ended ?? []) await heartbeats.bury(session);
+  const projector = await openProjector({
+    ...{ events, documents, projections, heartbeats, logger, kind, retireAfterMs: config.retireAfterMs },
+    ...(kind === 'tool' && { catchUpWithinMs: TOOL_CATCHES_UP_WITHIN_MS }),
+    ...defined({ news }),
+  });
+  const clockWatch = await openClockWatch({
+    ...{ events, documents },
+    // What is wrong with the clock, the thread that answers requests says.
+    logger: ended === undefined ? logger : logger.child({}, { level: 'silent' }),
+    clockShift: config.clockShift,
+    sameMachine: await sharesMachine(config),
+  });
+  return {
+    ...{ config, logger, clock, events, documents, identity, heartbeats, clockWatch, projector, news },
+    async close() {
+      clockWatch.stop();
+      await identity.stop();
+      await heartbeats.stop();
+      await closeStores(stores);
+    },
+  };
+}
+
+/** How long a command of an operator waits for a read model to show what is in the log. */
+const TOOL_CATCHES_UP_WITHIN_MS = 30_000;
+
+/** What changes the log: the commands, and the credentials that they know. */
+export type Acting = {
+  readonly credentials: Credentials;
+  readonly commands: Commands;
+  /** Commands that run at another time, for demo data. */
+  readonly commandsAt: (clock: Clock) => Promise<Commands>;
+};
+
+export async function openCommands({ config, clock, events, documents, projector }: Foundation): Promise<Acting> {
+  const credentials = await openCredentials({ events, documents, graceMs: config.credentialsGraceMs });
+  const commandsAt = (at: Clock) =>
+    createCommands({
+      events,
+      documents,
+      readModels: projector.readModels,
+      credentials,
+      clock: at,
+      settings: config,
+      makeSigningSecret: newSigningSecret,
+      urlProblem: (url) => checkWebhookUrl(url, { allowPrivate: config.webhooksAllowPrivate }),
+    });
+  return { credentials, commands: await commandsAt(clock), commandsAt };
+}

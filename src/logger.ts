@@ -1,0 +1,8 @@
+import { hostname } from 'node:os';
+import { type Logger, pino } from 'pino';
+import type { Config } from './config.ts';
+import { defined } from './domain/defined.ts';
+
+/** The logger of the service: JSON lines to standard output. */
+export const createLogger = ({ logLevel: level, place }: Config): Logger =>
+  pino({ level, base: defined({ pid: process.pid, hostname: hostname(), place }) });

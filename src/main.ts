@@ -1,4 +1,0 @@
-import './runtime/startup.ts';
-
-const { serve } = await import('./serve.ts');
-await serve();

@@ -1,0 +1,55 @@
+import type { AccountKey } from '../domain/account.ts';
+import { openNews } from '../runtime/news.ts';
+
+/** How often the deliveries of an account are said to have changed, in milliseconds: for people who watch a page. */
+const SAID_EVERY_MS = 50;
+
+/** What threads tell each other of deliveries. */
+type Told = { readonly changed: readonly AccountKey[] } | { readonly wake: string; readonly isAsked: boolean };
+
+/**
+ * What the thread that delivers tells those that answer requests, and they it.
+ * @param name of the news; without it, only this thread hears
+ * @param woken called when another thread wants a registration to be looked at
+ */
+export function openDeliveryNews(name: string | undefined, woken: (webhookId: string, isAsked: boolean) => void) {
+  const listeners = new Set<(account: AccountKey) => void>();
+  const news =
+    name === undefined
+      ? undefined
+      : openNews<Told>(`deliveries ${name}`, (told) => {
+          if ('wake' in told) woken(told.wake, told.isAsked);
+          else hear(told.changed);
+        });
+  let waiting = new Set<AccountKey>();
+  let timer: NodeJS.Timeout | undefined;
+
+  function hear(accounts: Iterable<AccountKey>): void {
+    for (const account of accounts) for (const listener of listeners) listener(account);
+  }
+
+  return {
+    changed(account: AccountKey): void {
+      waiting.add(account);
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        const accounts = [...waiting];
+        waiting = new Set();
+        hear(accounts);
+        news?.tell({ changed: accounts });
+      }, SAID_EVERY_MS);
+      timer.unref();
+    },
+    wake(webhookId: string, isAsked: boolean): void {
+      news?.tell({ wake: webhookId, isAsked });
+    },
+    onChange(listener: (account: AccountKey) => void): () => void {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    close(): void {
+      clearTimeout(timer);
+      news?.close();
+    },
+  };
+}
