@@ -33,8 +33,9 @@ export const bookings = projection<BookingDocument, BookingEvent>({
     { fields: ['spaceId', 'date', 'bookingId'] },
     { fields: ['brandId', 'communityId', 'status', 'date'] },
     { fields: ['communityId', 'status', 'date', 'bookingId'] },
-    { fields: ['status', 'expiresAt'] },
-    { fields: ['status', 'endsAt'] },
+    // Only what is still due: most bookings are not, and leave these indexes.
+    { fields: ['expiresAt'], where: { status: 'Pending' } },
+    { fields: ['endsAt'], where: { status: 'Approved' } },
   ],
   key: (event) => String(event.data.bookingId),
   anew: ['BookingRequested'],

@@ -6,7 +6,11 @@ export type Projection<D extends object> = {
   /** Raised whenever the documents change shape; the projector then rebuilds them beside the old ones. */
   readonly version: number;
   /** Every query of this read model must be answered by one of these. */
-  readonly indexes: readonly { readonly fields: readonly (keyof D & string)[] }[];
+  readonly indexes: readonly {
+    readonly fields: readonly (keyof D & string)[];
+    /** Only documents with these values are in it. */
+    readonly where?: { readonly [F in keyof D & string]?: string };
+  }[];
   /** The event types it handles. */
   readonly types: readonly EventType[];
   /** Those after which a document is the same whatever it was before, so that it need not be read for them. */
@@ -19,7 +23,10 @@ export type Projection<D extends object> = {
 
 /** Any read model, for code that does not look inside the documents. */
 export type AnyProjection = Omit<Projection<object>, 'indexes' | 'evolve'> & {
-  readonly indexes: readonly { readonly fields: readonly string[] }[];
+  readonly indexes: readonly {
+    readonly fields: readonly string[];
+    readonly where?: { readonly [field: string]: string | undefined };
+  }[];
   evolve(document: Row | undefined, event: Recorded): Row | undefined;
 };
 export type Row = { readonly [field: string]: unknown };

@@ -7,7 +7,7 @@ import { upcast } from '../domain/upcast.ts';
 import type { EventStore, StoredEvent } from '../event-store/event-store.ts';
 import type { Place, ReadModelId, Written } from '../read-models/state.ts';
 import { createEstimate } from '../runtime/estimate.ts';
-import { guard, ProjectionFailed } from './fold.ts';
+import { ProjectionFailed } from './fold.ts';
 
 /** A collection that is being built in bulk. */
 export type Building = {
@@ -89,7 +89,7 @@ export async function bulkBuild(
       try {
         const handled = handledBy(build, batch, typed);
         if (build.hasStored) await lookUp(build, handled);
-        for (const { key, event } of handled) evolve(build, key, event);
+        evolve(build, handled);
       } catch (error) {
         await fail(build, failureOf(build, error));
       }
@@ -170,18 +170,19 @@ function handledBy(
   batch: readonly StoredEvent[],
   typed: Map<StoredEvent, Recorded>,
 ): Handled[] {
-  const types: readonly string[] = projection.types;
+  const types: ReadonlySet<string> = new Set(projection.types);
   const handled: Handled[] = [];
-  for (const stored of batch) {
-    if (!types.includes(stored.type) || skipped.has(stored.id)) continue;
-    handled.push(
-      guard(projection, stored, () => {
-        // Brought to its current shape once, for all of them.
-        const event = typed.get(stored) ?? upcast(stored);
-        typed.set(stored, event);
-        return { key: projection.key(event), event };
-      }),
-    );
+  let stored: StoredEvent | undefined;
+  try {
+    for (stored of batch) {
+      if (!types.has(stored.type) || skipped.has(stored.id)) continue;
+      // Brought to its current shape once, for all of them.
+      const event = typed.get(stored) ?? upcast(stored);
+      typed.set(stored, event);
+      handled.push({ key: projection.key(event), event });
+    }
+  } catch (error) {
+    throw new ProjectionFailed(projection, stored, error);
   }
   return handled;
 }
@@ -191,6 +192,7 @@ async function lookUp(
   { of: { load, projection }, current, before }: Build,
   handled: readonly Handled[],
 ): Promise<void> {
+  if (projection.types.every((type) => projection.anew.includes(type))) return;
   const unknown = new Set<string>();
   const anew = new Set<string>();
   for (const { key, event } of handled) {
@@ -203,12 +205,21 @@ async function lookUp(
   for (const key of unknown) before.set(key, found.get(key));
 }
 
-function evolve({ of: { projection }, current, before }: Build, key: string, event: Recorded): void {
-  const known = current.get(key) ?? before.get(key);
-  if (known !== undefined && known.position >= event.position) return;
-  const document = guard(projection, event, () => projection.evolve(known?.document, event));
-  const isUnread = known === undefined && projection.anew.includes(event.type);
-  if (isUnread || document !== known?.document) current.set(key, { key, position: event.position, document });
+function evolve({ of: { projection }, current, before }: Build, handled: readonly Handled[]): void {
+  let event: Recorded | undefined;
+  try {
+    for (const { key, event: next } of handled) {
+      event = next;
+      const { position } = event;
+      const known = current.get(key) ?? before.get(key);
+      if (known !== undefined && known.position >= position) continue;
+      const document = projection.evolve(known?.document, event);
+      const isUnread = known === undefined && projection.anew.includes(event.type);
+      if (isUnread || document !== known?.document) current.set(key, { key, position, document });
+    }
+  } catch (error) {
+    throw new ProjectionFailed(projection, event, error);
+  }
 }
 
 const failureOf = ({ of: { projection } }: Build, error: unknown): ProjectionFailed =>

@@ -156,8 +156,7 @@ export class ProjectionFailed extends Error {
   }
 }
 
-/** @throws {ProjectionFailed} if `work` on the event throws */
-export function guard<R>(projection: AnyProjection, event: UntypedEvent, work: () => R): R {
+function guard<R>(projection: AnyProjection, event: UntypedEvent, work: () => R): R {
   try {
     return work();
   } catch (error) {

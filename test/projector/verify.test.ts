@@ -46,7 +46,7 @@ describe.each(documentEngines)('verify on %s', (_name, createDatabase) => {
     await projector.readModels.waitFor(await appendMany(600));
     await eventually(async () => expect((await projector.status()).lag).toBe(0));
     const { models } = (await (await openReadModelState(documents)).readStates()).document;
-    live = await documents.open(collectionOf(trails(), models['trails@1']?.live ?? ''));
+    live = await documents.open<Trail>(collectionOf(trails(), models['trails@1']?.live ?? ''));
   });
   afterEach(async () => {
     await projector.stop();

@@ -3,7 +3,6 @@ import { Worker } from 'node:worker_threads';
 import type { FileName } from '../../sqlite/file-name.ts';
 import type { BulkLoad, Collection, Projected } from '../document-store.ts';
 import type { OwnFile } from './own-files.ts';
-import type { Value } from './query.ts';
 import { upsertInto } from './statements.ts';
 import { createIndexes, openTable, valuesOf } from './table.ts';
 
@@ -16,14 +15,18 @@ const LOOK_UP = 500;
 export type Setup = {
   readonly name: FileName;
   readonly upsert: string;
-  /** Values of a row. */
-  readonly width: number;
+  /** The fields that have columns. */
+  readonly fields: readonly string[];
 };
 
-/** What the thread is to do: to write rows, given as one list of values, or to run a statement. */
+/** What the thread is to do: to write rows, or to run a statement. */
 export type Order = {
   readonly id: number;
-  readonly rows?: readonly Value[];
+  /**
+   * Two lines for each: key and position, and the document, both as JSON. One text is handed over much faster than the values in it,
+   * and the thread has time to take them out.
+   */
+  readonly rows?: string;
   /** The last position of the step, with its last rows. */
   readonly lastWritten?: string;
   readonly sql?: string;
@@ -43,13 +46,6 @@ export async function startBulkLoad<D extends object>(file: OwnFile, collection:
   const upsert = file.database.prepare(upsertInto(table));
   let thread: LoadThread | undefined;
 
-  const rowOf = ({ key, position, document }: Projected<D>): Value[] => [
-    key,
-    position,
-    document === undefined ? null : JSON.stringify(document),
-    ...valuesOf(document, table.fields),
-  ];
-
   return {
     async projected(keys) {
       const found = new Map<string, Projected<D>>();
@@ -67,16 +63,23 @@ export async function startBulkLoad<D extends object>(file: OwnFile, collection:
       // Most collections are too small for a thread to be worth its start.
       if (thread === undefined && step.length <= CHUNK) {
         await file.write(() => {
-          for (const document of step) upsert.run(...rowOf(document));
+          for (const { key, position, document } of step)
+            upsert.run(
+              key,
+              position,
+              document === undefined ? null : JSON.stringify(document),
+              ...valuesOf(document, table.fields),
+            );
           file.noteWritten(lastWritten);
         });
         return;
       }
-      thread ??= startThread({ name: file.name, upsert: upsertInto(table), width: table.fields.length + 3 });
+      thread ??= startThread({ name: file.name, upsert: upsertInto(table), fields: table.fields });
       const written: Promise<void>[] = [];
       for (let from = 0; from < step.length; from += CHUNK) {
-        const rows: Value[] = [];
-        for (const document of step.slice(from, from + CHUNK)) for (const value of rowOf(document)) rows.push(value);
+        let rows = '';
+        for (const { key, position, document } of step.slice(from, from + CHUNK))
+          rows += `${JSON.stringify([key, position])}\n${JSON.stringify(document ?? null)}\n`;
         const isLast = from + CHUNK >= step.length;
         const chunk = thread.order({ rows, ...(isLast && { lastWritten }) });
         // Awaited below. One that fails while this prepares the next is not unhandled.

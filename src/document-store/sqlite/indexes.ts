@@ -34,8 +34,12 @@ export const fieldsOf = <D extends object>({ fields, where }: Index<D>): readonl
 ];
 
 /** The values that partial indexes are restricted to, by field. */
-export const literalsOf = <D extends object>(indexes: readonly Index<D>[]): ReadonlyMap<string, string> =>
-  new Map(indexes.flatMap(({ where }) => restrictionsOf(where)));
+export function literalsOf<D extends object>(indexes: readonly Index<D>[]): ReadonlyMap<string, ReadonlySet<string>> {
+  const literals = new Map<string, Set<string>>();
+  for (const [field, value] of indexes.flatMap(({ where }) => restrictionsOf(where)))
+    literals.set(field, (literals.get(field) ?? new Set()).add(value));
+  return literals;
+}
 
 /** The index that matches most of the conditions, and its fields after those that are equal to a value. */
 export function bestIndex<D extends object>(

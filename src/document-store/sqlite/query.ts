@@ -20,7 +20,7 @@ export type Source = {
   /** The fields that have a column. */
   readonly fields: readonly string[];
   /** The values that its partial indexes are restricted to, by field. */
-  readonly literals: ReadonlyMap<string, string>;
+  readonly literals: ReadonlyMap<string, ReadonlySet<string>>;
 };
 
 function expressionOf({ fields }: Source, field: string): string {
@@ -145,7 +145,7 @@ function conditionsSql(
   const values: Value[] = [];
   for (const [field, condition] of conditions) {
     const expression = expressionOf(source, field);
-    if (typeof condition === 'string' && source.literals.get(field) === condition) {
+    if (typeof condition === 'string' && source.literals.get(field)?.has(condition)) {
       // SQLite uses a partial index only for a query that names the value itself, not through a parameter.
       predicates.push(equals(field, condition));
     } else if (typeof condition !== 'object') {
