@@ -1,44 +1,117 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { pino } from 'pino';
 import { projections } from '../../projections/index.ts';
 import { spaces } from '../../projections/spaces.ts';
 import type { Core } from '../../src/app.ts';
+import { readConfig } from '../../src/config.ts';
+import type { Space } from '../../src/domain/space.ts';
+import { closeStores, openStores, type Stores } from '../../src/engines.ts';
 import { rebuild as rebuildReadModels } from '../../src/projector/rebuild.ts';
-import { type Bench, interleaved } from './figure.ts';
-import { appendBookings, makeVenue, withCore } from './venue.ts';
+import { startNode } from '../service/node-process.ts';
+import { type Bench, type Figure, interleaved, percentile } from './figure.ts';
+import { appendAnswered, appendBookings, dateIn, makeVenue, SLOTS_PER_DAY, type Venue, withCore } from './venue.ts';
 
-const EVENTS = 30_000;
+const EVENTS = 100_000;
 const ROUNDS = 3;
+/** Pauses between two bookings and between two reads, in milliseconds, while a rebuild runs. */
+const BOOKS_EVERY_MS = 20;
+const READS_EVERY_MS = 5;
 
-/** A rebuild of every read model against reading and parsing the same log. */
-export const rebuild: Bench = async () => {
-  const venue = await makeVenue(1);
+/**
+ * A rebuild of every read model by a running service, through to the swap, indexes included, while bookings are taken; against
+ * reading and parsing the same log. Of a log in which every event makes a document, and of one of bookings that were answered.
+ */
+export const rebuild: Bench = async () => [
+  ...(await measure('rebuild of all read models', (...log) => appendAnswered(...log, EVENTS / 3))),
+  ...(await measure('rebuild, only requests in the log', (...log) => appendBookings(...log, EVENTS))),
+];
+
+type Append = (core: Core, venue: Venue, space: Space) => Promise<void>;
+
+async function measure(name: string, append: Append): Promise<Figure[]> {
+  const venue = await makeVenue(2);
   try {
-    return await withCore(venue.dataDir, async (core) => {
+    await withCore(venue.dataDir, async (core) => {
       const space = await core.projector.readModels.collection(spaces).get(String(venue.spaceIds[0]));
       if (space === undefined) throw new Error('The space is not in the read model');
-      await appendBookings(core, venue, space.document, EVENTS);
-      while ((await core.projector.status()).lag > 0) await new Promise((resolve) => setTimeout(resolve, 100));
-      await read(core);
+      await append(core, venue, space.document);
+      while ((await core.projector.status()).lag > 0) await delay(100);
+    });
+    const service = await startNode('src/main.ts', '/readyz', {
+      DATA_DIR: venue.dataDir,
+      DEMO: 'false',
+      LOG_LEVEL: 'warn',
+    });
+    const stores = await openStores(readConfig({ DATA_DIR: venue.dataDir }), pino({ level: 'silent' }));
+    try {
+      const [spaceId, booked] = venue.spaceIds;
+      const headers = { authorization: `Bearer ${venue.key}`, 'content-type': 'application/json' };
+      const reads: number[] = [];
+      let slot = 0;
+      /** Books and reads until it is told to stop. */
+      const use = (signal: AbortSignal) =>
+        Promise.all([
+          repeat(signal, BOOKS_EVERY_MS, async () => {
+            const startTime = dateIn(2 + Math.floor(slot / SLOTS_PER_DAY));
+            const body = JSON.stringify({ spaceId: booked, startTime, startHour: slot++ % SLOTS_PER_DAY });
+            const { status } = await fetch(`${service.url}/api/v1/bookings`, { method: 'POST', headers, body });
+            if (status !== 201) throw new Error(`A booking was answered with ${status}`);
+          }),
+          repeat(signal, READS_EVERY_MS, async () => {
+            const startedAt = performance.now();
+            const path = `/api/v1/spaces/${spaceId}/availability?date=${dateIn(3)}`;
+            const response = await fetch(`${service.url}${path}`, { headers });
+            await response.text();
+            if (response.status !== 200) throw new Error(`Availability was answered with ${response.status}`);
+            reads.push(performance.now() - startedAt);
+          }),
+        ]);
+      await read(stores);
       const { value, ceiling, ratio } = await interleaved(ROUNDS, {
-        value: () => perSecond(() => rebuildReadModels({ ...core, projections })),
-        ceiling: () => perSecond(() => read(core)),
+        value: async () => {
+          const stopping = new AbortController();
+          const using = use(stopping.signal);
+          const rate = await perSecond(() => rebuildReadModels({ ...stores, projections }));
+          stopping.abort();
+          await using;
+          return rate;
+        },
+        ceiling: () => perSecond(() => read(stores)),
       });
       return [
+        { name, value, unit: 'events/s', aim: { atLeast: 100_000 } },
         {
-          name: 'rebuild of all read models',
+          name: `${name}, against reading`,
           value,
           unit: 'events/s',
           ceiling: { what: 'reading and parsing the log', value: ceiling },
           ratio,
           aim: { atLeast: 0.5 },
         },
+        {
+          name: `GET availability meanwhile, p99 (${name})`,
+          value: percentile(reads, 99),
+          unit: 'ms',
+          aim: { below: 10 },
+        },
       ];
-    });
+    } finally {
+      await closeStores(stores);
+      await service.end('SIGKILL');
+    }
   } finally {
     await venue.remove();
   }
-};
+}
 
-async function read({ events }: Core): Promise<void> {
+async function repeat(signal: AbortSignal, everyMs: number, work: () => Promise<void>): Promise<void> {
+  while (!signal.aborted) {
+    await work();
+    await delay(everyMs);
+  }
+}
+
+async function read({ events }: Stores): Promise<void> {
   let count = 0;
   for await (const _ of events.readAll()) count += 1;
   if (count < EVENTS) throw new Error(`The log has only ${count} events`);

@@ -5,10 +5,17 @@ import { pino } from 'pino';
 import { type Core, openCore } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { isRefusal, type Refusal } from '../../src/domain/decision.ts';
-import { type DomainEvent, SCHEMA } from '../../src/domain/events.ts';
+import { type BookingEvent, type DomainEvent, SCHEMA } from '../../src/domain/events.ts';
 import { type BrandId, bookingId, cents, type PlainDate, type SpaceId } from '../../src/domain/ids.ts';
 import type { Space } from '../../src/domain/space.ts';
-import { EMPTY_SPACE_DAY, evolveSpaceDay, requestBooking } from '../../src/domain/space-day.ts';
+import {
+  approveBooking,
+  completeBooking,
+  EMPTY_SPACE_DAY,
+  evolveSpaceDay,
+  requestBooking,
+  type SpaceDay,
+} from '../../src/domain/space-day.ts';
 import { streamOf } from '../../src/domain/streams.ts';
 import type { Environment } from '../service/node-process.ts';
 
@@ -99,6 +106,49 @@ export async function appendBookings(
     appends = [];
   }
   await Promise.all(appends);
+}
+
+/** Days between a request and its approval, and between that and its completion, in {@link appendAnswered}. */
+const ANSWERED_AFTER = 20;
+const COMPLETED_AFTER = 60;
+
+/** Appends bookings that were requested, approved and completed, each some time after the other. */
+export async function appendAnswered({ events }: Core, venue: Venue, space: Space, bookings: number): Promise<void> {
+  const context = { now: Date.now(), serviceFeePercent: 15, currency: 'USD' };
+  const over = { now: Date.now() + 400 * 365 * DAY_MS };
+  const brand = { brandId: venue.brandId, name: 'Bench' };
+  const days: { date: PlainDate; state: SpaceDay; revision: number }[] = [];
+  const append = async (at: number, decide: (state: SpaceDay, hour: number) => readonly BookingEvent[]) => {
+    const day = days[at];
+    if (day === undefined) return;
+    const records = [];
+    for (let hour = 0; hour < SLOTS_PER_DAY; hour += 1) {
+      const decision = decide(day.state, hour);
+      records.push(...decision.map(recorded));
+      day.state = decision.reduce(evolveSpaceDay, day.state);
+    }
+    const expectedRevision = day.revision < 0 ? 'none' : day.revision;
+    day.revision += records.length;
+    await events.append(streamOf.spaceDay(space.spaceId, day.date), records, { expectedRevision });
+  };
+  const idOf = (day: number, hour: number) => bookingId(1_000_000 + day * SLOTS_PER_DAY + hour);
+  const count = Math.ceil(bookings / SLOTS_PER_DAY);
+  for (let day = 0; day < count + COMPLETED_AFTER; day += 1) {
+    if (day < count) days.push({ date: dateIn(day + 2), state: EMPTY_SPACE_DAY, revision: -1 });
+    await Promise.all([
+      append(day, (state, startHour) => {
+        const details = { spaceId: space.spaceId, date: dateIn(day + 2), startHour };
+        return done(requestBooking(state, { bookingId: idOf(day, startHour), space, brand, details }, context));
+      }),
+      append(day - ANSWERED_AFTER, (state, hour) => {
+        const command = { bookingId: idOf(day - ANSWERED_AFTER, hour), communityId: space.communityId };
+        return done(approveBooking(state, command, context));
+      }),
+      append(day - COMPLETED_AFTER, (state, hour) =>
+        done(completeBooking(state, { bookingId: idOf(day - COMPLETED_AFTER, hour) }, over)),
+      ),
+    ]);
+  }
 }
 
 /** An event as a command appends it. */
