@@ -55,8 +55,12 @@ const CORRECT_EVERY_MS = 60_000;
 /** How far a clock has to be set back to look for them at once. */
 const SET_BACK_MS = 2_000;
 
-/** How long a delivery may be without an answer and not stored: then it is stored as pending, and its event is done. */
-const MAX_UNSTORED_MS = 100;
+/**
+ * How long a delivery may be without an answer and not stored: then it is stored as pending, and its event is done. Counted in
+ * turns of a timer, so that a time in which this process was too busy to hear of an answer counts as one turn.
+ */
+const UNSTORED_TURN_MS = 20;
+const MAX_UNSTORED_TURNS = 5;
 /**
  * How often a lane that sends what is not stored looks into the store for what others have stored. Without anything to send in the
  * meantime it ends.
@@ -64,9 +68,7 @@ const MAX_UNSTORED_MS = 100;
 const LOOK_EVERY_MS = 50;
 
 /** How long a result may wait for others to share a commit with. If the process dies meanwhile, the delivery is sent again. */
-const MAX_GATHERING_MS = 50;
-/** The same while an event waits for it to be stored. */
-const MAX_GATHERING_UNSTORED_MS = 5;
+const MAX_GATHERING_MS = 20;
 
 const REPORT_WAITING_EVERY_MS = 60_000;
 
@@ -90,9 +92,10 @@ export type Deliverer = {
   /**
    * Stores a new delivery and sees to it that it is sent. One to a reliable receiver with nothing due is sent first and then stored
    * with its result. Adds nothing if the registration has a delivery for that event.
-   * @returns resolves once it is stored, at the latest soon after 100 ms without an answer
+   * @param earlier the ids of the earlier events of the same booking; if they are not known, it is stored first
+   * @returns resolves once it is stored, at the latest about 100 ms later if there is no answer
    */
-  deliver(delivery: NewDelivery): Promise<void>;
+  deliver(delivery: NewDelivery, earlier: readonly string[] | undefined): Promise<void>;
 };
 
 export type DelivererDeps = {
@@ -180,8 +183,10 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
   } = deps;
   const permits = createPermits(deps.inFlight ?? IN_FLIGHT_LIMITS);
   const lanes = new Map<string, Lane>();
-  /** Those that are not stored yet, by the key of their delivery; the oldest first. */
+  /** Those that are not stored yet, by the key of their delivery. */
   const unstored = new Map<string, Unstored>();
+  /** In how many turns each of them had no answer. */
+  const turnsOf = new WeakMap<Unstored, number>();
   let unstoredTimer: NodeJS.Timeout | undefined;
   /** Registrations whose receiver still verifies with the secret from before the last rotation, and that secret. */
   const onPreviousSecret = createLruCache<string, string>(10_000);
@@ -194,7 +199,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
   let started = false;
   let stopping = false;
   let sending = 0;
-  const results = createGathering(() => sending > 0);
+  const results = createGathering(MAX_GATHERING_MS, () => sending > 0);
   let polling: Promise<void> | undefined;
   let pollTimer: NodeJS.Timeout | undefined;
 
@@ -355,18 +360,18 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     return mayStart();
   }
 
-  async function deliver(added: NewDelivery): Promise<void> {
+  async function deliver(added: NewDelivery, earlier: readonly string[] | undefined): Promise<void> {
     const { webhookId } = added;
     const delivery = deliveries.draft(added);
     const { key } = delivery;
     const same = unstored.get(key);
     if (same !== undefined) return same.stored;
-    const one = createUnstored(deliveries, delivery);
+    const one = createUnstored(deliveries, delivery, earlier ?? []);
     unstored.set(key, one);
-    unstoredTimer ??= setTimeout(keepOldest, MAX_UNSTORED_MS);
+    unstoredTimer ??= setTimeout(turn, UNSTORED_TURN_MS);
     let lane: Lane | undefined;
     try {
-      lane = await laneFor(webhookId);
+      if (earlier !== undefined) lane = await laneFor(webhookId);
       if (lane !== undefined && !lane.sequences.has(one.sequence)) return await accept(lane, one);
     } finally {
       unstored.delete(key);
@@ -421,19 +426,17 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
   }
 
   /** Stores what has been without an answer for too long. */
-  function keepOldest(): void {
-    unstoredTimer = undefined;
-    const until = performance.now() - MAX_UNSTORED_MS;
+  function turn(): void {
     for (const one of unstored.values()) {
-      if (one.since > until) {
-        unstoredTimer = setTimeout(keepOldest, one.since - until);
-        return;
-      }
+      const turns = (turnsOf.get(one) ?? 0) + 1;
+      turnsOf.set(one, turns);
+      if (turns <= MAX_UNSTORED_TURNS) continue;
       const lane = lanes.get(one.delivery.document.webhookId);
       if (lane?.waiting.delete(one)) keep(lane, one);
       // Whoever waits for it hears if that fails.
       else void one.keep().catch(() => {});
     }
+    unstoredTimer = unstored.size > 0 ? setTimeout(turn, UNSTORED_TURN_MS) : undefined;
   }
 
   /** From now on what is new is stored first, and so is what waits. */
@@ -453,7 +456,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
   function release(lane: Lane, key: string, sequence: string): void {
     lane.inFlight.delete(key);
     lane.sequences.delete(sequence);
-    notify(lane);
+    notifyOfEnd(lane);
   }
 
   /** Leaves a delivery that was not sent to the store, where its lane finds it when it looks again. */
@@ -545,7 +548,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       sending -= 1;
       permit.release();
       sendWaiting(lane);
-      notify(lane);
+      notifyOfEnd(lane);
     };
     permit.begin(() => {
       lane.ending = true;
@@ -607,7 +610,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       sent();
     }
     unstored?.answered();
-    await results.join(unstored === undefined ? MAX_GATHERING_MS : MAX_GATHERING_UNSTORED_MS);
+    await results.join();
     const recorded =
       unstored === undefined
         ? deliveries.record(delivery, tried.attempts, outcome)
@@ -626,7 +629,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
   async function recipientOfUnstored(webhookId: string, unstored: Unstored): Promise<Recipient | undefined> {
     const [recipient, standing] = await Promise.all([
       registrations.recipient(webhookId),
-      deliveries.standingOf(unstored.delivery),
+      deliveries.standingOf(unstored.delivery, unstored.earlier),
     ]).catch(() => []);
     if (standing === 'stored') unstored.abandon();
     return standing !== 'new' || recipient === undefined || 'inactive' in recipient ? undefined : recipient;
@@ -811,6 +814,11 @@ async function changedWithin(lane: Lane, ms: number): Promise<void> {
   const timer = setTimeout(() => notify(lane), ms);
   await lane.changed.promise;
   clearTimeout(timer);
+}
+
+/** An attempt has ended: a lane that sends what is not stored need not hear of it while all is well. */
+function notifyOfEnd(lane: Lane): void {
+  if (lane.door !== 'open' || lane.failed || lane.disabled || lane.ending) notify(lane);
 }
 
 function notify(lane: Lane): void {

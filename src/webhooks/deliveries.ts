@@ -271,14 +271,19 @@ export async function openDeliveries({
     },
 
     /**
-     * What the store says to a draft: `stored` if it holds that delivery, `behind` if something is pending in its sequence, so that
+     * What the store says to a draft: `stored` if it holds that delivery, `behind` if that of an earlier event is pending, so that
      * the draft may have to wait for it.
+     * @param earlier the ids of the earlier events of its sequence
      */
-    async standingOf({ key, document }: Stored<DeliveryDocument>): Promise<'new' | 'stored' | 'behind'> {
-      const inSequence = pendingInSequences(document.webhookId, [sequenceIn(document)]);
-      const [stored, pending] = await Promise.all([collection.get(key), collection.count(inSequence)]);
-      if (stored !== undefined) return 'stored';
-      return pending > 0 ? 'behind' : 'new';
+    async standingOf(
+      { key, document: { webhookId } }: Stored<DeliveryDocument>,
+      earlier: readonly string[],
+    ): Promise<'new' | 'stored' | 'behind'> {
+      // Nearly always it is the first of its sequence.
+      if (earlier.length === 0) return (await collection.get(key)) === undefined ? 'new' : 'stored';
+      const found = await collection.getMany([key, ...earlier.map((eventId) => `${eventId}:${webhookId}`)]);
+      if (found.some((stored) => stored.key === key)) return 'stored';
+      return found.some(({ document }) => document.state === 'Pending') ? 'behind' : 'new';
     },
 
     /** Those of these deliveries that do not exist. */

@@ -13,32 +13,45 @@ import { RETENTION_MS } from './deliveries.ts';
 /** Clocks differ: an event that is nearly as old as its delivery may get counts as older. */
 const MARGIN_MS = 24 * 3_600_000;
 
-/**
- * The deliverable events of the same booking that stand before an event in the log, in their order. Only those whose deliveries
- * would still be kept: whether an older one was delivered, nobody knows.
- * @throws {Unavailable} if the log cannot be read
- */
+/** What happened to the same booking before an event. */
+export type EarlierEvents = {
+  /** The ids of all of them. Absent if nobody knows them for now. */
+  readonly ids?: readonly string[];
+  /**
+   * The deliverable ones, in the order of the log. Only those whose deliveries would still be kept: whether an older one was
+   * delivered, nobody knows.
+   */
+  readonly deliverable: readonly Recorded<DeliverableEvent>[];
+};
+
+const FIRST: EarlierEvents = { ids: [], deliverable: [] };
+
+/** @throws {Unavailable} if the log cannot be read */
 export async function earlierEvents(
   deps: { readonly events: Pick<EventStore, 'readStream'>; readonly readModels: ReadModels; readonly clock: Clock },
   event: Recorded<DeliverableEvent>,
-): Promise<Recorded<DeliverableEvent>[]> {
+): Promise<EarlierEvents> {
   const { events, readModels, clock } = deps;
   const stream = event.type === 'ReviewPosted' ? await bookingStream() : event.stream;
-  if (stream === undefined || (stream === event.stream && event.revision === 0)) return [];
+  if (stream === undefined) return { deliverable: [] };
+  if (stream === event.stream && event.revision === 0) return FIRST;
   const oldest = toTimestamp(clock() - RETENTION_MS + MARGIN_MS);
-  const found: Recorded<DeliverableEvent>[] = [];
+  const ids: string[] = [];
+  const deliverable: Recorded<DeliverableEvent>[] = [];
   try {
     for await (const stored of events.readStream(stream)) {
       if (stored.position >= event.position) break;
+      if (stored.data.bookingId !== event.data.bookingId) continue;
+      ids.push(stored.id);
       // An event of a newer release has its own way to its deliveries.
-      if (stored.data.bookingId !== event.data.bookingId || !isKnown(stored)) continue;
+      if (!isKnown(stored)) continue;
       const earlier: Recorded = upcast(stored);
-      if (isDeliverable(earlier) && earlier.metadata.at > oldest) found.push(earlier);
+      if (isDeliverable(earlier) && earlier.metadata.at > oldest) deliverable.push(earlier);
     }
   } catch (error) {
     throw new Unavailable(`The event log cannot be read: ${stream}`, error);
   }
-  return found;
+  return { ids, deliverable };
 
   /** A review has a stream of its own. It does not wait for the read model of bookings, which are days old by then. */
   async function bookingStream(): Promise<string | undefined> {

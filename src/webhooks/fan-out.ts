@@ -19,7 +19,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import type { Deliveries, NewDelivery } from './deliveries.ts';
-import { earlierEvents } from './earlier-events.ts';
+import { type EarlierEvents, earlierEvents } from './earlier-events.ts';
 import type { FailedEvents } from './failed-events.ts';
 import { fanOutGroup } from './fan-out-groups.ts';
 import { startRetries } from './fan-out-retries.ts';
@@ -40,7 +40,7 @@ export type FanOutDeps = {
   readonly deliveries: Deliveries;
   readonly failedEvents: FailedEvents;
   /** Stores a delivery and sees to it that it is sent. Adds nothing if there is one for that event and registration. */
-  readonly deliver: (delivery: NewDelivery) => Promise<void>;
+  readonly deliver: (delivery: NewDelivery, earlier: readonly string[] | undefined) => Promise<void>;
   readonly clock: Clock;
   readonly logger: Pick<BaseLogger, 'warn' | 'error'>;
   readonly readModelWaitMs?: number;
@@ -78,21 +78,31 @@ export async function startFanOut(deps: FanOutDeps): Promise<Consumer> {
     }
     const subscribers = await registrations.matching(event);
     if (subscribers.length > 0) {
-      await addEarlier(event, subscribers);
+      const earlier = await earlierEvents(deps, event);
+      await addEarlier(earlier, event, subscribers);
       const payload = payloadOf(event);
-      await Promise.all(subscribers.map((subscriber) => add(subscriber, event, payload)));
+      await Promise.all(subscribers.map((subscriber) => add(subscriber, event, payload, earlier.ids)));
     }
   }
 
-  async function add({ webhook }: Subscriber, event: Recorded<DeliverableEvent>, payload: Payload): Promise<void> {
+  function add(
+    { webhook }: Subscriber,
+    event: Recorded<DeliverableEvent>,
+    payload: Payload,
+    earlier: readonly string[] | undefined,
+  ): Promise<void> {
     const { webhookId, account } = webhook;
     const { id: eventId, position } = event;
-    await deliver({ webhookId, account, eventId, position, payload });
+    return deliver({ webhookId, account, eventId, position, payload }, earlier);
   }
 
   /** What the same booking went through before comes first, even if another process has yet to get to it. */
-  async function addEarlier(event: Recorded<DeliverableEvent>, subscribers: readonly Subscriber[]): Promise<void> {
-    const wanted = (await earlierEvents(deps, event)).flatMap((earlier) =>
+  async function addEarlier(
+    { deliverable }: EarlierEvents,
+    event: Recorded<DeliverableEvent>,
+    subscribers: readonly Subscriber[],
+  ): Promise<void> {
+    const wanted = deliverable.flatMap((earlier) =>
       subscribers
         .filter((subscriber) => wasDue(subscriber, earlier, event))
         .map((subscriber) => ({ earlier, subscriber, id: `${earlier.id}:${subscriber.webhook.webhookId}` })),
@@ -101,7 +111,8 @@ export async function startFanOut(deps: FanOutDeps): Promise<Consumer> {
     const missing = await deliveries.missing(wanted.map(({ id }) => id));
     for (const { earlier, subscriber, id } of wanted) {
       const payload = missing.has(id) ? payloadIfAny(earlier) : undefined;
-      if (payload !== undefined) await add(subscriber, earlier, payload);
+      // One that should be there already is stored first.
+      if (payload !== undefined) await add(subscriber, earlier, payload, undefined);
     }
   }
 

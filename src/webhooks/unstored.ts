@@ -9,8 +9,8 @@ export type Unstored = {
   /** Not stored yet. */
   readonly delivery: Stored<DeliveryDocument>;
   readonly sequence: string;
-  /** Monotonic milliseconds. */
-  readonly since: number;
+  /** The ids of the earlier events of its sequence. */
+  readonly earlier: readonly string[];
   /** Resolves once the store has it, as pending or with its result. Rejects if it could not be stored. */
   readonly stored: Promise<void>;
   /**
@@ -26,7 +26,11 @@ export type Unstored = {
   record(attempts: readonly Attempt[], outcome: Outcome): Promise<void>;
 };
 
-export function createUnstored(deliveries: Deliveries, delivery: Stored<DeliveryDocument>): Unstored {
+export function createUnstored(
+  deliveries: Deliveries,
+  delivery: Stored<DeliveryDocument>,
+  earlier: readonly string[],
+): Unstored {
   const { promise: stored, resolve, reject } = Promise.withResolvers<void>();
   // Whoever waits for it hears of it. Nobody may.
   stored.catch(() => {});
@@ -36,7 +40,7 @@ export function createUnstored(deliveries: Deliveries, delivery: Stored<Delivery
   return {
     delivery,
     sequence: sequenceIn(delivery.document),
-    since: performance.now(),
+    earlier,
     stored,
     async keep() {
       if (isDone) return false;

@@ -3,15 +3,14 @@ import { watched } from './watched-documents.ts';
 
 /**
  * A separate process that delivers from the stores in a folder until it is killed. Its clock may be off, in milliseconds. With the
- * third argument it kills itself at that call for the fourth delivery, or after it.
+ * third argument it kills itself at the second such call to the deliveries, or after it.
  */
 const [, , folder = '', shift = '0', killAt] = process.argv;
 const venue = await openVenue({ folder });
 venue.moveClock(Number(shift));
 let calls = 0;
 const dieAt = (point: string) => (method: string, collection: string) => {
-  if (collection === 'webhookDeliveries' && point + method === killAt && ++calls === 4)
+  if (collection === 'webhookDeliveries' && point + method === killAt && ++calls === 2)
     process.kill(process.pid, 'SIGKILL');
 };
 await venue.deliver({ documents: watched(venue.documents, { before: dieAt(''), after: dieAt('after ') }) });
-process.send?.('delivers');

@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { Unavailable } from '../../src/runtime/unavailable.ts';
 import { fanOutGroup } from '../../src/webhooks/fan-out-groups.ts';
 import type { Webhooks } from '../../src/webhooks/webhooks.ts';
@@ -36,22 +36,25 @@ async function deliverCounting() {
   return { webhooks: await venue.deliver({ documents }), writes };
 }
 
-/** Makes a receiver known as prompt, as one does that has answered a delivery. */
+/** Makes a receiver known as prompt by test deliveries. On a machine that is busy it seems slow at first. */
 async function makeKnown(webhooks: Webhooks, webhookId: string): Promise<void> {
-  accepted(await webhooks.sendTest(webhookId));
-  await eventually(async () => {
-    expect(await webhooks.receiver(webhookId)).toMatchObject({ pace: 'prompt', failures: 0 });
-    expect(await webhooks.listDeliveries({ webhookId, state: 'Pending' })).toEqual([]);
-  });
+  for (;;) {
+    const { deliveryId } = accepted(await webhooks.sendTest(webhookId));
+    await eventually(async () => expect((await webhooks.getDelivery(deliveryId))?.state).toBe('Delivered'));
+    const { pace, lapsed } = await webhooks.receiver(webhookId);
+    if (pace === 'prompt' && lapsed === undefined) return;
+  }
 }
 
+/** What arrived, other than tests. */
+const arrived = () => receiver.received.filter(({ body }) => JSON.parse(body).event !== 'Test');
+const untilArrived = (count: number) => eventually(() => expect(arrived().length).toBeGreaterThanOrEqual(count));
 const delivered = (webhooks: Webhooks, webhookId: string, count: number) =>
   eventually(async () => {
     const found = await webhooks.listDeliveries({ webhookId, state: 'Delivered', limit: 1_000 });
-    expect(found).toHaveLength(count);
-    return found;
+    expect(found.filter(({ event }) => event !== 'Test')).toHaveLength(count);
   });
-const idsOf = () => receiver.received.map(({ headers }) => headers['webhook-id']);
+const idsOf = () => arrived().map(({ headers }) => headers['webhook-id']);
 const happened = (group: string) => venue.events.groupPosition(fanOutGroup(group));
 
 describe('a delivery to a prompt receiver', () => {
@@ -64,15 +67,15 @@ describe('a delivery to a prompt receiver', () => {
     for (let i = 1; perDelivery.filter((count) => count === 1).length < 5; i++) {
       writes.length = 0;
       await venue.append(requested({ bookingId: i }));
-      await delivered(webhooks, webhookId, i + 1);
+      await delivered(webhooks, webhookId, i);
       perDelivery.push(writes.length);
       expect(perDelivery.length).toBeLessThan(50);
     }
     writes.length = 0;
     await Promise.all(Array.from({ length: 100 }, (_, i) => venue.append(requested({ bookingId: 100 + i }))));
-    await delivered(webhooks, webhookId, perDelivery.length + 101);
+    await delivered(webhooks, webhookId, perDelivery.length + 100);
     expect(writes.filter((method) => method === 'insert')).toHaveLength(100);
-    expect(receiver.received).toHaveLength(perDelivery.length + 101);
+    expect(arrived()).toHaveLength(perDelivery.length + 100);
   });
 
   test('that fails at once is one write too, with its attempt and its next try', async () => {
@@ -103,7 +106,7 @@ describe('a delivery to a prompt receiver', () => {
     };
     const before = await happened('BookingRequested');
     await venue.append(requested());
-    await receiver.until(2);
+    await untilArrived(1);
     await eventually(async () => {
       expect(await webhooks.listDeliveries({ webhookId, state: 'Pending' })).toMatchObject([
         { tries: 0, attempts: [] },
@@ -112,9 +115,9 @@ describe('a delivery to a prompt receiver', () => {
     });
     expect(writes).toEqual(['insert']);
     finish();
-    await delivered(webhooks, webhookId, 2);
+    await delivered(webhooks, webhookId, 1);
     expect(writes).toEqual(['insert', 'replace']);
-    expect(receiver.received).toHaveLength(2);
+    expect(arrived()).toHaveLength(1);
   });
 
   test('is not held up by events of the same booking, which wait for its answer', async () => {
@@ -139,7 +142,7 @@ describe('a delivery to a prompt receiver', () => {
         await venue.append(reviewed({ bookingId }));
       }),
     );
-    await delivered(webhooks, webhookId, 25);
+    await delivered(webhooks, webhookId, 24);
     for (const bookingId of bookings) {
       const own = receiver.received
         .map(({ body }) => JSON.parse(body))
@@ -159,13 +162,13 @@ describe('a delivery to a prompt receiver', () => {
       finish = () => response.end();
     };
     await venue.append(requested());
-    await receiver.until(2);
+    await untilArrived(1);
     await webhooks.recover(webhookId, new Date(venue.clock() - 60_000).toISOString() as never);
     await pause(30);
     finish();
-    await delivered(webhooks, webhookId, 2);
+    await delivered(webhooks, webhookId, 1);
     await pause(100);
-    expect(receiver.received).toHaveLength(2);
+    expect(arrived()).toHaveLength(1);
   });
 
   test('ends with the process that stops, within its bound', async () => {
@@ -174,11 +177,11 @@ describe('a delivery to a prompt receiver', () => {
     await makeKnown(leaving, webhookId);
     receiver.answer = (_, response) => void setTimeout(() => response.end(), 300);
     await venue.append(requested());
-    await receiver.until(2);
+    await untilArrived(1);
     await leaving.stop();
     const staying = await venue.deliver();
-    await delivered(staying, webhookId, 2);
-    expect(receiver.received).toHaveLength(2);
+    await delivered(staying, webhookId, 1);
+    expect(arrived()).toHaveLength(1);
   });
 });
 
@@ -228,7 +231,7 @@ describe('is stored before it is sent', () => {
       finish = () => response.end();
     };
     await venue.append(requested());
-    await receiver.until(2);
+    await untilArrived(1);
     const other = await openVenue({ folder: venue.folder });
     try {
       const writes: string[] = [];
@@ -239,11 +242,11 @@ describe('is stored before it is sent', () => {
       // Either process may get them.
       for (let i = 2; i <= 20; i++) await venue.append(requested({ bookingId: i }));
       await eventually(async () => expect(writes.length).toBeGreaterThan(0));
-      expect(receiver.received.length).toBeLessThanOrEqual(4);
+      expect(arrived().length).toBeLessThanOrEqual(4);
       receiver.answer = answering(200);
       finish();
       await eventually(async () =>
-        expect(new Set(idsOf().filter((id) => String(id).includes(webhookId))).size).toBe(21),
+        expect(new Set(idsOf().filter((id) => String(id).includes(webhookId))).size).toBe(20),
       );
     } finally {
       await other.close();
@@ -266,7 +269,7 @@ async function happen(bookings: readonly number[]): Promise<void> {
 
 /** Every delivery arrived, each booking's in the order of the log, with one id for each event. */
 function expectAllInOrder(bookings: readonly number[], webhookId: string): void {
-  const bodies = receiver.received.map(({ headers, body }) => ({ id: headers['webhook-id'], ...JSON.parse(body) }));
+  const bodies = arrived().map(({ headers, body }) => ({ id: headers['webhook-id'], ...JSON.parse(body) }));
   for (const bookingId of bookings) {
     const own = bodies.filter(({ data }) => data.bookingId === bookingId);
     expect([...new Set(own.map(({ event }) => event))]).toEqual([
@@ -321,30 +324,36 @@ test.each([1, 2, 3, 4, 5, 6])('nothing is lost or out of order, whatever call fa
   await happen(bookings);
   await pause(800);
   faulty = false;
-  await delivered(webhooks, webhookId, 3 * bookings.length + 1);
+  await delivered(webhooks, webhookId, 3 * bookings.length);
   expect(await webhooks.listDeliveries({ webhookId, state: 'Pending' })).toEqual([]);
   expectAllInOrder(bookings, webhookId);
   expect(overlaps).toEqual([]);
 });
 
-test.each(['get', 'count', 'insert', 'after insert'])('a process that is killed at %s loses nothing', async (point) => {
-  const { webhookId } = await venue.register(COMMUNITY, receiver.url);
-  const first = await venue.deliver();
-  await makeKnown(first, webhookId);
-  await first.stop();
-  const process = fork(new URL('deliver-process.ts', import.meta.url), [venue.folder, '0', point]);
-  await once(process, 'message');
-  const bookings: number[] = [];
-  const exited = once(process, 'exit');
-  while (process.signalCode === null) {
-    bookings.push(10 + bookings.length);
-    await happen(bookings.slice(-1));
-    await pause(20);
-    expect(bookings.length).toBeLessThan(100);
-  }
-  const [, signal] = await exited;
-  expect(signal).toBe('SIGKILL');
-  const second = await venue.deliver();
-  await delivered(second, webhookId, 3 * bookings.length + 1);
-  expectAllInOrder(bookings, webhookId);
-});
+test.each(['get', 'after get', 'insert', 'after insert', 'replace', 'after replace'])(
+  'a process that is killed at %s loses nothing',
+  async (point) => {
+    const { webhookId } = await venue.register(COMMUNITY, receiver.url);
+    const first = await venue.deliver();
+    await makeKnown(first, webhookId);
+    await first.stop();
+    // Now and then an answer is late, so that its delivery is written twice.
+    let count = 0;
+    receiver.answer = (_, response) => void setTimeout(() => response.end(), ++count % 3 === 0 ? 200 : 0);
+    const process = fork(new URL('deliver-process.ts', import.meta.url), [venue.folder, '0', point]);
+    onTestFinished(() => void process.kill('SIGKILL'));
+    const exited = once(process, 'exit');
+    const bookings: number[] = [];
+    while (process.signalCode === null && process.exitCode === null) {
+      bookings.push(10 + bookings.length);
+      await happen(bookings.slice(-1));
+      await pause(50);
+      expect(bookings.length).toBeLessThan(400);
+    }
+    const [, signal] = await exited;
+    expect(signal).toBe('SIGKILL');
+    const second = await venue.deliver();
+    await delivered(second, webhookId, 3 * bookings.length);
+    expectAllInOrder(bookings, webhookId);
+  },
+);
