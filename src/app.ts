@@ -195,7 +195,12 @@ export type Service = {
 };
 
 /** Runs roles in a thread of this process. */
-export type StartThread = (config: Config, logger: Logger, roles: ReadonlySet<BackgroundRole>, news: string) => Running;
+export type StartThread = (
+  config: Config,
+  logger: Logger,
+  roles: ReadonlySet<BackgroundRole>,
+  news: string,
+) => Running & { readonly up: Promise<void> };
 
 /**
  * Starts the configured roles. Resolves once requests are being answered.
@@ -206,24 +211,34 @@ export async function startService(config: Config, logger: Logger, startThread?:
   const news = inThread ? randomUUID() : undefined;
   const core = await openCore(config, logger, { inThread, ...defined({ news }) });
   const running: Running[] = [];
-  /** Starts those of these roles that are configured, in a thread of their own or in this one. */
-  async function start(roles: readonly BackgroundRole[], here: () => readonly (Running | Promise<Running>)[]) {
+  /**
+   * Starts those of these roles that are configured, in a thread of their own or in this one.
+   * @returns what resolves once they run
+   */
+  async function start(
+    roles: readonly BackgroundRole[],
+    here: () => readonly (Running | Promise<Running>)[],
+  ): Promise<() => Promise<void>> {
     const wanted = new Set(roles.filter((role) => config.roles.has(role)));
-    if (wanted.size === 0) return;
-    if (inThread && news !== undefined) running.push(startThread(config, logger, wanted, news));
-    else running.push(...(await Promise.all(here())));
+    if (inThread && news !== undefined && wanted.size > 0) {
+      const thread = startThread(config, logger, wanted, news);
+      running.push(thread);
+      return () => thread.up;
+    }
+    if (wanted.size > 0) running.push(...(await Promise.all(here())));
+    return async () => {};
   }
+  const projecting = await start(['projector'], () => [startProjecting(core)]);
   let stopping = false;
   const app = config.roles.has('api') ? await createApp(core, () => stopping) : undefined;
   const { projector, webhooks } = core;
 
   core.identity.start();
   await core.clockWatch.start();
-  await start(['projector'], () => [startProjecting(core)]);
   // What cannot be read by then is answered with an error, and /readyz says why.
   await projector.readable(READABLE_WITHIN_MS);
   await webhooks.prepare();
-  const demo = config.demo ? await ensureDemoData({ ...core, ...config, at: core.commandsAt }) : undefined;
+  const demo = config.demo ? await ensureDemoData({ ...core, ...config, at: core.commandsAt, projecting }) : undefined;
   await start(['scheduler', 'webhooks'], () => [
     ...(config.roles.has('scheduler') ? [startScheduling(core)] : []),
     ...(config.roles.has('webhooks') ? [startDelivering(core)] : []),

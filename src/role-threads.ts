@@ -13,23 +13,32 @@ export type RoleThreadData = {
   readonly ended: readonly string[];
 };
 
+type RoleThread = KeptThread & {
+  /** Resolves once its roles run for the first time. */
+  readonly up: Promise<void>;
+};
+
 /** Runs roles in a thread of this process, with stores of its own, as a process with these `ROLES` would. */
 export function startRoleThread(
   config: Config,
   logger: Logger,
   roles: ReadonlySet<BackgroundRole>,
   news: string,
-): KeptThread {
+): RoleThread {
   const ended: string[] = [];
-  return keepThread({
+  const up = Promise.withResolvers<void>();
+  const thread = keepThread({
     name: [...roles].join(' and '),
     file: new URL('./role-thread.ts', import.meta.url),
     data: (): RoleThreadData => ({ config, roles, news, ended }),
     started(worker: Worker) {
       worker.on('message', (session: unknown) => {
-        if (typeof session === 'string') ended.push(session);
+        if (typeof session !== 'string') return;
+        ended.push(session);
+        up.resolve();
       });
     },
     logger,
   });
+  return { ...thread, up: up.promise };
 }

@@ -12,6 +12,8 @@ type DemoDeps = SeedDeps & {
   readonly heartbeats: Heartbeats<object>;
   readonly dataDir: string;
   readonly publicUrl: string;
+  /** Resolves once somebody keeps the read models up to date: the data are made step by step, each seen by the next. */
+  readonly projecting: () => Promise<void>;
 };
 
 /** Whether the demo data is complete. Absent if seeding has not started. */
@@ -49,6 +51,7 @@ export async function ensureDemoData(deps: DemoDeps): Promise<Demo | undefined> 
   const lease = await leases.acquire(KEY, { pollMs: POLL_INTERVAL_MS });
   try {
     if (!(await isMissing())) return readDemoFile(deps);
+    await deps.projecting();
     await seedings.insert(KEY, { done: false });
     const demo = writeDemoFile(deps, await seedDemoData(deps));
     const seeding = await seedings.get(KEY);
