@@ -85,10 +85,14 @@ export class Upkeep {
       logger: deps.logger,
       step: deps.bulk ?? {},
       advance: async (collections, place, written) => {
-        // The documents are there already, so whoever waits for them in this process need not wait for this write as well.
-        const tell = deps.readModels.reached;
+        const { heartbeats, readModels } = deps;
+        // The documents are there already, so whoever waits for them in this process need not wait for this write as well. If others
+        // take this process for dead, they may have swapped what it reads; the write will tell.
+        const tell = (positions: Positions) => {
+          if (heartbeats.sinceLastBeat() < heartbeats.silenceMs) readModels.reached(positions);
+        };
         const positions = await deps.state.advance(collections, place, { states: this.#version, written, tell });
-        tell(positions);
+        readModels.reached(positions);
         return Math.max(0, ...positions.groups.map(({ events }) => events));
       },
       failed: (member, failure) => this.#failed(member, failure),
