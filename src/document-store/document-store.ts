@@ -113,7 +113,7 @@ export type BulkLoad<D extends object> = {
   write(step: readonly Projected<D>[]): Promise<void>;
   /** Makes the indexes. The collection is then complete and can be opened. */
   finish(): Promise<void>;
-  /** Ends the load, finished or not. What was written stays, and another load can go on with it. */
+  /** Ends the load, finished or not, and what is running. What was written stays, and another load can go on with it. */
   close(): Promise<void>;
 };
 

@@ -151,7 +151,7 @@ export async function bulkBuild(
   }
   await writing;
   if (signal.aborted) return { place: written, built: [] };
-  await Promise.all(
+  const finished = Promise.all(
     builds.map(async (build) => {
       try {
         await build.of.load.finish();
@@ -160,6 +160,8 @@ export async function bulkBuild(
       }
     }),
   );
+  // A process that stops does not wait for the index of a large collection: another one makes what is missing.
+  await Promise.race([finished, new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))]);
   return { place: written, built: signal.aborted ? [] : builds.map((build) => build.of).filter(isWanted) };
 }
 

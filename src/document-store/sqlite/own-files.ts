@@ -67,7 +67,8 @@ export class OwnFiles {
 
   async remove(collection: string): Promise<void> {
     const path = this.#path(collection);
-    for (const file of [path, `${path}-wal`, `${path}-shm`]) await rm(file, { force: true });
+    // The file itself last: as long as it is there, whoever is interrupted does it again.
+    for (const file of [`${path}-wal`, `${path}-shm`, path]) await rm(file, { force: true });
     await this.closeRemoved();
   }
 
