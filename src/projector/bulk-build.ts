@@ -45,6 +45,7 @@ type BulkBuildDeps = {
 /** What a build holds in memory. */
 type Build = {
   readonly of: Building;
+  readonly types: ReadonlySet<string>;
   /** Documents that this step has changed. */
   current: Map<string, Projected<Row>>;
   /** Those of the step before, which may still be on their way to the disk, and what was read since; absent ones, too. */
@@ -67,6 +68,7 @@ export async function bulkBuild(
 ): Promise<{ readonly place: Place; readonly built: readonly Building[] }> {
   let builds: Build[] = buildings.map((building) => ({
     of: building,
+    types: new Set(building.projection.types),
     current: new Map(),
     before: new Map(),
     hasStored: from.events > 0,
@@ -84,12 +86,16 @@ export async function bulkBuild(
 
   /** Folds events into the documents in memory; one that cannot take them fails alone. */
   async function fold(batch: readonly StoredEvent[]): Promise<void> {
-    const typed = new Map<StoredEvent, Recorded>();
+    // Brought to its current shape once, whichever of them asks first.
+    const typed: Recorded[] = [];
+    const typedAt = (at: number, stored: StoredEvent): Recorded => {
+      typed[at] ??= upcast(stored);
+      return typed[at];
+    };
     for (const build of builds) {
       try {
-        const handled = handledBy(build, batch, typed);
-        if (build.hasStored) await lookUp(build, handled);
-        evolve(build, handled);
+        if (build.hasStored) await lookUp(build, batch, typedAt);
+        evolve(build, batch, typedAt);
       } catch (error) {
         await fail(build, failureOf(build, error));
       }
@@ -165,63 +171,63 @@ export async function bulkBuild(
   return { place: written, built: signal.aborted ? [] : builds.map((build) => build.of).filter(isWanted) };
 }
 
-type Handled = { readonly key: string; readonly event: Recorded };
+type TypedAt = (at: number, stored: StoredEvent) => Recorded;
 
-function handledBy(
-  { of: { projection, skipped } }: Build,
+/** Calls `take` with each event that the projection handles. @throws {ProjectionFailed} if it throws */
+function each(
+  { of: { projection, skipped }, types }: Build,
   batch: readonly StoredEvent[],
-  typed: Map<StoredEvent, Recorded>,
-): Handled[] {
-  const types: ReadonlySet<string> = new Set(projection.types);
-  const handled: Handled[] = [];
-  let stored: StoredEvent | undefined;
+  typedAt: TypedAt,
+  take: (key: string, event: Recorded) => void,
+): void {
+  let at = 0;
   try {
-    for (stored of batch) {
-      if (!types.has(stored.type) || skipped.has(stored.id)) continue;
-      // Brought to its current shape once, for all of them.
-      const event = typed.get(stored) ?? upcast(stored);
-      typed.set(stored, event);
-      handled.push({ key: projection.key(event), event });
+    for (; at < batch.length; at += 1) {
+      const stored = batch[at];
+      if (stored === undefined || !types.has(stored.type) || skipped.has(stored.id)) continue;
+      const event = typedAt(at, stored);
+      take(projection.key(event), event);
     }
   } catch (error) {
-    throw new ProjectionFailed(projection, stored, error);
+    throw new ProjectionFailed(projection, batch[at], error);
   }
-  return handled;
 }
 
 /** Reads the documents that are not in memory, all at once, except those that their next event makes anew. */
-async function lookUp(
-  { of: { load, projection }, current, before }: Build,
-  handled: readonly Handled[],
-): Promise<void> {
-  if (projection.types.every((type) => projection.anew.includes(type))) return;
+async function lookUp(build: Build, batch: readonly StoredEvent[], typedAt: TypedAt): Promise<void> {
+  const {
+    current,
+    before,
+    of: { load, projection },
+  } = build;
+  const makesAnew: ReadonlySet<string> = new Set(projection.anew);
+  if (projection.types.every((type) => makesAnew.has(type))) return;
   const unknown = new Set<string>();
   const anew = new Set<string>();
-  for (const { key, event } of handled) {
-    if (current.has(key) || before.has(key) || anew.has(key)) continue;
-    if (projection.anew.includes(event.type)) anew.add(key);
+  each(build, batch, typedAt, (key, { type }) => {
+    if (current.has(key) || before.has(key) || anew.has(key)) return;
+    if (makesAnew.has(type)) anew.add(key);
     else unknown.add(key);
-  }
+  });
   if (unknown.size === 0) return;
   const found = await load.projected([...unknown]);
   for (const key of unknown) before.set(key, found.get(key));
 }
 
-function evolve({ of: { projection }, current, before }: Build, handled: readonly Handled[]): void {
-  let event: Recorded | undefined;
-  try {
-    for (const { key, event: next } of handled) {
-      event = next;
-      const { position } = event;
-      const known = current.get(key) ?? before.get(key);
-      if (known !== undefined && known.position >= position) continue;
-      const document = projection.evolve(known?.document, event);
-      const isUnread = known === undefined && projection.anew.includes(event.type);
-      if (isUnread || document !== known?.document) current.set(key, { key, position, document });
-    }
-  } catch (error) {
-    throw new ProjectionFailed(projection, event, error);
-  }
+function evolve(build: Build, batch: readonly StoredEvent[], typedAt: TypedAt): void {
+  const {
+    current,
+    before,
+    of: { projection },
+  } = build;
+  each(build, batch, typedAt, (key, event) => {
+    const { position } = event;
+    const known = current.get(key) ?? before.get(key);
+    if (known !== undefined && known.position >= position) return;
+    const document = projection.evolve(known?.document, event);
+    const isUnread = known === undefined && projection.anew.includes(event.type);
+    if (isUnread || document !== known?.document) current.set(key, { key, position, document });
+  });
 }
 
 const failureOf = ({ of: { projection } }: Build, error: unknown): ProjectionFailed =>
