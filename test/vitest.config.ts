@@ -14,6 +14,7 @@ const UNIT = [
   'test/{domain,html,projections,secrets}/*.test.ts',
   'test/api/health.test.ts',
   'test/auth/access.test.ts',
+  'test/bench/report.test.ts',
   'test/authorization-server/{form-target,sign-in-attempts}.test.ts',
   'test/cli/print.test.ts',
   'test/config.test.ts',

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import fastJson from 'fast-json-stringify';
 import Fastify from 'fastify';
 import { validatorCompiler } from '../../src/api/validation.ts';
 import { AvailabilityQuery, AvailabilityResponse, SpaceParams } from '../../src/contract/availability.ts';
@@ -18,6 +20,16 @@ app.get<{ Querystring: { date: string } }>(
   { schema: { params: SpaceParams, querystring: AvailabilityQuery, response: { 200: AvailabilityResponse } } },
   async (request, reply) => reply.send({ ...availability, date: request.query.date }),
 );
+
+const { BARE_LIST } = process.env;
+if (BARE_LIST !== undefined) {
+  const bookings: readonly object[] = JSON.parse(readFileSync(BARE_LIST, 'utf8'));
+  const stringify = fastJson(BookingDto);
+  app.get('/api/v1/bookings', async (_request, reply) => {
+    const text = `[${bookings.map(stringify).join(',')}]`;
+    return reply.type('application/json; charset=utf-8').send(text);
+  });
+}
 
 const { BARE_LOG } = process.env;
 if (BARE_LOG !== undefined) {

@@ -1,6 +1,8 @@
 import '../../src/runtime/startup.ts';
-import { cpus } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpus, loadavg, release, totalmem, type } from 'node:os';
 import { parseArgs } from 'node:util';
+import manifest from '../../package.json' with { type: 'json' };
 import { availability } from './availability.ts';
 import { bookings } from './bookings.ts';
 import { deliveries } from './deliveries.ts';
@@ -8,12 +10,18 @@ import type { Bench, Figure, Unmeasured } from './figure.ts';
 import { hanging } from './hanging.ts';
 import { memory } from './memory.ts';
 import { readYourWrites } from './read-your-writes.ts';
+import { reads } from './reads.ts';
 import { rebuild } from './rebuild.ts';
+import { quotedIn, type Run, reportOf } from './report.ts';
 import { servers } from './servers.ts';
+import { slowDisk } from './slow-disk.ts';
 import { start } from './start.ts';
+import { COLUMNS, cellsOf } from './table.ts';
 
 const BENCHES: Readonly<Record<string, Bench>> = {
   availability,
+  reads,
+  'slow-disk': slowDisk,
   bookings,
   'read-your-writes': readYourWrites,
   rebuild,
@@ -24,38 +32,44 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   servers,
 };
 
-const USAGE = `npm run bench -- [--json] [--only ${Object.keys(BENCHES).join('|')}]`;
+const USAGE = `npm run bench -- [--json | --report] [--only ${Object.keys(BENCHES).join('|')}[,…]]`;
 
 const { values: options } = parseArgs({
-  options: { json: { type: 'boolean' }, only: { type: 'string' }, help: { type: 'boolean' } },
+  options: {
+    json: { type: 'boolean' },
+    report: { type: 'boolean' },
+    only: { type: 'string' },
+    help: { type: 'boolean' },
+  },
 });
-const names = options.only === undefined ? Object.keys(BENCHES) : [options.only];
+const names = options.only === undefined ? Object.keys(BENCHES) : options.only.split(',');
 if (options.help || names.some((name) => BENCHES[name] === undefined)) {
   console.error(USAGE);
   process.exit(options.help ? 0 : 2);
 }
 
+const [busy = 0] = loadavg();
 const figures: (Figure | Unmeasured)[] = [];
 for (const name of names) {
   if (!options.json) console.error(`Measuring ${name} …`);
   figures.push(...((await BENCHES[name]?.()) ?? []));
 }
+for (const name of Object.keys(BENCHES))
+  if (!names.includes(name)) figures.push({ name, notMeasured: 'left out of this run' });
 
+const cpu = `${cpus().length} × ${cpus()[0]?.model.trim()}`;
 if (options.json) {
   console.log(JSON.stringify({ node: process.version, cpus: cpus().length, cpu: cpus()[0]?.model, figures }, null, 2));
 } else {
-  const measured = figures.flatMap((figure) => ('notMeasured' in figure ? [] : [figure]));
-  const rows = measured.map(({ name, value, unit, ceiling, ratio, aim }) => [
-    name,
-    `${number(value)} ${unit}`,
-    ceiling === undefined ? '' : `${number(ceiling.value)} ${unit}, ${ceiling.what}`,
-    ratio === undefined ? '' : ratio.toFixed(2),
-    aim === undefined ? '' : 'atLeast' in aim ? `≥ ${number(aim.atLeast)}` : `< ${number(aim.below)}`,
-    aim === undefined ? '' : met({ value, ratio, aim }) ? 'yes' : 'NO',
-  ]);
-  const table = [['Figure', 'Measured', 'Baseline, in the same run', 'Ratio', 'Target', 'Met'], ...rows];
-  const widths = table[0]?.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0))) ?? [];
-  console.log(`\nNode ${process.version}, ${cpus().length} × ${cpus()[0]?.model}\n`);
+  print(figures);
+  if (options.report) writeReport();
+}
+
+function print(figures: readonly (Figure | Unmeasured)[]): void {
+  const rows = figures.flatMap((figure) => ('notMeasured' in figure ? [] : [cellsOf(figure)]));
+  const table = [COLUMNS, ...rows];
+  const widths = COLUMNS.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
+  console.log(`\nNode ${process.version}, ${cpu}\n`);
   for (const row of table)
     console.log(
       row
@@ -67,19 +81,27 @@ if (options.json) {
     if ('notMeasured' in figure) console.log(`\n${figure.name}: not measured, because ${figure.notMeasured}`);
 }
 
-function number(value: number): string {
-  const digits = value >= 100 ? 0 : value >= 1 ? 1 : 2;
-  return value.toLocaleString('en', { maximumFractionDigits: digits });
-}
-
-function met({
-  value,
-  ratio = value,
-  aim,
-}: {
-  value: number;
-  ratio?: number | undefined;
-  aim: NonNullable<Figure['aim']>;
-}) {
-  return 'atLeast' in aim ? ratio >= aim.atLeast : ratio < aim.below;
+/** Writes docs/benchmarks.md with its plots, and quotes it in README. */
+function writeReport(): void {
+  const run: Run = {
+    date: new Date().toISOString().slice(0, 10),
+    command: ['npm run bench -- --report', ...(options.only === undefined ? [] : ['--only', options.only])].join(' '),
+    machine: {
+      Machine: `${cpu}, ${Math.round(totalmem() / 2 ** 30)} GiB`,
+      System: `${type()} ${release()}`,
+      Node: process.version,
+      SQLite: process.versions.sqlite ?? 'unknown',
+      Service: manifest.version,
+      // Others' work on the machine makes every figure worse, and ranges wider.
+      'Load before the run': busy.toFixed(1),
+    },
+    figures,
+  };
+  const { page, quote, plots } = reportOf(run);
+  const at = (path: string) => new URL(`../../${path}`, import.meta.url);
+  mkdirSync(at('docs/benchmarks'), { recursive: true });
+  writeFileSync(at('docs/benchmarks.md'), page);
+  for (const [path, svg] of Object.entries(plots)) writeFileSync(at(`docs/${path}`), svg);
+  writeFileSync(at('README.md'), quotedIn(readFileSync(at('README.md'), 'utf8'), run, quote));
+  console.log('\nWritten: docs/benchmarks.md, its plots, and the quote in README.md');
 }

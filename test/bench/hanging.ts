@@ -61,7 +61,7 @@ export const hanging: Bench = async () => {
       await measure(venue, 0);
     }
     await addWaiting(busy, await registerMany(busy, `http://127.0.0.1:${hangingPort}/hook`));
-    const { value, ceiling, ratio } = await interleaved(ROUNDS, {
+    const { value, ceiling, ratio, ranges } = await interleaved(ROUNDS, {
       ceiling: () => measure(quiet, 0),
       value: () => measure(busy, 1_000),
     });
@@ -71,7 +71,7 @@ export const hanging: Bench = async () => {
         value,
         unit: 'ms',
         ceiling: { what: 'idle', value: ceiling },
-        ratio,
+        ...{ ratio, ranges },
         aim: { below: 2 },
       },
     ];

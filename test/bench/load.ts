@@ -8,6 +8,9 @@ export type Load = {
   readonly connections: number;
   readonly seconds: number;
   readonly key?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Requests per second over all connections; as many as possible by default. */
+  readonly rate?: number;
   /** With bodies, each is sent once. Without, each connection cycles through them, which is cheapest for the sender. */
   readonly requests: readonly { readonly path: string; readonly body?: object }[];
 };
@@ -37,12 +40,13 @@ function nextOf(requests: Load['requests']): (request: autocannon.Request) => au
 }
 
 if (import.meta.main) {
-  const { url, connections, seconds, key, requests }: Load = JSON.parse(await text(process.stdin));
+  const { url, connections, seconds, key, headers, rate, requests }: Load = JSON.parse(await text(process.stdin));
   const result = await autocannon({
     url,
     connections,
     duration: seconds,
-    headers: { 'content-type': 'application/json', ...(key && { authorization: `Bearer ${key}` }) },
+    headers: { 'content-type': 'application/json', ...(key && { authorization: `Bearer ${key}` }), ...headers },
+    ...(rate !== undefined && { overallRate: rate }),
     requests: requests.some(({ body }) => body !== undefined)
       ? [{ setupRequest: nextOf(requests) }]
       : requests.map(({ path }) => ({ path })),

@@ -68,7 +68,7 @@ async function measure(name: string, append: Append): Promise<Figure[]> {
           }),
         ]);
       await read(stores);
-      const { value, ceiling, ratio } = await interleaved(ROUNDS, {
+      const { value, ceiling, ratio, ranges } = await interleaved(ROUNDS, {
         value: async () => {
           const stopping = new AbortController();
           const using = use(stopping.signal);
@@ -80,13 +80,13 @@ async function measure(name: string, append: Append): Promise<Figure[]> {
         ceiling: () => perSecond(() => read(stores)),
       });
       return [
-        { name, value, unit: 'events/s', aim: { atLeast: 100_000 } },
+        { name, value, ranges: { value: ranges.value }, unit: 'events/s', aim: { atLeast: 100_000 } },
         {
           name: `${name}, against reading`,
           value,
           unit: 'events/s',
           ceiling: { what: 'reading and parsing the log', value: ceiling },
-          ratio,
+          ...{ ratio, ranges },
           aim: { atLeast: 0.5 },
         },
         {

@@ -19,7 +19,7 @@ export type WebhookFigures = {
   /** The median share of the ceiling per round. */
   readonly ofBare: number;
   /** The same for a single registration, against a loop with as many connections as it has attempts in flight. */
-  readonly single: { readonly value: number; readonly ceiling: number; readonly ratio: number };
+  readonly single: Awaited<ReturnType<typeof interleaved>>;
   /** From the log: fanned out, stored, sent, recorded, all concurrently. */
   readonly eventsToDeliveriesPerSecond: number;
   /** Milliseconds from the append of an event to the arrival of its request, on an idle machine. */
