@@ -1,3 +1,4 @@
+import type { Core } from '../../src/app.ts';
 import { brandId } from '../../src/domain/ids.ts';
 import { streamOf } from '../../src/domain/streams.ts';
 import { startNode } from '../service/node-process.ts';
@@ -6,39 +7,47 @@ import { makeVenue, recorded, type Venue, withCore } from './venue.ts';
 
 const SAMPLES = 600;
 
-/** Milliseconds from when an event is durable until readers see it, in the process that projects and in another one. */
+type Projecting = Parameters<typeof withCore>[3];
+
+/** Milliseconds from when an event is durable until whoever appended it sees it, by who projects. */
 export const readYourWrites: Bench = async () => {
   const venue = await makeVenue(1);
   try {
-    const own = await sample(venue, 1_000);
+    const own = await sample(venue, 1_000, 'here');
+    const thread = await sample(venue, 5_000, 'in a thread');
     const service = await startNode('src/main.js', '/readyz', {
       DATA_DIR: venue.dataDir,
       DEMO: 'false',
       LOG_LEVEL: 'warn',
     });
-    const other = await sample(venue, 10_000);
+    const other = await sample(venue, 10_000, 'elsewhere');
     await service.end('SIGKILL');
-    return [...figures('projected in this process', own), ...figures('projected in another process', other)];
+    return [
+      ...figures('projected by the thread that asks', own),
+      ...figures('projected by another thread', thread, 1),
+      ...figures('projected by another process', other, 5),
+    ];
   } finally {
     await venue.remove();
   }
 };
 
-const figures = (where: string, { appended, lags }: Samples): Figure[] =>
+const figures = (where: string, { appended, lags }: Samples, below?: number): Figure[] =>
   [50, 99].map((p) => ({
     name: `read-your-writes, ${where}, p${p}`,
     value: percentile(lags, p),
     unit: 'ms',
     ceiling: { what: 'the durable append itself', value: percentile(appended, p) },
+    ...(p === 50 && below !== undefined && { aim: { below } }),
   }));
 
 type Samples = { readonly appended: readonly number[]; readonly lags: readonly number[] };
 
 /** Appends events one after another and waits for each, as a command does. */
-async function sample({ dataDir }: Venue, firstId: number): Promise<Samples> {
+async function sample({ dataDir }: Venue, firstId: number, projecting: Projecting): Promise<Samples> {
   const appended: number[] = [];
   const lags: number[] = [];
-  await withCore(dataDir, async (core) => {
+  const work = async (core: Core) => {
     for (let i = 0; i < SAMPLES; i += 1) {
       const id = firstId + i;
       const startedAt = performance.now();
@@ -49,6 +58,7 @@ async function sample({ dataDir }: Venue, firstId: number): Promise<Samples> {
       appended.push(durable - startedAt);
       lags.push(performance.now() - durable);
     }
-  });
+  };
+  await withCore(dataDir, work, {}, projecting);
   return { appended, lags };
 }

@@ -17,6 +17,7 @@ import {
   type SpaceDay,
 } from '../../src/domain/space-day.ts';
 import { streamOf } from '../../src/domain/streams.ts';
+import { startRoleThread } from '../../src/role-threads.ts';
 import type { Environment } from '../service/node-process.ts';
 
 const CONTEXT = { actor: { kind: 'operator', id: 'bench' }, correlationId: 'bench' } as const;
@@ -51,19 +52,29 @@ export async function makeVenue(spaces = 4, env: Environment = {}): Promise<Venu
   return withCore(dataDir, make, env);
 }
 
-/** Runs `work` with the core of the service, projecting, in this process. */
+/**
+ * Runs `work` with the core of the service in this process.
+ * @param projecting who keeps the read models up to date: this thread, one beside it, or another process
+ */
 export async function withCore<T>(
   dataDir: string,
   work: (core: Core) => Promise<T>,
   env: Environment = {},
+  projecting: 'here' | 'in a thread' | 'elsewhere' = 'here',
 ): Promise<T> {
   const config = readConfig({ DATA_DIR: dataDir, DEMO: 'false', ...env });
-  const core = await openCore(config, pino({ level: 'silent' }));
-  core.projector.start();
+  const logger = pino({ level: 'silent' });
+  const inThread = projecting === 'in a thread';
+  const news = 'bench';
+  const core = await openCore(config, logger, inThread ? { inThread, news } : {});
+  const thread = inThread ? startRoleThread(config, logger, new Set(['projector']), news) : undefined;
+  if (projecting === 'here') core.projector.start();
+  await thread?.up;
   await core.projector.readable(10_000);
   try {
     return await work(core);
   } finally {
+    await thread?.stop();
     await core.projector.stop();
     await core.close();
   }
