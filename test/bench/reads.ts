@@ -27,7 +27,7 @@ export const reads: Bench = async () => {
       await core.authorizationServer.clients.addClient({ account, grant: 'client_credentials', name: 'Bench' }),
     );
   });
-  const service = await startNode('src/main.ts', '/readyz', {
+  const service = await startNode('src/main.js', '/readyz', {
     ...{ DATA_DIR: venue.dataDir, DEMO: 'false', LOG_LEVEL: 'warn' },
   });
   const { key } = venue;

@@ -21,7 +21,7 @@ export const slowDisk: Bench = async () => {
     await venue.remove();
     return [{ name: NAME, notMeasured: 'it takes Linux and a C compiler (cc)' }];
   }
-  const service = await startNode('src/main.ts', '/readyz', {
+  const service = await startNode('src/main.js', '/readyz', {
     ...{ DATA_DIR: venue.dataDir, DEMO: 'false', LOG_LEVEL: 'warn', LD_PRELOAD: shim },
   });
   const dispatcher = new Agent({ connections: 1 });
