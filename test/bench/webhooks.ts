@@ -9,19 +9,18 @@ import { openDeliveries } from '../../src/webhooks/deliveries.ts';
 import { newSigningSecret, signatureHeaders } from '../../src/webhooks/signature.ts';
 import { approved, requested } from '../webhooks/deliverable-events.ts';
 import { openVenue, type Venue } from '../webhooks/venue.ts';
-import { interleaved, median } from './figure.ts';
+import { interleaved } from './figure.ts';
+
+/** What is measured against bare `undici` POSTs of the same bodies and headers, with the same concurrency: the ceiling. */
+type Measured = Awaited<ReturnType<typeof interleaved>>;
 
 export type WebhookFigures = {
-  /** Bare `undici` POSTs of the same bodies and headers, with the same concurrency: the ceiling. */
-  readonly barePostsPerSecond: number;
-  /** Deliveries waiting in the store: read, signed, sent, recorded. */
-  readonly deliveriesPerSecond: number;
-  /** The median share of the ceiling per round. */
-  readonly ofBare: number;
+  /** Events waiting in the log: fanned out, signed, sent, stored, per second. */
+  readonly fromLog: Measured;
+  /** Deliveries waiting in the store: read, signed, sent, recorded, per second. */
+  readonly backlog: Measured;
   /** The same for a single registration, against a loop with as many connections as it has attempts in flight. */
-  readonly single: Awaited<ReturnType<typeof interleaved>>;
-  /** From the log: fanned out, stored, sent, recorded, all concurrently. */
-  readonly eventsToDeliveriesPerSecond: number;
+  readonly single: Measured;
   /** Milliseconds from the append of an event to the arrival of its request, on an idle machine. */
   readonly latency: { readonly p50: number; readonly p99: number; readonly max: number };
 };
@@ -52,21 +51,20 @@ export async function measureWebhooks({ deliveries = 4_000, latencySamples = 300
     const webhookIds = registered.map(({ webhookId }) => webhookId);
     await barePosts(url, deliveries);
     await backlog(venue, webhookIds, deliveries);
-    // Alternately, so that both see the same machine.
-    const rounds: { readonly bare: number; readonly delivered: number }[] = [];
-    for (let i = 0; i < ROUNDS; i++) {
-      const bare = await barePosts(url, deliveries);
-      rounds.push({ bare, delivered: await backlog(venue, webhookIds, deliveries) });
-    }
+    await throughTheLog(venue, deliveries);
     return {
-      barePostsPerSecond: median(rounds.map(({ bare }) => bare)),
-      deliveriesPerSecond: median(rounds.map(({ delivered }) => delivered)),
-      ofBare: median(rounds.map(({ bare, delivered }) => delivered / bare)),
+      fromLog: await interleaved(ROUNDS, {
+        ceiling: () => barePosts(url, deliveries),
+        value: () => throughTheLog(venue, deliveries),
+      }),
+      backlog: await interleaved(ROUNDS, {
+        ceiling: () => barePosts(url, deliveries),
+        value: () => backlog(venue, webhookIds, deliveries),
+      }),
       single: await interleaved(ROUNDS, {
         ceiling: () => barePosts(url, deliveries, SINGLE_CONCURRENCY),
         value: () => backlog(venue, webhookIds.slice(0, 1), deliveries),
       }),
-      eventsToDeliveriesPerSecond: await throughTheLog(venue, deliveries),
       latency,
     };
   } finally {
@@ -134,12 +132,12 @@ async function backlog(venue: Venue, webhookIds: readonly string[], count: numbe
   return perSecond;
 }
 
+/** Lets events pile up in the log, then measures how fast they arrive. */
 async function throughTheLog(venue: Venue, count: number): Promise<number> {
-  const webhooks = await venue.deliver(PRODUCTION);
-  const done = deliveredBy(webhooks, count);
-  const started = performance.now();
   await Promise.all(Array.from({ length: count }, (_, i) => venue.append(eventFor(i))));
-  await done;
+  const webhooks = await venue.deliver(PRODUCTION);
+  const started = performance.now();
+  await deliveredBy(webhooks, count);
   const perSecond = (count / (performance.now() - started)) * 1_000;
   await webhooks.stop();
   return perSecond;
