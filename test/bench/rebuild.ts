@@ -38,7 +38,7 @@ async function measure(name: string, append: Append): Promise<Figure[]> {
       await append(core, venue, space.document);
       while ((await core.projector.status()).lag > 0) await delay(100);
     });
-    const service = await startNode('src/main.ts', '/readyz', {
+    const service = await startNode('src/main.js', '/readyz', {
       DATA_DIR: venue.dataDir,
       DEMO: 'false',
       LOG_LEVEL: 'warn',
