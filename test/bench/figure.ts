@@ -35,7 +35,7 @@ export function meets({ value, ratio = value }: Figure, aim: NonNullable<Figure[
   return 'atLeast' in aim ? ratio >= aim.atLeast : ratio < aim.below;
 }
 
-const rangeOf = (values: readonly number[]): Range => [Math.min(...values), Math.max(...values)];
+export const rangeOf = (values: readonly number[]): Range => [Math.min(...values), Math.max(...values)];
 
 /** Measures two things alternately, so that both see the same machine: their medians, and the median of the ratios per round. */
 export async function interleaved(

@@ -18,6 +18,9 @@ const LIMITS: Readonly<Record<string, string>> = {
   'request to receiver': 'the booking until its event is committed; the delivery takes about a millisecond more',
   'start to': 'loading modules; the compiled code is cached from the second start on',
   'first start': 'the demo data: about a hundred commands, one after another',
+  'on servers: POST /bookings, one':
+    'two reads of MongoDB, one append, and the write of the documents, one after another',
+  'on servers: POST /bookings': 'processor time: the service, EventStoreDB and MongoDB share the cores',
   'memory, idle': 'the loaded modules and the page caches of SQLite',
 };
 

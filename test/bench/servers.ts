@@ -13,7 +13,7 @@ import { openEventStoreDb } from '../../src/event-store/eventstoredb/event-store
 import { serverPosition } from '../../src/event-store/eventstoredb/stored-event.ts';
 import { rebuild } from '../../src/projector/rebuild.ts';
 import { type Environment, startNode } from '../service/node-process.ts';
-import { type Bench, type Figure, interleaved, median, percentile } from './figure.ts';
+import { type Bench, type Figure, interleaved, median, percentile, rangeOf } from './figure.ts';
 import { load } from './load.ts';
 import type { OwnLog } from './own-log.ts';
 import { appendBookings, dateIn, makeVenue, SLOTS_PER_DAY, type Venue, withCore } from './venue.ts';
@@ -115,19 +115,19 @@ async function bookings({ log, client, own, venue, settings }: Measured): Promis
     await Promise.all([book(CLIENTS), batch(CLIENTS), unary(CLIENTS)]);
     const many = await inTurns(() => book(CLIENTS), { batch: () => batch(CLIENTS), unary: () => unary(CLIENTS) });
     const one = await inTurns(() => book(1), { batch: () => batch(1), unary: () => unary(1) });
-    const ms = (perSecond: number) => 1_000 / perSecond;
+    const ms = (perSecond: readonly number[]) => perSecond.map((rate) => 1_000 / rate);
     const what = 'bare appends over one BatchAppend';
     return [
       {
-        ...{ name: `on servers: POST /bookings, ${CLIENTS} clients`, value: many.value, unit: '/s' },
-        ...{ ceiling: { what, value: many.batch }, aim: { atLeast: 2_500 } },
+        ...figureOf(`on servers: POST /bookings, ${CLIENTS} clients`, '/s', many.value, { what, rounds: many.batch }),
+        aim: { atLeast: 2_500 },
       },
-      { name: `on servers: bare unary appends, ${CLIENTS} at once`, value: many.unary, unit: '/s' },
+      figureOf(`on servers: bare unary appends, ${CLIENTS} at once`, '/s', many.unary),
       {
-        ...{ name: 'on servers: POST /bookings, one client', value: ms(one.value), unit: 'ms' },
-        ...{ ceiling: { what, value: ms(one.batch) }, aim: { below: 1.6 } },
+        ...figureOf('on servers: POST /bookings, one client', 'ms', ms(one.value), { what, rounds: ms(one.batch) }),
+        aim: { below: 1.6 },
       },
-      { name: 'on servers: a bare unary append', value: ms(one.unary), unit: 'ms' },
+      figureOf('on servers: a bare unary append', 'ms', ms(one.unary)),
       ...delivered,
     ];
   } finally {
@@ -197,12 +197,12 @@ async function rebuilds({ client, own, venue, settings }: Omit<Measured, 'log'>)
         await work();
         return (count / (performance.now() - startedAt)) * 1_000;
       };
-      const { value, ceiling, ratio } = await interleaved(ROUNDS, {
+      const { value, ceiling, ratio, ranges } = await interleaved(ROUNDS, {
         value: () => perSecond(() => rebuild({ ...core, projections })),
         ceiling: () => perSecond(() => readBySubscription(client, own, count)),
       });
       return {
-        ...{ name: 'on servers: rebuild of all read models', value, unit: 'events/s', ratio },
+        ...{ name: 'on servers: rebuild of all read models', value, unit: 'events/s', ratio, ranges },
         ...{ ceiling: { what: 'a bare filtered subscription', value: ceiling }, aim: { atLeast: 0.5 } },
       };
     },
@@ -247,19 +247,30 @@ async function appends(atOnce: number, append: (n: number) => Promise<unknown>):
   return (count / (performance.now() - startedAt)) * 1_000;
 }
 
-/** Measures the service and what it is compared with in turns: the median of each. */
+/** Measures the service and what it is compared with in turns. */
 async function inTurns(
   service: () => Promise<number>,
   bare: { readonly batch: () => Promise<number>; readonly unary: () => Promise<number> },
 ) {
-  const rounds = [];
-  for (let round = 0; round < ROUNDS; round += 1)
-    rounds.push({ batch: await bare.batch(), unary: await bare.unary(), value: await service() });
-  return {
-    value: median(rounds.map(({ value }) => value)),
-    batch: median(rounds.map(({ batch }) => batch)),
-    unary: median(rounds.map(({ unary }) => unary)),
-  };
+  const rounds = { batch: [] as number[], unary: [] as number[], value: [] as number[] };
+  for (let round = 0; round < ROUNDS; round += 1) {
+    rounds.batch.push(await bare.batch());
+    rounds.unary.push(await bare.unary());
+    rounds.value.push(await service());
+  }
+  return rounds;
+}
+
+function figureOf(
+  name: string,
+  unit: string,
+  rounds: readonly number[],
+  against?: { readonly what: string; readonly rounds: readonly number[] },
+): Figure {
+  const value = rangeOf(rounds);
+  if (against === undefined) return { name, unit, value: median(rounds), ranges: { value } };
+  const ceiling = { what: against.what, value: median(against.rounds) };
+  return { name, unit, value: median(rounds), ceiling, ranges: { value, ceiling: rangeOf(against.rounds) } };
 }
 
 /** Deletes the streams and groups of a part of the log. The server's next scavenge takes the events. */
