@@ -1,5 +1,6 @@
 /**
- * A projector in a separate process, for tests to kill or stop: `node projector-process.ts FOLDER`.
+ * A projector in a separate process, for tests to kill or stop: `node projector-process.ts FOLDER [DOCUMENTS]`; read models are built
+ * in bulk with steps of so many documents.
  * Prints `projecting` when it looks after the read models.
  */
 import { join } from 'node:path';
@@ -10,7 +11,7 @@ import { openProjector } from '../../src/projector/projector.ts';
 import type { Said } from '../../src/read-models/read-models.ts';
 import { counts, trails } from './space-trails.ts';
 
-const [folder = ''] = process.argv.slice(2);
+const [folder = '', step] = process.argv.slice(2);
 const documents = await openSqliteDocumentStore({ folder });
 const said: Said = { kind: 'service', projects: false, wants: [], reads: [] };
 const heartbeats = await startHeartbeats<Said>({ documents, said, silenceMs: 600 });
@@ -20,6 +21,7 @@ const projector = await openProjector({
   heartbeats,
   projections: [trails(), counts],
   tickMs: 50,
+  ...(step !== undefined && { bulk: { fromEvents: 10, stepDocuments: Number(step) } }),
   logger: {
     info: (_: unknown, message?: string) => message === 'Looking after read models' && console.log('projecting'),
     warn: () => {},

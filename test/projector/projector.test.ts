@@ -695,9 +695,9 @@ describe('projector processes on SQLite', () => {
     }
   });
 
-  const spawnProjector = async () => {
+  const spawnProjector = async (...args: readonly string[]) => {
     const script = new URL('projector-process.ts', import.meta.url).pathname;
-    const child = spawn(process.execPath, [script, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(process.execPath, [script, folder, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
     processes.push(child);
     let stdout = '';
     child.stdout.on('data', (chunk) => {
@@ -735,6 +735,26 @@ describe('projector processes on SQLite', () => {
     }
     writing = false;
     expect(await readModels.waitFor(await load, { projections: BOTH, timeoutMs: 10_000 })).toBe(true);
+    await expectToEqualTheLog(readModels, trails());
+    await expectToEqualTheLog(readModels, counts);
+  });
+
+  it('survives kill -9 in the middle of a bulk load: another process goes on with it', async () => {
+    await appendMany(12_000, 4_000);
+    const done: number[] = [];
+    const state = await openReadModelState(documents);
+    for (let round = 0; (await stateOf(documents, 'trails@1'))?.live === undefined; round++) {
+      const { child, projects } = await spawnProjector('1500');
+      await projects();
+      await delay(100 + round * 50);
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+      done.push(Math.max(0, ...(await state.positions()).groups.map(({ events }) => events)));
+    }
+    expect(done).toEqual(done.toSorted((a, b) => a - b));
+    await spawnProjector();
+    const position = await appendMany(20, 4_000);
+    expect(await readModels.waitFor(position, { projections: BOTH, timeoutMs: 20_000 })).toBe(true);
     await expectToEqualTheLog(readModels, trails());
     await expectToEqualTheLog(readModels, counts);
   });
