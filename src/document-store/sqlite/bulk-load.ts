@@ -45,6 +45,7 @@ export async function startBulkLoad<D extends object>(file: OwnFile, collection:
   );
   const upsert = file.database.prepare(upsertInto(table));
   let thread: LoadThread | undefined;
+  let settling: Promise<unknown> | undefined;
 
   return {
     async projected(keys) {
@@ -93,10 +94,18 @@ export async function startBulkLoad<D extends object>(file: OwnFile, collection:
     async finish() {
       const statements = createIndexes(collection);
       if (thread === undefined) await file.write(() => file.database.exec(statements.join(';')));
-      else for (const sql of [...statements, 'PRAGMA wal_checkpoint(TRUNCATE)']) await thread.order({ sql });
+      else {
+        for (const sql of statements) await thread.order({ sql });
+        // Not waited for: the collection is complete. Most of it goes to the file without keeping anyone from writing.
+        settling = Promise.all(
+          ['PASSIVE', 'TRUNCATE'].map((mode) => thread?.order({ sql: `PRAGMA wal_checkpoint(${mode})` })),
+        );
+        settling.catch(() => {});
+      }
     },
 
     async close() {
+      await settling?.catch(() => {});
       await thread?.end();
     },
   };
