@@ -42,6 +42,50 @@ describe.each(documentEngines)('deliveries on %s', (_, createDatabase) => {
     expect(await add('wh_a', 'e1')).toBeUndefined();
   });
 
+  test('a draft is stored with its result, even if somebody else has stored it meanwhile', async () => {
+    const draft = (eventId: string) =>
+      deliveries.draft({ webhookId: webhookId('wh_a'), account: 'Brand:9', eventId, payload: payloadOf(approved()) });
+    const success = { ...attempt, status: 200 };
+    expect(await deliveries.get('e1:wh_a')).toBeUndefined();
+    await deliveries.record(draft('e1'), [success], { state: 'Delivered' });
+    expect(await deliveries.get('e1:wh_a')).toMatchObject({
+      state: 'Delivered',
+      tries: 1,
+      attempts: [{ status: 200 }],
+    });
+    expect(await deliveries.insert(draft('e1'))).toBeUndefined();
+
+    const late = draft('e2');
+    await add('wh_a', 'e2');
+    await deliveries.record(late, [attempt], { state: 'Pending', delay: HOUR_MS, running: 0 });
+    expect(await deliveries.get('e2:wh_a')).toMatchObject({ state: 'Pending', tries: 1, attempts: [{ status: 500 }] });
+    expect(await dueIds('wh_a')).toEqual([]);
+
+    const kept = await deliveries.insert(draft('e3'));
+    if (kept === undefined) throw new Error('It was there already');
+    await deliveries.record(kept, [success], { state: 'Delivered' });
+    expect(await deliveries.get('e3:wh_a')).toMatchObject({ state: 'Delivered', tries: 1 });
+  });
+
+  test('a draft is new, or stored, or behind an earlier event whose delivery is pending', async () => {
+    const standing = (eventId: string, earlier: readonly string[]) =>
+      deliveries.standingOf(
+        deliveries.draft({ webhookId: webhookId('wh_a'), account: 'Brand:9', eventId, payload: payloadOf(approved()) }),
+        earlier,
+      );
+    expect(await standing('e2', [])).toBe('new');
+    expect(await standing('e2', ['e1'])).toBe('new');
+    await add('wh_b', 'e1');
+    expect(await standing('e2', ['e1'])).toBe('new');
+    await add('wh_a', 'e1');
+    expect(await standing('e2', ['e1'])).toBe('behind');
+    await deliveries.record(await one('wh_a'), [], { state: 'Delivered' });
+    expect(await standing('e2', ['e1'])).toBe('new');
+    await add('wh_a', 'e2');
+    expect(await standing('e2', ['e1'])).toBe('stored');
+    expect(await standing('e2', [])).toBe('stored');
+  });
+
   test('returns what is due, in order, and not what is due later', async () => {
     for (const event of ['e1', 'e2', 'e3']) {
       await add('wh_a', event);
