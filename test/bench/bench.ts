@@ -52,7 +52,15 @@ const [busy = 0] = loadavg();
 const figures: (Figure | Unmeasured)[] = [];
 for (const name of names) {
   if (!options.json) console.error(`Measuring ${name} …`);
-  figures.push(...((await BENCHES[name]?.()) ?? []));
+  try {
+    figures.push(...((await BENCHES[name]?.()) ?? []));
+  } catch (error) {
+    // One that fails does not take the others with it.
+    const [reason] = (error instanceof Error ? error.message : String(error)).split('\n');
+    console.error(error);
+    figures.push({ name, notMeasured: `it failed: ${reason}` });
+    process.exitCode = 1;
+  }
 }
 for (const name of Object.keys(BENCHES))
   if (!names.includes(name)) figures.push({ name, notMeasured: 'left out of this run' });

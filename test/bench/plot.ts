@@ -2,7 +2,7 @@ import { type Figure, meets, type Range } from './figure.ts';
 import { number } from './table.ts';
 
 const ROW = 30;
-const LABEL = 490;
+const LABEL = 510;
 const BAR = 260;
 const WIDTH = LABEL + BAR + 110;
 const TOP = 34;
