@@ -31,6 +31,7 @@ export function prepareStatements(database: DatabaseSync, table: Table, ttl: str
     Array.from(some, (at, index) => `, ${columns[at]} = ?${index + 4}`).join('');
 
   const select = database.prepare(`SELECT version, position, document FROM ${name} WHERE key = ?`);
+  const selectPosition = database.prepare(`SELECT position FROM ${name} WHERE key = ?`);
   const selectColumns = columns.length > 0 && database.prepare(`SELECT ${columns.join()} FROM ${name} WHERE key = ?`);
   const insert = database.prepare(
     // Overwrites a tombstone; does nothing if a unique value is taken.
@@ -73,6 +74,7 @@ export function prepareStatements(database: DatabaseSync, table: Table, ttl: str
   return {
     table,
     read: (key: string): Record<string, SQLOutputValue> | undefined => select.get(key),
+    position: (key: string): SQLOutputValue | undefined => selectPosition.get(key)?.position,
 
     insert(key: string, document: object, json: string): boolean {
       return insert.run(key, null, json, ...valuesOf(document, fields)).changes === 1;
