@@ -88,11 +88,12 @@ export class Passes {
         buildings.filter(isWanted),
         place,
       );
-      const members = await Promise.all(done.built.map(this.#deps.opened));
-      this.add(
-        members.filter((_, i) => done.built.slice(i, i + 1).every(isWanted)),
-        done.place,
-      );
+      const members: Member[] = [];
+      for (const building of done.built) {
+        const member = await this.#deps.opened(building);
+        if (isWanted(building)) members.push(member);
+      }
+      if (members.length > 0) this.add(members, done.place);
     });
     this.#run(built.finally(() => Promise.all(buildings.map(({ load }) => load.close()))));
   }

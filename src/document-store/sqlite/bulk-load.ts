@@ -43,9 +43,15 @@ export async function startBulkLoad<D extends object>(file: OwnFile, collection:
   const find = file.database.prepare(
     `SELECT key, position, document FROM ${table.name} WHERE key IN (SELECT value FROM json_each(?))`,
   );
+  const some = file.database.prepare(`SELECT 1 FROM ${table.name} LIMIT ${CHUNK + 1}`);
   const upsert = file.database.prepare(upsertInto(table));
   let thread: LoadThread | undefined;
   let settling: Promise<unknown> | undefined;
+
+  function begin(): LoadThread {
+    thread ??= startThread({ name: file.name, upsert: upsertInto(table), fields: table.fields });
+    return thread;
+  }
 
   return {
     async projected(keys) {
@@ -75,14 +81,14 @@ export async function startBulkLoad<D extends object>(file: OwnFile, collection:
         });
         return;
       }
-      thread ??= startThread({ name: file.name, upsert: upsertInto(table), fields: table.fields });
+      const { order } = begin();
       const written: Promise<void>[] = [];
       for (let from = 0; from < step.length; from += CHUNK) {
         let rows = '';
         for (const { key, position, document } of step.slice(from, from + CHUNK))
           rows += `${JSON.stringify([key, position])}\n${JSON.stringify(document ?? null)}\n`;
         const isLast = from + CHUNK >= step.length;
-        const chunk = thread.order({ rows, ...(isLast && { lastWritten }) });
+        const chunk = order({ rows, ...(isLast && { lastWritten }) });
         // Awaited below. One that fails while this prepares the next is not unhandled.
         chunk.catch(() => {});
         written.push(chunk);
@@ -93,15 +99,14 @@ export async function startBulkLoad<D extends object>(file: OwnFile, collection:
 
     async finish() {
       const statements = createIndexes(collection);
-      if (thread === undefined) await file.write(() => file.database.exec(statements.join(';')));
-      else {
-        for (const sql of statements) await thread.order({ sql });
-        // Not waited for: the collection is complete. Most of it goes to the file without keeping anyone from writing.
-        settling = Promise.all(
-          ['PASSIVE', 'TRUNCATE'].map((mode) => thread?.order({ sql: `PRAGMA wal_checkpoint(${mode})` })),
-        );
-        settling.catch(() => {});
-      }
+      // Another load may have written most of it.
+      const isSmall = thread === undefined && some.all().length <= CHUNK;
+      if (isSmall) return file.write(() => file.database.exec(statements.join(';')));
+      const { order } = begin();
+      for (const sql of statements) await order({ sql });
+      // Not waited for: the collection is complete. Most of it goes to the file without keeping anyone from writing.
+      settling = Promise.all(['PASSIVE', 'TRUNCATE'].map((mode) => order({ sql: `PRAGMA wal_checkpoint(${mode})` })));
+      settling.catch(() => {});
     },
 
     async close() {
