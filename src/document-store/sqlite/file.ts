@@ -32,7 +32,9 @@ const CHECK_VALID_MS = 0.05;
 
 export async function openSqliteFile(file: FileName, durability: Durability): Promise<SqliteFile> {
   const database = await openDatabase(file);
-  database.exec('PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536; PRAGMA mmap_size = 268435456');
+  // Several threads have each file open. What is in the file itself they all read from the system's cache (mmap), so a cache of
+  // their own is needed for the pages that are still in the WAL only: as many as make a checkpoint, 16 MiB.
+  database.exec('PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384; PRAGMA mmap_size = 268435456');
   database.exec('PRAGMA wal_autocheckpoint = 4000');
 
   const version = new DataVersion(database);
