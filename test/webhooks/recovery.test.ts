@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { timestamp } from '../../src/domain/ids.ts';
 import { approved, requested } from './deliverable-events.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
@@ -21,12 +21,17 @@ test('recovery goes on behind an older time that stands later in the log', async
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);
   const webhooks = await venue.deliver();
   const since = timestamp(new Date(venue.clock() - 60_000).toISOString());
+  const witness = await startReceiver();
+  onTestFinished(() => witness.close());
+  await venue.register(COMMUNITY, witness.url);
   await venue.disable(webhookId);
   const missed = await venue.append(approved());
   // A process whose clock is wrong.
   venue.advance(-HOUR_MS);
   await venue.append(requested());
   venue.advance(HOUR_MS);
+  // By then the fan-out has seen both events while the other registration was disabled.
+  await witness.until(2);
   await venue.enable(webhookId);
   expect(await webhooks.recover(webhookId, since)).toEqual({ due: 1 });
   const [first] = await receiver.until(1);
