@@ -1,12 +1,37 @@
-import type { Recorded } from '../src/domain/events.ts';
+import type { BookingEvent, Recorded } from '../src/domain/events.ts';
+import { projection } from './projection.ts';
 
 /**
  * The last event that changed a list. Its id tells one state of the list from every other, also after a restore, when the log
  * gives positions a second time.
  */
-export type ListChange = { readonly eventId: string; readonly position: string };
+type ListChange = { readonly eventId: string; readonly position: string };
 
-export const changedBy = ({ id, position }: Pick<Recorded, 'id' | 'position'>): ListChange => ({
-  eventId: id,
-  position,
-});
+/** What last changed the list of an account's bookings. */
+type AccountChanges = { readonly bookings: ListChange };
+
+/**
+ * Declares a read model with a document for each account: when its bookings last changed, so that a client learns from one document
+ * that it has the current list.
+ */
+export function bookingChanges(of: {
+  readonly name: string;
+  readonly version: number;
+  /** The account whose list an event changes. */
+  readonly key: (event: Recorded<BookingEvent>) => string;
+}) {
+  const changed = (_: AccountChanges | undefined, { id, position }: Pick<Recorded, 'id' | 'position'>) => ({
+    bookings: { eventId: id, position },
+  });
+  return projection<AccountChanges, BookingEvent>({
+    ...of,
+    indexes: [],
+    anew: ['BookingRequested', 'BookingApproved', 'BookingCancelled', 'BookingCompleted'],
+    on: {
+      BookingRequested: changed,
+      BookingApproved: changed,
+      BookingCancelled: changed,
+      BookingCompleted: changed,
+    },
+  });
+}
