@@ -28,11 +28,13 @@ type Port = {
 };
 
 /** Asks over a port at whose other end {@link answer} is listening. What is asked in one turn of the event loop travels together. */
-export function createAsk<C extends Calls>(port: Port): { readonly ask: Ask<C>; readonly ended: () => void } {
+export function createAsk<C extends Calls>(
+  port: Port,
+): { readonly ask: Ask<C>; readonly ended: (reason?: Error) => void } {
   const waiting = new Map<number, PromiseWithResolvers<unknown>>();
   const send = gather<Question>(port);
   let next = 0;
-  let isEnded = false;
+  let failure: Error | undefined;
   port.on('message', (answers: unknown) => {
     if (!isBatch<Answer>(answers)) return;
     for (const answered of answers) {
@@ -44,16 +46,16 @@ export function createAsk<C extends Calls>(port: Port): { readonly ask: Ask<C>; 
   });
   return {
     ask(name, argument) {
-      if (isEnded) return Promise.reject(new ThreadEnded());
+      if (failure !== undefined) return Promise.reject(failure);
       const asked = Promise.withResolvers<unknown>();
       const id = next++;
       waiting.set(id, asked);
       send({ id, name, argument });
       return asked.promise;
     },
-    ended() {
-      isEnded = true;
-      for (const asked of waiting.values()) asked.reject(new ThreadEnded());
+    ended(reason = new ThreadEnded()) {
+      failure ??= reason;
+      for (const asked of waiting.values()) asked.reject(failure);
       waiting.clear();
     },
   };

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import type { BaseLogger } from 'pino';
+import { startWorker } from './start-worker.ts';
 
 /** Pauses before a thread is started again that ended by itself; the last one repeats. */
 const RESTART_MS = [0, 100, 500, 2_000, 5_000] as const;
@@ -53,10 +54,7 @@ export function keepThread(deps: {
   function run(): Promise<unknown> {
     return new Promise((resolve) => {
       let failure: unknown;
-      const now = new Worker(new URL('./thread.js', import.meta.url), {
-        name,
-        workerData: { module: file.href, data: data() },
-      });
+      const now = startWorker(name, file, data());
       worker = now;
       now.on('error', (error) => {
         failure = error;

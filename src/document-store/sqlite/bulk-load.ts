@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
+import { type Ask, createAsk } from '../../runtime/calls.ts';
+import { startWorker } from '../../runtime/start-worker.ts';
 import type { FileName } from '../../sqlite/file-name.ts';
 import type { BulkLoad, Collection, Projected } from '../document-store.ts';
 import type { OwnFile } from './own-files.ts';
@@ -19,20 +20,22 @@ export type Setup = {
   readonly fields: readonly string[];
 };
 
-/** What the thread is to do: to write rows, or to run a statement. */
-export type Order = {
-  readonly id: number;
-  /**
-   * Two lines for each: key and position, and the document, both as JSON. One text is handed over much faster than the values in it,
-   * and the thread has time to take them out.
-   */
-  readonly rows?: string;
-  /** The last position of the step, with its last rows. */
-  readonly lastWritten?: string;
-  readonly sql?: string;
+/** What the thread is asked. */
+export type LoadCalls = {
+  readonly write: {
+    readonly argument: {
+      /**
+       * Two lines for each: key and position, and the document, both as JSON. One text is handed over much faster than the values
+       * in it, and the thread has time to take them out.
+       */
+      readonly rows: string;
+      /** The last position of the step, with its last rows. */
+      readonly lastWritten?: string;
+    };
+    readonly result: undefined;
+  };
+  readonly run: { readonly argument: string; readonly result: undefined };
 };
-
-export type Answer = { readonly id: number; readonly error?: unknown };
 
 /**
  * Loads a collection into a file of its own. A thread writes: neither a transaction nor an index that takes seconds holds up
@@ -81,14 +84,14 @@ export async function startBulkLoad<D extends object>(file: OwnFile, collection:
         });
         return;
       }
-      const { order } = begin();
-      const written: Promise<void>[] = [];
+      const { ask } = begin();
+      const written: Promise<undefined>[] = [];
       for (let from = 0; from < step.length; from += CHUNK) {
         let rows = '';
         for (const { key, position, document } of step.slice(from, from + CHUNK))
           rows += `${JSON.stringify([key, position])}\n${JSON.stringify(document ?? null)}\n`;
         const isLast = from + CHUNK >= step.length;
-        const chunk = order({ rows, ...(isLast && { lastWritten }) });
+        const chunk = ask('write', { rows, ...(isLast && { lastWritten }) });
         // Awaited below. One that fails while this prepares the next is not unhandled.
         chunk.catch(() => {});
         written.push(chunk);
@@ -102,10 +105,10 @@ export async function startBulkLoad<D extends object>(file: OwnFile, collection:
       // Another load may have written most of it.
       const isSmall = thread === undefined && some.all().length <= CHUNK;
       if (isSmall) return file.write(() => file.database.exec(statements.join(';')));
-      const { order } = begin();
-      for (const sql of statements) await order({ sql });
+      const { ask } = begin();
+      for (const sql of statements) await ask('run', sql);
       // Not waited for: the collection is complete. Most of it goes to the file without keeping anyone from writing.
-      settling = Promise.all(['PASSIVE', 'TRUNCATE'].map((mode) => order({ sql: `PRAGMA wal_checkpoint(${mode})` })));
+      settling = Promise.all(['PASSIVE', 'TRUNCATE'].map((mode) => ask('run', `PRAGMA wal_checkpoint(${mode})`)));
       settling.catch(() => {});
     },
 
@@ -117,40 +120,16 @@ export async function startBulkLoad<D extends object>(file: OwnFile, collection:
 }
 
 type LoadThread = {
-  /** Resolves once it is done. */
-  readonly order: (order: Omit<Order, 'id'>) => Promise<void>;
+  readonly ask: Ask<LoadCalls>;
   /** What it has not begun by then is left undone. */
   readonly end: () => Promise<unknown>;
 };
 
 function startThread(setup: Setup): LoadThread {
-  const thread = new Worker(new URL('./bulk-load-thread.ts', import.meta.url), { name: 'load', workerData: setup });
+  const thread = startWorker('load', new URL('./bulk-load-thread.ts', import.meta.url), setup);
   thread.unref();
-  const waiting = new Map<number, { readonly resolve: () => void; readonly reject: (error: unknown) => void }>();
-  let orders = 0;
-  let ended: unknown;
-
-  function end(error: unknown): void {
-    ended ??= error;
-    for (const { reject } of waiting.values()) reject(ended);
-    waiting.clear();
-  }
-  thread.on('error', end);
-  thread.on('exit', () => end(new Error(`The thread that writes ${setup.name.path} has ended`)));
-  thread.on('message', ({ id, error }: Answer) => {
-    const order = waiting.get(id);
-    waiting.delete(id);
-    if (error === undefined) order?.resolve();
-    else order?.reject(error);
-  });
-  return {
-    order: (what) =>
-      new Promise((resolve, reject) => {
-        if (ended !== undefined) return reject(ended);
-        orders += 1;
-        waiting.set(orders, { resolve, reject });
-        thread.postMessage({ id: orders, ...what });
-      }),
-    end: () => thread.terminate(),
-  };
+  const { ask, ended } = createAsk<LoadCalls>(thread);
+  thread.on('error', ended);
+  thread.on('exit', () => ended(new Error(`The thread that writes ${setup.name.path} has ended`)));
+  return { ask, end: () => thread.terminate() };
 }
