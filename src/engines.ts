@@ -120,7 +120,7 @@ export async function openStores(
 ): Promise<Stores> {
   mkdirSync(config.dataDir, { recursive: true });
   let writer: StoreWriter | undefined;
-  const events = await openEvents(config, logger, () => writer?.append());
+  const events = await openEvents(config, logger, inThread ? () => writer?.append() : undefined);
   try {
     const documents = await openDocuments(config, logger, { ...expiry, writesElsewhere: () => writer?.writes() });
     // Once the files are there, and whether they are damaged is known.

@@ -41,7 +41,10 @@ export type SqliteEventStoreOptions = {
   readonly logger?: Pick<BaseLogger, 'warn'>;
   /** How long the events of a killed consumer stay claimed before others get them, in milliseconds. Default 10 s. */
   readonly leaseMs?: number;
-  /** Who appends instead of this thread, so that it never waits for the disk; undefined while there is nobody. */
+  /**
+   * Who appends instead of this thread, so that it never waits for the disk; undefined while there is nobody. Such a thread has
+   * better things to do than to be told of every commit, and finds those of other processes by polling alone.
+   */
   readonly appendElsewhere?: () => AppendToLog | undefined;
 };
 
@@ -65,7 +68,7 @@ class SqliteEventStore implements EventStore {
 
   constructor(database: DatabaseSync, options: SqliteEventStoreOptions) {
     this.#database = database;
-    this.#changes = new LogChanges(database, options.path);
+    this.#changes = new LogChanges(database, options.path, options.appendElsewhere === undefined);
     this.#writer = new LogWriter({ database, committed: () => this.#changes.committed() });
     this.#elsewhere = options.appendElsewhere ?? (() => undefined);
     this.#onError = (error) => options.logger?.warn({ err: error }, 'Event log access failed; retrying');

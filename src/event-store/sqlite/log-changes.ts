@@ -19,14 +19,19 @@ export class LogChanges {
   readonly #subscribers = new Set<Wakeup>();
   readonly #news: News<'committed'>;
   readonly #path: string;
+  readonly #watches: boolean;
   #poll: NodeJS.Timeout | undefined;
   #watcher: FSWatcher | undefined;
   #soon: NodeJS.Timeout | undefined;
 
-  /** @param path of the log, by which the threads of this process find each other */
-  constructor(database: DatabaseSync, path: string) {
+  /**
+   * @param path of the log, by which the threads of this process find each other
+   * @param watches whether the file system is to tell of commits by other processes: also of those of this one, which takes time
+   */
+  constructor(database: DatabaseSync, path: string, watches: boolean) {
     this.#version = new DataVersion(database);
     this.#path = path;
+    this.#watches = watches;
     this.#news = openNews(`commits to ${path}`, () => this.#wakeAll());
   }
 
@@ -34,7 +39,7 @@ export class LogChanges {
     const wakeup = new Wakeup();
     this.#subscribers.add(wakeup);
     this.#poll ??= setInterval(() => this.#check(), POLL_INTERVAL_MS);
-    this.#watcher ??= this.#watch();
+    if (this.#watches) this.#watcher ??= this.#watch();
     return wakeup;
   }
 
