@@ -1,10 +1,3 @@
-import { enableCompileCache } from 'node:module';
-
-// Every entry point imports this first, before it imports the rest dynamically.
-
-// Reusing compiled code halves the start-up time.
-enableCompileCache();
-
 // oidc-provider recognises LTS releases by their code name, which Node 26 does not report, and would warn at every start.
 const { warn } = console;
 console.warn = (...parts: unknown[]) => {
