@@ -6,6 +6,7 @@ import { toTimestamp } from '../domain/calendar.ts';
 import { defined } from '../domain/defined.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
+import { inPages } from '../runtime/in-pages.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
 import {
@@ -24,7 +25,6 @@ import {
   type Attempt,
   type Deliveries,
   type DeliveryDocument,
-  inPages,
   isDueBelieved,
   type NewDelivery,
   type Outcome,

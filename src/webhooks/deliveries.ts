@@ -8,6 +8,7 @@ import { defined } from '../domain/defined.ts';
 import type { Timestamp, WebhookId } from '../domain/ids.ts';
 import type { Position } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { inPages } from '../runtime/in-pages.ts';
 import { longestDelay } from './schedule.ts';
 import type { SendResult } from './sending.ts';
 
@@ -506,14 +507,3 @@ export function isDueBelieved({ due, planned, tries }: DeliveryDocument, now: nu
 
 const newestFirst = (a: DeliveryDocument, b: DeliveryDocument) =>
   a.createdAt < b.createdAt ? 1 : a.createdAt > b.createdAt ? -1 : 0;
-
-export async function* inPages<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {
-  let page: T[] = [];
-  for await (const item of items) {
-    page.push(item);
-    if (page.length < size) continue;
-    yield page;
-    page = [];
-  }
-  if (page.length > 0) yield page;
-}

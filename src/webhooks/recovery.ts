@@ -6,7 +6,8 @@ import { isKnown, upcast } from '../domain/upcast.ts';
 import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
 import type { EventStore, Position } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { type Deliveries, inPages, RETENTION_MS } from './deliveries.ts';
+import { inPages } from '../runtime/in-pages.ts';
+import { type Deliveries, RETENTION_MS } from './deliveries.ts';
 import { concerns, type Registrations } from './registrations.ts';
 
 /** Events recovered together: their deliveries share a commit. */

@@ -1,12 +1,12 @@
-import { type Collection, type IndexDescription, MongoBulkWriteError } from 'mongodb';
+import type { Collection, IndexDescription } from 'mongodb';
 import type { BulkLoad, Documents, Projected } from '../document-store.ts';
 import type { Entry, Retry } from './documents.ts';
+import { existingKeys } from './duplicate-keys.ts';
 
 /** Documents in one bulk write. */
 const CHUNK = 1_000;
 /** Bulk writes that are under way at once. */
 const AT_ONCE = 4;
-const DUPLICATE_KEY = 11_000;
 
 /**
  * Loads a collection without secondary indexes, which are made at the end. What is new is inserted, which costs the server half of an
@@ -39,11 +39,7 @@ export function mongoBulkLoad<D extends object>(deps: {
         await collection.insertMany(entries, { ordered: false });
         return [];
       } catch (error) {
-        if (!(error instanceof MongoBulkWriteError)) throw error;
-        const errors = [error.writeErrors].flat();
-        const isOther = errors.some(({ code }) => code !== DUPLICATE_KEY);
-        if (isOther || errors.length === 0 || error.result.getWriteConcernError() !== undefined) throw error;
-        return errors.flatMap(({ index }) => fresh[index] ?? []);
+        return existingKeys(error).flatMap((index) => fresh[index] ?? []);
       }
     });
   }

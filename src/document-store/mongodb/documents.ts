@@ -1,20 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import {
-  type AnyBulkWriteOperation,
-  type Document,
-  MongoBulkWriteError,
-  type Collection as MongoCollection,
-  MongoServerError,
-  type WithId,
-} from 'mongodb';
+import type { AnyBulkWriteOperation, Document, Collection as MongoCollection, WithId } from 'mongodb';
 import { AbortError } from 'p-retry';
+import { inPages } from '../../runtime/in-pages.ts';
 import type { Collection, Documents, Find, Projected, Stored, Unread } from '../document-store.ts';
+import { existingKeys, isDuplicate } from './duplicate-keys.ts';
 import { gatherReads } from './gathered-reads.ts';
 import { EXPIRES, filterOf, sortOf } from './query.ts';
 
 /** Documents per batch of a cursor. */
 const BATCH_SIZE = 500;
-const DUPLICATE_KEY = 11_000;
 
 /** A document as stored in MongoDB. A tombstone has no `d`. */
 export type Entry = {
@@ -96,14 +90,8 @@ export function mongoDocuments<D extends object>(
     },
 
     async *pages(query) {
-      let page: Unread<D>[] = [];
-      for await (const { key, version, document } of this.find(query)) {
-        page.push({ key, version, read: () => document });
-        if (page.length < BATCH_SIZE) continue;
-        yield page;
-        page = [];
-      }
-      if (page.length > 0) yield page;
+      for await (const page of inPages(this.find(query), BATCH_SIZE))
+        yield page.map(({ key, version, document }): Unread<D> => ({ key, version, read: () => document }));
     },
 
     count: (query) => retry(() => collection.countDocuments(filterOf(query?.where))),
@@ -200,11 +188,7 @@ export function mongoDocuments<D extends object>(
       await collection.bulkWrite(operations, { ordered: false });
       return [];
     } catch (error) {
-      if (!(error instanceof MongoBulkWriteError)) throw error;
-      const errors = [error.writeErrors].flat();
-      const onlyKeys = errors.every(({ code, errmsg }) => code === DUPLICATE_KEY && isAboutKey(errmsg));
-      if (!onlyKeys || errors.length === 0 || error.result.getWriteConcernError() !== undefined) throw error;
-      return errors.flatMap(({ index }) => writes[index] ?? []);
+      return existingKeys(error).flatMap((index) => writes[index] ?? []);
     }
   }
 }
@@ -224,8 +208,3 @@ async function matched(update: () => Promise<{ readonly matchedCount: number }>)
 }
 
 const writeId = (): string => randomBytes(9).toString('base64url');
-
-const isDuplicate = (error: unknown): boolean => error instanceof MongoServerError && error.code === DUPLICATE_KEY;
-
-/** Whether a duplicate is the key of the document, as opposed to a unique index over its fields. */
-const isAboutKey = (message: string | undefined): boolean => /index: _id_\b|_id_ dup/.test(message ?? '');
