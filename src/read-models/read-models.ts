@@ -429,6 +429,8 @@ export async function openReadModels(deps: {
 
     async status(limit = 1_001) {
       await refresh();
+      // A projector tells how far it is before it stores that.
+      const told = positions;
       // Waiters have to learn of it: it will be no news to them the next time.
       reached(await state.positions(), true);
       const problems: Problem[] = [];
@@ -440,7 +442,8 @@ export async function openReadModels(deps: {
         else if (!(await isAttended(model)))
           problems.push({ readModel: projection.name, state: 'unattended', readable: true });
         if (model?.live === undefined || isFailing(model)) continue;
-        const { position } = placeOf(positions, model.live);
+        const [stored, shown] = [placeOf(positions, model.live).position, placeOf(told, model.live).position];
+        const position = stored < shown ? shown : stored;
         if (after === undefined || position < after) after = position;
       }
       // Commands in other processes wait for these read models from the moment on at which they can be read: what is in the log
