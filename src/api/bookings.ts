@@ -1,5 +1,4 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { Type } from 'typebox';
 import { actorOf } from '../auth/caller.ts';
 import type { Commands } from '../commands/commands.ts';
 import {
@@ -13,6 +12,7 @@ import {
 } from '../contract/booking.ts';
 import { errors } from '../contract/errors.ts';
 import { HistoryEntry, historyEntries } from '../contract/history-entry.ts';
+import { Type } from '../contract/schema.ts';
 import type { HistoryStep } from '../domain/booking-history.ts';
 import { isRefusal } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';

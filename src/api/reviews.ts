@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import fastJson from 'fast-json-stringify';
-import { Type } from 'typebox';
 import { errors } from '../contract/errors.ts';
 import { CommunityParams, ReviewDto, toReviewDto } from '../contract/review.ts';
+import { Type } from '../contract/schema.ts';
 import { isRefusal } from '../domain/decision.ts';
 import type { Queries } from '../queries/queries.ts';
 import { CacheHeaders, cacheable, entityTagsOf } from './entity-tags.ts';

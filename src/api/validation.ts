@@ -1,6 +1,6 @@
 import { Ajv, type ErrorObject } from 'ajv';
 import type { FastifySchemaCompiler } from 'fastify';
-import { IsInteger, IsObject, type TSchema } from 'typebox';
+import type { TSchema } from '../contract/schema.ts';
 import { isPlainDate } from '../domain/calendar.ts';
 import { lengthRule, rangeRule } from '../domain/limits.ts';
 
@@ -41,5 +41,8 @@ function inDomainWords(error: ErrorObject): ErrorObject {
   return error;
 }
 
-const integersOf = (schema: TSchema): string[] =>
-  IsObject(schema) ? Object.keys(schema.properties).filter((name) => IsInteger(schema.properties[name])) : [];
+function integersOf(schema: TSchema): string[] {
+  const { properties = {} }: { readonly properties?: { readonly [name: string]: { readonly type?: unknown } } } =
+    schema;
+  return Object.keys(properties).filter((name) => properties[name]?.type === 'integer');
+}

@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { Type } from 'typebox';
 import { actorOf, type Caller } from '../auth/caller.ts';
 import type { Commands } from '../commands/commands.ts';
 import { errors } from '../contract/errors.ts';
+import { Type } from '../contract/schema.ts';
 import {
   CreateWebhook,
   toWebhookCreatedDto,

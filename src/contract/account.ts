@@ -1,9 +1,9 @@
-import { type Static, Type } from 'typebox';
 import type { Account, AccountKind } from '../domain/account.ts';
 import type { Brand } from '../domain/brand.ts';
 import type { Community } from '../domain/community.ts';
 import type { BrandId, CommunityId } from '../domain/ids.ts';
 import { Id, OneOf } from './scalars.ts';
+import { type Static, Type } from './schema.ts';
 import { shaped } from './shaped.ts';
 
 /** A community or a brand, by its kind and id. */

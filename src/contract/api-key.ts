@@ -1,9 +1,9 @@
-import { type Static, Type } from 'typebox';
 import type { ApiKeyDocument } from '../../projections/api-keys.ts';
 import type { Account } from '../domain/account.ts';
 import type { ApiKeyId } from '../domain/ids.ts';
 import { PublicAccount, toPublicAccount } from './account.ts';
 import { Timestamp } from './scalars.ts';
+import { type Static, Type } from './schema.ts';
 import { shaped } from './shaped.ts';
 
 const terms = {

@@ -1,9 +1,9 @@
-import { type Static, Type } from 'typebox';
 import type { PlainDate as CalendarDate, SpaceId } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
 import type { TimeSlot as Slot } from '../domain/time-slots.ts';
 import { UsageHours } from './booking.ts';
 import { Hour, Id, PlainDate } from './scalars.ts';
+import { type Static, Type } from './schema.ts';
 
 const TimeSlot = Type.Object({
   hour: Hour('Starting hour, 24-hour clock.'),

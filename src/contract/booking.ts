@@ -1,4 +1,3 @@
-import { type Static, type TSchema, Type } from 'typebox';
 import type { BookingDocument } from '../../projections/bookings.ts';
 import { type BookingDetails, detailsOf, REPEATED_DETAILS } from '../domain/booking-details.ts';
 import type { BookingFacts, CancelledBy } from '../domain/events.ts';
@@ -9,6 +8,7 @@ import { picked } from '../domain/picked.ts';
 import { toAmount } from '../domain/pricing.ts';
 import { BOOKING_STATUSES } from '../domain/space-day.ts';
 import { Hour, Id, OneOf, PlainDate, Text, Timestamp } from './scalars.ts';
+import { type Static, type TSchema, Type } from './schema.ts';
 import { shaped } from './shaped.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { Type } from './schema.ts';
 import { shaped } from './shaped.ts';
 
 const clientId = Type.String({ description: 'Client identifier, client_ followed by characters.' });

@@ -1,6 +1,6 @@
-import { type Static, Type } from 'typebox';
 import type { WebhookId } from '../domain/ids.ts';
 import { OneOf, Timestamp } from './scalars.ts';
+import { type Static, Type } from './schema.ts';
 import { shaped } from './shaped.ts';
 import type { DeliveryKind } from './webhook-payload.ts';
 

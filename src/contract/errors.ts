@@ -1,7 +1,7 @@
-import { type Static, Type } from 'typebox';
 import type { RefusalCode } from '../domain/decision.ts';
 import { keysOf } from '../domain/keys-of.ts';
 import { OneOf } from './scalars.ts';
+import { type Static, Type } from './schema.ts';
 
 /** The status of each error code (docs/specification.md#errors). */
 export const ERROR_STATUS = {

@@ -1,4 +1,3 @@
-import { type Static, Type } from 'typebox';
 import type { Actor } from '../domain/account.ts';
 import type { HistoryStep } from '../domain/booking-history.ts';
 import { expiryOf } from '../domain/booking-moments.ts';
@@ -8,6 +7,7 @@ import { toAmount } from '../domain/pricing.ts';
 import { PublicAccount, toPublicAccount } from './account.ts';
 import { publicFacts } from './booking.ts';
 import { OneOf, Timestamp } from './scalars.ts';
+import { type Static, Type } from './schema.ts';
 import { shaped } from './shaped.ts';
 
 const Change = Type.Object({ from: Type.Optional(Type.Unknown()), to: Type.Unknown() });

@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox';
+import { type Static, Type } from './schema.ts';
 import { shaped } from './shaped.ts';
 
 /** An event that could not be turned into deliveries, as an operator sees it: the command line's JSON. */

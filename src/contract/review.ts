@@ -1,9 +1,9 @@
-import { type Static, Type } from 'typebox';
 import type { ReviewDocument } from '../../projections/reviews.ts';
 import type { ReviewPosted } from '../domain/events.ts';
 import type { BookingId, CommunityId, ReviewId, SpaceId } from '../domain/ids.ts';
 import { RATING } from '../domain/limits.ts';
 import { Id, Timestamp } from './scalars.ts';
+import { type Static, Type } from './schema.ts';
 import { shaped } from './shaped.ts';
 
 /** A review (docs/specification.md#resources). */

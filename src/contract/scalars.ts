@@ -1,7 +1,7 @@
-import { Type } from 'typebox';
 import { defined } from '../domain/defined.ts';
 import type { PlainDate as CalendarDate, Timestamp as Moment } from '../domain/ids.ts';
 import { HOUR, type TextLimit } from '../domain/limits.ts';
+import { Type } from './schema.ts';
 
 /** The values that public shapes consist of, typed as in the domain. */
 

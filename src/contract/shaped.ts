@@ -1,5 +1,5 @@
-import type { Static, TObject } from 'typebox';
 import { picked } from '../domain/picked.ts';
+import type { Static, TObject } from './schema.ts';
 
 /** `T` whose fields may also be undefined, which leaves them out. */
 type OrUndefined<T> = { readonly [F in keyof T]: T[F] | undefined };

@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox';
+import { type Static, Type } from './schema.ts';
 import { shaped } from './shaped.ts';
 
 const kid = Type.String({ description: 'Key identifier.' });

@@ -1,8 +1,8 @@
-import { type Static, Type } from 'typebox';
 import type { Cents, CommunityId, PlainDate as Day, SpaceId } from '../domain/ids.ts';
 import { toAmount } from '../domain/pricing.ts';
 import type { Space } from '../domain/space.ts';
 import { Hour, Id, PlainDate } from './scalars.ts';
+import { type Static, Type } from './schema.ts';
 import { shaped } from './shaped.ts';
 
 /** A space as an operator sees it: the command line's JSON. */

@@ -1,6 +1,6 @@
-import { type Static, Type } from 'typebox';
 import type { Account } from '../domain/account.ts';
 import { PublicAccount, toPublicAccount } from './account.ts';
+import { type Static, Type } from './schema.ts';
 import { shaped } from './shaped.ts';
 
 /** A user as an operator sees it: the command line's JSON. */

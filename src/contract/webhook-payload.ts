@@ -1,4 +1,3 @@
-import { type Static, type TObject, Type } from 'typebox';
 import type { BookingApproved, BookingCancelled, BookingRequested, Recorded, ReviewPosted } from '../domain/events.ts';
 import type { Timestamp as Moment, WebhookId } from '../domain/ids.ts';
 import { statusAfter } from '../domain/space-day.ts';
@@ -6,6 +5,7 @@ import { WEBHOOK_EVENTS, type WebhookEventName } from '../domain/webhook.ts';
 import { BookingApprovedData, BookingCancelledData, BookingRequestedData, publicFacts } from './booking.ts';
 import { publicReview, ReviewPostedData } from './review.ts';
 import { Timestamp } from './scalars.ts';
+import { type Static, type TObject, Type } from './schema.ts';
 import { shaped } from './shaped.ts';
 
 /** The events that go out to subscribers (docs/specification.md#events). */

@@ -1,9 +1,9 @@
-import { type Static, Type } from 'typebox';
 import type { WebhookDocument } from '../../projections/webhooks.ts';
 import type { Timestamp as Moment } from '../domain/ids.ts';
 import { ALL_WEBHOOK_EVENTS } from '../domain/webhook.ts';
 import { PublicAccount, toPublicAccount } from './account.ts';
 import { OneOf, Timestamp } from './scalars.ts';
+import { type Static, Type } from './schema.ts';
 import { shaped } from './shaped.ts';
 
 /** A registered endpoint (docs/specification.md#resources). */

@@ -1,8 +1,8 @@
 import { type CallToolResult, fromJsonSchema, type JsonSchemaType, type McpServer } from '@modelcontextprotocol/server';
-import type { Static, TObject } from 'typebox';
 import { type Access, refuseAccess } from '../auth/access.ts';
 import type { Caller } from '../auth/caller.ts';
 import type { ErrorCode } from '../contract/errors.ts';
+import type { Static, TObject } from '../contract/schema.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
 

@@ -1,4 +1,3 @@
-import { Type } from 'typebox';
 import { actorOf } from '../auth/caller.ts';
 import type { Commands } from '../commands/commands.ts';
 import { AvailabilityResponse, toAvailabilityResponse } from '../contract/availability.ts';
@@ -6,6 +5,7 @@ import { BookingDto, BookingStatus, IdempotencyKey, SentDetails, toBookingDto } 
 import { HistoryEntry, historyEntries } from '../contract/history-entry.ts';
 import { ReviewDto, toReviewDto } from '../contract/review.ts';
 import { Id, PlainDate } from '../contract/scalars.ts';
+import { Type } from '../contract/schema.ts';
 import { SpaceListing, toSpaceListing } from '../contract/space.ts';
 import { localDate } from '../domain/calendar.ts';
 import { isRefusal, refuse } from '../domain/decision.ts';
