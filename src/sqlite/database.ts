@@ -47,13 +47,6 @@ function connect(file: FileName): DatabaseSync {
   }
 }
 
-/** Counts the commits of this process to the file of a connection, those of all its threads and connections. */
-export function commitsTo(database: DatabaseSync): () => number {
-  const lock = locks.get(database);
-  if (lock === undefined) throw new Error('The connection was not opened by openDatabase');
-  return lock.turns.commits;
-}
-
 /** `durable`: on disk when the commit returns. `lazy`: a power failure, though not a crash, may lose the last commits. */
 export type Durability = 'durable' | 'lazy';
 
@@ -67,12 +60,14 @@ const current = new WeakMap<DatabaseSync, Durability>();
 /**
  * Runs `work` synchronously in a write transaction. Waits for other connections without blocking this process, and rolls back
  * if `work` throws.
+ * @param committed called right after the commit, before anybody else in this process gets its turn
  * @throws whatever `work` throws, and SQLite's own errors such as a full disk; nothing is stored then
  */
 export async function transaction<Result>(
   database: DatabaseSync,
   durability: Durability,
   work: () => Result,
+  committed: () => void = () => {},
 ): Promise<Result> {
   const lock = locks.get(database);
   if (lock === undefined) throw new Error('The connection was not opened by openDatabase');
@@ -86,6 +81,7 @@ export async function transaction<Result>(
       database.exec('PRAGMA busy_timeout = 0; BEGIN IMMEDIATE');
       const result = work();
       database.exec('COMMIT');
+      committed();
       lock.turns.release();
       return result;
     } catch (error) {

@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
+import { fileCounts } from './shared-counts.ts';
 
 /** How long a thread that keeps committing lets another of this process go first. */
 const YIELD_MS = 3;
@@ -7,9 +6,6 @@ const YIELD_MS = 3;
 /** What is counted of a file, and where. */
 const WAITING = 0;
 const RELEASED = 1;
-
-/** Files that are told apart. Two that are not only let each other go first now and then. */
-const FILES = 4_096;
 
 /**
  * Lets the threads of this process take turns with the write lock of a file. SQLite has no queue: a thread whose commits follow
@@ -22,26 +18,13 @@ export type Turns = {
   wait(): () => void;
   /** Call after a commit. */
   release(): void;
-  /** Counts the commits of this process to the file, those of all its threads. */
-  commits(): number;
   /** Call before a commit that follows another one: resolves once those who wait have had their turn. */
   letOthersGo(): Promise<void>;
 };
 
-/** The memory that a thread shares with those that it starts after it has opened a file. */
-function sharedMemory(): Int32Array {
-  const known: unknown = getEnvironmentData(KEY);
-  if (known instanceof SharedArrayBuffer) return new Int32Array(known);
-  const shared = new SharedArrayBuffer(FILES * 8);
-  setEnvironmentData(KEY, shared);
-  return new Int32Array(shared);
-}
-const KEY = 'turns at files';
-
 /** The turns at a file. */
 export function openTurns(path: string): Turns {
-  const first = 2 * (createHash('sha256').update(path).digest().readUInt32BE() % FILES);
-  const counts = sharedMemory().subarray(first, first + 2);
+  const { counts } = fileCounts(path);
 
   async function changed(index: number, from: number, limitMs: number): Promise<void> {
     const { async, value } = Atomics.waitAsync(counts, index, from, limitMs);
@@ -69,7 +52,6 @@ export function openTurns(path: string): Turns {
       Atomics.add(counts, RELEASED, 1);
       Atomics.notify(counts, RELEASED);
     },
-    commits: () => Atomics.load(counts, RELEASED),
     async letOthersGo() {
       const waiting = Atomics.load(counts, WAITING);
       if (waiting > 0) await changed(WAITING, waiting, YIELD_MS);

@@ -85,13 +85,20 @@ export async function openSqliteDocuments<D extends object>(
     },
   });
   const queries = createLruCache<string, StatementSync>(100);
+  const stamp = file.stampOf(name);
+
+  /** Call before using a cached value. */
+  function validate(): void {
+    file.validate();
+    if (stamp.hasChanged()) invalidateDocuments();
+  }
 
   function lookUp(key: string): CacheEntry<D> {
-    file.validate();
+    validate();
     const cached = cache.get(key);
     if (cached !== undefined) {
       if (cached.at === changes) return cached.entry;
-      // Most of what others write does not concern this document. What a projection writes moves to another position, and asking
+      // Most of what is written does not concern this document. What a projection writes moves to another position, and asking
       // for that takes a third of the time that reading and parsing does.
       const { position } = cached.entry;
       if (position !== undefined && statements.position(key) === position) {
@@ -104,6 +111,13 @@ export async function openSqliteDocuments<D extends object>(
     if (key.length <= MAX_CACHED_KEY_LENGTH) cache.set(key, { entry, at: changes });
     return entry;
   }
+
+  /** Writes in a transaction, in which what is cached is valid, and tells the other threads. */
+  const commit = <R>(work: () => R): Promise<R> =>
+    file.write(() => {
+      if (stamp.hasChanged()) invalidateDocuments();
+      return work();
+    }, stamp);
 
   /** Call for every write, inside its transaction. */
   function invalidate(key: string): void {
@@ -118,13 +132,13 @@ export async function openSqliteDocuments<D extends object>(
    */
   async function write<R>(there: (other: WritesElsewhere) => Promise<R>, here: (repeated: boolean) => R): Promise<R> {
     const other = file.isClosed() ? undefined : elsewhere();
-    if (other === undefined) return file.write(() => here(false));
+    if (other === undefined) return commit(() => here(false));
     try {
       return await there(other);
     } catch (error) {
       if (!(error instanceof ThreadEnded)) throw error;
     }
-    return file.write(() => here(true));
+    return commit(() => here(true));
   }
 
   /** Rows as arrays of their columns: an object per row would take half as long again as reading it. */
@@ -177,7 +191,7 @@ export async function openSqliteDocuments<D extends object>(
     },
 
     async *find(query: Find<D>) {
-      file.validate();
+      validate();
       const { where, sort, limit } = query;
       const resultKey = JSON.stringify([where, sort, limit]);
       const cachedResult = results.get(resultKey);
@@ -193,7 +207,7 @@ export async function openSqliteDocuments<D extends object>(
     },
 
     async *pages(query: Find<D>) {
-      file.validate();
+      validate();
       for await (const { rows } of rowsOf(query, UNREAD_PAGE)) yield rows.map((row) => toUnread<D>(...row));
     },
 
@@ -244,7 +258,7 @@ export async function openSqliteDocuments<D extends object>(
       for (let from = 0; from < writes.length; from += WRITE_BATCH) {
         if (from > 0) await nextTurn();
         const batch = writes.slice(from, from + WRITE_BATCH);
-        await file.write(() => {
+        await commit(() => {
           for (const { key, position, document } of batch) {
             const known = cache.get(key);
             const isNew = known?.at === changes && known.entry === ABSENT;
@@ -270,7 +284,7 @@ export async function openSqliteDocuments<D extends object>(
       if (other !== undefined) return other.sweep(plain, now);
       let removed: boolean;
       do {
-        removed = await file.write(() => {
+        removed = await commit(() => {
           invalidateDocuments();
           return statements.expire(now);
         });

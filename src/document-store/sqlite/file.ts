@@ -1,16 +1,22 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { DataVersion } from '../../sqlite/data-version.ts';
-import { commitsTo, type Durability, openDatabase, transaction } from '../../sqlite/database.ts';
+import { type Durability, openDatabase, transaction } from '../../sqlite/database.ts';
 import type { FileName } from '../../sqlite/file-name.ts';
+import { openForeignCommits } from '../../sqlite/foreign-commits.ts';
 import { GroupCommit } from '../../sqlite/group-commit.ts';
+import { type CollectionStamp, collectionStamp } from '../../sqlite/shared-counts.ts';
 
 /** A SQLite database in WAL mode, shared by any number of processes on the machine. */
 export type SqliteFile = {
   readonly database: DatabaseSync;
-  /** Runs `work` in a transaction that it may share with other writes (`GroupCommit.write`). */
-  write<R>(work: () => R): Promise<R>;
-  /** Call before using a cached value: invalidates what another connection may have changed. */
+  /**
+   * Runs `work` in a transaction that it may share with other writes (`GroupCommit.write`).
+   * @param stamp of the collection, if it changes nothing but documents of one: the caches of other collections remain valid then
+   */
+  write<R>(work: () => R, stamp?: CollectionStamp): Promise<R>;
+  /** Call before using a cached value: invalidates what other processes may have changed. What other threads have, the stamps tell. */
   validate(): void;
+  /** Tells whether other threads of this process have written to a collection. */
+  stampOf(collection: string): CollectionStamp;
   /** The cache of each collection, invalidated whenever it may be stale. */
   readonly caches: Map<string, CollectionCache>;
   isClosed(): boolean;
@@ -24,7 +30,7 @@ type CollectionCache = {
 };
 
 /**
- * A check for commits by other connections costs as much as a read, so the reads of one request share one. It stays valid for
+ * A check for commits by other processes costs as much as a read, so the reads of one request share one. It stays valid for
  * less time than a client needs to hear of a commit from another process and then ask this one. A turn of the event loop would
  * be too long when it is busy.
  */
@@ -37,29 +43,26 @@ export async function openSqliteFile(file: FileName, durability: Durability): Pr
   database.exec('PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384; PRAGMA mmap_size = 268435456');
   database.exec('PRAGMA wal_autocheckpoint = 4000');
 
-  const version = new DataVersion(database);
+  const foreign = openForeignCommits(database, file.path);
   const readSchemaVersion = database.prepare('PRAGMA schema_version');
+  const readChanges = database.prepare('SELECT total_changes() AS changes');
 
   const caches: SqliteFile['caches'] = new Map();
   let closed = false;
 
   let schemaVersion = readSchemaVersion.get()?.schema_version;
-  // What another thread or store of this process has committed shows at once.
-  const commitsInProcess = commitsTo(database);
-  let commitsSeen = commitsInProcess();
   let checkedAt = Number.NEGATIVE_INFINITY;
 
   function validate(): void {
     const now = performance.now();
-    if (now - checkedAt < CHECK_VALID_MS && commitsSeen === commitsInProcess()) return;
+    if (now - checkedAt < CHECK_VALID_MS) return;
     checkForCommits();
     checkedAt = now;
   }
 
-  /** Invalidates the caches if another connection has committed. */
+  /** Invalidates the caches if another process has committed. */
   function checkForCommits(): void {
-    commitsSeen = commitsInProcess();
-    if (!version.hasChanged()) return;
+    if (!foreign.happened()) return;
     invalidateDocuments();
     const schema = readSchemaVersion.get()?.schema_version;
     if (schema === schemaVersion) return;
@@ -71,15 +74,30 @@ export async function openSqliteFile(file: FileName, durability: Durability): Pr
     for (const collection of caches.values()) collection.invalidateDocuments();
   }
 
+  /** The collections that the current transaction writes to, and whether it changes anything else. */
+  const written = new Set<CollectionStamp>();
+  let changesOthers = false;
+
   const commits = new GroupCommit({
     durability,
     async transaction(work) {
+      let account: ((hasWritten: boolean) => void) | undefined;
+      let before: unknown;
+      const run = () => {
+        written.clear();
+        changesOthers = false;
+        // From here to the commit this connection holds the write lock, so the caches stay valid.
+        checkForCommits();
+        account = foreign.account();
+        before = readChanges.get()?.changes;
+        work();
+      };
+      const committed = () => {
+        for (const stamp of written) stamp.note();
+        if (!changesOthers) account?.(readChanges.get()?.changes !== before);
+      };
       try {
-        await transaction(database, durability, () => {
-          // From here to the commit this connection holds the write lock, so the caches stay valid.
-          checkForCommits();
-          work();
-        });
+        await transaction(database, durability, run, committed);
       } catch (error) {
         invalidateDocuments();
         throw error;
@@ -91,12 +109,21 @@ export async function openSqliteFile(file: FileName, durability: Durability): Pr
     database,
     validate,
     caches,
-    write: (work) => (closed ? Promise.reject(new Error('The document store is closed')) : commits.write(work)),
+    stampOf: (collection) => collectionStamp(file.path, collection),
+    write(work, stamp) {
+      if (closed) return Promise.reject(new Error('The document store is closed'));
+      return commits.write(() => {
+        if (stamp === undefined) changesOthers = true;
+        else written.add(stamp);
+        return work();
+      });
+    },
     isClosed: () => closed,
     async close() {
       closed = true;
       await commits.settled();
       if (database.isOpen) database.close();
+      foreign.close();
     },
   };
 }

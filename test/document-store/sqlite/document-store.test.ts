@@ -54,6 +54,39 @@ describe('SQLite document store', () => {
     expect([(await before)?.document.n, (await after)?.document.n]).toEqual([1, 2]);
   });
 
+  it('forgets nothing when another thread writes to another collection, and everything when another process writes', async () => {
+    const documents = await store.open(records);
+    for (const n of [1, 2]) await documents.insert(`record-${n}`, { n });
+    // Threads of a process are as strange to each other as two stores of one.
+    const other = await openSqliteDocumentStore({ folder });
+    const [theirs, elsewhere] = [await other.open(records), await other.open({ ...records, name: 'elsewhere' })];
+    const read = async () => [
+      (await documents.get('record-1'))?.document.n,
+      ...(await Array.fromAsync(documents.find(ask({ sort: [{ field: 'n' }] })))).map(({ document }) => document.n),
+    ];
+    // Making its table was one of the things that are nobody's writes to a collection.
+    await elsewhere.insert('a', { n: 0 });
+    await read();
+    const statements = [vi.spyOn(StatementSync.prototype, 'get'), vi.spyOn(StatementSync.prototype, 'all')];
+    const count = () => statements.reduce((sum, { mock }) => sum + mock.calls.length, 0);
+    try {
+      await elsewhere.insert('b', { n: 0 });
+      const before = count();
+      expect([await read(), count() - before]).toEqual([[1, 1, 2], 0]);
+    } finally {
+      vi.restoreAllMocks();
+    }
+
+    await theirs.insert('record-0', { n: 0 });
+    expect(await read()).toEqual([1, 0, 1, 2]);
+    const process = new DatabaseSync(join(folder, 'records.sqlite'));
+    process.exec(`UPDATE records SET document = '{"n":7}', "$.n" = 7, version = version + 1 WHERE key = 'record-1'`);
+    process.close();
+    await delay(1);
+    expect(await read()).toEqual([7, 0, 2, 7]);
+    await other.close();
+  });
+
   it('has every acknowledged record after all writing processes were killed', async () => {
     const documents = await store.open(records);
     const acknowledged: string[] = [];
