@@ -31,7 +31,7 @@ import { mcpRoutes } from './mcp/mcp-server.ts';
 import { createMaintenance, type Maintenance } from './projector/maintenance.ts';
 import { createQueries, type Queries } from './queries/queries.ts';
 import { idOf } from './read-models/state.ts';
-import { type BackgroundRole, type Running, startDelivering, startProjecting, startScheduling } from './roles.ts';
+import { type BackgroundRole, type RunningRoles, startDelivering, startProjecting, startScheduling } from './roles.ts';
 import { diskWarning } from './runtime/disk.ts';
 import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts';
 
@@ -194,41 +194,46 @@ export type Service = {
   stop(drainMs?: number): Promise<void>;
 };
 
-/** Runs roles in a thread of this process. */
-export type StartThread = (
-  config: Config,
-  logger: Logger,
-  roles: ReadonlySet<BackgroundRole>,
-  news: string,
-) => Running & { readonly up: Promise<void> };
+/** How the roles that answer no requests run beside the thread that does. */
+export type Threads = {
+  /** Runs roles in a thread of this process. */
+  readonly start: (
+    config: Config,
+    logger: Logger,
+    roles: ReadonlySet<BackgroundRole>,
+    news: string,
+  ) => RunningRoles & { readonly up: Promise<void> };
+  /** Whether all of them share one thread, rather than the projector having its own. */
+  readonly together: boolean;
+};
 
 /**
  * Starts the configured roles. Resolves once requests are being answered.
- * @param startThread without it, all roles share the thread that answers requests
+ * @param threads without them, all roles share the thread that answers requests
  */
-export async function startService(config: Config, logger: Logger, startThread?: StartThread): Promise<Service> {
-  const inThread = startThread !== undefined && config.roles.has('api');
-  const news = inThread ? randomUUID() : undefined;
-  const core = await openCore(config, logger, { inThread, ...defined({ news }) });
-  const running: Running[] = [];
+export async function startService(config: Config, logger: Logger, threads?: Threads): Promise<Service> {
+  const inThreads = threads !== undefined && config.roles.has('api');
+  const news = inThreads ? randomUUID() : undefined;
+  const core = await openCore(config, logger, { inThread: inThreads, ...defined({ news }) });
+  const running: RunningRoles[] = [];
   /**
    * Starts those of these roles that are configured, in a thread of their own or in this one.
    * @returns what resolves once they run
    */
-  async function start(
-    roles: readonly BackgroundRole[],
-    here: () => readonly (Running | Promise<Running>)[],
-  ): Promise<() => Promise<void>> {
+  async function start(...roles: readonly BackgroundRole[]): Promise<() => Promise<void>> {
     const wanted = new Set(roles.filter((role) => config.roles.has(role)));
-    if (inThread && news !== undefined && wanted.size > 0) {
-      const thread = startThread(config, logger, wanted, news);
+    if (inThreads && news !== undefined && wanted.size > 0) {
+      const thread = threads.start(config, logger, wanted, news);
       running.push(thread);
       return () => thread.up;
     }
-    if (wanted.size > 0) running.push(...(await Promise.all(here())));
+    if (wanted.has('projector')) running.push(startProjecting(core));
+    if (wanted.has('scheduler')) running.push(startScheduling(core));
+    if (wanted.has('webhooks')) running.push(await startDelivering(core));
     return async () => {};
   }
-  const projecting = await start(['projector'], () => [startProjecting(core)]);
+  const together = inThreads && threads.together;
+  const projecting = await (together ? start('projector', 'scheduler', 'webhooks') : start('projector'));
   let stopping = false;
   const app = config.roles.has('api') ? await createApp(core, () => stopping) : undefined;
   const { projector, webhooks } = core;
@@ -239,10 +244,7 @@ export async function startService(config: Config, logger: Logger, startThread?:
   await projector.readable(READABLE_WITHIN_MS);
   await webhooks.prepare();
   const demo = config.demo ? await ensureDemoData({ ...core, ...config, at: core.commandsAt, projecting }) : undefined;
-  await start(['scheduler', 'webhooks'], () => [
-    ...(config.roles.has('scheduler') ? [startScheduling(core)] : []),
-    ...(config.roles.has('webhooks') ? [startDelivering(core)] : []),
-  ]);
+  if (!together) await start('scheduler', 'webhooks');
   await app?.listen({ host: config.host, port: config.port });
 
   async function closeApp(drainMs: number): Promise<void> {
@@ -264,6 +266,7 @@ export async function startService(config: Config, logger: Logger, startThread?:
     demo,
     async stop(drainMs = 0) {
       stopping = true;
+      for (const each of running) each.finish?.();
       const [first, ...others] = config.roles.has('projector') ? running : [undefined, ...running];
       // The projector last: what the others and open requests still do has to become visible.
       await Promise.all([closeApp(drainMs), webhooks.stop(), ...others.map((each) => each?.stop())]);

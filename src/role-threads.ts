@@ -14,7 +14,9 @@ export type RoleThreadData = {
 };
 
 type RoleThread = KeptThread & {
-  /** Resolves once its roles run for the first time. */
+  /** Tells it to end all that it does but projecting, which goes on until it is stopped. */
+  finish(): void;
+  /** Resolves once it projects for the first time, if that is one of its roles. */
   readonly up: Promise<void>;
 };
 
@@ -40,5 +42,5 @@ export function startRoleThread(
     },
     logger,
   });
-  return { ...thread, up: up.promise };
+  return { ...thread, up: up.promise, finish: () => thread.running()?.postMessage('finish') };
 }

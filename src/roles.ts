@@ -10,7 +10,13 @@ import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts';
 export type BackgroundRole = Exclude<Role, 'api'>;
 
 /** Something that runs until it is stopped, whatever happens. */
-export type Running = { stop(): Promise<void> };
+type Running = { stop(): Promise<void> };
+
+/** Roles that may share a thread. */
+export type RunningRoles = Running & {
+  /** Tells them to end all that they do but projecting, which goes on until they are stopped. */
+  finish?(): void;
+};
 
 /** Keeps the read models up to date. */
 export function startProjecting({ projector }: Pick<Foundation, 'projector'>): Running {
@@ -56,28 +62,37 @@ async function openWebhooks(
 
 /**
  * Runs roles on stores of their own, without what answers requests.
- * @returns also the id under which its heartbeat is known
+ * @param deps.opened told the id under which its heartbeat is known, once the read models are kept up to date, if that is a role
  */
-export async function runRoles(
-  config: Config,
-  logger: Logger,
-  roles: ReadonlySet<BackgroundRole>,
-  options?: FoundationOptions,
-): Promise<Running & { readonly session: string }> {
+export async function runRoles(deps: {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly roles: ReadonlySet<BackgroundRole>;
+  readonly options: FoundationOptions;
+  readonly opened: (session: string) => void;
+}): Promise<Required<RunningRoles>> {
+  const { config, logger, roles, options, opened } = deps;
   const foundation = await openFoundation(config, logger, options);
-  const running: Running[] = [];
-  if (roles.has('projector')) running.push(startProjecting(foundation));
+  const { projector } = foundation;
+  if (roles.has('projector')) startProjecting(foundation);
+  opened(foundation.heartbeats.session);
+  const others: Running[] = [];
   if (roles.has('webhooks') || roles.has('scheduler')) {
     const { webhooks, commands } = await openWebhooks(foundation);
     await foundation.clockWatch.start();
-    if (roles.has('webhooks')) running.push(await startDelivering({ webhooks }));
-    if (roles.has('scheduler')) running.push(startScheduling({ ...foundation, commands }));
+    if (roles.has('webhooks')) others.push(await startDelivering({ webhooks }));
+    if (roles.has('scheduler')) others.push(startScheduling({ ...foundation, commands }));
   }
+  let finished: Promise<unknown> | undefined;
+  const finish = () => {
+    finished ??= Promise.all(others.map((role) => role.stop()));
+    return finished;
+  };
   return {
-    session: foundation.heartbeats.session,
+    finish: () => void finish().catch(() => {}),
     async stop() {
-      for (const role of running.toReversed()) await role.stop();
-      if (!roles.has('projector')) await foundation.projector.stop();
+      await finish();
+      await projector.stop();
       await foundation.close();
     },
   };

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
-import { type Service, startService } from '../../src/app.ts';
+import { type Service, startService, type Threads } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { startRoleThread } from '../../src/role-threads.ts';
 import type { KeptThread } from '../../src/runtime/kept-thread.ts';
@@ -10,7 +10,7 @@ import { freePort } from '../free-port.ts';
 import { temporaryDataDir } from './service-process.ts';
 
 /** A service in this process whose roles run in threads, and a receiver of its webhooks. */
-async function startThreaded() {
+async function startThreaded(together: boolean) {
   const received: string[] = [];
   const receiver = createServer((request, response) => {
     let body = '';
@@ -32,11 +32,12 @@ async function startThreaded() {
     WEBHOOKS_ALLOW_PRIVATE: 'true',
     LOG_LEVEL: 'silent',
   });
-  const service: Service = await startService(config, logger, (of, _, roles, news) => {
+  const start: Threads['start'] = (of, _, roles, news) => {
     const thread = startRoleThread(of, logger, roles, news);
     threads.set([...roles].join(), thread);
     return thread;
-  });
+  };
+  const service: Service = await startService(config, logger, { start, together });
   onTestFinished(async () => {
     await service.stop();
     receiver.close();
@@ -66,28 +67,39 @@ type Body = readonly { readonly id: number }[] & { readonly id: number };
 
 const dayIn = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
 
-test('a thread that dies is started again, and what it was doing is done', { timeout: 120_000 }, async () => {
-  const { threads, received, lines, call, spaceId } = await startThreaded();
-  expect([...threads.keys()]).toEqual(['projector', 'scheduler,webhooks']);
-  const booked: number[] = [];
-  for (const [i, thread] of [...threads.values(), ...threads.values()].entries()) {
-    const before = thread.running();
-    expect(before).toBeDefined();
-    const booking = call('POST', '/bookings', { spaceId, startTime: dayIn(200 + i), startHour: 10 });
-    await before?.terminate();
-    const { status, body } = await booking;
-    expect(status).toBe(201);
-    booked.push(body.id);
-    await eventually(() => expect(thread.running()).not.toBe(before));
-  }
-  await eventually(async () => {
-    const { body } = await call('GET', '/bookings');
-    expect(body.map(({ id }) => id)).toEqual(expect.arrayContaining(booked));
-  });
-  await eventually(() => {
-    const delivered = new Set(received.map((body) => JSON.parse(body).data.bookingId));
-    expect([...delivered]).toEqual(expect.arrayContaining(booked));
-  });
-  const named = lines.filter(({ msg }) => /^The thread .* has ended; starting it again$/.test(msg));
-  expect(named).toHaveLength(4);
-});
+const SHARED = [
+  { together: false, names: ['projector', 'scheduler,webhooks'] },
+  { together: true, names: ['projector,scheduler,webhooks'] },
+];
+
+test.each(SHARED)(
+  'a thread that dies is started again, and what it was doing is done: $names',
+  {
+    timeout: 120_000,
+  },
+  async ({ together, names }) => {
+    const { threads, received, lines, call, spaceId } = await startThreaded(together);
+    expect([...threads.keys()]).toEqual(names);
+    const booked: number[] = [];
+    for (const [i, thread] of [...threads.values(), ...threads.values()].entries()) {
+      const before = thread.running();
+      expect(before).toBeDefined();
+      const booking = call('POST', '/bookings', { spaceId, startTime: dayIn(200 + i), startHour: 10 });
+      await before?.terminate();
+      const { status, body } = await booking;
+      expect(status).toBe(201);
+      booked.push(body.id);
+      await eventually(() => expect(thread.running()).not.toBe(before));
+    }
+    await eventually(async () => {
+      const { body } = await call('GET', '/bookings');
+      expect(body.map(({ id }) => id)).toEqual(expect.arrayContaining(booked));
+    });
+    await eventually(() => {
+      const delivered = new Set(received.map((body) => JSON.parse(body).data.bookingId));
+      expect([...delivered]).toEqual(expect.arrayContaining(booked));
+    });
+    const named = lines.filter(({ msg }) => /^The thread .* has ended; starting it again$/.test(msg));
+    expect(named).toHaveLength(2 * names.length);
+  },
+);
