@@ -45,7 +45,6 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
   const cookies = createCookies(deps.settings);
   const feed = createLiveFeed({ ...deps, logger: app.log });
   const streams = createEventStreams({ feed, sessions });
-  app.addHook('onReady', () => feed.start());
   app.addHook('preClose', async () => {
     streams.endAll();
     await feed.stop();
@@ -75,7 +74,7 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
       // 204 tells EventSource not to reconnect.
       if (current === undefined) return reply.code(204).send();
       const since = request.headers['last-event-id'] ?? new Form(request.query).text('after');
-      streams.connect(request, reply, current, String(since));
+      streams.connect(request, reply, current, { since: String(since), now: await feed.mark() });
       return reply;
     });
 
@@ -131,14 +130,17 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     const current = await signedIn(request, reply);
     if (current === undefined) return reply;
     const visit = await visitOf(request, current);
-    if (only !== undefined && only !== visit.account.kind) return send(request, reply, visit, missing('page'));
+    // Taken before anything is read, so that the page learns of every change that it may not show. The page that a form returns is
+    // not kept live: a GET of its URL may show something else.
+    const live = request.method === 'POST' ? undefined : await feed.mark();
+    if (only !== undefined && only !== visit.account.kind) return send(request, reply, visit, missing('page'), live);
     const answer = await handler(visit).catch((error: unknown) => {
       if (!isUnavailable(error)) throw error;
       request.log.warn({ err: error, reqId: request.id }, 'unavailable');
       reply.header('retry-after', RETRY_AFTER_SECONDS);
       return unavailable(error.told, request.id);
     });
-    return send(request, reply, visit, answer);
+    return send(request, reply, visit, answer, live);
   }
 
   async function visitOf(request: FastifyRequest, current: CurrentSession): Promise<Visit> {
@@ -163,7 +165,13 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     };
   }
 
-  async function send(request: FastifyRequest, reply: FastifyReply, visit: Visit, answer: Answer) {
+  async function send(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    visit: Visit,
+    answer: Answer,
+    live: string | undefined,
+  ) {
     if ('go' in answer) {
       if (answer.flash !== undefined) cookies.setSealed(reply, FLASH_COOKIE, answer.flash, FLASH_SECONDS);
       return reply.redirect(answer.go, 303);
@@ -181,8 +189,6 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     });
     const flashFromCookie = flashOf(cookies.getSealed(request, FLASH_COOKIE));
     if (flashFromCookie.length > 0) cookies.clear(reply, FLASH_COOKIE);
-    // The page that a form returns is not kept live: a GET of its URL may show something else.
-    const live = request.method === 'POST' ? undefined : feed.mark();
     if ('missing' in answer) {
       const { title, main } = notFound(answer.missing, account);
       return sendPage(reply, 404, page({ title, main, rail: frame, flash: flashFromCookie, ...defined({ live }) }));

@@ -14,19 +14,22 @@ const MAX_UNREAD_BYTES = 1 << 20;
  * to the response with each message, until Node.js warns of a leak, and buffers without a bound.
  */
 export function createEventStreams(deps: {
-  readonly feed: Pick<LiveFeed, 'mark' | 'markAt' | 'subscribe'>;
+  readonly feed: Pick<LiveFeed, 'markAt' | 'subscribe'>;
   readonly sessions: Pick<Sessions, 'isActive'>;
 }) {
   const { feed, sessions } = deps;
   const open = new Set<() => void>();
 
   return {
-    /** Streams changes that concern the session's account until the page disconnects or the session ends. */
+    /**
+     * Streams changes that concern the session's account until the page disconnects or the session ends.
+     * @param marks `since`: what the page presents; `now`: the current one
+     */
     connect(
       request: FastifyRequest,
       reply: FastifyReply,
       { hash, session, user }: CurrentSession,
-      since: string,
+      marks: { readonly since: string; readonly now: string },
     ): void {
       reply.hijack();
       const { raw } = reply;
@@ -45,8 +48,8 @@ export function createEventStreams(deps: {
         const message = { topic: change.topic, say: change.by === user.id ? undefined : change.say };
         send(`id: ${feed.markAt(change)}\ndata: ${JSON.stringify(message)}\n\n`);
       };
-      raw.write(`retry: 2000\nid: ${feed.mark()}\n\n`);
-      const { caughtUp, stop } = feed.subscribe({ account: session.account, onChange }, since);
+      raw.write(`retry: 2000\nid: ${marks.now}\n\n`);
+      const { caughtUp, stop } = feed.subscribe({ account: session.account, onChange }, marks.since);
       if (!caughtUp) raw.write(`data: ${JSON.stringify({ topic: '*' })}\n\n`);
 
       const end = () => {

@@ -25,28 +25,31 @@ export type Subscriber = { readonly account: Account; readonly onChange: (change
 
 /** How many changes are kept for pages that connect shortly after they were rendered (docs/decisions/live-pages.md). */
 const MAX_RECENT = 500;
+/** How long the log is followed for a page that has been rendered and has not connected, in milliseconds. */
+const FOLLOWED_FOR_MS = 60_000;
 
 export type LiveFeed = ReturnType<typeof createLiveFeed>;
 
 /**
  * The changes that open pages need: one subscription to the log per process, fanned out to the pages that a change concerns. A
- * page is notified once the read models reflect the change, so that refreshing shows it.
+ * page is notified once the read models reflect the change, so that refreshing shows it. While nobody looks, nothing is followed.
  */
 export function createLiveFeed(deps: {
   readonly events: EventStore;
   readonly readModels: ReadModels;
   readonly webhooks: Pick<Webhooks, 'onDeliveriesOf'>;
   readonly logger: Pick<FastifyBaseLogger, 'error'>;
+  /** Default {@link FOLLOWED_FOR_MS}. */
+  readonly followedForMs?: number;
 }) {
-  const { events, readModels, webhooks, logger } = deps;
-  // Hexadecimal, because a mark is split at its hyphen.
-  const processId = randomBytes(6).toString('hex');
+  const { events, readModels, webhooks, logger, followedForMs = FOLLOWED_FOR_MS } = deps;
   const subscribers = new Set<Subscriber>();
   const recent: Change[] = [];
-  const stopping = new AbortController();
   let sequence = 0;
-  let unsubscribeFromDeliveries = () => {};
-  let running: Promise<void> | undefined;
+  /** Tells one time of following from another, and from those of other processes. Undefined while nothing is followed. */
+  let current: string | undefined;
+  let following: ReturnType<typeof follow> | undefined;
+  let idle: NodeJS.Timeout | undefined;
 
   function announce(change: Omit<Change, 'sequence'>): void {
     sequence += 1;
@@ -56,8 +59,8 @@ export function createLiveFeed(deps: {
     for (const subscriber of subscribers) if (concerns(numbered, subscriber.account)) subscriber.onChange(numbered);
   }
 
-  async function run(after: Position): Promise<void> {
-    for await (const batch of events.subscribe({ after, signal: stopping.signal })) {
+  async function run(after: Position, signal: AbortSignal): Promise<void> {
+    for await (const batch of events.subscribe({ after, signal })) {
       if (batch.events.length === 0) continue;
       await readModels.waitFor(batch.position, { types: batch.events.map(({ type }) => type) });
       for (const stored of batch.events) {
@@ -67,23 +70,60 @@ export function createLiveFeed(deps: {
     }
   }
 
+  function follow(): { readonly begun: Promise<void>; stop(): Promise<void> } {
+    // Hexadecimal, because a mark is split at its hyphen.
+    const id = randomBytes(6).toString('hex');
+    const stopping = new AbortController();
+    const from = logEnd(events);
+    const begun = from.then(() => {
+      recent.length = 0;
+      current = id;
+    });
+    const unsubscribe = webhooks.onDeliveriesOf((account) => announce({ accounts: [account], topic: '' }));
+    const ended = begun
+      .then(async () => run(await from, stopping.signal))
+      .catch((error: unknown) => logger.error({ err: error }, 'live updates of open pages have stopped'))
+      .finally(() => {
+        unsubscribe();
+        if (current === id) current = undefined;
+        if (following === now) following = undefined;
+      });
+    const now = {
+      begun,
+      stop() {
+        stopping.abort();
+        if (following === now) following = undefined;
+        return ended;
+      },
+    };
+    return now;
+  }
+
+  /** Follows the log from now on, for as long as there are pages. */
+  function isNeeded(): Promise<void> {
+    following ??= follow();
+    clearTimeout(idle);
+    idle = setTimeout(() => {
+      if (subscribers.size > 0) idle?.refresh();
+      else void following?.stop();
+    }, followedForMs);
+    idle.unref();
+    return following.begun;
+  }
+
   return {
-    async start(): Promise<void> {
-      running = run(await logEnd(events)).catch((error: unknown) =>
-        logger.error({ err: error }, 'live updates of open pages have stopped'),
-      );
-      unsubscribeFromDeliveries = webhooks.onDeliveriesOf((account) => announce({ accounts: [account], topic: '' }));
-    },
-
     async stop(): Promise<void> {
-      stopping.abort();
-      unsubscribeFromDeliveries();
-      await running;
+      clearTimeout(idle);
+      await following?.stop();
     },
 
-    /** The mark of a page rendered now, which it presents when it connects. */
-    mark: (): string => `${processId}-${sequence}`,
-    markAt: (change: Change): string => `${processId}-${change.sequence}`,
+    /** The mark of a page that is about to be rendered, which it presents when it connects. */
+    async mark(): Promise<string> {
+      // Without the log there are no live updates. The page looks again at everything when it connects.
+      await isNeeded().catch(() => {});
+      return `${current ?? 'none'}-${sequence}`;
+    },
+    markAt: (change: Change): string => `${current ?? 'none'}-${change.sequence}`,
 
     /**
      * Notifies a page of changes, starting with those since its mark.
@@ -92,7 +132,7 @@ export function createLiveFeed(deps: {
     subscribe(subscriber: Subscriber, since: string): { readonly stop: () => void; readonly caughtUp: boolean } {
       const [of, number] = since.split('-');
       const from = Number(number);
-      const caughtUp = of === processId && (from >= sequence || (recent[0]?.sequence ?? 0) <= from + 1);
+      const caughtUp = of === current && (from >= sequence || (recent[0]?.sequence ?? 0) <= from + 1);
       if (caughtUp)
         for (const change of recent)
           if (change.sequence > from && concerns(change, subscriber.account)) subscriber.onChange(change);

@@ -36,8 +36,7 @@ beforeEach(async () => {
   listeners = new Set();
   isActive = true;
   sequence = 0;
-  const feed: Pick<LiveFeed, 'mark' | 'markAt' | 'subscribe'> = {
-    mark: () => `p-${sequence}`,
+  const feed: Pick<LiveFeed, 'markAt' | 'subscribe'> = {
     markAt: (change) => `p-${change.sequence}`,
     subscribe({ onChange }) {
       listeners.add(onChange);
@@ -48,7 +47,7 @@ beforeEach(async () => {
   app = Fastify({ forceCloseConnections: 'idle' });
   app.addHook('preClose', async () => streams.endAll());
   app.get('/live', async (request, reply) => {
-    streams.connect(request, reply, current, 'p-0');
+    streams.connect(request, reply, current, { since: 'p-0', now: `p-${sequence}` });
     return reply;
   });
   await app.listen({ host: '127.0.0.1', port: 0 });

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { createLiveFeed } from '../../src/console/live.ts';
 import { brandId, spaceId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { Browser } from '../browser.ts';
@@ -93,6 +94,54 @@ test('changes between rendering a page and its connection are not lost', async (
   const unknown = await listen(browser, 'another-process-7');
   await eventually(() => expect(unknown.messages()).toContainEqual(expect.objectContaining({ topic: '*' })));
   await unknown.stop();
+});
+
+test('a change while a page is being made is not lost', async () => {
+  const browser = await signedIn(running.demo.communities[0]?.user);
+  const watching = await listen(browser, await markOf(browser, '/console/inbox'));
+  const { bookings } = running.service.core.queries;
+  const { count } = bookings;
+  // The number of open requests is read after the requests themselves.
+  const spy = vi.spyOn(bookings, 'count').mockImplementationOnce(async (...asked) => {
+    accepted(await request(34));
+    await eventually(() => expect(watching.messages()).not.toEqual([]));
+    return count(...asked);
+  });
+  const page = await browser.open('/console/inbox');
+  spy.mockRestore();
+  const stream = await listen(browser, /data-live="([^"]+)"/.exec(page.text)?.[1] ?? '');
+  await eventually(() => expect(stream.messages()).toContainEqual(expect.objectContaining({ topic: '' })));
+  await Promise.all([stream, watching].map((each) => each.stop()));
+});
+
+test('the log is followed only while there are pages', async () => {
+  const { events, projector, webhooks, logger } = running.service.core;
+  const signals: (AbortSignal | undefined)[] = [];
+  const feed = createLiveFeed({
+    events: {
+      ...events,
+      readAll: (options) => events.readAll(options),
+      subscribe(options) {
+        signals.push(options.signal);
+        return events.subscribe(options);
+      },
+    },
+    ...{ readModels: projector.readModels, webhooks, logger, followedForMs: 50 },
+  });
+  expect(signals).toEqual([]);
+  const mark = await feed.mark();
+  await eventually(() => expect(signals.map((signal) => signal?.aborted)).toEqual([true]));
+
+  const again = await feed.mark();
+  expect(again).not.toBe(mark);
+  const page = { account: { kind: 'Brand', id: brandId(1) }, onChange: () => {} } as const;
+  const { caughtUp, stop } = feed.subscribe(page, mark);
+  expect(caughtUp).toBe(false);
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  expect(signals.map((signal) => signal?.aborted)).toEqual([true, false]);
+  stop();
+  await eventually(() => expect(signals.at(-1)?.aborted).toBe(true));
+  await feed.stop();
 });
 
 test('once a change is announced, the page shows it', async () => {
