@@ -239,14 +239,18 @@ describe('is stored before it is sent', () => {
         if (collection === DELIVERIES && method === 'insert') writes.push(method);
       };
       await other.deliver({ documents: watched(other.documents, { before }) });
-      // Either process may get them.
-      for (let i = 2; i <= 20; i++) await venue.append(requested({ bookingId: i }));
-      await eventually(async () => expect(writes.length).toBeGreaterThan(0));
+      // Either process may get them, the first one all of them until it has heard of the other.
+      let appended = 1;
+      await eventually(async () => {
+        appended += 1;
+        await other.append(requested({ bookingId: appended }));
+        expect(writes.length).toBeGreaterThan(0);
+      });
       expect(arrived().length).toBeLessThanOrEqual(4);
       receiver.answer = answering(200);
       finish();
       await eventually(async () =>
-        expect(new Set(idsOf().filter((id) => String(id).includes(webhookId))).size).toBe(20),
+        expect(new Set(idsOf().filter((id) => String(id).includes(webhookId))).size).toBe(appended),
       );
     } finally {
       await other.close();

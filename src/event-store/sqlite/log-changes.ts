@@ -9,37 +9,54 @@ import { DataVersion } from '../../sqlite/data-version.ts';
 const POLL_INTERVAL_MS = 20;
 /** The file system tells of a write to the file a moment before the commit that it belongs to can be seen. */
 const SEEN_AFTER_MS = 1;
+/** How long the file system is asked to tell of writes after another process has committed. */
+const WATCH_MS = 30_000;
 
 /**
- * Wakes the subscribers of the log: at once for commits of this process, within a millisecond or two for those of others. Where the
- * file system tells nothing, polling finds them.
+ * Wakes the subscribers of the log: at once for commits of this process, within a millisecond or two for those of others that keep
+ * committing. Polling finds the first of those, and all where the file system tells nothing.
  */
 export class LogChanges {
   readonly #version: DataVersion;
   readonly #subscribers = new Set<Wakeup>();
-  readonly #news: News<'committed'>;
+  readonly #news: News<'committed' | 'noted'>;
   readonly #path: string;
   readonly #watches: boolean;
+  #count = 0;
   #poll: NodeJS.Timeout | undefined;
   #watcher: FSWatcher | undefined;
+  #watchUntil = Number.NEGATIVE_INFINITY;
+  /** Since the last poll: whether the file has changed, and whether this process has told of a commit. */
+  #hasChanged = false;
+  #isTold = false;
+  /** The file had changed before that, and nobody had told of it. */
+  #isSuspect = false;
   #soon: NodeJS.Timeout | undefined;
 
   /**
    * @param path of the log, by which the threads of this process find each other
-   * @param watches whether the file system is to tell of commits by other processes: also of those of this one, which takes time
+   * @param watches whether the file system may be asked to tell of commits by other processes. It tells of those of this one, too,
+   *   which wakes this thread for each, so it is asked only while there are others.
    */
   constructor(database: DatabaseSync, path: string, watches: boolean) {
     this.#version = new DataVersion(database);
     this.#path = path;
     this.#watches = watches;
-    this.#news = openNews(`commits to ${path}`, () => this.#wakeAll());
+    this.#news = openNews(`commits to ${path}`, (told) => {
+      this.#isTold = true;
+      if (told === 'committed') this.#wakeAll();
+    });
+  }
+
+  /** Counts the times at which the log may have changed. */
+  get count(): number {
+    return this.#count;
   }
 
   subscribe(): Wakeup {
     const wakeup = new Wakeup();
     this.#subscribers.add(wakeup);
-    this.#poll ??= setInterval(() => this.#check(), POLL_INTERVAL_MS);
-    if (this.#watches) this.#watcher ??= this.#watch();
+    this.#poll ??= setInterval(() => this.#look(), POLL_INTERVAL_MS);
     return wakeup;
   }
 
@@ -50,6 +67,21 @@ export class LogChanges {
     this.#poll = undefined;
     clearTimeout(this.#soon);
     this.#soon = undefined;
+    this.#stopWatching();
+  }
+
+  #look(): void {
+    this.#check();
+    // What a thread of this process has committed it has told by now.
+    if (this.#isSuspect && !this.#isTold) this.#watchUntil = performance.now() + WATCH_MS;
+    this.#isSuspect = this.#hasChanged && !this.#isTold;
+    this.#hasChanged = false;
+    this.#isTold = false;
+    if (this.#watches && performance.now() < this.#watchUntil) this.#watcher ??= this.#watch();
+    else if (this.#watcher !== undefined) this.#stopWatching();
+  }
+
+  #stopWatching(): void {
     this.#watcher?.close();
     this.#watcher = undefined;
   }
@@ -72,10 +104,17 @@ export class LogChanges {
     }
   }
 
-  /** Call after a commit on this connection. */
+  /** Call after a commit on this connection that subscribers wait for. */
   committed(): void {
+    this.#isTold = true;
     this.#wakeAll();
     this.#news.tell('committed');
+  }
+
+  /** Call after any other, so that no thread takes it for one of another process. */
+  noted(): void {
+    this.#isTold = true;
+    this.#news.tell('noted');
   }
 
   close(): void {
@@ -83,12 +122,14 @@ export class LogChanges {
   }
 
   #wakeAll(): void {
+    this.#count += 1;
     for (const wakeup of this.#subscribers) wakeup.wake();
   }
 
   #check(): void {
     try {
       if (!this.#version.hasChanged()) return;
+      this.#hasChanged = true;
     } catch {
       // Wake them anyway: they will hit the same error when they read, and handle it.
     }

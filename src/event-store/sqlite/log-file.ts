@@ -44,6 +44,17 @@ const SCHEMA = `
   PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
+/** Who takes part in a group. Releases that do not know of it keep to what the table of deliveries says. */
+const MEMBERS = `
+  CREATE TABLE IF NOT EXISTS members (
+    group_name TEXT NOT NULL,
+    consumer   TEXT NOT NULL,
+    until      INTEGER NOT NULL,
+    alone      INTEGER NOT NULL,
+    PRIMARY KEY (group_name, consumer)
+  ) STRICT, WITHOUT ROWID;
+`;
+
 /**
  * Opens the log file, creating it and its folder if absent. A single connection reads and writes, so that its page cache stays
  * valid: a second connection would have to read pages again after every commit of the first.
@@ -61,6 +72,7 @@ export async function openLogFile(path: string): Promise<DatabaseSync> {
   try {
     await transaction(database, 'durable', () => {
       if (schemaVersion(database, path) === 0) database.exec(SCHEMA);
+      database.exec(MEMBERS);
     });
     return database;
   } catch (error) {

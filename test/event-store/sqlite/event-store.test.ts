@@ -147,6 +147,53 @@ describe('SQLite event log', () => {
     expect(await store.groupPosition('group')).toBe(second?.position);
   });
 
+  test('a consumer that is alone writes no claims, and one that joins gets none of what it holds', async () => {
+    const [store, other] = [await open(), await open()];
+    const claims = (): unknown => {
+      const database = new DatabaseSync(path);
+      const found = database.prepare('SELECT count(*) AS claims FROM deliveries').get()?.claims;
+      database.close();
+      return found;
+    };
+    const append = (n: number) => store.append(`thing-${n}`, [made(n)], { expectedRevision: 'none' });
+    const finish = Promise.withResolvers<void>();
+    const [here, there]: [unknown[], unknown[]] = [[], []];
+    await store.consume('group', { types: ['Made'] }, async ({ data }) => {
+      here.push(data.n);
+      await finish.promise;
+    });
+    for (const n of range(4)) await append(n);
+    await eventually(() => expect(here).toHaveLength(4));
+    expect(claims()).toBe(0);
+    await other.consume('group', { types: ['Made'] }, async ({ data }) => void there.push(data.n));
+    await eventually(() => expect(claims()).toBe(4));
+    let appended = 4;
+    await eventually(async () => {
+      await append(appended);
+      appended += 1;
+      expect(there.length).toBeGreaterThan(0);
+    });
+    finish.resolve();
+    const handled = () => [...here, ...there].map(Number).toSorted((a, b) => a - b);
+    await eventually(() => expect(handled()).toEqual(range(appended)));
+    await eventually(() => expect(claims()).toBe(0));
+  });
+
+  test('a consumer that was alone and is never heard of again does not keep the others waiting', async () => {
+    const store = await open();
+    await store.append('thing', range(2).map(made), { expectedRevision: 'none' });
+    await store.createGroup('group', { types: ['Made'], after: LOG_START });
+    const database = new DatabaseSync(path);
+    const members = () => database.prepare('SELECT consumer, alone FROM members').all();
+    database.exec(`INSERT INTO members (group_name, consumer, until, alone)
+      VALUES ('group', 'killed', ${Date.now() + 20_000}, 1)`);
+    const handled: unknown[] = [];
+    await store.consume('group', { types: ['Made'] }, async ({ data }) => void handled.push(data.n));
+    await eventually(() => expect(handled).toEqual([0, 1]));
+    expect(members()).toEqual([{ consumer: expect.not.stringMatching('killed'), alone: 1 }]);
+    database.close();
+  });
+
   test('a consumer keeps an event whose handler outlasts the lease', async () => {
     const [store, other] = [await open(600), await open(600)];
     await store.append('thing', [made(0)], { expectedRevision: 'none' });
