@@ -32,6 +32,7 @@ import { createMaintenance, type Maintenance } from './projector/maintenance.ts'
 import { createQueries, type Queries } from './queries/queries.ts';
 import { idOf } from './read-models/state.ts';
 import { type BackgroundRole, type RunningRoles, startDelivering, startProjecting, startScheduling } from './roles.ts';
+import { noteArrivals } from './runtime/arrivals.ts';
 import { diskWarning } from './runtime/disk.ts';
 import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts';
 
@@ -133,6 +134,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
     frameworkErrors: (error, request, reply) => void handleError(error, request, reply),
   });
   app.log = loggerInstance;
+  noteArrivals(app.server);
   app.setErrorHandler(handleError);
   app.setNotFoundHandler(sendNotFound);
   app.addHook('onRequest', (_request, reply, done) => {

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { requestBatch } from '../../runtime/arrivals.ts';
 import { type Durability, openDatabase, transaction } from '../../sqlite/database.ts';
 import type { FileName } from '../../sqlite/file-name.ts';
 import { openForeignCommits } from '../../sqlite/foreign-commits.ts';
@@ -30,9 +31,9 @@ type CollectionCache = {
 };
 
 /**
- * A check for commits by other processes costs as much as a read, so the reads of one request share one. It stays valid for
- * less time than a client needs to hear of a commit from another process and then ask this one. A turn of the event loop would
- * be too long when it is busy.
+ * A check for commits by other processes costs as much as a read, so requests that arrived together share one, and so do other reads
+ * for less time than a client needs to hear of a commit from another process and then ask this one. For those, a turn of the event
+ * loop would be too long when it is busy.
  */
 const CHECK_VALID_MS = 0.05;
 
@@ -52,12 +53,16 @@ export async function openSqliteFile(file: FileName, durability: Durability): Pr
 
   let schemaVersion = readSchemaVersion.get()?.schema_version;
   let checkedAt = Number.NEGATIVE_INFINITY;
+  let checkedFor: number | undefined;
 
   function validate(): void {
+    const batch = requestBatch();
+    if (batch !== undefined && batch === checkedFor) return;
     const now = performance.now();
     if (now - checkedAt < CHECK_VALID_MS) return;
     checkForCommits();
     checkedAt = now;
+    checkedFor = batch;
   }
 
   /** Invalidates the caches if another process has committed. */
