@@ -27,15 +27,8 @@ export type ApiDeps = {
 /** The headers that scripts of other origins may read. */
 const EXPOSED = 'WWW-Authenticate, ETag';
 
-/** The headers of every response, unless a route says otherwise. */
-const ALWAYS = {
-  // Callers send their credential in a header, never in a cookie, so any origin may call.
-  'access-control-allow-origin': '*',
-  'access-control-expose-headers': EXPOSED,
-  // Responses are for one caller: they must not be cached, nor be taken for anything but JSON.
-  'cache-control': 'no-store',
-  'x-content-type-options': 'nosniff',
-};
+/** Callers send their credential in a header, never in a cookie, so any origin may call. */
+const CROSS_ORIGIN = { 'access-control-allow-origin': '*', 'access-control-expose-headers': EXPOSED };
 
 /** Swagger UI uses inline styles. Everything else is loaded from this service. */
 const DOCS_CSP =
@@ -67,8 +60,10 @@ export const api =
 
     await app.register(
       async (routes) => {
-        routes.addHook('onRequest', (_request, reply, done) => {
-          reply.headers(ALWAYS);
+        routes.addHook('onRequest', (request, reply, done) => {
+          // Responses are for one caller: unless a route says otherwise they must not be cached, nor be taken for anything but JSON.
+          reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
+          if (request.headers.origin !== undefined) reply.headers(CROSS_ORIGIN);
           done();
         });
         // In a scope of its own, so that only preflights run through the plugin.

@@ -38,7 +38,7 @@ export function isHeld({ headers }: FastifyRequest, entityTag: string): boolean 
 
 /** Marks an answer as one that the client's own cache may keep, and has to ask about each time. */
 export const tagged = (reply: FastifyReply, entityTag: string): FastifyReply =>
-  reply.header('etag', entityTag).header('cache-control', 'private, no-cache').header('vary', 'Authorization');
+  reply.header('etag', entityTag).header('cache-control', 'private, no-cache').header('vary', 'Authorization, Origin');
 
 /** The answer to a client that has the current one. */
 export const sendNotModified = (reply: FastifyReply, entityTag: string): FastifyReply =>

@@ -23,7 +23,8 @@ export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, http
       const text = value[name];
       if (typeof text === 'string' && /^(?:0|[1-9]\d*)$/.test(text)) value[name] = Number(text);
     }
-    return validate(value) ? { value } : { error: (validate.errors ?? []).map(inDomainWords) };
+    // Not the value: Fastify would copy the headers whenever they are read from then on.
+    return validate(value) || { error: (validate.errors ?? []).map(inDomainWords) };
   };
 };
 

@@ -64,7 +64,7 @@ describe('a client that has the current answer', () => {
       status: 200,
       etag: expect.stringMatching(/^W\/"[\w.-]+"$/),
       cacheControl: 'private, no-cache',
-      vary: 'Authorization',
+      vary: 'Authorization, Origin',
     });
     const { etag, cacheControl, vary } = first;
     const unchanged = { status: 304, body: '', etag, cacheControl, vary };

@@ -121,6 +121,23 @@ describe('other origins', () => {
     expect(answer.headers['access-control-allow-credentials']).toBeUndefined();
   });
 
+  test('may read every answer, refusals and unchanged ones included', async () => {
+    const ask = (headers: Record<string, string>) =>
+      service.app.inject({ url: '/api/v1/bookings', headers: { origin: 'https://app.example', ...headers } });
+    const refused = await ask({});
+    const whole = await ask({ authorization: `Bearer ${brand.key}` });
+    const held = { authorization: `Bearer ${brand.key}`, 'if-none-match': String(whole.headers.etag) };
+    const unchanged = await ask(held);
+    expect([refused, whole, unchanged].map(({ statusCode }) => statusCode)).toEqual([401, 200, 304]);
+    for (const { headers } of [refused, whole, unchanged])
+      expect(headers).toMatchObject({
+        'access-control-allow-origin': '*',
+        'access-control-expose-headers': 'WWW-Authenticate, ETag',
+      });
+    // What is cached without these headers must not be shown to another origin.
+    expect(whole.headers.vary).toMatch(/\bOrigin\b/);
+  });
+
   test('OPTIONS without preflight headers is answered too', async () => {
     expect((await options({})).statusCode).toBe(204);
   });
