@@ -158,7 +158,7 @@ ${
   }
 
   async function availableSlots(visit: Visit, space: Space, date: PlainDate): Promise<readonly TimeSlot[]> {
-    const found = await queries.availability(visit.account, space.spaceId, date);
+    const found = await queries.availability({ account: visit.account, spaceId: space.spaceId, date });
     return isRefusal(found) ? [] : found.timeSlots().filter(({ isAvailable }) => isAvailable);
   }
 
@@ -175,7 +175,7 @@ ${
       asked !== '' && asked !== date ? { date: `Choose ${dayAndMonth(today)} or a later date.` } : NO_PROBLEMS;
     const ahead = Array.from({ length: DAYS_AHEAD }, (_, day) => addDays(date, day));
     const [found, community, counts] = await Promise.all([
-      queries.availability(account, space.spaceId, date),
+      queries.availability({ account, spaceId: space.spaceId, date }),
       queries.spaces.community(space.communityId),
       Promise.all(ahead.map(async (day) => (await availableSlots(visit, space, day)).length)),
     ]);

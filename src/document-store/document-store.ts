@@ -67,6 +67,8 @@ export type Projected<D extends object> = {
 
 export type Documents<D extends object> = {
   get(key: string): Promise<Stored<D> | undefined>;
+  /** The same without a promise, on an engine that answers at once: for what is on the path of every request. */
+  readonly getNow?: (key: string) => Stored<D> | undefined;
   getMany(keys: readonly string[]): Promise<Stored<D>[]>;
 
   /**

@@ -89,7 +89,7 @@ export function createTools({ commands, queries, clock, pricing }: ToolDeps): re
     readOnly: true,
     advice: { ResourceNotFound: SEE_SPACES, ValidationError: 'Choose a later date.' },
     async run({ spaceId, date }, { caller }) {
-      const found = await queries.availability(caller.account, spaceId, date);
+      const found = await queries.availability({ account: caller.account, spaceId, date });
       return isRefusal(found) ? found : toAvailabilityResponse(found);
     },
   });

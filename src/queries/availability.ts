@@ -1,5 +1,6 @@
 import { type AvailabilityDocument, availability, availabilityKey } from '../../projections/availability.ts';
 import { spaces } from '../../projections/spaces.ts';
+import type { Stored } from '../document-store/document-store.ts';
 import type { Account } from '../domain/account.ts';
 import { hoursBegun, localDate, wallDay } from '../domain/calendar.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
@@ -20,6 +21,8 @@ export type Availability = {
   timeSlots(): readonly TimeSlot[];
 };
 
+type AvailabilityQuery = { readonly account: Account; readonly spaceId: number; readonly date: PlainDate };
+
 const NOTHING: AvailabilityDocument['taken'] = [];
 
 /**
@@ -30,12 +33,12 @@ export function createAvailabilityQuery(deps: { readonly readModels: ReadModels;
   const { readModels, clock } = deps;
   const allSpaces = readModels.collection(spaces);
   const days = readModels.collection(availability);
-  return async function availabilityOf(
-    account: Account,
-    spaceId: number,
-    date: PlainDate,
-  ): Promise<Availability | Refusal> {
-    const [found, day] = await Promise.all([allSpaces.get(String(spaceId)), days.get(availabilityKey(spaceId, date))]);
+
+  function availabilityOf(
+    { account, spaceId, date }: AvailabilityQuery,
+    found: Stored<Space> | undefined,
+    day: Stored<AvailabilityDocument> | undefined,
+  ): Availability | Refusal {
     if (found === undefined || !isVisibleSpace(account, found.document))
       return refuse('ResourceNotFound', `There is no space ${spaceId}.`);
     const space = found.document;
@@ -51,5 +54,17 @@ export function createAvailabilityQuery(deps: { readonly readModels: ReadModels;
       hoursBegun: date === today ? hoursBegun(wallDay(date, space.timeZone), now) : 0,
       timeSlots: () => timeSlots(space, date, taken, now),
     };
+  }
+
+  /** Without a promise, if it can be helped. */
+  return (query: AvailabilityQuery): Availability | Refusal | Promise<Availability | Refusal> => {
+    const spaceKey = String(query.spaceId);
+    const dayKey = availabilityKey(query.spaceId, query.date);
+    const spaceNow = allSpaces.now();
+    const dayNow = days.now();
+    if (spaceNow !== undefined && dayNow !== undefined)
+      return availabilityOf(query, spaceNow(spaceKey), dayNow(dayKey));
+    const read = Promise.all([allSpaces.get(spaceKey), days.get(dayKey)]);
+    return read.then(([space, day]) => availabilityOf(query, space, day));
   };
 }

@@ -21,6 +21,11 @@ import { takeBackLost } from './take-back.ts';
 /** What readers may do with a read model: everything but write. */
 type ReadModel<D extends object> = Pick<Documents<D>, 'get' | 'getMany' | 'find' | 'count'> & {
   pages(query: Query<D>): AsyncIterable<Page<D>>;
+  /**
+   * How to get a document by its key now, without a promise: for what is on the path of every request. Undefined if only `get` can
+   * tell, because the engine has to be asked, or because this process has to look first whether it may read at all.
+   */
+  now(): Documents<D>['getNow'];
 };
 
 /** A part of a long list, and the collection that it was read from: a key and a version say which document it is only within one. */
@@ -376,6 +381,7 @@ export async function openReadModels(deps: {
         const from = source(projection, id);
         return from instanceof Promise ? from.then((documents) => documents.get(key)) : from.get(key);
       },
+      now: () => (deps.catchUpWithinMs === undefined ? trusted(projection, id)?.getNow : undefined),
       getMany: async (keys) => (await source(projection)).getMany(keys),
       count: async (query) => (await source(projection)).count(query),
       async *find(query) {

@@ -69,6 +69,18 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
       expect((await documents.getMany(['2', '1', '1', '3'])).map(({ key }) => key)).toEqual(['1']);
     });
 
+    it('returns the same at once, on an engine that can', async () => {
+      const other = await (await database.open()).open(pets);
+      await documents.insert('1', pet('Ada'));
+      const { getNow = (key: string) => documents.get(key) } = documents;
+      expect(await getNow('1')).toEqual(await documents.get('1'));
+      expect(await getNow('2')).toBeUndefined();
+      await other.replace('1', pet('Bee'), 1);
+      await other.insert('2', pet('Cat'));
+      expect([await getNow('1'), await getNow('2')]).toEqual(await documents.getMany(['1', '2']));
+      expect((await getNow('1'))?.document).toEqual(pet('Bee'));
+    });
+
     it('inserts a key once', async () => {
       const results = await Promise.all(Array.from({ length: 20 }, (_, i) => documents.insert('1', pet(`Tom ${i}`))));
       expect(results.filter(Boolean)).toHaveLength(1);

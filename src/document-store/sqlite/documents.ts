@@ -186,6 +186,8 @@ export async function openSqliteDocuments<D extends object>(
       return lookUp(key).stored;
     },
 
+    getNow: (key) => lookUp(key).stored,
+
     async getMany(keys) {
       return [...new Set(keys)].flatMap((key) => lookUp(key).stored ?? []);
     },
