@@ -5,6 +5,7 @@ import { ConfigError, readConfig } from './config.ts';
 import { localDate } from './domain/calendar.ts';
 import { createLogger } from './logger.ts';
 import { startRoleThread } from './role-threads.ts';
+import { collectAtRest } from './runtime/rest.ts';
 import { Unavailable } from './runtime/unavailable.ts';
 import { UnusableStore } from './runtime/unusable-store.ts';
 
@@ -51,6 +52,7 @@ export async function serve(): Promise<void> {
   greet(service);
   // The compile cache is otherwise saved only on a clean exit, and kill -9 is also a way to stop.
   setImmediate(flushCompileCache);
+  collectAtRest();
 
   let stopping = false;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {

@@ -4,5 +4,7 @@ import { workerData } from 'node:worker_threads';
 
 enableCompileCache();
 await import(workerData.module);
+const { collectAtRest } = await import('./rest.ts');
+collectAtRest();
 // Otherwise it is saved only when a thread ends by itself.
 setImmediate(flushCompileCache);
