@@ -41,10 +41,7 @@ export type SqliteEventStoreOptions = {
   readonly logger?: Pick<BaseLogger, 'warn'>;
   /** How long the events of a killed consumer stay claimed before others get them, in milliseconds. Default 10 s. */
   readonly leaseMs?: number;
-  /**
-   * Who appends instead of this thread, so that it never waits for the disk; undefined while there is nobody. Such a thread has
-   * better things to do than to be told of every commit, and finds those of other processes by polling alone.
-   */
+  /** Who appends instead of this thread, so that it never waits for the disk; undefined while there is nobody. */
   readonly appendElsewhere?: () => AppendToLog | undefined;
 };
 
@@ -68,7 +65,7 @@ class SqliteEventStore implements EventStore {
 
   constructor(database: DatabaseSync, options: SqliteEventStoreOptions) {
     this.#database = database;
-    this.#changes = new LogChanges(database, options.path, options.appendElsewhere === undefined);
+    this.#changes = new LogChanges(database, options.path);
     this.#writer = new LogWriter({ database, committed: () => this.#changes.committed() });
     this.#elsewhere = options.appendElsewhere ?? (() => undefined);
     this.#onError = (error) => options.logger?.warn({ err: error }, 'Event log access failed; retrying');

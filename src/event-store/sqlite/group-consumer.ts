@@ -305,7 +305,6 @@ export class GroupConsumer {
       this.#scanned = done.scanned;
       this.#checkpoint = done.checkpoint;
       if (done.standing !== before) this.#groups.changes.committed();
-      else this.#groups.changes.noted();
     } finally {
       this.#isWriting = false;
     }

@@ -1,51 +1,28 @@
-import { type FSWatcher, watch } from 'node:fs';
-import { basename, dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
+import { type Bells, openBells } from '../../runtime/bells.ts';
 import { type News, openNews } from '../../runtime/news.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
 import { DataVersion } from '../../sqlite/data-version.ts';
 
-/** How often to check for commits by other processes, besides when the file system tells of one. A check takes about 2 µs. */
+/** How often to check for commits by other processes, besides when one of them rings. A check takes about 2 µs. */
 const POLL_INTERVAL_MS = 20;
-/** The file system tells of a write to the file a moment before the commit that it belongs to can be seen. */
-const SEEN_AFTER_MS = 1;
-/** How long the file system is asked to tell of writes after another process has committed. */
-const WATCH_MS = 30_000;
 
-/**
- * Wakes the subscribers of the log: at once for commits of this process, within a millisecond or two for those of others that keep
- * committing. Polling finds the first of those, and all where the file system tells nothing.
- */
+/** Wakes the subscribers of the log: at once for commits of this process, and for those of others that can ring. */
 export class LogChanges {
   readonly #version: DataVersion;
   readonly #subscribers = new Set<Wakeup>();
-  readonly #news: News<'committed' | 'noted'>;
+  readonly #bells: Bells;
   readonly #path: string;
-  readonly #watches: boolean;
-  #count = 0;
+  /** Open only while this thread subscribes or commits: whoever does neither is not woken by every commit. */
+  #news: News<'committed'> | undefined;
   #poll: NodeJS.Timeout | undefined;
-  #watcher: FSWatcher | undefined;
-  #watchUntil = Number.NEGATIVE_INFINITY;
-  /** Since the last poll: whether the file has changed, and whether this process has told of a commit. */
-  #hasChanged = false;
-  #isTold = false;
-  /** The file had changed before that, and nobody had told of it. */
-  #isSuspect = false;
-  #soon: NodeJS.Timeout | undefined;
+  #count = 0;
 
-  /**
-   * @param path of the log, by which the threads of this process find each other
-   * @param watches whether the file system may be asked to tell of commits by other processes. It tells of those of this one, too,
-   *   which wakes this thread for each, so it is asked only while there are others.
-   */
-  constructor(database: DatabaseSync, path: string, watches: boolean) {
+  /** @param path of the log, by which the threads of this process find each other */
+  constructor(database: DatabaseSync, path: string) {
     this.#version = new DataVersion(database);
     this.#path = path;
-    this.#watches = watches;
-    this.#news = openNews(`commits to ${path}`, (told) => {
-      this.#isTold = true;
-      if (told === 'committed') this.#wakeAll();
-    });
+    this.#bells = openBells(`${path}-bells`, () => this.#check());
   }
 
   /** Counts the times at which the log may have changed. */
@@ -56,7 +33,8 @@ export class LogChanges {
   subscribe(): Wakeup {
     const wakeup = new Wakeup();
     this.#subscribers.add(wakeup);
-    this.#poll ??= setInterval(() => this.#look(), POLL_INTERVAL_MS);
+    this.#poll ??= setInterval(() => this.#check(), POLL_INTERVAL_MS);
+    this.#hearNews();
     return wakeup;
   }
 
@@ -65,60 +43,29 @@ export class LogChanges {
     if (this.#subscribers.size > 0) return;
     clearInterval(this.#poll);
     this.#poll = undefined;
-    clearTimeout(this.#soon);
-    this.#soon = undefined;
-    this.#stopWatching();
+    this.#closeNews();
   }
 
-  #look(): void {
-    this.#check();
-    // What a thread of this process has committed it has told by now.
-    if (this.#isSuspect && !this.#isTold) this.#watchUntil = performance.now() + WATCH_MS;
-    this.#isSuspect = this.#hasChanged && !this.#isTold;
-    this.#hasChanged = false;
-    this.#isTold = false;
-    if (this.#watches && performance.now() < this.#watchUntil) this.#watcher ??= this.#watch();
-    else if (this.#watcher !== undefined) this.#stopWatching();
-  }
-
-  #stopWatching(): void {
-    this.#watcher?.close();
-    this.#watcher = undefined;
-  }
-
-  /** The folder is watched, because the file with the last commits comes and goes. */
-  #watch(): FSWatcher | undefined {
-    const written = `${basename(this.#path)}-wal`;
-    try {
-      const watcher = watch(dirname(this.#path), { persistent: false }, (_, file) => {
-        if (file !== written) return;
-        this.#soon ??= setTimeout(() => {
-          this.#soon = undefined;
-          this.#check();
-        }, SEEN_AFTER_MS);
-      });
-      return watcher.on('error', () => watcher.close());
-    } catch {
-      // No watches left, or a file system without them.
-      return undefined;
-    }
-  }
-
-  /** Call after a commit on this connection that subscribers wait for. */
+  /** Call after a commit on this connection. */
   committed(): void {
-    this.#isTold = true;
     this.#wakeAll();
-    this.#news.tell('committed');
-  }
-
-  /** Call after any other, so that no thread takes it for one of another process. */
-  noted(): void {
-    this.#isTold = true;
-    this.#news.tell('noted');
+    this.#hearNews().tell('committed');
+    this.#bells.ring();
   }
 
   close(): void {
-    this.#news.close();
+    this.#bells.close();
+    this.#closeNews();
+  }
+
+  #hearNews(): News<'committed'> {
+    this.#news ??= openNews(`commits to ${this.#path}`, () => this.#wakeAll());
+    return this.#news;
+  }
+
+  #closeNews(): void {
+    this.#news?.close();
+    this.#news = undefined;
   }
 
   #wakeAll(): void {
@@ -127,9 +74,9 @@ export class LogChanges {
   }
 
   #check(): void {
+    if (this.#subscribers.size === 0) return;
     try {
       if (!this.#version.hasChanged()) return;
-      this.#hasChanged = true;
     } catch {
       // Wake them anyway: they will hit the same error when they read, and handle it.
     }

@@ -90,7 +90,7 @@ export class LogWriter {
 /** Opens the log for nothing but appends, for a thread that does so for others. */
 export async function openLogWriter(path: string): Promise<{ readonly append: AppendToLog; close(): Promise<void> }> {
   const database = await openLogFile(path);
-  const changes = new LogChanges(database, path, false);
+  const changes = new LogChanges(database, path);
   const writer = new LogWriter({ database, committed: () => changes.committed() });
   return {
     append: writer.append,
