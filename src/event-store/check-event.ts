@@ -46,25 +46,33 @@ function checkObject(value: unknown, path: string): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new TypeError(`${path}: must be a plain JSON object, got ${describe(value)}`);
   }
-  checkJson(value, path);
+  const fault = faultIn(value);
+  if (fault !== undefined)
+    throw new TypeError(`${path}${fault.path}: must be plain JSON, got ${describe(fault.value)}`);
 }
 
-function checkJson(value: unknown, path: string): void {
-  if (value === null || typeof value === 'string' || typeof value === 'boolean') return;
-  if (typeof value === 'number') {
-    if (Number.isFinite(value)) return;
-  } else if (Array.isArray(value)) {
+/** A value that does not survive JSON unchanged, and the path to it, which is only put together if there is one. */
+type Fault = { readonly path: string; readonly value: unknown };
+
+function faultIn(value: unknown): Fault | undefined {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return undefined;
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : { path: '', value };
+  if (Array.isArray(value)) {
     // Not forEach, which skips the holes of a sparse array; JSON turns them into null.
-    for (let index = 0; index < value.length; index += 1) checkJson(value[index], `${path}[${index}]`);
-    return;
-  } else if (typeof value === 'object') {
-    const prototype: unknown = Object.getPrototypeOf(value);
-    if (prototype === Object.prototype || prototype === null) {
-      for (const [key, inner] of Object.entries(value)) checkJson(inner, `${path}.${key}`);
-      return;
+    for (let index = 0; index < value.length; index += 1) {
+      const fault = faultIn(value[index]);
+      if (fault !== undefined) return { ...fault, path: `[${index}]${fault.path}` };
     }
+    return undefined;
   }
-  throw new TypeError(`${path}: must be plain JSON, got ${describe(value)}`);
+  if (typeof value !== 'object') return { path: '', value };
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return { path: '', value };
+  for (const [key, inner] of Object.entries(value)) {
+    const fault = faultIn(inner);
+    if (fault !== undefined) return { ...fault, path: `.${key}${fault.path}` };
+  }
+  return undefined;
 }
 
 function describe(value: unknown): string {

@@ -86,13 +86,16 @@ export class Upkeep {
       step: deps.bulk ?? {},
       advance: async (collections, place, written) => {
         const { heartbeats, readModels } = deps;
+        let told: Positions | undefined;
         // The documents are there already, so whoever waits for them in this process need not wait for this write as well. If others
         // take this process for dead, they may have swapped what it reads; the write will tell.
         const tell = (positions: Positions) => {
-          if (heartbeats.sinceLastBeat() < heartbeats.silenceMs) readModels.reached(positions);
+          if (heartbeats.sinceLastBeat() >= heartbeats.silenceMs) return;
+          readModels.reached(positions);
+          told = positions;
         };
         const positions = await deps.state.advance(collections, place, { states: this.#version, written, tell });
-        readModels.reached(positions);
+        if (positions !== told) readModels.reached(positions);
         return Math.max(0, ...positions.groups.map(({ events }) => events));
       },
       failed: (member, failure) => this.#failed(member, failure),
