@@ -63,6 +63,8 @@ export type Projected<D extends object> = {
   readonly key: string;
   readonly position: string;
   readonly document: D | undefined;
+  /** Whether there is probably no document under the key yet. Saves a read where it is so, and changes nothing. */
+  readonly isNew?: boolean;
 };
 
 export type Documents<D extends object> = {

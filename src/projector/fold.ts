@@ -134,9 +134,10 @@ async function foldOne(
     const before = now.get(key);
     if (before?.position !== undefined && before.position >= event.position) continue;
     const document = guard(projection, event, () => projection.evolve(before?.document, event));
-    if (!unread.delete(key) && document === before?.document) continue;
+    const isNew = unread.delete(key);
+    if (!isNew && document === before?.document) continue;
     now.set(key, defined({ position: event.position, document }));
-    changed.set(key, { key, position: event.position, document });
+    changed.set(key, { key, position: event.position, document, isNew: isNew || changed.get(key)?.isNew === true });
   }
   return { now, changed };
 }

@@ -261,11 +261,11 @@ export async function openSqliteDocuments<D extends object>(
         if (from > 0) await nextTurn();
         const batch = writes.slice(from, from + WRITE_BATCH);
         await commit(() => {
-          for (const { key, position, document } of batch) {
+          for (const { key, position, document, isNew = false } of batch) {
             const known = cache.get(key);
-            const isNew = known?.at === changes && known.entry === ABSENT;
+            const isAbsent = known?.at === changes && known.entry === ABSENT;
             invalidate(key);
-            statements.project(key, position, document, isNew);
+            statements.project(key, position, document, isNew || isAbsent);
           }
           if (from + WRITE_BATCH >= writes.length) projected(last);
         });

@@ -88,7 +88,7 @@ export function prepareStatements(database: DatabaseSync, table: Table, ttl: str
       return statement.run(key, version, json, ...changed.map((index) => values[index] ?? null)).changes === 1;
     },
 
-    /** @param isNew whether the key is known not to exist; merely saves a read */
+    /** @param isNew whether the key probably does not exist; merely saves a read */
     project(key: string, position: string, document: object | undefined, isNew: boolean): void {
       const json = document === undefined ? null : JSON.stringify(document);
       const values = valuesOf(document, fields);
