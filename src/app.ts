@@ -31,7 +31,7 @@ import { mcpRoutes } from './mcp/mcp-server.ts';
 import { createMaintenance, type Maintenance } from './projector/maintenance.ts';
 import { createQueries, type Queries } from './queries/queries.ts';
 import { idOf } from './read-models/state.ts';
-import { type BackgroundRole, type RunningRoles, startDelivering, startProjecting, startScheduling } from './roles.ts';
+import { type BackgroundRole, type RunningRoles, startRoles } from './roles.ts';
 import { noteArrivals } from './runtime/arrivals.ts';
 import { diskWarning } from './runtime/disk.ts';
 import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts';
@@ -199,12 +199,7 @@ export type Service = {
 /** How the roles that answer no requests run beside the thread that does. */
 export type Threads = {
   /** Runs roles in a thread of this process. */
-  readonly start: (
-    config: Config,
-    logger: Logger,
-    roles: ReadonlySet<BackgroundRole>,
-    news: string,
-  ) => RunningRoles & { readonly up: Promise<void> };
+  readonly start: (config: Config, logger: Logger, roles: ReadonlySet<BackgroundRole>, news: string) => RunningRoles;
   /** Whether all of them share one thread, rather than the projector having its own. */
   readonly together: boolean;
 };
@@ -217,25 +212,16 @@ export async function startService(config: Config, logger: Logger, threads?: Thr
   const inThreads = threads !== undefined && config.roles.has('api');
   const news = inThreads ? randomUUID() : undefined;
   const core = await openCore(config, logger, { inThread: inThreads, ...defined({ news }) });
-  const running: RunningRoles[] = [];
-  /**
-   * Starts those of these roles that are configured, in a thread of their own or in this one.
-   * @returns what resolves once they run
-   */
-  async function start(...roles: readonly BackgroundRole[]): Promise<() => Promise<void>> {
-    const wanted = new Set(roles.filter((role) => config.roles.has(role)));
-    if (inThreads && news !== undefined && wanted.size > 0) {
-      const thread = threads.start(config, logger, wanted, news);
-      running.push(thread);
-      return () => thread.up;
-    }
-    if (wanted.has('projector')) running.push(startProjecting(core));
-    if (wanted.has('scheduler')) running.push(startScheduling(core));
-    if (wanted.has('webhooks')) running.push(await startDelivering(core));
-    return async () => {};
-  }
-  const together = inThreads && threads.together;
-  const projecting = await (together ? start('projector', 'scheduler', 'webhooks') : start('projector'));
+  const groups: readonly (readonly BackgroundRole[])[] =
+    inThreads && !threads.together
+      ? [['projector'], ['scheduler', 'webhooks']]
+      : [['projector', 'scheduler', 'webhooks']];
+  const running = groups.flatMap((group) => {
+    const roles = new Set(group.filter((role) => config.roles.has(role)));
+    if (roles.size === 0) return [];
+    if (inThreads && news !== undefined) return [threads.start(config, logger, roles, news)];
+    return [startRoles({ ...core, roles, openOthers: async () => core })];
+  });
   let stopping = false;
   const app = config.roles.has('api') ? await createApp(core, () => stopping) : undefined;
   const { projector, webhooks } = core;
@@ -245,8 +231,10 @@ export async function startService(config: Config, logger: Logger, threads?: Thr
   // What cannot be read by then is answered with an error, and /readyz says why.
   await projector.readable(READABLE_WITHIN_MS);
   await webhooks.prepare();
+  const projecting = async () => running[0]?.projecting;
   const demo = config.demo ? await ensureDemoData({ ...core, ...config, at: core.commandsAt, projecting }) : undefined;
-  if (!together) await start('scheduler', 'webhooks');
+  // Not before: demo data has requests that would have expired long ago.
+  await Promise.all(running.map((each) => each.begin()));
   await app?.listen({ host: config.host, port: config.port });
 
   async function closeApp(drainMs: number): Promise<void> {
@@ -268,11 +256,9 @@ export async function startService(config: Config, logger: Logger, threads?: Thr
     demo,
     async stop(drainMs = 0) {
       stopping = true;
-      for (const each of running) each.finish?.();
-      const [first, ...others] = config.roles.has('projector') ? running : [undefined, ...running];
-      // The projector last: what the others and open requests still do has to become visible.
-      await Promise.all([closeApp(drainMs), webhooks.stop(), ...others.map((each) => each?.stop())]);
-      await first?.stop();
+      // Projecting ends last: what open requests and the other roles still do has to become visible.
+      await Promise.all([closeApp(drainMs), webhooks.stop(), ...running.map((each) => each.finish())]);
+      await Promise.all(running.map((each) => each.stop()));
       await projector.stop();
       await core.close();
     },

@@ -1,7 +1,7 @@
 import type { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
-import type { BackgroundRole } from './roles.ts';
+import type { BackgroundRole, RunningRoles } from './roles.ts';
 import { type KeptThread, keepThread } from './runtime/kept-thread.ts';
 
 /** What a thread that runs roles is given. */
@@ -9,16 +9,13 @@ export type RoleThreadData = {
   readonly config: Config;
   readonly roles: ReadonlySet<BackgroundRole>;
   readonly news: string;
+  /** Whether all of them begin at once, because they had in a thread before it. */
+  readonly begun: boolean;
   /** The ids of the heartbeats of the threads before it that have ended. */
   readonly ended: readonly string[];
 };
 
-type RoleThread = KeptThread & {
-  /** Tells it to end all that it does but projecting, which goes on until it is stopped. */
-  finish(): void;
-  /** Resolves once it projects for the first time, if that is one of its roles. */
-  readonly up: Promise<void>;
-};
+type RoleThread = KeptThread & RunningRoles;
 
 /** Runs roles in a thread of this process, with stores of its own, as a process with these `ROLES` would. */
 export function startRoleThread(
@@ -28,19 +25,30 @@ export function startRoleThread(
   news: string,
 ): RoleThread {
   const ended: string[] = [];
-  const up = Promise.withResolvers<void>();
+  const projecting = Promise.withResolvers<void>();
+  let begun = false;
   const thread = keepThread({
     name: [...roles].join(' and '),
     file: new URL('./role-thread.ts', import.meta.url),
-    data: (): RoleThreadData => ({ config, roles, news, ended }),
+    data: (): RoleThreadData => ({ config, roles, news, begun, ended }),
     started(worker: Worker) {
       worker.on('message', (session: unknown) => {
         if (typeof session !== 'string') return;
         ended.push(session);
-        up.resolve();
+        projecting.resolve();
       });
     },
     logger,
   });
-  return { ...thread, up: up.promise, finish: () => thread.running()?.postMessage('finish') };
+  return {
+    ...thread,
+    projecting: projecting.promise,
+    async begin() {
+      begun = true;
+      thread.running()?.postMessage('begin');
+    },
+    async finish() {
+      thread.running()?.postMessage('finish');
+    },
+  };
 }

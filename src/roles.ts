@@ -9,44 +9,76 @@ import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts';
 /** The roles that answer no requests. */
 export type BackgroundRole = Exclude<Role, 'api'>;
 
-/** Something that runs until it is stopped, whatever happens. */
-type Running = { stop(): Promise<void> };
-
-/** Roles that may share a thread. */
-export type RunningRoles = Running & {
-  /** Tells them to end all that they do but projecting, which goes on until they are stopped. */
-  finish?(): void;
+/** Roles that share a thread. One of them that is the projector works from the start. */
+export type RunningRoles = {
+  /** Resolves once the projector works for the first time, if it is one of the roles. */
+  readonly projecting: Promise<void>;
+  /** Starts the others. Resolves at once where they run in another thread. */
+  begin(): Promise<void>;
+  /** Ends what the others do, while the projector goes on. */
+  finish(): Promise<void>;
+  /** Ends all of them. */
+  stop(): Promise<void>;
 };
 
-/** Keeps the read models up to date. */
-export function startProjecting({ projector }: Pick<Foundation, 'projector'>): Running {
-  projector.start();
-  return projector;
-}
+/** What runs until it is stopped, whatever happens. */
+type Running = { stop(): Promise<void> };
 
-/** Does what is due by the clock. */
-export function startScheduling(deps: Foundation & { readonly commands: Commands }): Running {
-  const scheduler = createScheduler({
-    bookings: deps.commands.bookings,
-    readModels: deps.projector.readModels,
-    clock: deps.clock,
-    clockProblem: deps.clockWatch.look,
-    logger: deps.logger,
-  });
-  scheduler.start();
-  return scheduler;
-}
+/** What the roles besides the projector work with. */
+type Others = { readonly webhooks: Webhooks; readonly commands: Commands };
 
-/** Turns events into deliveries, and delivers. */
-export async function startDelivering({ webhooks }: { readonly webhooks: Webhooks }): Promise<Running> {
-  await webhooks.start();
-  return webhooks;
+/** Runs roles in this thread. */
+export function startRoles(
+  deps: Pick<Foundation, 'projector' | 'clock' | 'clockWatch' | 'logger'> & {
+    readonly roles: ReadonlySet<BackgroundRole>;
+    readonly openOthers: () => Promise<Others>;
+  },
+): RunningRoles {
+  const { roles, projector, openOthers, clock, clockWatch, logger } = deps;
+  if (roles.has('projector')) projector.start();
+  const others: Running[] = [];
+
+  async function startOthers(): Promise<void> {
+    if (!roles.has('webhooks') && !roles.has('scheduler')) return;
+    const { webhooks, commands } = await openOthers();
+    if (roles.has('webhooks')) {
+      await webhooks.start();
+      others.push(webhooks);
+    }
+    if (!roles.has('scheduler')) return;
+    const { readModels } = projector;
+    const { bookings } = commands;
+    const scheduler = createScheduler({ bookings, readModels, clock, clockProblem: clockWatch.look, logger });
+    scheduler.start();
+    others.push(scheduler);
+  }
+
+  let beginning: Promise<void> | undefined;
+  let finishing: Promise<void> | undefined;
+  async function finishOthers(): Promise<void> {
+    await beginning;
+    await Promise.all(others.map((role) => role.stop()));
+  }
+  const finish = () => {
+    finishing ??= finishOthers();
+    return finishing;
+  };
+  return {
+    projecting: Promise.resolve(),
+    begin() {
+      beginning ??= startOthers();
+      return beginning;
+    },
+    finish,
+    async stop() {
+      await finish();
+      await projector.stop();
+    },
+  };
 }
 
 /** Webhooks as a process has them that answers no requests. */
-async function openWebhooks(
-  foundation: Foundation,
-): Promise<{ readonly webhooks: Webhooks; readonly commands: Commands }> {
+async function openWebhooks(foundation: Foundation): Promise<Others> {
   const { config, clock, documents, projector } = foundation;
   const { credentials, commands } = await openCommands(foundation);
   const { isConnected } = await openConnectedApps({ ...config, documents, clock });
@@ -62,37 +94,29 @@ async function openWebhooks(
 
 /**
  * Runs roles on stores of their own, without what answers requests.
- * @param deps.opened told the id under which its heartbeat is known, once the read models are kept up to date, if that is a role
+ * @returns also the id under which its heartbeat is known
  */
-export async function runRoles(deps: {
-  readonly config: Config;
-  readonly logger: Logger;
-  readonly roles: ReadonlySet<BackgroundRole>;
-  readonly options: FoundationOptions;
-  readonly opened: (session: string) => void;
-}): Promise<Required<RunningRoles>> {
-  const { config, logger, roles, options, opened } = deps;
+export async function openRoles(
+  config: Config,
+  logger: Logger,
+  roles: ReadonlySet<BackgroundRole>,
+  options?: FoundationOptions,
+): Promise<RunningRoles & { readonly session: string }> {
   const foundation = await openFoundation(config, logger, options);
-  const { projector } = foundation;
-  if (roles.has('projector')) startProjecting(foundation);
-  opened(foundation.heartbeats.session);
-  const others: Running[] = [];
-  if (roles.has('webhooks') || roles.has('scheduler')) {
-    const { webhooks, commands } = await openWebhooks(foundation);
-    await foundation.clockWatch.start();
-    if (roles.has('webhooks')) others.push(await startDelivering({ webhooks }));
-    if (roles.has('scheduler')) others.push(startScheduling({ ...foundation, commands }));
-  }
-  let finished: Promise<unknown> | undefined;
-  const finish = () => {
-    finished ??= Promise.all(others.map((role) => role.stop()));
-    return finished;
-  };
+  const running = startRoles({
+    ...foundation,
+    roles,
+    async openOthers() {
+      const others = await openWebhooks(foundation);
+      await foundation.clockWatch.start();
+      return others;
+    },
+  });
   return {
-    finish: () => void finish().catch(() => {}),
+    ...running,
+    session: foundation.heartbeats.session,
     async stop() {
-      await finish();
-      await projector.stop();
+      await running.stop();
       await foundation.close();
     },
   };

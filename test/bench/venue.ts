@@ -69,7 +69,7 @@ export async function withCore<T>(
   const core = await openCore(config, logger, inThread ? { inThread, news } : {});
   const thread = inThread ? startRoleThread(config, logger, new Set(['projector']), news) : undefined;
   if (projecting === 'here') core.projector.start();
-  await thread?.up;
+  await thread?.projecting;
   await core.projector.readable(10_000);
   try {
     return await work(core);

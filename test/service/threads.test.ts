@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { join } from 'node:path';
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Service, startService, type Threads } from '../../src/app.ts';
@@ -32,10 +34,15 @@ async function startThreaded(together: boolean) {
     WEBHOOKS_ALLOW_PRIVATE: 'true',
     LOG_LEVEL: 'silent',
   });
+  const begunWithDemo: boolean[] = [];
   const start: Threads['start'] = (of, _, roles, news) => {
     const thread = startRoleThread(of, logger, roles, news);
     threads.set([...roles].join(), thread);
-    return thread;
+    const begin = () => {
+      begunWithDemo.push(existsSync(join(config.dataDir, 'demo.json')));
+      return thread.begin();
+    };
+    return { ...thread, begin };
   };
   const service: Service = await startService(config, logger, { start, together });
   onTestFinished(async () => {
@@ -59,7 +66,7 @@ async function startThreaded(together: boolean) {
   const url = `http://127.0.0.1:${address.port}/hook`;
   const registered = await call('POST', '/webhooks', { url, events: 15 });
   expect(registered.status).toBe(201);
-  return { service, threads, received, lines, call, spaceId: space.id };
+  return { service, threads, begunWithDemo, received, lines, call, spaceId: space.id };
 }
 
 /** A booking, or a list of them. */
@@ -78,8 +85,10 @@ test.each(SHARED)(
     timeout: 120_000,
   },
   async ({ together, names }) => {
-    const { threads, received, lines, call, spaceId } = await startThreaded(together);
+    const { threads, begunWithDemo, received, lines, call, spaceId } = await startThreaded(together);
     expect([...threads.keys()]).toEqual(names);
+    // The scheduler would let requests of the demo data expire that are approved a moment later.
+    expect(begunWithDemo).toEqual(names.map(() => true));
     const booked: number[] = [];
     for (const [i, thread] of [...threads.values(), ...threads.values()].entries()) {
       const before = thread.running();
