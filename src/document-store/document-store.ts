@@ -67,6 +67,12 @@ export type Projected<D extends object> = {
   readonly isNew?: boolean;
 };
 
+/** How sure a write has to be. */
+export type Sureness = {
+  /** A power failure, though not a crash, may undo it after it has resolved. Engines may ignore that. */
+  readonly mayBeUndone?: boolean;
+};
+
 export type Documents<D extends object> = {
   get(key: string): Promise<Stored<D> | undefined>;
   /** The same without a promise, on an engine that answers at once: for what is on the path of every request. */
@@ -84,13 +90,13 @@ export type Documents<D extends object> = {
   count(query: Query<D>): Promise<number>;
 
   /** @returns false, without writing, if the key or a unique value is taken */
-  insert(key: string, document: D): Promise<boolean>;
+  insert(key: string, document: D, sureness?: Sureness): Promise<boolean>;
 
   /**
    * @param known the document at `version`, if the caller has it; saves the store a look at it
    * @returns false, without writing, if the document does not exist, is not at `version`, or a unique value is taken
    */
-  replace(key: string, document: D, version: number, known?: D): Promise<boolean>;
+  replace(key: string, document: D, version: number, known?: D, sureness?: Sureness): Promise<boolean>;
 
   /** @returns false if the document does not exist or is not at `version` */
   delete(key: string, version?: number): Promise<boolean>;

@@ -2,7 +2,7 @@ import type { SQLOutputValue, StatementSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ThreadEnded } from '../../runtime/calls.ts';
 import { createLruCache } from '../../runtime/lru-cache.ts';
-import type { Collection, Documents, Find, Projected, Stored, Unread } from '../document-store.ts';
+import type { Collection, Documents, Find, Projected, Stored, Sureness, Unread } from '../document-store.ts';
 import type { SqliteFile } from './file.ts';
 import { type KeysetRange, orderOf, rangesAfter, type Sql, selectCount, selectRange, toValue } from './query.ts';
 import { prepareStatements } from './statements.ts';
@@ -113,11 +113,15 @@ export async function openSqliteDocuments<D extends object>(
   }
 
   /** Writes in a transaction, in which what is cached is valid, and tells the other threads. */
-  const commit = <R>(work: () => R): Promise<R> =>
-    file.write(() => {
-      if (stamp.hasChanged()) invalidateDocuments();
-      return work();
-    }, stamp);
+  const commit = <R>(work: () => R, { mayBeUndone = false }: Sureness = {}): Promise<R> =>
+    file.write(
+      () => {
+        if (stamp.hasChanged()) invalidateDocuments();
+        return work();
+      },
+      stamp,
+      mayBeUndone ? 'lazy' : undefined,
+    );
 
   /** Call for every write, inside its transaction. */
   function invalidate(key: string): void {
@@ -130,9 +134,13 @@ export async function openSqliteDocuments<D extends object>(
    * Writes in the other thread, or here if there is none.
    * @param here is told whether a thread that ended may have done it already
    */
-  async function write<R>(there: (other: WritesElsewhere) => Promise<R>, here: (repeated: boolean) => R): Promise<R> {
+  async function write<R>(
+    there: (other: WritesElsewhere) => Promise<R>,
+    here: (repeated: boolean) => R,
+    sureness?: Sureness,
+  ): Promise<R> {
     const other = file.isClosed() ? undefined : elsewhere();
-    if (other === undefined) return commit(() => here(false));
+    if (other === undefined) return commit(() => here(false), sureness);
     try {
       return await there(other);
     } catch (error) {
@@ -217,7 +225,7 @@ export async function openSqliteDocuments<D extends object>(
       return Number(run(selectCount(statements.table, query?.where, indexes))[0]?.[0]);
     },
 
-    insert(key, document) {
+    insert(key, document, sureness) {
       const json = JSON.stringify(document);
       return write(
         (other) => other.insert(plain, key, json),
@@ -225,10 +233,11 @@ export async function openSqliteDocuments<D extends object>(
           invalidate(key);
           return statements.insert(key, document, json) || (repeated && statements.read(key)?.document === json);
         },
+        sureness,
       );
     },
 
-    replace(key, document, version, known) {
+    replace(key, document, version, known, sureness) {
       const json = JSON.stringify(document);
       return write(
         (other) => other.replace(plain, key, json, version),
@@ -239,6 +248,7 @@ export async function openSqliteDocuments<D extends object>(
           if (Number(now?.version) > version + 1) throw new ThreadEnded();
           return now?.document === json;
         },
+        sureness,
       );
     },
 

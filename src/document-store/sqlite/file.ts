@@ -12,8 +12,9 @@ export type SqliteFile = {
   /**
    * Runs `work` in a transaction that it may share with other writes (`GroupCommit.write`).
    * @param stamp of the collection, if it changes nothing but documents of one: the caches of other collections remain valid then
+   * @param atLeast default: that of the file
    */
-  write<R>(work: () => R, stamp?: CollectionStamp): Promise<R>;
+  write<R>(work: () => R, stamp?: CollectionStamp, atLeast?: Durability): Promise<R>;
   /** Call before using a cached value: invalidates what other processes may have changed. What other threads have, the stamps tell. */
   validate(): void;
   /** Tells whether other threads of this process have written to a collection. */
@@ -83,41 +84,43 @@ export async function openSqliteFile(file: FileName, durability: Durability): Pr
   const written = new Set<CollectionStamp>();
   let changesOthers = false;
 
-  const commits = new GroupCommit({
-    durability,
-    async transaction(work) {
-      let account: ((hasWritten: boolean) => void) | undefined;
-      let before: unknown;
-      const run = () => {
-        written.clear();
-        changesOthers = false;
-        // From here to the commit this connection holds the write lock, so the caches stay valid.
-        checkForCommits();
-        account = foreign.account();
-        before = readChanges.get()?.changes;
-        work();
-      };
-      const committed = () => {
-        for (const stamp of written) stamp.note();
-        if (!changesOthers) account?.(readChanges.get()?.changes !== before);
-      };
-      try {
-        await transaction(database, durability, run, committed);
-      } catch (error) {
-        invalidateDocuments();
-        throw error;
-      }
-    },
-  });
+  const commitsThatAre = (durability: Durability) =>
+    new GroupCommit({ durability, transaction: (work) => commit(work, durability) });
+  const commits = commitsThatAre(durability);
+  const lazyCommits = durability === 'lazy' ? commits : commitsThatAre('lazy');
+
+  async function commit(work: () => void, durability: Durability): Promise<void> {
+    let account: ((hasWritten: boolean) => void) | undefined;
+    let before: unknown;
+    const run = () => {
+      written.clear();
+      changesOthers = false;
+      // From here to the commit this connection holds the write lock, so the caches stay valid.
+      checkForCommits();
+      account = foreign.account();
+      before = readChanges.get()?.changes;
+      work();
+    };
+    const committed = () => {
+      for (const stamp of written) stamp.note();
+      if (!changesOthers) account?.(readChanges.get()?.changes !== before);
+    };
+    try {
+      await transaction(database, durability, run, committed);
+    } catch (error) {
+      invalidateDocuments();
+      throw error;
+    }
+  }
 
   return {
     database,
     validate,
     caches,
     stampOf: (collection) => collectionStamp(file.path, collection),
-    write(work, stamp) {
+    write(work, stamp, atLeast = durability) {
       if (closed) return Promise.reject(new Error('The document store is closed'));
-      return commits.write(() => {
+      return (atLeast === 'lazy' ? lazyCommits : commits).write(() => {
         if (stamp === undefined) changesOthers = true;
         else written.add(stamp);
         return work();
@@ -126,7 +129,7 @@ export async function openSqliteFile(file: FileName, durability: Durability): Pr
     isClosed: () => closed,
     async close() {
       closed = true;
-      await commits.settled();
+      await Promise.all([commits.settled(), lazyCommits.settled()]);
       if (database.isOpen) database.close();
       foreign.close();
     },
