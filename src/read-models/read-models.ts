@@ -173,6 +173,7 @@ export async function openReadModels(deps: {
         setTimeout(settle, TRUST_MS).unref();
       }
     }
+    shown.clear();
     let swapped = false;
     for (const projection of projections) {
       const id = idOf(projection);
@@ -182,6 +183,7 @@ export async function openReadModels(deps: {
       const opened = sameLive ? before.documents : now.live && (await open(projection, now.live));
       if (version > of) return;
       models.set(id, { state: now, ...(opened && { documents: opened }) });
+      shown.clear();
       swapped ||= !sameLive;
     }
     say();
@@ -213,6 +215,7 @@ export async function openReadModels(deps: {
   /** @param asked whether they were read for it, instead of being told by the projector */
   function reached(now: Positions, asked = false): void {
     positions = now;
+    shown.clear();
     isTold = !asked;
     polls = 0;
     noteProgress();
@@ -235,27 +238,45 @@ export async function openReadModels(deps: {
     }
   }
 
+  /** Call whenever the positions or the states have changed. */
   function settle(): void {
+    shown.clear();
     for (const waiter of waiting) if (isReached(waiter)) waiter.resolve(true);
   }
 
   function isReached({ position, which }: Waiter): boolean {
-    for (const projection of projections) {
-      const id = idOf(projection);
-      const live = models.get(id)?.state.live;
-      if (which.projections !== undefined) {
-        if (!which.projections.some(({ name }) => name === projection.name)) continue;
-        if (live === undefined || !isReadable(projection)) return false;
-      } else {
-        if (live === undefined || isKnownToFail(id) || !isAbout(projection.types, which.types)) continue;
-      }
-      if (placeOf(positions, live).position < position) return false;
+    if (which.projections === undefined) {
+      const shown = shownUpTo(which.types);
+      return shown === undefined || shown >= position;
     }
-    if (which.projections !== undefined) return true;
-    return others.every(([id, { live, types }]) => {
-      if (live === undefined || isKnownToFail(id) || !isAbout(types, which.types)) return true;
-      return placeOf(positions, live).position >= position;
+    const names = which.projections.map(({ name }) => name);
+    return projections
+      .filter(({ name }) => names.includes(name))
+      .every((projection) => {
+        const live = models.get(idOf(projection))?.state.live;
+        return live !== undefined && isReadable(projection) && placeOf(positions, live).position >= position;
+      });
+  }
+
+  /** How far the read models are that show events of these types: under load, many commands ask at the same position. */
+  const shown = new Map<string, Position | undefined>();
+
+  /** @returns undefined if there is none to wait for */
+  function shownUpTo(types: readonly string[] | undefined): Position | undefined {
+    const key = types?.join() ?? '';
+    if (shown.has(key)) return shown.get(key);
+    const ours = projections.map((projection) => {
+      const id = idOf(projection);
+      return { id, live: models.get(id)?.state.live, types: projection.types };
     });
+    const theirs = others.map(([id, { live, types }]) => ({ id, live, types }));
+    const upTo = [...ours, ...theirs]
+      .filter(({ id, types: about }) => !isKnownToFail(id) && isAbout(about, types))
+      .flatMap(({ live }) => (live === undefined ? [] : placeOf(positions, live).position))
+      .reduce<Position | undefined>((least, each) => (least === undefined || each < least ? each : least), undefined);
+    // Whether one is known to fail depends on the time.
+    if (failingSince.size === 0) shown.set(key, upTo);
+    return upTo;
   }
 
   /** Whether every process knows that a read model fails. Until then another one may answer from what is stored. */
