@@ -159,7 +159,10 @@ export class GroupConsumer {
         if (this.#hasToWrite()) await this.#write();
         if (this.#standing === 'alone') this.#takeAlone();
         this.#startHandlers();
+        const isIdle = this.#standing === 'alone' && !this.#hasMore;
         if (!this.#hasMore || this.#capacity() === 0) await this.#wakeup.wait(this.#sleepMs());
+        // What has just been appended is handed out at once.
+        if (isIdle) continue;
       } catch (error) {
         // Whatever failed, the events remain claimable.
         this.#groups.onError(error);
