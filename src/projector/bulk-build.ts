@@ -45,7 +45,6 @@ type BulkBuildDeps = {
 /** What a build holds in memory. */
 type Build = {
   readonly of: Building;
-  readonly types: ReadonlySet<string>;
   /** Documents that this step has changed. */
   current: Map<string, Projected<Row>>;
   /** Those of the step before, which may still be on their way to the disk, and what was read since; absent ones, too. */
@@ -68,7 +67,6 @@ export async function bulkBuild(
 ): Promise<{ readonly place: Place; readonly built: readonly Building[] }> {
   let builds: Build[] = buildings.map((building) => ({
     of: building,
-    types: new Set(building.projection.types),
     current: new Map(),
     before: new Map(),
     hasStored: from.events > 0,
@@ -86,16 +84,11 @@ export async function bulkBuild(
 
   /** Folds events into the documents in memory; one that cannot take them fails alone. */
   async function fold(batch: readonly StoredEvent[]): Promise<void> {
-    // Brought to its current shape once, whichever of them asks first.
-    const typed: Recorded[] = [];
-    const typedAt = (at: number, stored: StoredEvent): Recorded => {
-      typed[at] ??= upcast(stored);
-      return typed[at];
-    };
-    for (const build of builds) {
+    for (const { build, taken, failure } of takenBy(builds, batch)) {
       try {
-        if (build.hasStored) await lookUp(build, batch, typedAt);
-        evolve(build, batch, typedAt);
+        if (failure !== undefined) throw failure;
+        if (build.hasStored) await lookUp(build, taken);
+        evolve(build, taken);
       } catch (error) {
         await fail(build, failureOf(build, error));
       }
@@ -171,63 +164,64 @@ export async function bulkBuild(
   return { place: written, built: signal.aborted ? [] : builds.map((build) => build.of).filter(isWanted) };
 }
 
-type TypedAt = (at: number, stored: StoredEvent) => Recorded;
+/** An event that a projection handles, and the key of its document. */
+type Taken = { readonly key: string; readonly event: Recorded };
+type TakenBy = { readonly build: Build; readonly taken: Taken[]; failure?: ProjectionFailed };
 
-/** Calls `take` with each event that the projection handles. @throws {ProjectionFailed} if it throws */
-function each(
-  { of: { projection, skipped }, types }: Build,
-  batch: readonly StoredEvent[],
-  typedAt: TypedAt,
-  take: (key: string, event: Recorded) => void,
-): void {
-  let at = 0;
-  try {
-    for (; at < batch.length; at += 1) {
-      const stored = batch[at];
-      if (stored === undefined || !types.has(stored.type) || skipped.has(stored.id)) continue;
-      const event = typedAt(at, stored);
-      take(projection.key(event), event);
+/** What each projection handles of a batch, in the order of the log; up to the event that it fails on, if any. */
+function takenBy(builds: readonly Build[], batch: readonly StoredEvent[]): TakenBy[] {
+  const all = builds.map((build): TakenBy => ({ build, taken: [] }));
+  // Asked once per event, and not once more for each projection.
+  const byType = new Map<string, TakenBy[]>();
+  for (const each of all)
+    for (const type of each.build.of.projection.types) byType.set(type, [...(byType.get(type) ?? []), each]);
+  for (const stored of batch) {
+    for (const each of byType.get(stored.type) ?? []) {
+      const { projection, skipped } = each.build.of;
+      if (each.failure !== undefined || skipped.has(stored.id)) continue;
+      try {
+        const event = upcast(stored);
+        each.taken.push({ key: projection.key(event), event });
+      } catch (error) {
+        each.failure = new ProjectionFailed(projection, stored, error);
+      }
     }
-  } catch (error) {
-    throw new ProjectionFailed(projection, batch[at], error);
   }
+  return all;
 }
 
 /** Reads the documents that are not in memory, all at once, except those that their next event makes anew. */
-async function lookUp(build: Build, batch: readonly StoredEvent[], typedAt: TypedAt): Promise<void> {
-  const {
-    current,
-    before,
-    of: { load, projection },
-  } = build;
+async function lookUp({ current, before, of: { load, projection } }: Build, taken: readonly Taken[]): Promise<void> {
   const makesAnew: ReadonlySet<string> = new Set(projection.anew);
   if (projection.types.every((type) => makesAnew.has(type))) return;
   const unknown = new Set<string>();
   const anew = new Set<string>();
-  each(build, batch, typedAt, (key, { type }) => {
-    if (current.has(key) || before.has(key) || anew.has(key)) return;
-    if (makesAnew.has(type)) anew.add(key);
+  for (const { key, event } of taken) {
+    if (current.has(key) || before.has(key) || anew.has(key)) continue;
+    if (makesAnew.has(event.type)) anew.add(key);
     else unknown.add(key);
-  });
+  }
   if (unknown.size === 0) return;
   const found = await load.projected([...unknown]);
   for (const key of unknown) before.set(key, found.get(key));
 }
 
-function evolve(build: Build, batch: readonly StoredEvent[], typedAt: TypedAt): void {
-  const {
-    current,
-    before,
-    of: { projection },
-  } = build;
-  each(build, batch, typedAt, (key, event) => {
-    const { position } = event;
-    const known = current.get(key) ?? before.get(key);
-    if (known !== undefined && known.position >= position) return;
-    const document = projection.evolve(known?.document, event);
-    const isUnread = known === undefined && projection.anew.includes(event.type);
-    if (isUnread || document !== known?.document) current.set(key, { key, position, document });
-  });
+/** @throws {ProjectionFailed} if the projection throws */
+function evolve({ current, before, of: { projection } }: Build, taken: readonly Taken[]): void {
+  let evolving: Recorded | undefined;
+  try {
+    for (const { key, event } of taken) {
+      evolving = event;
+      const { position } = event;
+      const known = current.get(key) ?? before.get(key);
+      if (known !== undefined && known.position >= position) continue;
+      const document = projection.evolve(known?.document, event);
+      const isUnread = known === undefined && projection.anew.includes(event.type);
+      if (isUnread || document !== known?.document) current.set(key, { key, position, document });
+    }
+  } catch (error) {
+    throw new ProjectionFailed(projection, evolving, error);
+  }
 }
 
 const failureOf = ({ of: { projection } }: Build, error: unknown): ProjectionFailed =>

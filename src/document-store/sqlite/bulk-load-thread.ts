@@ -4,9 +4,8 @@ import { answer } from '../../runtime/calls.ts';
 import { openDatabase } from '../../sqlite/database.ts';
 import type { LoadCalls, Setup } from './bulk-load.ts';
 import { NOTE_WRITTEN } from './own-files.ts';
-import { valuesOf } from './table.ts';
 
-const { name, upsert: upsertSql, fields }: Setup = workerData.data;
+const { name, upsert: upsertSql }: Setup = workerData.data;
 const database = await openDatabase(name);
 // Few checkpoints: each writes once more what changes between them. It may wait for its lock, nobody waits for this thread.
 database.exec('PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 16000');
@@ -19,13 +18,7 @@ answer<LoadCalls>(parentPort, {
   async write({ rows, lastWritten }) {
     orRollBack(() => {
       if (!database.isTransaction) database.exec('BEGIN IMMEDIATE');
-      const lines = rows.split('\n');
-      for (let line = 0; line + 1 < lines.length; line += 2) {
-        const [key, position] = JSON.parse(lines[line] ?? '');
-        const json = lines[line + 1] ?? '';
-        const document = JSON.parse(json) ?? undefined;
-        upsert.run(key, position, document === undefined ? null : json, ...valuesOf(document, fields));
-      }
+      for (const row of rows) upsert.run(...row);
       if (lastWritten === undefined) return;
       note.run(lastWritten);
       database.exec('COMMIT');

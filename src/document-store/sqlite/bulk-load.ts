@@ -4,6 +4,7 @@ import { startWorker } from '../../runtime/start-worker.ts';
 import type { FileName } from '../../sqlite/file-name.ts';
 import type { BulkLoad, Collection, Projected } from '../document-store.ts';
 import type { OwnFile } from './own-files.ts';
+import type { Value } from './query.ts';
 import { upsertInto } from './statements.ts';
 import { createIndexes, openTable, valuesOf } from './table.ts';
 
@@ -16,19 +17,14 @@ const LOOK_UP = 500;
 export type Setup = {
   readonly name: FileName;
   readonly upsert: string;
-  /** The fields that have columns. */
-  readonly fields: readonly string[];
 };
 
 /** What the thread is asked. */
 export type LoadCalls = {
   readonly write: {
     readonly argument: {
-      /**
-       * Two lines for each: key and position, and the document, both as JSON. One text is handed over much faster than the values
-       * in it, and the thread has time to take them out.
-       */
-      readonly rows: string;
+      /** Of each, what the statement takes: nothing is left to be worked out where most is done already. */
+      readonly rows: readonly (readonly Value[])[];
       /** The last position of the step, with its last rows. */
       readonly lastWritten?: string;
     };
@@ -52,9 +48,16 @@ export async function startBulkLoad<D extends object>(file: OwnFile, collection:
   let settling: Promise<unknown> | undefined;
 
   function begin(): LoadThread {
-    thread ??= startThread({ name: file.name, upsert: upsertInto(table), fields: table.fields });
+    thread ??= startThread({ name: file.name, upsert: upsertInto(table) });
     return thread;
   }
+
+  const rowOf = ({ key, position, document }: Projected<D>): Value[] => [
+    key,
+    position,
+    document === undefined ? null : JSON.stringify(document),
+    ...valuesOf(document, table.fields),
+  ];
 
   return {
     async projected(keys) {
@@ -73,13 +76,7 @@ export async function startBulkLoad<D extends object>(file: OwnFile, collection:
       // Most collections are too small for a thread to be worth its start.
       if (thread === undefined && step.length <= CHUNK) {
         await file.write(() => {
-          for (const { key, position, document } of step)
-            upsert.run(
-              key,
-              position,
-              document === undefined ? null : JSON.stringify(document),
-              ...valuesOf(document, table.fields),
-            );
+          for (const projected of step) upsert.run(...rowOf(projected));
           file.noteWritten(lastWritten);
         });
         return;
@@ -87,9 +84,7 @@ export async function startBulkLoad<D extends object>(file: OwnFile, collection:
       const { ask } = begin();
       const written: Promise<undefined>[] = [];
       for (let from = 0; from < step.length; from += CHUNK) {
-        let rows = '';
-        for (const { key, position, document } of step.slice(from, from + CHUNK))
-          rows += `${JSON.stringify([key, position])}\n${JSON.stringify(document ?? null)}\n`;
+        const rows = step.slice(from, from + CHUNK).map(rowOf);
         const isLast = from + CHUNK >= step.length;
         const chunk = ask('write', { rows, ...(isLast && { lastWritten }) });
         // Awaited below. One that fails while this prepares the next is not unhandled.
