@@ -19,8 +19,11 @@ export type Building = {
   readonly load: BulkLoad<Row>;
 };
 
-/** Changed documents, of all collections, after which a step is written: some 20 MB of memory, for two steps. */
-const STEP_DOCUMENTS = 10_000;
+/**
+ * Changed documents, of all collections, after which a step is written: some 10 MB of memory, for two steps. With more, most of them
+ * are moved to the old generation of the heap before they are written, which takes longer than writing some of them twice.
+ */
+const STEP_DOCUMENTS = 5_000;
 /** Events after which a step is written in any case: what an interrupted build reads again at most. */
 const STEP_EVENTS = 200_000;
 /** How often the log says how far a build is. */

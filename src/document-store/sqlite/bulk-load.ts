@@ -101,6 +101,7 @@ export async function startBulkLoad<D extends object>(file: OwnFile, collection:
       const isSmall = thread === undefined && some.all().length <= CHUNK;
       if (isSmall) return file.write(() => file.database.exec(statements.join(';')));
       const { ask } = begin();
+      if (statements.length > 0) await ask('run', 'PRAGMA wal_checkpoint(PASSIVE)');
       for (const sql of statements) await ask('run', sql);
       // Not waited for: the collection is complete. Most of it goes to the file without keeping anyone from writing.
       settling = Promise.all(['PASSIVE', 'TRUNCATE'].map((mode) => ask('run', `PRAGMA wal_checkpoint(${mode})`)));
