@@ -1,4 +1,4 @@
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
 import { ThreadEnded } from '../../runtime/calls.ts';
@@ -26,7 +26,7 @@ import { ConsumerGroups } from './consumer-groups.ts';
 import { LogChanges } from './log-changes.ts';
 import { openLogFile } from './log-file.ts';
 import { type Append, type AppendOutcome, type AppendToLog, LogWriter, rowsOf } from './log-writer.ts';
-import { numberOf, positionOf, type Row, storedEvent } from './stored-event.ts';
+import { EVENT_COLUMNS, eventOf, numberOf, positionOf, storedEvent } from './stored-event.ts';
 
 /** Events per query. In between, other work of the process gets a turn. */
 const PAGE = 512;
@@ -162,10 +162,10 @@ class SqliteEventStore implements EventStore {
       const size = Math.min(remaining, PAGE);
       const bottom = backward ? Math.max(low, high - WINDOW) : low;
       const top = backward ? high : Math.min(high, low + WINDOW);
-      const rows = read(bottom, top, size);
-      for (const row of rows) yield storedEvent(row);
-      remaining -= rows.length;
-      const last = rows.length === size ? Number(rows.at(-1)?.position) : undefined;
+      const events = read(bottom, top, size);
+      for (const event of events) yield event;
+      remaining -= events.length;
+      const last = lastOf(events, size);
       if (backward) high = last === undefined ? bottom : last - 1;
       else low = last ?? top;
       await nextTurn();
@@ -205,9 +205,9 @@ class SqliteEventStore implements EventStore {
     try {
       const end = Math.max(this.#end(), at);
       const top = Math.min(end, at + WINDOW);
-      const rows = read(at, top, PAGE);
-      const reached = rows.length === PAGE ? Number(rows.at(-1)?.position) : top;
-      return { events: rows.map(storedEvent), position: positionOf(reached), caughtUp: reached === end };
+      const events = read(at, top, PAGE);
+      const reached = lastOf(events, PAGE) ?? top;
+      return { events, position: positionOf(reached), caughtUp: reached === end };
     } catch (error) {
       this.#onError(error);
       return undefined;
@@ -265,13 +265,23 @@ class SqliteEventStore implements EventStore {
   }
 }
 
-/** Rows with low < position ≤ high, at most `limit`. */
-type AllReader = (low: number, high: number, limit: number) => Row[];
+/** Events with low < position ≤ high, at most `limit`. */
+type AllReader = (low: number, high: number, limit: number) => StoredEvent[];
 
 function allReader(database: DatabaseSync, types: readonly string[] | undefined, backward: boolean): AllReader {
   const filter = types === undefined ? '' : `AND type IN (${types.map(() => '?').join(', ')})`;
   const statement = database.prepare(
-    `SELECT * FROM events WHERE position > ? AND position <= ? ${filter} ORDER BY position ${backward ? 'DESC' : 'ASC'} LIMIT ?`,
+    `SELECT ${EVENT_COLUMNS} FROM events WHERE position > ? AND position <= ? ${filter} ORDER BY position ${backward ? 'DESC' : 'ASC'} LIMIT ?`,
   );
-  return (low, high, limit) => statement.all(low, high, ...(types ?? []), limit);
+  statement.setReturnArrays(true);
+  return (low, high, limit) => {
+    const rows: unknown[] = statement.all(low, high, ...(types ?? []), limit);
+    return rows.filter((row): row is SQLOutputValue[] => Array.isArray(row)).map(eventOf);
+  };
+}
+
+/** The position of the last event of a full page. */
+function lastOf(page: readonly StoredEvent[], size: number): number | undefined {
+  const last = page.length === size ? page.at(-1) : undefined;
+  return last && numberOf(last.position);
 }

@@ -16,6 +16,23 @@ export function storedEvent(row: Row): StoredEvent {
   };
 }
 
+/** What {@link eventOf} takes of the table `events`, in its order. */
+export const EVENT_COLUMNS = 'position, stream, revision, id, type, data, metadata';
+
+/** The same of a row as an array: in long lists, an object for each row takes a quarter of the time of reading and parsing it. */
+export function eventOf(row: readonly SQLOutputValue[]): StoredEvent {
+  const [position, stream, revision, id, type, data, metadata] = row;
+  return {
+    id: String(id),
+    type: String(type),
+    stream: String(stream),
+    revision: Number(revision),
+    position: positionOf(Number(position)),
+    data: JSON.parse(String(data)),
+    metadata: JSON.parse(String(metadata)),
+  };
+}
+
 /** 16 digits hold every safe integer and sort as text. */
 export function positionOf(position: number): Position {
   return position === 0 ? LOG_START : String(position).padStart(16, '0');
