@@ -16,7 +16,7 @@ export const MAY_IMPORT = {
   sqlite: ['runtime'],
   secrets: [],
   outbound: [],
-  html: [],
+  html: ['runtime'],
 
   // The two ports and their adapters. Only engines.ts knows which adapter serves.
   'event-store': [],

@@ -1,12 +1,11 @@
 import cors from '@fastify/cors';
-import swagger from '@fastify/swagger';
-import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
 import type { Authenticate } from '../auth/authenticate.ts';
 import type { Commands } from '../commands/commands.ts';
 import type { Queries } from '../queries/queries.ts';
 import { createAccessHook } from './access.ts';
 import { bookingRoutes } from './bookings.ts';
+import { describeRoutes } from './docs.ts';
 import { reviewRoutes } from './reviews.ts';
 import { spaceRoutes } from './spaces.ts';
 import { validatorCompiler } from './validation.ts';
@@ -30,34 +29,13 @@ const EXPOSED = 'WWW-Authenticate, ETag';
 /** Callers send their credential in a header, never in a cookie, so any origin may call. */
 const CROSS_ORIGIN = { 'access-control-allow-origin': '*', 'access-control-expose-headers': EXPOSED };
 
-/** Swagger UI uses inline styles. Everything else is loaded from this service. */
-const DOCS_CSP =
-  "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; base-uri 'self'; frame-ancestors 'none'";
-
 /** The REST API under /api/v1, with its OpenAPI description at /openapi.json and Swagger UI at /docs. */
 export const api =
   (deps: ApiDeps): FastifyPluginAsync =>
   async (app) => {
     app.setValidatorCompiler(validatorCompiler);
     acceptEmptyBodies(app);
-    await app.register(swagger, {
-      openapi: {
-        openapi: '3.1.0',
-        info: {
-          title: 'Venue Booking Service',
-          version: '1',
-          description: 'Availability of spaces, booking requests, reviews and webhooks.',
-        },
-        servers: [{ url: deps.publicUrl }],
-        security: [{ bearer: [] }],
-        components: {
-          securitySchemes: {
-            bearer: { type: 'http', scheme: 'bearer', description: 'An API key or an OAuth access token.' },
-          },
-        },
-      },
-    });
-
+    describeRoutes(app, deps.publicUrl);
     await app.register(
       async (routes) => {
         routes.addHook('onRequest', (request, reply, done) => {
@@ -88,14 +66,6 @@ export const api =
       },
       { prefix: '/api/v1' },
     );
-
-    app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
-    await app.register(swaggerUi, {
-      routePrefix: '/docs',
-      staticCSP: DOCS_CSP,
-      theme: { title: 'Venue Booking Service: API' },
-      uiConfig: { layout: 'BaseLayout', docExpansion: 'list' },
-    });
   };
 
 /** Many clients send `Content-Type: application/json` with every call. An empty body then counts as none (docs/decisions/errors.md). */

@@ -1,9 +1,10 @@
 import { createHmac } from 'node:crypto';
-import { type CryptoKey, errors, importJWK, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import type { CryptoKey, JWTPayload, JWTVerifyGetKey } from 'jose';
 import type { Account } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
 import { brandId, communityId } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { loadOnce } from '../runtime/load-once.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
 import { derivedKey } from '../secrets/derived-key.ts';
 import { purposes } from '../secrets/purposes.ts';
@@ -41,6 +42,9 @@ export type IssuedTokens = {
 
 /** oidc-provider's models: a user's token, and the token of a client that acts without a user. */
 type TokenModel = 'AccessToken' | 'ClientCredentials';
+
+/** Loaded for the first token, so that a start does not have to wait for it. */
+const jose = loadOnce(() => import('jose'));
 
 /** A signature is verified once, then cached until the token expires. */
 const MAX_CACHED_TOKENS = 10_000;
@@ -80,6 +84,7 @@ export function createAccessTokens(deps: {
   }
 
   async function check(token: string): Promise<Signed | undefined> {
+    const { errors, jwtVerify } = await jose();
     try {
       const { payload } = await jwtVerify(token, publicKey, {
         issuer,
@@ -132,6 +137,7 @@ export function storedTokenIds(secretKey: Buffer): (jti: string) => string {
 function publicKeys(signingKeys: SigningKeys): JWTVerifyGetKey {
   let imported: { readonly id: string; readonly keys: ReadonlyMap<string, CryptoKey | Uint8Array> } | undefined;
   return async ({ kid }) => {
+    const { errors, importJWK } = await jose();
     const { id, keys } = await signingKeys.current();
     if (imported?.id !== id) {
       const pairs = keys.map(async (key) => [key.kid, await importJWK(key.publicJwk, SIGNING_ALGORITHM)] as const);

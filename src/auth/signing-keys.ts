@@ -1,6 +1,6 @@
 import { generateKeyPair as generate } from 'node:crypto';
 import { promisify } from 'node:util';
-import { calculateJwkThumbprint, exportJWK, type JWK } from 'jose';
+import type { JWK } from 'jose';
 import type { Collection, DocumentStore } from '../document-store/document-store.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { purposes } from '../secrets/purposes.ts';
@@ -60,6 +60,8 @@ export async function createSigningKeys(deps: {
   let opened: KeySet | undefined;
 
   async function generateKey(signsFrom: number): Promise<StoredKey> {
+    // Loaded here, so that a start does not have to wait for it.
+    const { calculateJwkThumbprint, exportJWK } = await import('jose');
     const { privateKey, publicKey } = await generateKeyPair('rsa', { modulusLength: 2048 });
     const publicJwk = await exportJWK(publicKey);
     const kid = await calculateJwkThumbprint(publicJwk);

@@ -50,7 +50,7 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     await feed.stop();
   });
 
-  await registerAssets(app);
+  registerAssets(app);
   app.get('/', async (_request, reply) => reply.redirect('/console', 303));
 
   await app.register(async (scope) => {

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import fastifyStatic from '@fastify/static';
-import type { FastifyInstance } from 'fastify';
+import Fastify, { type FastifyInstance } from 'fastify';
+import { routesOnDemand } from '../runtime/routes-on-demand.ts';
 import { registerCompression } from './compression.ts';
 
 const FOLDER = new URL('./assets/', import.meta.url);
 const YEAR_MS = 365 * 24 * 3_600_000;
 
-export type AssetName = 'console.css' | 'console.js' | 'icons.svg' | 'favicon.svg';
+const NAMES = ['console.css', 'console.js', 'icons.svg', 'favicon.svg'] as const;
+export type AssetName = (typeof NAMES)[number];
 
 const urls = new Map<AssetName, string>();
 
@@ -24,19 +25,25 @@ export function assetUrl(name: AssetName): string {
 }
 
 /** Serves what pages link to. Nothing is loaded from other hosts. */
-export async function registerAssets(app: FastifyInstance): Promise<void> {
-  await app.register(async (scope) => {
-    await registerCompression(scope);
-    await scope.register(fastifyStatic, {
-      root: FOLDER,
-      prefix: '/assets/',
-      // One route per file; any other path gets the service's usual 404.
-      wildcard: false,
-      decorateReply: false,
-      index: false,
-      immutable: true,
-      maxAge: YEAR_MS,
-      setHeaders: (reply) => void reply.headers({ vary: 'accept-encoding', 'x-content-type-options': 'nosniff' }),
-    });
-  });
+export function registerAssets(app: FastifyInstance): void {
+  routesOnDemand(
+    app,
+    NAMES.map((name) => `/assets/${name}`),
+    async () => {
+      const { default: fastifyStatic } = await import('@fastify/static');
+      const assets = Fastify();
+      await registerCompression(assets);
+      await assets.register(fastifyStatic, {
+        root: FOLDER,
+        prefix: '/assets/',
+        wildcard: false,
+        decorateReply: false,
+        index: false,
+        immutable: true,
+        maxAge: YEAR_MS,
+        setHeaders: (reply) => void reply.headers({ vary: 'accept-encoding', 'x-content-type-options': 'nosniff' }),
+      });
+      return assets;
+    },
+  );
 }

@@ -7,7 +7,10 @@ import { runNode } from './node-process.ts';
 test('a start loads no packages that are needed later or not at all', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'venue-start-'));
   onTestFinished(() => rm(dataDir, { recursive: true }));
-  const { code, stdout, stderr } = await runNode('test/service/loaded-packages.ts', [], { DATA_DIR: dataDir });
+  const start = () => runNode('test/service/loaded-packages.ts', [], { DATA_DIR: dataDir });
+  // The first one makes keys.
+  await start();
+  const { code, stdout, stderr } = await start();
   expect(code, stderr).toBe(0);
   const loaded = stdout.trim().split('\n');
   expect(loaded).toContain('fastify');
@@ -20,6 +23,10 @@ test('a start loads no packages that are needed later or not at all', async () =
     '@eventstore/db-client',
     'undici',
     'typebox',
+    'jose',
+    'yaml',
+    '@fastify/swagger',
+    '@fastify/static',
   ];
   expect(loaded.filter((name) => later.includes(name))).toEqual([]);
 });

@@ -1,0 +1,30 @@
+import type { FastifyInstance } from 'fastify';
+import { loadOnce } from './load-once.ts';
+
+/**
+ * Adds GET routes that a server of their own answers, which is put together with the first request for one of them: a start need not
+ * wait for it, nor hold what it needs in memory.
+ */
+export function routesOnDemand(
+  app: FastifyInstance,
+  paths: readonly string[],
+  open: () => Promise<FastifyInstance>,
+): void {
+  const server = loadOnce(async () => {
+    const opened = await open();
+    await opened.ready();
+    return opened;
+  });
+  for (const path of paths)
+    app.get(path, { schema: { hide: true } }, async (request, reply) => {
+      const { routing } = await server();
+      reply.hijack();
+      // Headers set by hooks would otherwise be lost with the hijacked reply.
+      for (const [name, value] of Object.entries(reply.getHeaders()))
+        if (value !== undefined) reply.raw.setHeader(name, value);
+      routing(request.raw, reply.raw);
+    });
+  app.addHook('onClose', async () => {
+    await (await server.loaded())?.close();
+  });
+}
