@@ -15,7 +15,7 @@ import { rebuild } from './rebuild.ts';
 import { quotedIn, type Run, reportOf } from './report.ts';
 import { servers } from './servers.ts';
 import { slowDisk } from './slow-disk.ts';
-import { start } from './start.ts';
+import { start, startOnLongLog } from './start.ts';
 import { COLUMNS, cellsOf } from './table.ts';
 
 const BENCHES: Readonly<Record<string, Bench>> = {
@@ -28,6 +28,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   webhooks: deliveries,
   hanging,
   start,
+  'start-on-long-log': startOnLongLog,
   memory,
   servers,
 };
