@@ -74,12 +74,21 @@ export function mongoDocuments<D extends object>(
 
     async *find(query: Find<D>) {
       if (query.limit === 0) return;
-      const cursor = collection.find(filterOf(query.where), { batchSize: BATCH_SIZE });
-      const sort = sortOf(query);
-      if (sort.length > 0) cursor.sort(sort);
-      if (query.limit !== undefined) cursor.limit(query.limit);
+      const cursor = await retry(async () => {
+        // A new one with each attempt: one that has failed is closed, and says that there is nothing.
+        const asked = collection.find(filterOf(query.where), { batchSize: BATCH_SIZE });
+        const sort = sortOf(query);
+        if (sort.length > 0) asked.sort(sort);
+        if (query.limit !== undefined) asked.limit(query.limit);
+        try {
+          await asked.hasNext();
+          return asked;
+        } catch (error) {
+          await asked.close().catch(() => {});
+          throw error;
+        }
+      });
       try {
-        await retry(() => cursor.hasNext());
         for await (const entry of cursor) {
           const stored = toStored<D>(entry);
           if (stored !== undefined) yield stored;

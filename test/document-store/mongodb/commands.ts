@@ -30,7 +30,7 @@ export async function monitorCommands(url: string): Promise<CommandMonitor> {
 const OP_MSG = 2013;
 
 /** The command at the start of a chunk. The driver sends one at a time over a connection, from its start. */
-function commandIn(chunk: Buffer): SentCommand | undefined {
+export function commandIn(chunk: Buffer): SentCommand | undefined {
   if (chunk.length < 26 || chunk.readInt32LE(12) !== OP_MSG || chunk[20] !== 0) return undefined;
   const length = chunk.readInt32LE(21);
   if (chunk.length < 21 + length) return undefined;

@@ -6,6 +6,7 @@ import { freePort } from '../../free-port.ts';
 import { startProxy } from '../../proxy.ts';
 import { ask } from '../ask.ts';
 import { mongoServer } from '../engines.ts';
+import { commandIn } from './commands.ts';
 
 describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
   it('retries reads and projections when its connections are cut', async () => {
@@ -33,6 +34,44 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
       // Ten times, which is said once, or a little more often where it takes long.
       expect(warn).toHaveBeenCalled();
       expect(warn.mock.calls.length).toBeLessThanOrEqual(3);
+    } finally {
+      await store.close();
+      proxy.close();
+    }
+  });
+
+  it.each([
+    ['the first page', 'find', [0, 1, 2, 3, 4, 20]],
+    ['a later page', 'getMore', [1, 2]],
+  ] as const)('yields everything or throws when connections are cut at %s', async (_, command, cuts) => {
+    if ('missing' in mongoServer) return;
+    const { hostname, port } = new URL(mongoServer.url);
+    let left = 0;
+    const proxy = await startProxy({ hostname, port: Number(port) }, (passing, chunk) => {
+      if (left === 0 || passing !== 'request' || commandIn(chunk)?.name !== command) return false;
+      left -= 1;
+      return true;
+    });
+    const url = `mongodb://127.0.0.1:${proxy.port}/?directConnection=true&minHeartbeatFrequencyMS=20`;
+    const database = `test-${randomUUID()}`;
+    const store = await openMongoDocumentStore({ url, database, logger: { warn() {} } });
+    try {
+      const documents = await store.open<{ n: number }>({ name: 'numbers', kind: 'record', indexes: [] });
+      const all = Array.from({ length: 1_200 }, (_, n) => n);
+      await Promise.all(all.map((n) => documents.insert(String(n).padStart(4, '0'), { n })));
+      const numbers = () => Array.fromAsync(documents.find(ask()), ({ document }) => document.n);
+      const outcomes: string[] = [];
+      for (const count of cuts) {
+        left = count;
+        const found = await numbers().catch(() => undefined);
+        outcomes.push(found === undefined ? 'thrown' : 'all');
+        if (found !== undefined) expect(found).toEqual(all);
+        expect(left === 0 || found === undefined).toBe(true);
+        left = 0;
+      }
+      // A page that fails a few times is asked for again; what has been yielded cannot be taken back.
+      if (command === 'find') expect(outcomes).toEqual(['all', 'all', 'all', 'all', 'all', 'thrown']);
+      expect(await numbers()).toEqual(all);
     } finally {
       await store.close();
       proxy.close();
