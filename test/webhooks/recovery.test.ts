@@ -1,21 +1,13 @@
-import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { timestamp } from '../../src/domain/ids.ts';
 import { approved, requested } from './deliverable-events.ts';
-import { type Receiver, startReceiver } from './receiver.ts';
-import { COMMUNITY, openVenue, type Venue } from './venue.ts';
+import { startReceiver } from './receiver.ts';
+import { COMMUNITY } from './venue.ts';
+import { openVenueWithReceiver, receiver, venue } from './venue-with-receiver.ts';
 
 const HOUR_MS = 3_600_000;
 
-let venue: Venue;
-let receiver: Receiver;
-beforeEach(async () => {
-  venue = await openVenue();
-  receiver = await startReceiver();
-});
-afterEach(async () => {
-  await venue.close();
-  await receiver.close();
-});
+openVenueWithReceiver();
 
 test('recovery goes on behind an older time that stands later in the log', async () => {
   const { webhookId } = await venue.register(COMMUNITY, receiver.url);

@@ -1,27 +1,19 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { Unavailable } from '../../src/runtime/unavailable.ts';
 import { fanOutGroup } from '../../src/webhooks/fan-out-groups.ts';
 import type { Webhooks } from '../../src/webhooks/webhooks.ts';
 import { accepted } from '../accepted.ts';
 import { eventually } from '../eventually.ts';
 import { approved, cancelled, requested, reviewed } from './deliverable-events.ts';
-import { type Answer, answering, type Receiver, startReceiver } from './receiver.ts';
-import { COMMUNITY, openVenue, type Venue } from './venue.ts';
+import { type Answer, answering } from './receiver.ts';
+import { COMMUNITY, openVenue } from './venue.ts';
+import { openVenueWithReceiver, receiver, venue } from './venue-with-receiver.ts';
 import { watched } from './watched-documents.ts';
 
-let venue: Venue;
-let receiver: Receiver;
-beforeEach(async () => {
-  venue = await openVenue();
-  receiver = await startReceiver();
-});
-afterEach(async () => {
-  await venue.close();
-  await receiver.close();
-});
+openVenueWithReceiver();
 
 const DELIVERIES = 'webhookDeliveries';
 

@@ -1,0 +1,91 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { BaseLogger } from 'pino';
+import type { Clock } from '../runtime/clock.ts';
+import { inPages } from '../runtime/in-pages.ts';
+import { mayTry, type ReceiverState } from './breaker.ts';
+import { AT_ONCE, type Deliveries, isDueBelieved } from './deliveries.ts';
+import type { Receivers } from './receivers.ts';
+
+/** How often to look for retries and for deliveries that other processes have added. */
+const POLL_INTERVAL_MS = 1_000;
+/** Registrations that a poll looks at together. */
+const POLL_PAGE = 100;
+/** How often to look for deliveries that a wrong clock made due too far ahead, behind others that are due earlier. */
+const CORRECT_EVERY_MS = 60_000;
+/** How far a clock has to be set back to look for them at once. */
+const SET_BACK_MS = 2_000;
+
+/** Looks now and then for registrations with something due, and wakes their lanes. */
+export function createDuePoll(deps: {
+  readonly deliveries: Pick<Deliveries, 'waiting' | 'correctDue'>;
+  readonly receivers: Pick<Receivers, 'getMany'>;
+  readonly wake: (webhookId: string, isAsked: boolean) => void;
+  readonly clock: Clock;
+  readonly logger: Pick<BaseLogger, 'error'>;
+  readonly pollIntervalMs?: number;
+}) {
+  const { deliveries, receivers, wake, clock, logger, pollIntervalMs = POLL_INTERVAL_MS } = deps;
+  let stopping = false;
+  let polling: Promise<void> | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let correctedAt = Number.NEGATIVE_INFINITY;
+  /** What the clock said beyond monotonic time at the last poll. */
+  let offset = clock() - performance.now();
+
+  /** Whether to look for deliveries that a wrong clock made due too far ahead: now and then, and when the clock was set back. */
+  function isTimeToCorrect(): boolean {
+    const now = performance.now();
+    const before = offset;
+    offset = clock() - now;
+    if (before - offset < SET_BACK_MS && now - correctedAt < CORRECT_EVERY_MS) return false;
+    correctedAt = now;
+    return true;
+  }
+
+  /** Wakes every lane with something to do, then schedules the next poll for when there will be. */
+  async function poll(): Promise<void> {
+    let next = clock() + pollIntervalMs;
+    const startedAt = performance.now();
+    const isCorrecting = isTimeToCorrect();
+    try {
+      for await (const page of inPages(deliveries.waiting(), POLL_PAGE)) {
+        const states = await receivers.getMany(page.map(({ webhookId }) => webhookId));
+        for (const delivery of page) {
+          if (stopping) return;
+          const { webhookId, due } = delivery;
+          const isWrong = isCorrecting || !isDueBelieved(delivery, clock());
+          // A query for each registration, of which there may be ten thousand: others get their turn in between.
+          if (isCorrecting) await nextTurn();
+          const corrected = isWrong && (await deliveries.correctDue(webhookId));
+          const isAsked = due === AT_ONCE;
+          const at = Math.max(corrected ? 0 : Date.parse(due), isAsked ? 0 : mayTryAt(states.get(webhookId)));
+          if (at <= clock()) wake(webhookId, isAsked);
+          else next = Math.min(next, at);
+        }
+      }
+    } catch (error) {
+      logger.error({ err: error }, 'Looking up due deliveries failed; retrying');
+    }
+    if (stopping) return;
+    // However many registrations have something pending, polling takes at most a fifth of the time.
+    const pause = Math.max(10, 4 * (performance.now() - startedAt), Math.min(pollIntervalMs, next - clock()));
+    timer = setTimeout(startPoll, pause);
+  }
+
+  /** When a receiver may be tried: milliseconds since the epoch. */
+  const mayTryAt = (state: ReceiverState | undefined): number =>
+    state?.breaker === undefined || mayTry(state, clock()) ? 0 : Date.parse(state.breaker.probeAt);
+
+  const startPoll = () => {
+    polling = poll();
+  };
+
+  return {
+    start: startPoll,
+    async stop() {
+      stopping = true;
+      clearTimeout(timer);
+      await polling;
+    },
+  };
+}
