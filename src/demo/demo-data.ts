@@ -77,26 +77,27 @@ export async function seedDemoData(deps: SeedDeps): Promise<Pick<Demo, 'communit
   };
 
   now = today - 30 * DAY_MS;
-  const communities = [];
-  for (const { name, timeZone, email, spaces } of COMMUNITIES) {
+  const addCommunity = async ({ name, timeZone, email, spaces }: (typeof COMMUNITIES)[number]) => {
     const { communityId } = done(await commands.catalogue.addCommunity({ name, timeZone }, CONTEXT));
     const account: Account = { kind: 'Community', id: communityId };
-    const listed = [];
-    for (const space of spaces) {
+    const addSpace = async (space: SpaceTerms) => {
       const id = done(await commands.catalogue.addSpace({ ...space, communityId }, CONTEXT));
       if (space.name === INACTIVE) done(await commands.catalogue.closeSpace(id, CONTEXT));
-      listed.push({ id, name: space.name, active: space.name !== INACTIVE });
-    }
-    const apiKey = await keyFor(account);
-    communities.push({ id: communityId, name, timeZone, apiKey, user: member(account, email), spaces: listed });
-  }
-
-  const brands = [];
-  for (const { name, email } of BRANDS) {
+      return { id, name: space.name, active: space.name !== INACTIVE };
+    };
+    const [apiKey, listed] = await Promise.all([keyFor(account), Promise.all(spaces.map(addSpace))]);
+    return { id: communityId, name, timeZone, apiKey, user: member(account, email), spaces: listed };
+  };
+  const addBrand = async ({ name, email }: (typeof BRANDS)[number]) => {
     const { brandId } = done(await commands.catalogue.addBrand({ name }, CONTEXT));
     const account: Account = { kind: 'Brand', id: brandId };
-    brands.push({ id: brandId, name, apiKey: await keyFor(account), user: member(account, email) });
-  }
+    return { id: brandId, name, apiKey: await keyFor(account), user: member(account, email) };
+  };
+  // What does not build on each other is made at the same time: each command waits for the disk and the read models.
+  const [communities, brands] = await Promise.all([
+    Promise.all(COMMUNITIES.map(addCommunity)),
+    Promise.all(BRANDS.map(addBrand)),
+  ]);
 
   const [harbour, union] = communities;
   const [northwind, juniper] = brands;
@@ -121,35 +122,47 @@ export async function seedDemoData(deps: SeedDeps): Promise<Pick<Demo, 'communit
   };
   const approve = async (bookingId: number, community: { readonly id: CommunityId }) =>
     done(await commands.bookings.approve({ bookingId, communityId: community.id }, CONTEXT));
+  const cancel = async (bookingId: number, by: Account, reason: string) =>
+    done(await commands.bookings.cancel({ bookingId, by, reason }, CONTEXT));
+  const review = async (bookingId: number, rating: number, title: string, content: string) =>
+    done(await commands.reviews.post({ bookingId, rating, title, content }, CONTEXT));
   const complete = async (bookingId: number) => done(await commands.bookings.complete(bookingId, CONTEXT));
 
   now = today - 20 * DAY_MS;
-  const tasting = await request(northwind, hall, -12, 10, 'Spring roast tasting for forty guests.');
-  const launch = await request(juniper, courtyard, -9, 12, 'Product launch, we bring our own sound.');
-  const workshop = await request(northwind, terrace, -5, 15, 'Latte art workshop.');
-  const called = await request(juniper, hall, -8, 16, 'Team dinner.');
+  const [tasting, launch, workshop, called] = await Promise.all([
+    request(northwind, hall, -12, 10, 'Spring roast tasting for forty guests.'),
+    request(juniper, courtyard, -9, 12, 'Product launch, we bring our own sound.'),
+    request(northwind, terrace, -5, 15, 'Latte art workshop.'),
+    request(juniper, hall, -8, 16, 'Team dinner.'),
+  ]);
   now = today - 19 * DAY_MS;
-  await approve(tasting, harbour);
-  await approve(launch, union);
-  await approve(workshop, harbour);
-  const juniperAccount = { kind: 'Brand', id: juniper.id } as const;
-  done(await commands.bookings.cancel({ bookingId: called, by: juniperAccount, reason: 'Our date moved.' }, CONTEXT));
+  await Promise.all([
+    approve(tasting, harbour),
+    approve(launch, union),
+    approve(workshop, harbour),
+    cancel(called, { kind: 'Brand', id: juniper.id }, 'Our date moved.'),
+  ]);
   now = today - 2 * DAY_MS;
-  for (const bookingId of [tasting, launch, workshop]) await complete(bookingId);
-  const review = async (bookingId: number, rating: number, title: string, content: string) =>
-    done(await commands.reviews.post({ bookingId, rating, title, content }, CONTEXT));
-  await review(tasting, 5, 'Light, space, quiet', 'The hall was ready when we came and the crew knew every socket.');
-  await review(launch, 4, 'Lovely yard', 'Guests loved it. The gate code arrived a little late.');
+  await Promise.all([complete(tasting), complete(launch), complete(workshop)]);
+  await Promise.all([
+    review(tasting, 5, 'Light, space, quiet', 'The hall was ready when we came and the crew knew every socket.'),
+    review(launch, 4, 'Lovely yard', 'Guests loved it. The gate code arrived a little late.'),
+  ]);
 
   now = today - DAY_MS;
-  await approve(await request(northwind, hall, 3, 10, 'Barista championship, first round.'), harbour);
-  await request(juniper, hall, 3, 15, 'Evening tasting, seated.');
-  await request(northwind, terrace, 6, 12, 'Summer menu photo shoot.');
-  await request(juniper, courtyard, 4, 17, 'Pop-up shop, may run late.');
-  await approve(await request(northwind, courtyard, 9, 9, 'Neighbourhood breakfast.'), union);
-  const declined = await request(northwind, hall, 5, 18, 'Late concert.');
-  const by = { kind: 'Community', id: harbour.id } as const;
-  done(await commands.bookings.cancel({ bookingId: declined, by, reason: 'No music after 21:00.' }, CONTEXT));
+  const [championship, , , , breakfast, concert] = await Promise.all([
+    request(northwind, hall, 3, 10, 'Barista championship, first round.'),
+    request(juniper, hall, 3, 15, 'Evening tasting, seated.'),
+    request(northwind, terrace, 6, 12, 'Summer menu photo shoot.'),
+    request(juniper, courtyard, 4, 17, 'Pop-up shop, may run late.'),
+    request(northwind, courtyard, 9, 9, 'Neighbourhood breakfast.'),
+    request(northwind, hall, 5, 18, 'Late concert.'),
+  ]);
+  await Promise.all([
+    approve(championship, harbour),
+    approve(breakfast, union),
+    cancel(concert, { kind: 'Community', id: harbour.id }, 'No music after 21:00.'),
+  ]);
 
   const withUser = async <A extends { readonly user: Promise<DemoUser> }>(account: A) => ({
     ...account,
