@@ -13,6 +13,7 @@ import {
 import { errors } from '../contract/errors.ts';
 import { HistoryEntry, historyEntries } from '../contract/history-entry.ts';
 import { Type } from '../contract/schema.ts';
+import { accountKey } from '../domain/account.ts';
 import type { HistoryStep } from '../domain/booking-history.ts';
 import { isRefusal } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
@@ -22,6 +23,7 @@ import { createBookingTexts } from './booking-texts.ts';
 import { CacheHeaders, cacheable, digestOf, entityTagsOf, isHeld, sendNotModified, tagged } from './entity-tags.ts';
 import { sendError, sendRefusal } from './errors.ts';
 import { sendList } from './json-array.ts';
+import { createKeptLists } from './kept-lists.ts';
 
 const Bookings = Type.Array(BookingDto);
 const History = Type.Array(HistoryEntry);
@@ -36,6 +38,7 @@ export const bookingRoutes =
     const { commands, queries, release } = deps;
     const entityTagOf = entityTagsOf(release, Bookings);
     const textsOf = createBookingTexts();
+    const keptLists = createKeptLists();
     const historyTagOf = entityTagsOf(release, History);
 
     app.get(
@@ -58,6 +61,7 @@ export const bookingRoutes =
           entityTagOf,
           pages: queries.bookings.pages(account, request.query),
           textsOf,
+          kept: { lists: keptLists, key: `${accountKey(account)} ${JSON.stringify(request.query)}` },
         });
       },
     );

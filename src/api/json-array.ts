@@ -2,8 +2,9 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ListVersion } from '../queries/list-versions.ts';
 import { digest, type EntityTag, isHeld, sendNotModified, tagged } from './entity-tags.ts';
+import type { KeptLists } from './kept-lists.ts';
 
-/** Characters per write: enough to keep the number of writes low, few enough to keep memory flat. */
+/** Bytes per write: enough to keep the number of writes low, few enough to keep memory flat. */
 const CHUNK = 32 * 1024;
 
 /**
@@ -20,26 +21,36 @@ export async function sendList<P>(
     readonly pages: AsyncIterable<P>;
     /** The JSON of each item of a page. */
     readonly textsOf: (page: P) => readonly string[];
+    /** Where the list is kept, and as what: nothing but the version may tell one answer with this key from another. */
+    readonly kept?: { readonly lists: KeptLists; readonly key: string };
   },
 ): Promise<FastifyReply> {
-  const { version, pages, textsOf } = list;
-  if (version === undefined) return sendJsonArray(reply, pages, textsOf, undefined);
+  const { version, kept } = list;
+  const chunks = chunked(list.pages, list.textsOf);
+  if (version === undefined) return sendJsonArray(reply, chunks, undefined);
   const entityTag = list.entityTagOf(request, digest(version.id));
   if (isHeld(request, entityTag)) return sendNotModified(reply, entityTag);
-  return sendJsonArray(reply, pages, textsOf, (await version.isShown()) ? entityTag : undefined);
+  // It was read when this version was shown.
+  const known = kept?.lists.get(kept.key, version);
+  if (known !== undefined) return sendJsonArray(reply, from(known), entityTag);
+  if (!(await version.isShown())) return sendJsonArray(reply, chunks, undefined);
+  return sendJsonArray(reply, kept?.lists.keep(kept.key, version, chunks) ?? chunks, entityTag);
+}
+
+async function* from(chunks: readonly Buffer[]): AsyncGenerator<Buffer, undefined> {
+  yield* chunks;
+  return undefined;
 }
 
 /**
  * Streams a JSON array, with one chunk in memory however many items there are (docs/decisions/streamed-lists.md). A failure
  * before the first chunk still gets an error response; a later one aborts the connection.
  */
-async function sendJsonArray<P>(
+async function sendJsonArray(
   reply: FastifyReply,
-  pages: AsyncIterable<P>,
-  textsOf: (page: P) => readonly string[],
+  chunks: AsyncGenerator<Buffer>,
   entityTag: string | undefined,
 ): Promise<FastifyReply> {
-  const chunks = chunked(pages, textsOf);
   const first = await chunks.next();
   const second = first.done ? first : await chunks.next();
   reply.type('application/json; charset=utf-8');
@@ -60,7 +71,7 @@ async function sendJsonArray<P>(
 async function* chunked<P>(
   pages: AsyncIterable<P>,
   textsOf: (page: P) => readonly string[],
-): AsyncGenerator<string, undefined> {
+): AsyncGenerator<Buffer, undefined> {
   let text = '[';
   let separator = '';
   for await (const page of pages) {
@@ -69,9 +80,9 @@ async function* chunked<P>(
     text += separator + texts.join(',');
     separator = ',';
     if (text.length < CHUNK) continue;
-    yield text;
+    yield Buffer.from(text);
     text = '';
   }
-  yield `${text}]`;
+  yield Buffer.from(`${text}]`);
   return undefined;
 }

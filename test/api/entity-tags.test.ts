@@ -188,6 +188,44 @@ test('a rebuild, which may mend a list without an event, changes the entity tag 
   expect((await get(routes()[0] ?? '', { held: free.etag })).status).toBe(304);
 });
 
+test('a list that is long enough to be kept shows each change at once, in either process, to whom it concerns', async () => {
+  const chatty = await service.brand('Chatty');
+  const hall = await service.space(community, { windowStart: 0, windowEnd: 23, durationHours: 1 });
+  const bookIn = async (app: RunningService['app'], startTime: string, startHour: number): Promise<number> => {
+    const headers = { authorization: `Bearer ${chatty.key}` };
+    const payload = { spaceId: hall, startTime, startHour };
+    const answer = await app.inject({ method: 'POST', url: '/api/v1/bookings', headers, payload });
+    expect(answer.statusCode).toBe(201);
+    return answer.json().id;
+  };
+  const days = Array.from({ length: 20 }, (_, i) => `2026-12-${10 + i}`);
+  const ids: number[] = [];
+  for (let hour = 0; hour < 20; hour += 1)
+    ids.push(...(await Promise.all(days.map((day) => bookIn(service.app, day, hour)))));
+  ids.sort((a, b) => a - b);
+  const list = async (from = service.app, url = '/bookings', key = chatty.key) => {
+    const { body } = await get(url, { key, from });
+    const shown: { id: number; status: string }[] = JSON.parse(body);
+    return { body, shown, ids: shown.map(({ id }) => id).sort((a, b) => a - b) };
+  };
+
+  const whole = await list();
+  expect(whole.body.length).toBeGreaterThan(64 * 1024);
+  expect(whole.ids).toEqual(ids);
+  expect(await list()).toEqual(whole);
+  expect(await list(other.app)).toEqual(whole);
+  expect((await list(service.app, '/bookings?startDate=2026-12-20')).shown).toHaveLength(200);
+  expect((await list(service.app, '/bookings', brand.key)).ids).not.toContain(ids[0]);
+  for (const app of [other.app, service.app]) {
+    ids.push(await bookIn(app, '2026-12-30', app === service.app ? 1 : 2));
+    for (const from of [service.app, other.app]) expect((await list(from)).ids).toEqual(ids);
+  }
+  const communityId = communityIdOf(community.id);
+  await other.core.commands.bookings.approve({ bookingId: ids[0] ?? 0, communityId }, CONTEXT);
+  for (const from of [service.app, other.app])
+    expect((await list(from)).shown.find(({ id }) => id === ids[0])).toMatchObject({ status: 'Approved' });
+});
+
 /** One thing that may happen. Numbers choose among what there is; a refusal changes nothing and is fine. */
 const step = fc.record({
   what: fc.oneof(
