@@ -5,7 +5,7 @@ import { accepted } from '../accepted.ts';
 import { type NodeProcess, startNode } from '../service/node-process.ts';
 import { type Bench, type Figure, interleaved } from './figure.ts';
 import { load } from './load.ts';
-import { appendBookings, dateIn, makeVenue, withCore } from './venue.ts';
+import { appendBookings, dateIn, makeVenue, SLOTS_PER_DAY, withCore } from './venue.ts';
 
 const ROUNDS = 3;
 const SECONDS = 2;
@@ -13,7 +13,7 @@ const BOOKINGS = 10_000;
 
 /**
  * Reads beside their ceilings: a call with a token beside one with a key, a poll that is answered 304 beside the whole answer, and a
- * list of 10,000 bookings beside serialising the same objects from memory.
+ * list of 10,000 bookings, unchanged and changed, beside serialising the same objects from memory.
  */
 export const reads: Bench = async () => {
   const venue = await makeVenue(1);
@@ -54,6 +54,31 @@ export const reads: Bench = async () => {
     const whole = () => calls({ ...common, requests: one });
     const poll = () => calls({ ...common, requests: one, headers: { 'if-none-match': etag } }, '304');
     const list = (url: string) => () => calls({ ...common, url, connections: 4, requests: bookings });
+    const ask = async (url: string, init: RequestInit, expected: number) => {
+      const answer = await fetch(`${url}/api/v1/bookings`, {
+        ...init,
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      });
+      await answer.arrayBuffer();
+      if (answer.status !== expected) throw new Error(`The response was ${answer.status}`);
+    };
+    let booked = 0;
+    /** Lists per second, one after another; what happens between two of them does not count. */
+    const changedList = (url: string) => async () => {
+      let spent = 0;
+      let lists = 0;
+      while (spent < SECONDS * 1_000) {
+        // After all others, on days of their own.
+        const day = 2 + Math.ceil(BOOKINGS / SLOTS_PER_DAY) + Math.floor(booked / SLOTS_PER_DAY);
+        const body = { spaceId: venue.spaceIds[0], startTime: dateIn(day), startHour: booked++ % SLOTS_PER_DAY };
+        await ask(service.url, { method: 'POST', body: JSON.stringify(body) }, 201);
+        const began = performance.now();
+        await ask(url, {}, 200);
+        spent += performance.now() - began;
+        lists += 1;
+      }
+      return (lists / spent) * 1_000;
+    };
     await byKey();
     await list(service.url)();
     const figure = async (
@@ -75,9 +100,15 @@ export const reads: Bench = async () => {
       ),
       await figure('GET availability, unchanged (304)', 'the whole answer', { value: poll, ceiling: whole }),
       await figure(
-        `GET /bookings of ${BOOKINGS.toLocaleString('en')}`,
+        `GET /bookings of ${BOOKINGS.toLocaleString('en')}, unchanged`,
         'serialising the same from memory',
         { value: list(service.url), ceiling: list(bare.url) },
+        { atLeast: 0.5 },
+      ),
+      await figure(
+        `GET /bookings of ${BOOKINGS.toLocaleString('en')}, changed before each`,
+        'serialising the same from memory',
+        { value: changedList(service.url), ceiling: changedList(bare.url) },
         { atLeast: 0.5 },
       ),
     ];
