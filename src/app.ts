@@ -130,6 +130,8 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
     // Longer than any id: a path too long to match anything must still be authenticated before it gets its 404.
     routerOptions: { maxParamLength: 1_000 },
     trustProxy: config.trustProxy.length > 0 ? [...config.trustProxy] : false,
+    // Only the API has schemas, and brings what compiles them. Without these, Fastify would load its own, and ajv with it.
+    schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     clientErrorHandler: handleClientError,
     frameworkErrors: (error, request, reply) => void handleError(error, request, reply),
   });
@@ -182,6 +184,10 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
   });
   return app;
 }
+
+const noCompiler = () => () => {
+  throw new Error('A route outside the API has a schema');
+};
 
 export type Service = {
   readonly core: Core;

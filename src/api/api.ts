@@ -7,6 +7,7 @@ import { createAccessHook } from './access.ts';
 import { bookingRoutes } from './bookings.ts';
 import { describeRoutes } from './docs.ts';
 import { reviewRoutes } from './reviews.ts';
+import { serializerCompiler } from './serializer.ts';
 import { spaceRoutes } from './spaces.ts';
 import { validatorCompiler } from './validation.ts';
 import { webhookRoutes } from './webhooks.ts';
@@ -34,6 +35,7 @@ export const api =
   (deps: ApiDeps): FastifyPluginAsync =>
   async (app) => {
     app.setValidatorCompiler(validatorCompiler);
+    app.setSerializerCompiler(serializerCompiler);
     acceptEmptyBodies(app);
     describeRoutes(app, deps.publicUrl);
     await app.register(

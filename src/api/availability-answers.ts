@@ -1,8 +1,8 @@
-import fastJson from 'fast-json-stringify';
 import { AvailabilityResponse, toAvailabilityResponse } from '../contract/availability.ts';
 import type { Availability } from '../queries/availability.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
 import { digestOf } from './entity-tags.ts';
+import { serializerOf } from './serializer.ts';
 
 /** The answer for a space on a date, made of what it depends on. */
 type Answer = Pick<Availability, 'space' | 'taken' | 'hoursBegun'> & {
@@ -15,7 +15,7 @@ type Answer = Pick<Availability, 'space' | 'taken' | 'hoursBegun'> & {
 /** About 2 KB each. */
 const KEPT_ANSWERS = 2_000;
 
-const stringify = fastJson(AvailabilityResponse);
+const stringify = serializerOf(AvailabilityResponse);
 
 /** Makes answers, and keeps those that are asked for again for as long as nothing has changed (docs/decisions/entity-tags.md). */
 export function createAvailabilityAnswers(): (found: Availability) => Answer {

@@ -1,11 +1,11 @@
-import fastJson from 'fast-json-stringify';
 import { BookingDto, publicBooking } from '../contract/booking.ts';
 import type { BookingRows } from '../queries/bookings.ts';
+import { serializerOf } from './serializer.ts';
 
 /** About 400 bytes each. */
 const KEPT_TEXTS = 20_000;
 
-const stringify = fastJson(BookingDto);
+const stringify = serializerOf(BookingDto);
 
 /**
  * Makes the JSON of bookings, and keeps it: most are the same in the next list, and neither have to be read nor serialised again

@@ -12,9 +12,6 @@ const DOCS_CSP =
  */
 export function describeRoutes(app: FastifyInstance, publicUrl: string): void {
   const routes: RouteOptions[] = [];
-  app.addHook('onRoute', (route) => {
-    if (route.method !== 'HEAD' && route.schema?.hide !== true) routes.push(route);
-  });
   routesOnDemand(app, ['/openapi.json', '/docs', '/docs/*'], async () => {
     const { default: swagger } = await import('@fastify/swagger');
     const { default: swaggerUi } = await import('@fastify/swagger-ui');
@@ -56,5 +53,8 @@ export function describeRoutes(app: FastifyInstance, publicUrl: string): void {
       uiConfig: { layout: 'BaseLayout', docExpansion: 'list' },
     });
     return docs;
+  });
+  app.addHook('onRoute', (route) => {
+    if (route.method !== 'HEAD' && route.schema?.hide !== true) routes.push(route);
   });
 }

@@ -1,5 +1,4 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import fastJson from 'fast-json-stringify';
 import { errors } from '../contract/errors.ts';
 import { CommunityParams, ReviewDto, toReviewDto } from '../contract/review.ts';
 import { Type } from '../contract/schema.ts';
@@ -8,9 +7,10 @@ import type { Queries } from '../queries/queries.ts';
 import { CacheHeaders, cacheable, entityTagsOf } from './entity-tags.ts';
 import { sendRefusal } from './errors.ts';
 import { sendList } from './json-array.ts';
+import { serializerOf } from './serializer.ts';
 
 const Reviews = Type.Array(ReviewDto);
-const stringifyReview = fastJson(ReviewDto);
+const stringifyReview = serializerOf(ReviewDto);
 
 export const reviewRoutes =
   ({ queries, release }: { readonly queries: Queries; readonly release: string }): FastifyPluginAsyncTypebox =>

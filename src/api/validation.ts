@@ -1,28 +1,42 @@
-import { Ajv, type ErrorObject } from 'ajv';
+import { createRequire } from 'node:module';
+import type * as AjvPackage from 'ajv';
+import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
 import type { FastifySchemaCompiler } from 'fastify';
 import type { TSchema } from '../contract/schema.ts';
 import { isPlainDate } from '../domain/calendar.ts';
 import { lengthRule, rangeRule } from '../domain/limits.ts';
 
-// Verbose: an error carries its schema and the value.
-const ajv = new Ajv({ allErrors: false, strict: true, strictTuples: false, verbose: true });
-ajv.addFormat('date', isPlainDate);
-// Webhook URLs are checked by the address guard, which explains what is wrong.
-ajv.addFormat('uri', true);
-ajv.addFormat('date-time', true);
+/** Loaded by `require`, because what is loaded with the first request is needed at once. */
+const require = createRequire(import.meta.url);
+let made: Ajv | undefined;
+
+function ajv(): Ajv {
+  if (made !== undefined) return made;
+  const { Ajv: Validators }: typeof AjvPackage = require('ajv');
+  // Verbose: an error carries its schema and the value.
+  made = new Validators({ allErrors: false, strict: true, strictTuples: false, verbose: true });
+  made.addFormat('date', isPlainDate);
+  // Webhook URLs are checked by the address guard, which explains what is wrong.
+  made.addFormat('uri', true);
+  made.addFormat('date-time', true);
+  return made;
+}
 
 /**
  * Path parameters are strings, so integers have to be converted, but only from the plain decimal form: `0x5`, `5e0` and ` 5` are
  * refused. In a JSON body, `"5"` is a string and not converted (docs/decisions/errors.md).
+ *
+ * A schema is compiled for the first request that it checks: compiling all of them would be a tenth of a start.
  */
 export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
-  const validate = ajv.compile(schema);
+  let validate: ValidateFunction | undefined;
   const integers = httpPart === 'params' ? integersOf(schema) : [];
   return (value: Record<string, unknown>) => {
     for (const name of integers) {
       const text = value[name];
       if (typeof text === 'string' && /^(?:0|[1-9]\d*)$/.test(text)) value[name] = Number(text);
     }
+    validate ??= ajv().compile(schema);
     // Not the value: Fastify would copy the headers whenever they are read from then on.
     return validate(value) || { error: (validate.errors ?? []).map(inDomainWords) };
   };

@@ -16,7 +16,7 @@ export function routesOnDemand(
     return opened;
   });
   for (const path of paths)
-    app.get(path, { schema: { hide: true } }, async (request, reply) => {
+    app.get(path, async (request, reply) => {
       const { routing } = await server();
       reply.hijack();
       // Headers set by hooks would otherwise be lost with the hijacked reply.

@@ -25,6 +25,10 @@ test('a start loads no packages that are needed later or not at all', async () =
     'typebox',
     'jose',
     'yaml',
+    'ajv',
+
+    '@fastify/ajv-compiler',
+    'fast-uri',
     '@fastify/swagger',
     '@fastify/static',
   ];
