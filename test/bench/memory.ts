@@ -1,50 +1,123 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { spaces } from '../../projections/spaces.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import { type Environment, type NodeProcess, startNode } from '../service/node-process.ts';
 import type { Bench, Figure } from './figure.ts';
 import { load } from './load.ts';
-import { appendBookings, dateIn, makeVenue, withCore } from './venue.ts';
+import { fillWithBookings } from './long-log.ts';
+import { dateIn, makeVenue, SLOTS_PER_DAY, type Venue } from './venue.ts';
 
-const BOOKINGS = 200_000;
+const MANY_BOOKINGS = 1_000_000;
+const BURST = 100_000;
+/** After so long at rest, threads have given back what they do not need (docs/decisions/memory.md). */
+const REST_MS = 30_000;
+const CONNECTIONS = 64;
+const SECONDS = 5;
+/** Days that are booked in one go. */
+const DAYS = 400;
 /** The V8 heap limit of the service while it lists. */
 const HEAP_MIB = 96;
 
-/** Memory of the service, without the mapped pages of its files: idle, after load, and while it streams 200,000 bookings. */
-export const memory: Bench = async () => {
-  const venue = await makeVenue(1);
+/** Memory of the service over all its threads, without the mapped pages of its files. */
+export const memory: Bench = async () => [...(await burst()), ...(await manyBookings())];
+
+/** Idle, and after a burst of bookings and deliveries. */
+async function burst(): Promise<Figure[]> {
+  const venue = await makeVenue();
+  const receiver = new Worker(new URL('webhook-receiver.ts', import.meta.url));
   try {
-    await withCore(venue.dataDir, async (core) => {
-      const space = await core.projector.readModels.collection(spaces).get(String(venue.spaceIds[0]));
-      if (space === undefined) throw new Error('The space is not in the read model');
-      await appendBookings(core, venue, space.document, BOOKINGS);
-      while ((await core.projector.status()).lag > 0) await new Promise((resolve) => setTimeout(resolve, 250));
-    });
-    const settings = { DATA_DIR: venue.dataDir, DEMO: 'false', LOG_LEVEL: 'warn' };
-    const idleAndLoaded = await withService(settings, async (service) => {
+    const [port] = await once(receiver, 'message');
+    return await withService({ DATA_DIR: venue.dataDir, WEBHOOKS_ALLOW_PRIVATE: 'true' }, async (service) => {
+      await delay(REST_MS);
       const idle = memoryOf(service);
-      const requests = [{ path: `/api/v1/spaces/${venue.spaceIds[0]}/availability?date=${dateIn(5)}` }];
-      await load({ url: service.url, key: venue.key, connections: 32, seconds: 3, requests });
+      await register(service, venue.key, `http://127.0.0.1:${port}/hook`);
+      let peak = 0;
+      const watch = setInterval(() => {
+        peak = Math.max(peak, memoryOf(service));
+      }, 250);
+      let booked = 0;
+      for (let day = 2; booked < BURST; day += DAYS) booked += await book(service, venue, day);
+      for (let delivered = 0; delivered < booked; await delay(250)) {
+        receiver.postMessage('arrivals');
+        const [arrivals] = await once(receiver, 'message');
+        delivered += arrivals.length;
+      }
+      clearInterval(watch);
+      await delay(REST_MS);
+      const of = `a burst of ${BURST.toLocaleString('en')} bookings and deliveries`;
       return [
         { ...mebibytes('memory, idle', idle), aim: { below: 100 } },
-        mebibytes('memory, after a load', memoryOf(service)),
+        mebibytes(`memory, most during ${of}`, peak),
+        { ...mebibytes(`memory, at rest after ${of}`, memoryOf(service)), aim: { below: 200 } },
       ];
+    });
+  } finally {
+    receiver.postMessage('close');
+    await venue.remove();
+  }
+}
+
+/** With a million bookings: at rest after reads and bookings, and while all of them are listed. */
+async function manyBookings(): Promise<Figure[]> {
+  const venue = await makeVenue();
+  const count = MANY_BOOKINGS.toLocaleString('en');
+  try {
+    await fillWithBookings(venue, MANY_BOOKINGS, 'requested');
+    const settings = { DATA_DIR: venue.dataDir };
+    const used = await withService(settings, async (service) => {
+      const requests = Array.from({ length: 4 * DAYS }, (_, i) => ({
+        path: `/api/v1/spaces/${venue.spaceIds[i % venue.spaceIds.length]}/availability?date=${dateIn(10 + i)}`,
+      }));
+      await load({ url: service.url, key: venue.key, connections: CONNECTIONS, seconds: SECONDS, requests });
+      // After the days that are full.
+      await book(service, venue, 20_000);
+      await delay(REST_MS);
+      return memoryOf(service);
     });
     // A small heap, so that garbage is not counted as needed: a list held in memory would not fit.
     const constrained = { ...settings, NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}` };
     const listing = await withService(constrained, async (service) => {
-      await list(service, venue.key, BOOKINGS);
+      await list(service, venue.key, MANY_BOOKINGS);
       const before = memoryOf(service);
-      return (await list(service, venue.key, BOOKINGS)) - before;
+      return (await list(service, venue.key, MANY_BOOKINGS)) - before;
     });
-    const name = `memory, one more GET /bookings of ${BOOKINGS.toLocaleString('en')}`;
-    return [...idleAndLoaded, { ...mebibytes(name, listing), aim: { below: 32 } }];
+    return [
+      { ...mebibytes(`memory, with ${count} bookings, at rest`, used), aim: { below: 250 } },
+      { ...mebibytes(`memory, one more GET /bookings of ${count}`, listing), aim: { below: 32 } },
+    ];
   } finally {
     await venue.remove();
   }
-};
+}
+
+/** Books as fast as possible for a while, from a day on. @returns how many bookings it made */
+async function book({ url }: NodeProcess, { key, spaceIds }: Venue, day: number): Promise<number> {
+  const requests = Array.from({ length: SLOTS_PER_DAY }, (_, startHour) =>
+    Array.from({ length: DAYS }, (_, i) =>
+      spaceIds.map((spaceId) => ({
+        path: '/api/v1/bookings',
+        body: { spaceId, startTime: dateIn(day + i), startHour },
+      })),
+    ),
+  ).flat(2);
+  const { statuses } = await load({ url, key, connections: CONNECTIONS, seconds: SECONDS, requests });
+  const booked = statuses[201] ?? 0;
+  if (booked === 0) throw new Error(`Responses were ${JSON.stringify(statuses)}`);
+  return booked;
+}
+
+async function register({ url }: NodeProcess, key: string, receiver: string): Promise<void> {
+  const { status } = await fetch(`${url}/api/v1/webhooks`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ url: receiver, events: 15 }),
+  });
+  if (status !== 201) throw new Error(`The registration was answered with ${status}`);
+}
 
 async function withService<T>(env: Environment, work: (service: NodeProcess) => Promise<T>): Promise<T> {
-  const service = await startNode('src/main.js', '/readyz', env);
+  const service = await startNode('src/main.js', '/readyz', { DEMO: 'false', LOG_LEVEL: 'warn', ...env });
   try {
     return await work(service);
   } finally {
