@@ -82,6 +82,9 @@ export type CreateGroup = Group & {
   readonly after: Position;
 };
 
+/** @param isNew whether it is known that nobody has been handed the event before */
+export type HandleEvent = (event: StoredEvent, isNew?: boolean) => Promise<void>;
+
 export type Consume = Group & {
   /** Events that this consumer handles concurrently. Default 8. */
   readonly concurrency?: number;
@@ -149,7 +152,7 @@ export type EventStore = {
    * it held, and rejoins after a pause that grows from 100 ms to 5 s until something is handled. Nothing is counted and no event
    * is ever set aside, however often it is handed out (docs/decisions/fan-out.md).
    */
-  consume(group: string, options: Consume, handler: (event: StoredEvent) => Promise<void>): Promise<Consumer>;
+  consume(group: string, options: Consume, handler: HandleEvent): Promise<Consumer>;
 
   /** Events that the engine set aside for an earlier release, whose groups counted retries. */
   parked(group: string): AsyncIterable<ParkedEvent>;

@@ -32,6 +32,8 @@ export async function earlierEvents(
   event: Recorded<DeliverableEvent>,
 ): Promise<EarlierEvents> {
   const { events, readModels, clock } = deps;
+  // Nothing has happened to the booking before, whatever has to others of that day.
+  if (event.type === 'BookingRequested') return FIRST;
   const stream = event.type === 'ReviewPosted' ? await bookingStream() : event.stream;
   if (stream === undefined) return { deliverable: [] };
   if (stream === event.stream && event.revision === 0) return FIRST;

@@ -18,7 +18,8 @@ import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
-import type { Deliveries, NewDelivery } from './deliveries.ts';
+import type { Deliverer } from './deliverer.ts';
+import type { Deliveries } from './deliveries.ts';
 import { type EarlierEvents, earlierEvents } from './earlier-events.ts';
 import type { FailedEvents } from './failed-events.ts';
 import { fanOutGroup } from './fan-out-groups.ts';
@@ -40,7 +41,7 @@ export type FanOutDeps = {
   readonly deliveries: Deliveries;
   readonly failedEvents: FailedEvents;
   /** Stores a delivery and sees to it that it is sent. Adds nothing if there is one for that event and registration. */
-  readonly deliver: (delivery: NewDelivery, earlier: readonly string[] | undefined) => Promise<void>;
+  readonly deliver: Deliverer['deliver'];
   readonly clock: Clock;
   readonly logger: Pick<BaseLogger, 'warn' | 'error'>;
   readonly readModelWaitMs?: number;
@@ -67,7 +68,7 @@ export async function startFanOut(deps: FanOutDeps): Promise<Consumer> {
     readModels.waitFor(position, { projections: [webhooks], timeoutMs });
 
   /** @throws {Unavailable} if something that it needs is away. Any other error is a failure. */
-  async function fanOut(stored: StoredEvent): Promise<void> {
+  async function fanOut(stored: StoredEvent, isNew = false): Promise<void> {
     const event = upcast(stored);
     if (!isDeliverable(event)) return;
     // The read model of registrations may lag behind the event. Once it has passed it, it has every registration made before the
@@ -81,7 +82,7 @@ export async function startFanOut(deps: FanOutDeps): Promise<Consumer> {
       const earlier = await earlierEvents(deps, event);
       await addEarlier(earlier, event, subscribers);
       const payload = payloadOf(event);
-      await Promise.all(subscribers.map((subscriber) => add(subscriber, event, payload, earlier.ids)));
+      await Promise.all(subscribers.map((subscriber) => add(subscriber, event, payload, earlier.ids, isNew)));
     }
   }
 
@@ -90,10 +91,11 @@ export async function startFanOut(deps: FanOutDeps): Promise<Consumer> {
     event: Recorded<DeliverableEvent>,
     payload: Payload,
     earlier: readonly string[] | undefined,
+    isNew = false,
   ): Promise<void> {
     const { webhookId, account } = webhook;
     const { id: eventId, position } = event;
-    return deliver({ webhookId, account, eventId, position, payload }, earlier);
+    return deliver({ webhookId, account, eventId, position, payload }, earlier, isNew);
   }
 
   /** What the same booking went through before comes first, even if another process has yet to get to it. */
@@ -117,9 +119,9 @@ export async function startFanOut(deps: FanOutDeps): Promise<Consumer> {
   }
 
   /** @throws if this process cannot go on */
-  async function handle(stored: StoredEvent): Promise<void> {
+  async function handle(stored: StoredEvent, isNew?: boolean): Promise<void> {
     try {
-      await fanOut(stored);
+      await fanOut(stored, isNew);
     } catch (error) {
       if (error instanceof Unavailable && (error instanceof Behind || !leftFor.has(stored.id))) {
         if (!(error instanceof Behind)) leftFor.set(stored.id, true);

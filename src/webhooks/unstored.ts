@@ -11,6 +11,8 @@ export type Unstored = {
   readonly sequence: string;
   /** The ids of the earlier events of its sequence. */
   readonly earlier: readonly string[];
+  /** The store cannot have it, unless a release that goes another way or `recover` has been here at the same moment. */
+  readonly isNew: boolean;
   /** Resolves once the store has it, as pending or with its result. Rejects if it could not be stored. */
   readonly stored: Promise<void>;
   /**
@@ -29,7 +31,7 @@ export type Unstored = {
 export function createUnstored(
   deliveries: Deliveries,
   delivery: Stored<DeliveryDocument>,
-  earlier: readonly string[],
+  known: Pick<Unstored, 'earlier' | 'isNew'>,
 ): Unstored {
   const { promise: stored, resolve, reject } = Promise.withResolvers<void>();
   // Whoever waits for it hears of it. Nobody may.
@@ -40,7 +42,7 @@ export function createUnstored(
   return {
     delivery,
     sequence: sequenceIn(delivery.document),
-    earlier,
+    ...known,
     stored,
     async keep() {
       if (isDone) return false;

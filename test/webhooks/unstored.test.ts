@@ -326,7 +326,7 @@ test.each([1, 2, 3, 4, 5, 6])('nothing is lost or out of order, whatever call fa
   expect(overlaps).toEqual([]);
 });
 
-test.each(['get', 'after get', 'insert', 'after insert', 'replace', 'after replace'])(
+test.each(['getMany', 'after getMany', 'insert', 'after insert', 'replace', 'after replace'])(
   'a process that is killed at %s loses nothing',
   async (point) => {
     const { webhookId } = await venue.register(COMMUNITY, receiver.url);

@@ -16,6 +16,7 @@ import {
   type Consume,
   type Consumer,
   type CreateGroup,
+  type HandleEvent,
   LOG_START,
   type ParkedEvent,
   type Position,
@@ -42,7 +43,6 @@ const LEAVE_WITHIN_MS = 5_000;
  */
 const REPLAY_TYPE = '$venue-parked-replay';
 
-type Handler = (event: StoredEvent) => Promise<void>;
 type Resolved = PersistentSubscriptionToAllResolvedEvent;
 
 /** Persistent subscriptions to `$all`, filtered by the server. */
@@ -117,7 +117,7 @@ export class ConsumerGroups {
     return reached === undefined ? LOG_START : positionOf(reached);
   }
 
-  async consume(group: string, options: Consume, handler: Handler): Promise<Consumer> {
+  async consume(group: string, options: Consume, handler: HandleEvent): Promise<Consumer> {
     const create = () => this.create(group, { types: options.types, after: LOG_START });
     await create();
     const consumer = new GroupConsumer(group, options, handler, this.#connection, create);
@@ -203,7 +203,7 @@ export class ConsumerGroups {
 /** A competing consumer of a group. Rejoins whenever its connection breaks. */
 class GroupConsumer {
   readonly #group: string;
-  readonly #handler: Handler;
+  readonly #handler: HandleEvent;
   readonly #connection: Connection;
   readonly #create: () => Promise<void>;
   readonly #concurrency: number;
@@ -214,7 +214,13 @@ class GroupConsumer {
   readonly #running = new Set<Promise<void>>();
   readonly #ended: Promise<void>;
 
-  constructor(group: string, options: Consume, handler: Handler, connection: Connection, create: () => Promise<void>) {
+  constructor(
+    group: string,
+    options: Consume,
+    handler: HandleEvent,
+    connection: Connection,
+    create: () => Promise<void>,
+  ) {
     this.#group = group;
     this.#handler = handler;
     this.#connection = connection;
@@ -293,6 +299,7 @@ class GroupConsumer {
   async #handle(membership: Membership, resolved: Resolved): Promise<void> {
     try {
       const event = await eventOf(this.#connection, resolved.event);
+      // How often the server has handed it out before, it forgets when it starts anew.
       if (event !== undefined) await this.#handler(event);
       membership.acknowledge(resolved);
       this.#absence.over();

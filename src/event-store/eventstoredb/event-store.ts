@@ -23,6 +23,7 @@ import {
   type CreateGroup,
   type EventStore,
   type ExpectedRevision,
+  type HandleEvent,
   LOG_START,
   type NewEvent,
   type ParkedEvent,
@@ -354,7 +355,7 @@ class EventStoreDb implements EventStore {
     return this.#groups.position(group);
   }
 
-  async consume(group: string, options: Consume, handler: (event: StoredEvent) => Promise<void>): Promise<Consumer> {
+  async consume(group: string, options: Consume, handler: HandleEvent): Promise<Consumer> {
     this.#checkOpen();
     return this.#groups.consume(group, options, handler);
   }

@@ -1,8 +1,8 @@
 import type { StatementSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { transaction } from '../../sqlite/database.ts';
-import type { Consume, Consumer, CreateGroup, ParkedEvent, Position } from '../event-store.ts';
-import { GroupConsumer, type GroupsDeps, type Handler } from './group-consumer.ts';
+import type { Consume, Consumer, CreateGroup, HandleEvent, ParkedEvent, Position } from '../event-store.ts';
+import { GroupConsumer, type GroupsDeps } from './group-consumer.ts';
 import { GroupMembers } from './group-members.ts';
 import { LogTail } from './log-tail.ts';
 import { numberOf, positionOf, storedEvent } from './stored-event.ts';
@@ -55,7 +55,7 @@ export class ConsumerGroups {
     return found === undefined ? undefined : positionOf(Number(found.position));
   }
 
-  async consume(group: string, options: Consume, handler: Handler): Promise<Consumer> {
+  async consume(group: string, options: Consume, handler: HandleEvent): Promise<Consumer> {
     await transaction(this.#deps.database, 'lazy', () => this.#create.run(group, 0));
     const consumer = new GroupConsumer(group, options, handler, this.#deps);
     this.#consumers.add(consumer);

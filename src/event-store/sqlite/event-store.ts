@@ -12,6 +12,7 @@ import {
   type CreateGroup,
   type EventStore,
   type ExpectedRevision,
+  type HandleEvent,
   LOG_START,
   type NewEvent,
   type ParkedEvent,
@@ -233,7 +234,7 @@ class SqliteEventStore implements EventStore {
     return this.#groups.position(group);
   }
 
-  async consume(group: string, options: Consume, handler: (event: StoredEvent) => Promise<void>): Promise<Consumer> {
+  async consume(group: string, options: Consume, handler: HandleEvent): Promise<Consumer> {
     this.#checkOpen();
     return this.#groups.consume(group, options, handler);
   }

@@ -5,7 +5,7 @@ import { systemClock } from '../../runtime/clock.ts';
 import type { Wakeup } from '../../runtime/wakeup.ts';
 import { transaction } from '../../sqlite/database.ts';
 import { Absence } from '../absence.ts';
-import type { Consume, StoredEvent } from '../event-store.ts';
+import type { Consume, HandleEvent, StoredEvent } from '../event-store.ts';
 import { type GroupMembers, type Member, SAY_EVERY_MS } from './group-members.ts';
 import type { LogChanges } from './log-changes.ts';
 import type { LogTail } from './log-tail.ts';
@@ -33,13 +33,13 @@ const TAKE_OVER_AFTER_MS = 1_000;
 /** Leases use the real clock, which `CLOCK_SHIFT` must not move. */
 const now = systemClock();
 
-export type Handler = (event: StoredEvent) => Promise<void>;
-
 /** An event claimed by this consumer. */
 type Claimed = {
   readonly position: number;
   readonly event: StoredEvent;
-  /** Whether the file says so. */
+  /** See {@link HandleEvent}. */
+  readonly isNew: boolean;
+  /** Whether the file says that it is claimed. */
   isStored: boolean;
 };
 
@@ -68,7 +68,7 @@ export type GroupsDeps = {
 export class GroupConsumer {
   readonly #id = randomUUID();
   readonly #group: string;
-  readonly #handler: Handler;
+  readonly #handler: HandleEvent;
   readonly #groups: GroupsDeps;
   readonly #types: readonly string[];
   readonly #concurrency: number;
@@ -92,6 +92,8 @@ export class GroupConsumer {
   #checkpoint = 0;
   /** No event of the group's types that this consumer might still claim lies between the checkpoint and this position. */
   #scanned = 0;
+  /** Where the log ended when this consumer began to claim what is new. Others may have been handed what lies before. */
+  #begunAt = Number.POSITIVE_INFINITY;
   /** When to renew the leases of what it has claimed in the file. */
   #renewAt = Number.POSITIVE_INFINITY;
   /** When to say again that it takes part. */
@@ -102,7 +104,7 @@ export class GroupConsumer {
   #hasMore = true;
   readonly #ended: Promise<void>;
 
-  constructor(group: string, options: Consume, handler: Handler, groups: GroupsDeps) {
+  constructor(group: string, options: Consume, handler: HandleEvent, groups: GroupsDeps) {
     this.#group = group;
     this.#handler = handler;
     this.#groups = groups;
@@ -174,6 +176,7 @@ export class GroupConsumer {
     // If this fails, the leases expire, and what is not in the file lies behind the checkpoint.
     await this.#write().catch(this.#groups.onError);
     this.#standing = 'out';
+    this.#begunAt = Number.POSITIVE_INFINITY;
     for (const list of [this.#handled, this.#notHandled, this.#queue]) list.splice(0);
     this.#scanned = 0;
     this.#hasMore = true;
@@ -211,7 +214,7 @@ export class GroupConsumer {
 
   async #handle(claimed: Claimed): Promise<void> {
     try {
-      await this.#handler(claimed.event);
+      await this.#handler(claimed.event, claimed.isNew);
       // A transaction that is under way may be storing the claim.
       if (claimed.isStored || this.#isWriting) this.#handled.push(claimed);
       this.#absence.over();
@@ -288,7 +291,7 @@ export class GroupConsumer {
   /** Claims events of which the file is not told. */
   #takeAlone(): void {
     const { rows, reached, hasMore } = this.#groups.tail.read(this.#scanned, this.#types, this.#capacity());
-    this.#queue.push(...rows.map((row) => claimedFrom(row, false)));
+    this.#queue.push(...rows.map((row) => claimedFrom(row, this.#isNew(row), false)));
     this.#scanned = reached;
     this.#hasMore = hasMore;
     if (rows.length > 0 && this.#storeAt === Number.POSITIVE_INFINITY) this.#storeAt = now() + STORE_EVERY_MS;
@@ -305,6 +308,9 @@ export class GroupConsumer {
       for (const claimed of done.published) claimed.isStored = true;
       this.#queue.push(...done.claimed);
       this.#standing = done.standing;
+      // What is claimed while it waits, others may have claimed as well.
+      if (done.standing === 'waiting') this.#begunAt = Number.POSITIVE_INFINITY;
+      else if (done.standing !== before) this.#begunAt = this.#groups.tail.end();
       this.#scanned = done.scanned;
       this.#checkpoint = done.checkpoint;
       if (done.standing !== before) this.#groups.changes.committed();
@@ -393,7 +399,7 @@ export class GroupConsumer {
   /** Claims events that were given back or whose lease has expired. */
   #claimDue(time: number, leaseEnd: number, capacity: number): Claimed[] {
     const rows: Row[] = this.#statements.due.all(this.#group, time, time + FARTHEST_DUE_MS, capacity);
-    return rows.map((row) => this.#claim(row, leaseEnd));
+    return rows.map((row) => this.#claim(row, false, leaseEnd));
   }
 
   #claimNew(leaseEnd: number, capacity: number): Claimed[] {
@@ -402,11 +408,15 @@ export class GroupConsumer {
     const { rows, reached, hasMore } = this.#groups.tail.read(from, this.#types, capacity);
     this.#statements.advance.run(reached, this.#group);
     this.#hasMore = hasMore;
-    return rows.map((row) => this.#claim(row, leaseEnd));
+    return rows.map((row) => this.#claim(row, this.#isNew(row), leaseEnd));
   }
 
-  #claim(row: Row, leaseEnd: number): Claimed {
-    const claimed = claimedFrom(row, true);
+  #isNew(row: Row): boolean {
+    return Number(row.position) > this.#begunAt;
+  }
+
+  #claim(row: Row, isNew: boolean, leaseEnd: number): Claimed {
+    const claimed = claimedFrom(row, isNew, true);
     this.#statements.claim.run(this.#group, claimed.position, this.#id, leaseEnd);
     return claimed;
   }
@@ -416,8 +426,9 @@ export class GroupConsumer {
   }
 }
 
-const claimedFrom = (row: Row, isStored: boolean): Claimed => ({
+const claimedFrom = (row: Row, isNew: boolean, isStored: boolean): Claimed => ({
   position: Number(row.position),
   event: storedEvent(row),
+  isNew,
   isStored,
 });

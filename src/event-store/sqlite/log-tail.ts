@@ -43,6 +43,11 @@ export class LogTail {
     return { rows, reached, hasMore: reached < held.end || !this.#isWhole };
   }
 
+  /** The position of the last event. */
+  end(): number {
+    return Number(this.#last.get()?.position ?? 0);
+  }
+
   #readBefore(after: number, top: number, types: readonly string[], limit: number): Row[] {
     const placeholders = types.map(() => '?').join(', ');
     const statement =
@@ -69,7 +74,7 @@ export class LogTail {
   }
 
   #begin(): Held {
-    const end = Number(this.#last.get()?.position ?? 0);
+    const end = this.end();
     return { after: end, end, rows: [] };
   }
 }
