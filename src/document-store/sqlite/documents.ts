@@ -218,7 +218,7 @@ export async function openSqliteDocuments<D extends object>(
 
     async *pages(query: Find<D>) {
       validate();
-      for await (const { rows } of rowsOf(query, UNREAD_PAGE)) yield rows.map((row) => toUnread<D>(...row));
+      for await (const { rows } of rowsOf(query, UNREAD_PAGE)) yield rows.map((row) => new UnreadRow<D>(row));
     },
 
     async count(query) {
@@ -321,11 +321,22 @@ const toStored = <D extends object>(...[key, version, document]: Row): Stored<D>
   document: JSON.parse(text(document)),
 });
 
-const toUnread = <D extends object>(...[key, version, document]: Row): Unread<D> => ({
-  key: text(key),
-  version: Number(version),
-  read: () => JSON.parse(text(document)),
-});
+/** A class, because a function for each row would take as long again. */
+class UnreadRow<D extends object> implements Unread<D> {
+  readonly key: string;
+  readonly version: number;
+  readonly #document: SQLOutputValue | undefined;
+
+  constructor([key, version, document]: Row) {
+    this.key = text(key);
+    this.version = Number(version);
+    this.#document = document;
+  }
+
+  read(): D {
+    return JSON.parse(text(this.#document));
+  }
+}
 
 function text(value: SQLOutputValue | undefined): string {
   if (typeof value !== 'string') throw new TypeError(`Expected text, got ${typeof value}`);
