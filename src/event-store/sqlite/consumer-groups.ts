@@ -4,7 +4,6 @@ import { transaction } from '../../sqlite/database.ts';
 import type { Consume, Consumer, CreateGroup, HandleEvent, ParkedEvent, Position } from '../event-store.ts';
 import { GroupConsumer, type GroupsDeps } from './group-consumer.ts';
 import { GroupMembers } from './group-members.ts';
-import { LogTail } from './log-tail.ts';
 import { numberOf, positionOf, storedEvent } from './stored-event.ts';
 
 /**
@@ -20,9 +19,9 @@ export class ConsumerGroups {
   readonly #position: StatementSync;
   readonly #parked: StatementSync;
 
-  constructor(deps: Omit<GroupsDeps, 'tail' | 'members'>) {
+  constructor(deps: Omit<GroupsDeps, 'members'>) {
     const { database, changes } = deps;
-    this.#deps = { ...deps, tail: new LogTail(database, changes), members: new GroupMembers(database, changes) };
+    this.#deps = { ...deps, members: new GroupMembers(database, changes) };
     this.#create = database.prepare('INSERT OR IGNORE INTO groups (name, checkpoint) VALUES (?, ?)');
     this.#move = database.prepare(
       'INSERT INTO groups (name, checkpoint) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET checkpoint = excluded.checkpoint',

@@ -26,6 +26,7 @@ import {
 import { ConsumerGroups } from './consumer-groups.ts';
 import { LogChanges } from './log-changes.ts';
 import { openLogFile } from './log-file.ts';
+import { LogTail, TAIL_PAGE } from './log-tail.ts';
 import { type Append, type AppendOutcome, type AppendToLog, LogWriter, rowsOf } from './log-writer.ts';
 import { EVENT_COLUMNS, eventOf, numberOf, positionOf, storedEvent } from './stored-event.ts';
 
@@ -57,6 +58,7 @@ export async function openSqliteEventStore(options: SqliteEventStoreOptions): Pr
 class SqliteEventStore implements EventStore {
   readonly #database: DatabaseSync;
   readonly #changes: LogChanges;
+  readonly #tail: LogTail;
   readonly #writer: LogWriter;
   readonly #elsewhere: () => AppendToLog | undefined;
   readonly #closing = new AbortController();
@@ -67,12 +69,14 @@ class SqliteEventStore implements EventStore {
   constructor(database: DatabaseSync, options: SqliteEventStoreOptions) {
     this.#database = database;
     this.#changes = new LogChanges(database, options.path);
+    this.#tail = new LogTail(database, this.#changes);
     this.#writer = new LogWriter({ database, committed: () => this.#changes.committed() });
     this.#elsewhere = options.appendElsewhere ?? (() => undefined);
     this.#onError = (error) => options.logger?.warn({ err: error }, 'Event log access failed; retrying');
     this.#groups = new ConsumerGroups({
       database,
       changes: this.#changes,
+      tail: this.#tail,
       leaseMs: options.leaseMs ?? 10_000,
       onError: this.#onError,
       onLeave: (group, error) =>
@@ -176,14 +180,13 @@ class SqliteEventStore implements EventStore {
   async *subscribe({ after = LOG_START, types, signal }: Subscribe): AsyncGenerator<Batch> {
     this.#checkOpen();
     const stop = signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal]);
-    const read = allReader(this.#database, types, false);
     const wakeup = this.#changes.subscribe();
     stop.addEventListener('abort', wakeup.wake);
     try {
       let at = numberOf(after);
       let first = true;
       while (!stop.aborted) {
-        const batch = this.#nextBatch(read, at);
+        const batch = this.#nextBatch(types, at);
         if (batch === undefined) {
           await wakeup.wait(RETRY_DELAY_MS);
           continue;
@@ -202,13 +205,10 @@ class SqliteEventStore implements EventStore {
   }
 
   /** Undefined if the file cannot be read: a subscription survives I/O errors. */
-  #nextBatch(read: AllReader, at: number): Batch | undefined {
+  #nextBatch(types: readonly string[] | undefined, at: number): Batch | undefined {
     try {
-      const end = Math.max(this.#end(), at);
-      const top = Math.min(end, at + WINDOW);
-      const events = read(at, top, PAGE);
-      const reached = lastOf(events, PAGE) ?? top;
-      return { events, position: positionOf(reached), caughtUp: reached === end };
+      const { events, reached, hasMore } = this.#tail.read(at, types, TAIL_PAGE);
+      return { events: events.map(({ event }) => event), position: positionOf(reached), caughtUp: !hasMore };
     } catch (error) {
       this.#onError(error);
       return undefined;

@@ -5,10 +5,10 @@ import { systemClock } from '../../runtime/clock.ts';
 import type { Wakeup } from '../../runtime/wakeup.ts';
 import { transaction } from '../../sqlite/database.ts';
 import { Absence } from '../absence.ts';
-import type { Consume, HandleEvent, StoredEvent } from '../event-store.ts';
+import type { Consume, HandleEvent } from '../event-store.ts';
 import { type GroupMembers, type Member, SAY_EVERY_MS } from './group-members.ts';
 import type { LogChanges } from './log-changes.ts';
-import type { LogTail } from './log-tail.ts';
+import type { LogTail, ReadEvent } from './log-tail.ts';
 import { type Row, storedEvent } from './stored-event.ts';
 
 /** Delay after a failed transaction (disk full, …). */
@@ -34,9 +34,7 @@ const TAKE_OVER_AFTER_MS = 1_000;
 const now = systemClock();
 
 /** An event claimed by this consumer. */
-type Claimed = {
-  readonly position: number;
-  readonly event: StoredEvent;
+type Claimed = ReadEvent & {
   /** See {@link HandleEvent}. */
   readonly isNew: boolean;
   /** Whether the file says that it is claimed. */
@@ -281,20 +279,20 @@ export class GroupConsumer {
   /** Whether there is something to claim behind the checkpoint, or so much else that the checkpoint should move on. */
   #findNew(): boolean {
     const checkpoint = this.#readCheckpoint();
-    const { rows, reached, hasMore } = this.#groups.tail.read(Math.max(checkpoint, this.#scanned), this.#types, 1);
-    const [first] = rows;
-    this.#scanned = first === undefined ? reached : Number(first.position) - 1;
+    const { events, reached, hasMore } = this.#groups.tail.read(Math.max(checkpoint, this.#scanned), this.#types, 1);
+    const [first] = events;
+    this.#scanned = first === undefined ? reached : first.position - 1;
     this.#hasMore = first !== undefined || hasMore;
     return first !== undefined || this.#scanned - checkpoint >= UNSTORED_POSITIONS;
   }
 
   /** Claims events of which the file is not told. */
   #takeAlone(): void {
-    const { rows, reached, hasMore } = this.#groups.tail.read(this.#scanned, this.#types, this.#capacity());
-    this.#queue.push(...rows.map((row) => claimedFrom(row, this.#isNew(row), false)));
+    const { events, reached, hasMore } = this.#groups.tail.read(this.#scanned, this.#types, this.#capacity());
+    this.#queue.push(...events.map((read) => ({ ...read, isNew: this.#isNew(read), isStored: false })));
     this.#scanned = reached;
     this.#hasMore = hasMore;
-    if (rows.length > 0 && this.#storeAt === Number.POSITIVE_INFINITY) this.#storeAt = now() + STORE_EVERY_MS;
+    if (events.length > 0 && this.#storeAt === Number.POSITIVE_INFINITY) this.#storeAt = now() + STORE_EVERY_MS;
   }
 
   async #write(): Promise<void> {
@@ -399,36 +397,28 @@ export class GroupConsumer {
   /** Claims events that were given back or whose lease has expired. */
   #claimDue(time: number, leaseEnd: number, capacity: number): Claimed[] {
     const rows: Row[] = this.#statements.due.all(this.#group, time, time + FARTHEST_DUE_MS, capacity);
-    return rows.map((row) => this.#claim(row, false, leaseEnd));
+    return rows.map((row) => this.#claim({ position: Number(row.position), event: storedEvent(row) }, false, leaseEnd));
   }
 
   #claimNew(leaseEnd: number, capacity: number): Claimed[] {
     const checkpoint = this.#readCheckpoint();
     const from = Math.max(checkpoint, this.#scanned);
-    const { rows, reached, hasMore } = this.#groups.tail.read(from, this.#types, capacity);
+    const { events, reached, hasMore } = this.#groups.tail.read(from, this.#types, capacity);
     this.#statements.advance.run(reached, this.#group);
     this.#hasMore = hasMore;
-    return rows.map((row) => this.#claim(row, this.#isNew(row), leaseEnd));
+    return events.map((read) => this.#claim(read, this.#isNew(read), leaseEnd));
   }
 
-  #isNew(row: Row): boolean {
-    return Number(row.position) > this.#begunAt;
+  #isNew({ position }: ReadEvent): boolean {
+    return position > this.#begunAt;
   }
 
-  #claim(row: Row, isNew: boolean, leaseEnd: number): Claimed {
-    const claimed = claimedFrom(row, isNew, true);
-    this.#statements.claim.run(this.#group, claimed.position, this.#id, leaseEnd);
-    return claimed;
+  #claim(read: ReadEvent, isNew: boolean, leaseEnd: number): Claimed {
+    this.#statements.claim.run(this.#group, read.position, this.#id, leaseEnd);
+    return { ...read, isNew, isStored: true };
   }
 
   #readCheckpoint(): number {
     return Number(this.#statements.checkpoint.get(this.#group)?.checkpoint ?? 0);
   }
 }
-
-const claimedFrom = (row: Row, isNew: boolean, isStored: boolean): Claimed => ({
-  position: Number(row.position),
-  event: storedEvent(row),
-  isNew,
-  isStored,
-});

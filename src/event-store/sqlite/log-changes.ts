@@ -33,6 +33,8 @@ export class LogChanges {
   subscribe(): Wakeup {
     const wakeup = new Wakeup();
     this.#subscribers.add(wakeup);
+    // Until now nobody may have looked.
+    this.#count += 1;
     this.#poll ??= setInterval(() => this.#check(), POLL_INTERVAL_MS);
     this.#hearNews();
     return wakeup;

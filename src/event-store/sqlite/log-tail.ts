@@ -1,19 +1,22 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
+import type { StoredEvent } from '../event-store.ts';
 import type { LogChanges } from './log-changes.ts';
-import type { Row } from './stored-event.ts';
+import { EVENT_COLUMNS, eventOf } from './stored-event.ts';
 
-/** Log positions scanned at once for a consumer that is further behind than the tail reaches. */
+/** Log positions scanned at once for a reader that is further behind than the tail reaches. */
 const WINDOW = 8_192;
 /** Events that the tail reads at once. It holds twice as many at most. */
-const PAGE = 512;
+export const TAIL_PAGE = 512;
+
+export type ReadEvent = { readonly position: number; readonly event: StoredEvent };
 
 /** What was read of the log: no other event of the types lies between where the read began and `reached`. */
-export type Read = { readonly rows: readonly Row[]; readonly reached: number; readonly hasMore: boolean };
+export type Read = { readonly events: readonly ReadEvent[]; readonly reached: number; readonly hasMore: boolean };
 
 /** The events in (after, end]. */
-type Held = { after: number; end: number; readonly rows: Row[] };
+type Held = { after: number; end: number; readonly events: ReadEvent[] };
 
-/** The last events of the log, read once for all consumers of this connection, whatever their groups. */
+/** The last events of the log, read once for all subscriptions and consumers of this connection. */
 export class LogTail {
   readonly #database: DatabaseSync;
   readonly #changes: Pick<LogChanges, 'count'>;
@@ -29,18 +32,24 @@ export class LogTail {
   constructor(database: DatabaseSync, changes: Pick<LogChanges, 'count'>) {
     this.#database = database;
     this.#changes = changes;
-    this.#next = database.prepare(`SELECT * FROM events WHERE position > ? ORDER BY position LIMIT ${PAGE}`);
+    this.#next = database.prepare(
+      `SELECT ${EVENT_COLUMNS} FROM events WHERE position > ? ORDER BY position LIMIT ${TAIL_PAGE}`,
+    );
+    this.#next.setReturnArrays(true);
     this.#last = database.prepare('SELECT max(position) AS position FROM events');
   }
 
-  /** Reads events of some types after a position, at most `limit`. Nothing is asked of the file unless there was a commit. */
-  read(after: number, types: readonly string[], limit: number): Read {
+  /**
+   * Reads events after a position, at most `limit`. Nothing is asked of the file unless there was a commit since.
+   * @param types default: all
+   */
+  read(after: number, types: readonly string[] | undefined, limit: number): Read {
     const held = this.#refresh();
     const isHeld = after >= held.after;
     const top = isHeld ? held.end : Math.min(held.end, after + WINDOW);
-    const rows = isHeld ? ofTypes(held.rows, after, types, limit) : this.#readBefore(after, top, types, limit);
-    const reached = rows.length === limit ? Number(rows.at(-1)?.position ?? after) : Math.max(top, after);
-    return { rows, reached, hasMore: reached < held.end || !this.#isWhole };
+    const events = isHeld ? ofTypes(held.events, after, types, limit) : this.#readBefore(after, top, types, limit);
+    const reached = events.length === limit ? (events.at(-1)?.position ?? after) : Math.max(top, after);
+    return { events, reached, hasMore: reached < held.end || !this.#isWhole };
   }
 
   /** The position of the last event. */
@@ -48,15 +57,17 @@ export class LogTail {
     return Number(this.#last.get()?.position ?? 0);
   }
 
-  #readBefore(after: number, top: number, types: readonly string[], limit: number): Row[] {
-    const placeholders = types.map(() => '?').join(', ');
-    const statement =
-      this.#before.get(types.length) ??
-      this.#database.prepare(
-        `SELECT * FROM events WHERE position > ? AND position <= ? AND type IN (${placeholders}) ORDER BY position LIMIT ?`,
+  #readBefore(after: number, top: number, types: readonly string[] = [], limit: number): ReadEvent[] {
+    let statement = this.#before.get(types.length);
+    if (statement === undefined) {
+      const filter = types.length === 0 ? '' : `AND type IN (${types.map(() => '?').join(', ')})`;
+      statement = this.#database.prepare(
+        `SELECT ${EVENT_COLUMNS} FROM events WHERE position > ? AND position <= ? ${filter} ORDER BY position LIMIT ?`,
       );
-    this.#before.set(types.length, statement);
-    return statement.all(after, top, ...types, limit);
+      statement.setReturnArrays(true);
+      this.#before.set(types.length, statement);
+    }
+    return readEvents(statement.all(after, top, ...types, limit));
   }
 
   #refresh(): Held {
@@ -64,29 +75,40 @@ export class LogTail {
     const held = this.#held;
     const seen = this.#changes.count;
     if (seen === this.#seen && this.#isWhole) return held;
-    const rows: Row[] = this.#next.all(held.end);
+    const events = readEvents(this.#next.all(held.end));
     this.#seen = seen;
-    this.#isWhole = rows.length < PAGE;
-    held.rows.push(...rows);
-    held.end = Number(held.rows.at(-1)?.position ?? held.end);
-    if (held.rows.length > 2 * PAGE) held.after = Number(held.rows.splice(0, held.rows.length - PAGE).at(-1)?.position);
+    this.#isWhole = events.length < TAIL_PAGE;
+    held.events.push(...events);
+    held.end = held.events.at(-1)?.position ?? held.end;
+    if (held.events.length > 2 * TAIL_PAGE)
+      held.after = held.events.splice(0, held.events.length - TAIL_PAGE).at(-1)?.position ?? held.after;
     return held;
   }
 
   #begin(): Held {
     const end = this.end();
-    return { after: end, end, rows: [] };
+    return { after: end, end, events: [] };
   }
 }
 
-function ofTypes(held: readonly Row[], after: number, types: readonly string[], limit: number): Row[] {
+const readEvents = (rows: readonly unknown[]): ReadEvent[] =>
+  rows
+    .filter((row): row is SQLOutputValue[] => Array.isArray(row))
+    .map((row) => ({ position: Number(row[0]), event: eventOf(row) }));
+
+function ofTypes(
+  held: readonly ReadEvent[],
+  after: number,
+  types: readonly string[] | undefined,
+  limit: number,
+): ReadEvent[] {
   // Nearly always the last few are wanted.
   let from = held.length;
-  while (from > 0 && Number(held[from - 1]?.position) > after) from -= 1;
-  const rows: Row[] = [];
-  for (; from < held.length && rows.length < limit; from += 1) {
-    const row = held[from];
-    if (row !== undefined && types.includes(String(row.type))) rows.push(row);
+  while (from > 0 && (held[from - 1]?.position ?? 0) > after) from -= 1;
+  const events: ReadEvent[] = [];
+  for (; from < held.length && events.length < limit; from += 1) {
+    const read = held[from];
+    if (read !== undefined && (types === undefined || types.includes(read.event.type))) events.push(read);
   }
-  return rows;
+  return events;
 }
