@@ -1,4 +1,3 @@
-import { BSON } from 'mongodb';
 import { startProxy } from '../../proxy.ts';
 
 /** A command that a client sent to MongoDB, such as `update` of `bookings@2.1`. */
@@ -29,11 +28,20 @@ export async function monitorCommands(url: string): Promise<CommandMonitor> {
 /** https://www.mongodb.com/docs/manual/reference/mongodb-wire-protocol/#op_msg */
 const OP_MSG = 2013;
 
-/** The command at the start of a chunk. The driver sends one at a time over a connection, from its start. */
+/** Where the fields of the command begin: behind the header, the flags, the kind of the section and the length of the command. */
+const FIRST_FIELD = 25;
+/** https://bsonspec.org/spec.html */
+const BSON_STRING = 2;
+
+/**
+ * The command at the start of a chunk: its first field has its name and, of most, that of the collection. The driver sends one at a
+ * time over a connection, from its start; what does not fit into the chunk is not needed.
+ */
 export function commandIn(chunk: Buffer): SentCommand | undefined {
-  if (chunk.length < 26 || chunk.readInt32LE(12) !== OP_MSG || chunk[20] !== 0) return undefined;
-  const length = chunk.readInt32LE(21);
-  if (chunk.length < 21 + length) return undefined;
-  const [first] = Object.entries(BSON.deserialize(chunk.subarray(21, 21 + length)));
-  return first && { name: first[0], collection: typeof first[1] === 'string' ? first[1] : '' };
+  if (chunk.length <= FIRST_FIELD || chunk.readInt32LE(12) !== OP_MSG || chunk[20] !== 0) return undefined;
+  const end = chunk.indexOf(0, FIRST_FIELD + 1);
+  const name = chunk.toString('utf8', FIRST_FIELD + 1, end);
+  if (chunk[FIRST_FIELD] !== BSON_STRING) return { name, collection: '' };
+  const length = chunk.readInt32LE(end + 1);
+  return { name, collection: chunk.toString('utf8', end + 5, end + 4 + length) };
 }

@@ -6,7 +6,7 @@ import { freePort } from '../../free-port.ts';
 import { startProxy } from '../../proxy.ts';
 import { ask } from '../ask.ts';
 import { mongoServer } from '../engines.ts';
-import { commandIn } from './commands.ts';
+import { commandIn, monitorCommands } from './commands.ts';
 
 describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
   it('retries reads and projections when its connections are cut', async () => {
@@ -111,6 +111,42 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
     } finally {
       await store.close();
       proxy.close();
+    }
+  });
+
+  it('loads a thousand new documents per round trip, and makes all indexes in one, at the end', async () => {
+    if ('missing' in mongoServer) return;
+    const monitor = await monitorCommands(mongoServer.url);
+    const store = await openMongoDocumentStore({ url: monitor.url, database: `test-${randomUUID()}` });
+    try {
+      const load = await store.load<{ n: number; kind: string }>({
+        name: 'numbers',
+        kind: 'readModel',
+        indexes: [{ fields: ['n'] }, { fields: ['kind', 'n'] }],
+      });
+      if (load === undefined) throw new Error('The collection was opened before');
+      const sent = async (work: () => Promise<unknown>) => {
+        monitor.commands.length = 0;
+        await work();
+        return monitor.commands.filter(({ collection }) => collection === 'numbers').map(({ name }) => name);
+      };
+      const step = (from: number, count: number, position: string) =>
+        Array.from({ length: count }, (_, i) => ({
+          key: String(from + i),
+          position,
+          document: { n: from + i, kind: 'some' },
+        }));
+      const inserts = await sent(() => load.write(step(0, 5_000, '001')));
+      expect(new Set(inserts)).toEqual(new Set(['insert']));
+      // A real server takes 100,000 documents per command. The stand-in takes 999, so a thousand are two commands there.
+      expect(inserts.length).toBeLessThanOrEqual(10);
+      const keys = step(4_500, 1_000, '').map(({ key }) => key);
+      expect(await sent(() => load.projected(keys))).toEqual(['find']);
+      expect(await sent(() => load.write(step(4_500, 1_000, '002')))).toEqual(['insert', 'update']);
+      expect(await sent(() => load.finish())).toEqual(['createIndexes']);
+    } finally {
+      await store.close();
+      monitor.close();
     }
   });
 
