@@ -17,7 +17,10 @@ const LIMITS: Readonly<Record<string, string>> = {
   'read-your-writes, projected by another process': 'the pauses between looks at how far the projector is',
   'read-your-writes, projected by another thread': 'waking the projector and then the thread that waits for it',
   'read-your-writes': 'folding the event and committing its documents',
-  'rebuild of': 'folding, and writing documents with their indexes',
+  'rebuild of':
+    'one thread reads, parses, folds and serialises, which takes it up to twice as long as reading; the one that inserts has less to do',
+  'rebuild, only requests':
+    'the same, and then the indexes of as many documents as there are events, which one thread makes after the last is inserted',
   'webhook deliveries': 'the request itself, signing, and storing each delivery with its result',
   'event to delivery': 'the commit of the event, the hand-over to the consumer group, and the request itself',
   'request to receiver': 'the booking until its event is committed; the delivery takes about a millisecond more',

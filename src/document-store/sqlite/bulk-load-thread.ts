@@ -8,8 +8,9 @@ import { NOTE_WRITTEN } from './own-files.ts';
 const { name, upsert: upsertSql }: Setup = workerData.data;
 const database = await openDatabase(name);
 // What has left the WAL is read from the system's cache, which takes a quarter off making the indexes. A checkpoint that often
-// leaves little to move before that. It may wait for its lock, nobody waits for this thread.
-database.exec('PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384; PRAGMA mmap_size = 268435456');
+// leaves little to move before that. What is sorted for an index and does not fit into the cache goes to a temporary file, so that
+// memory does not grow with the collection. It may wait for its lock, nobody waits for this thread.
+database.exec('PRAGMA temp_store = FILE; PRAGMA cache_size = -16384; PRAGMA mmap_size = 268435456');
 database.exec('PRAGMA wal_autocheckpoint = 4000');
 database.exec('PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 10000');
 const upsert = database.prepare(upsertSql);
