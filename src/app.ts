@@ -241,6 +241,8 @@ export async function startService(config: Config, logger: Logger, threads?: Thr
   const demo = config.demo ? await ensureDemoData({ ...core, ...config, at: core.commandsAt, projecting }) : undefined;
   // Not before: demo data has requests that would have expired long ago.
   await Promise.all(running.map((each) => each.begin()));
+  // The first start has made one meanwhile.
+  await core.authorizationServer.signingKeys.current();
   await app?.listen({ host: config.host, port: config.port });
 
   async function closeApp(drainMs: number): Promise<void> {

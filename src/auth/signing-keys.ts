@@ -26,6 +26,8 @@ export type KeySet = {
 };
 
 export type SigningKeys = {
+  /** Fails if the keys that were found were sealed with another secret key. Waits for none that is being made. */
+  check(): Promise<void>;
   /** The current key set, whichever process changed it. Cheap enough to call every time. */
   current(): Promise<KeySet>;
   /**
@@ -49,7 +51,10 @@ const KEY = 'tokens';
 
 const generateKeyPair = promisify(generate);
 
-/** The keys that sign tokens, sealed in the document store. The first process to start creates one. */
+/**
+ * The keys that sign tokens, sealed in the document store. The first process to start creates one: {@link SigningKeys.current} waits for
+ * it, and fails if it could not be made.
+ */
 export async function createSigningKeys(deps: {
   documents: DocumentStore;
   secretKey: Buffer;
@@ -69,24 +74,38 @@ export async function createSigningKeys(deps: {
     return { kid, sealedJwk, publicJwk, signsFrom: new Date(signsFrom).toISOString() };
   }
 
-  if ((await documents.get(KEY)) === undefined) await documents.insert(KEY, { keys: [await generateKey(clock())] });
+  async function makeFirst(): Promise<void> {
+    await documents.insert(KEY, { keys: [await generateKey(clock())] });
+  }
+  const isThere = (await documents.get(KEY)) !== undefined;
+  // Making one takes 50 to 300 ms, in which the start goes on.
+  const made = isThere ? undefined : makeFirst();
+  made?.catch(() => {});
 
   async function stored() {
+    await made;
     const found = await documents.get(KEY);
     if (found === undefined) throw new Error('The signing keys are missing from the document store');
     return found;
   }
 
+  async function current(): Promise<KeySet> {
+    const { document } = await stored();
+    const ordered = inOrder(document.keys, clock());
+    const id = ordered.map(({ kid }) => kid).join(' ');
+    if (opened?.id === id) return opened;
+    const [first, ...others] = ordered.map((key) => open(secretKey, key));
+    if (first === undefined) throw new Error('There is no signing key');
+    opened = { id, keys: [first, ...others] };
+    return opened;
+  }
+
   return {
-    async current() {
-      const { document } = await stored();
-      const ordered = inOrder(document.keys, clock());
-      const id = ordered.map(({ kid }) => kid).join(' ');
-      if (opened?.id === id) return opened;
-      const [first, ...others] = ordered.map((key) => open(secretKey, key));
-      if (first === undefined) throw new Error('There is no signing key');
-      opened = { id, keys: [first, ...others] };
-      return opened;
+    current,
+
+    async check() {
+      // One that is just being made is sealed with this secret key.
+      if (isThere) await current();
     },
 
     async rotate() {

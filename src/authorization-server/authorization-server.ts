@@ -67,7 +67,7 @@ export async function createAuthorizationServer(deps: {
   const resources = resourcesOf(issuer);
   const signingKeys = await createSigningKeys({ documents, secretKey, clock });
   // Fails now rather than at the first sign-in if SECRET_KEY is not the one that sealed the keys.
-  await signingKeys.current();
+  await signingKeys.check();
   const oidcAdapter = await createOidcAdapter({ documents, revocation, secretKey, clock });
   const clients = await createClients({ documents, revocation, secretKey, clock });
   const accessTokens = createAccessTokens({
