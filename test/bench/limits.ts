@@ -21,9 +21,11 @@ const LIMITS: Readonly<Record<string, string>> = {
     'one thread reads, parses, folds and serialises, which takes it up to twice as long as reading; the one that inserts has less to do',
   'rebuild, only requests':
     'the same, and then the indexes of as many documents as there are events, which one thread makes after the last is inserted',
-  'webhook deliveries': 'the request itself, signing, and storing each delivery with its result',
-  'event to delivery': 'the commit of the event, the hand-over to the consumer group, and the request itself',
-  'request to receiver': 'the booking until its event is committed; the delivery takes about a millisecond more',
+  'webhook deliveries':
+    'the request itself, two signatures, and storing the delivery with its result and indexes, all on one thread',
+  'event to delivery': 'the commit of the event, the read models until they show it, and the request itself',
+  'request to receiver':
+    'the booking until its event is committed, then the read models until they show it, the lease, and a look at what is due',
   'start to first response, 5,000,000': 'loading modules, as with any log: nothing that a start reads grows with it',
   'start to': 'loading some 650 modules, two thirds of it what a bare Fastify loads, too; the compiled code is cached',
   'first start':
