@@ -80,10 +80,11 @@ export async function openDocuments(
   return openMongoDocumentStore({ url: mongoUrl, ...defined({ logger }) }).catch(inOneLine('MONGODB_URL'));
 }
 
-/** Names the setting of an engine that cannot be reached, and the reason. */
+/** Names the setting of an engine that cannot be reached, or whose URL cannot be used, and the reason. */
 const inOneLine =
   (setting: string) =>
   (error: unknown): never => {
+    if (error instanceof TypeError) throw new UnusableStore(`${setting}: ${error.message}`, error);
     if (!(error instanceof Unavailable)) throw error;
     const reason = error.cause instanceof Error ? `: ${error.cause.message}` : '';
     throw new UnusableStore(`${setting}: ${error.message}${reason}`, error);

@@ -23,6 +23,7 @@ export type DeclaredCollection = Pick<Collection<object>, 'name' | 'kind'> & { r
 
 export type Index<D extends object> = {
   readonly fields: readonly (keyof D & string)[];
+  /** Records only: what a projection writes follows from the log, which has no unique values. */
   readonly unique?: boolean;
   /**
    * Only documents with these values are in the index, which serves the queries that ask for all of them. Makes writing the
@@ -30,6 +31,12 @@ export type Index<D extends object> = {
    */
   readonly where?: { readonly [F in keyof D & string]?: string };
 };
+
+/** @throws {TypeError} if a collection declares what stores do not support */
+export function checkCollection<D extends object>({ name, kind, indexes }: Collection<D>): void {
+  if (kind === 'readModel' && indexes.some(({ unique }) => unique))
+    throw new TypeError(`${name}: a read model cannot have a unique index`);
+}
 
 /** A stored document. Treat it as immutable: it may be shared with other readers. */
 export type Stored<D extends object> = {

@@ -95,6 +95,11 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
       expect((await documents.get('2'))?.document.name).toBe('Jim');
     });
 
+    it('refuses unique indexes of read models', async () => {
+      const unique = { ...pets, name: 'unique', kind: 'readModel' } as const;
+      await expect(store.open<Pet>(unique)).rejects.toThrow('unique: a read model cannot have a unique index');
+    });
+
     // mongo-java-server ignores `partialFilterExpression` and treats two absent fields as equal.
     it.skipIf(standIn)('lets any number of documents lack a unique field', async () => {
       const nicknames = await store.open<{ nickname?: string }>({

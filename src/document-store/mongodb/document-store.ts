@@ -2,8 +2,15 @@ import { MongoClient, MongoError, MongoNetworkError, MongoServerError, MongoServ
 import pRetry from 'p-retry';
 import type { BaseLogger } from 'pino';
 import { Unavailable } from '../../runtime/unavailable.ts';
-import type { BulkLoad, Collection, DocumentStore, Documents } from '../document-store.ts';
+import {
+  type BulkLoad,
+  type Collection,
+  checkCollection,
+  type DocumentStore,
+  type Documents,
+} from '../document-store.ts';
 import { mongoBulkLoad } from './bulk-load.ts';
+import { clientOptions } from './client-options.ts';
 import { type Entry, mongoDocuments, type Retry } from './documents.ts';
 import { indexesOf } from './query.ts';
 import { createRegistry, kindByName, REGISTRY, type RegistryEntry } from './registry.ts';
@@ -20,6 +27,7 @@ const SAID_EVERY_MS = 10_000;
  *
  * Every write is acknowledged by a majority, those to read models too: if a failover rolled back a document while the projector
  * carries on, that document would miss events for good.
+ * @throws {TypeError} if the URL contradicts what the promises of the port need
  * @throws {Unavailable} if no server can be reached within the URL's `serverSelectionTimeoutMS` (default 30 s)
  */
 export async function openMongoDocumentStore({
@@ -32,13 +40,7 @@ export async function openMongoDocumentStore({
   readonly database?: string;
   readonly logger?: Pick<BaseLogger, 'warn'>;
 }): Promise<DocumentStore> {
-  const client = new MongoClient(url, {
-    appName: 'venue-booking',
-    ignoreUndefined: true,
-    retryReads: true,
-    retryWrites: true,
-    writeConcern: { w: 'majority' },
-  });
+  const client = new MongoClient(url, clientOptions(url));
   await pRetry(() => client.connect(), {
     ...RETRIES,
     shouldRetry: ({ error }) => isTransient(error),
@@ -98,7 +100,8 @@ export async function openMongoDocumentStore({
   }
 
   return {
-    open<D extends object>(declared: Collection<D>) {
+    async open<D extends object>(declared: Collection<D>) {
+      checkCollection(declared);
       // A collection's name determines the type of its documents.
       const documents = (opened.get(declared.name) as Promise<Documents<D>> | undefined) ?? openCollection(declared);
       opened.set(declared.name, documents);

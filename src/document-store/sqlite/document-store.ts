@@ -4,7 +4,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import { freeBytes } from '../../runtime/disk.ts';
 import { compact } from '../../sqlite/database.ts';
-import type { Collection, DeclaredCollection, DocumentStore, Documents } from '../document-store.ts';
+import {
+  type Collection,
+  checkCollection,
+  type DeclaredCollection,
+  type DocumentStore,
+  type Documents,
+} from '../document-store.ts';
 import { startBulkLoad } from './bulk-load.ts';
 import { openSqliteDocuments, type WritesElsewhere } from './documents.ts';
 import type { SqliteFile } from './file.ts';
@@ -70,7 +76,8 @@ export async function openSqliteDocumentStore({
   }
 
   return {
-    open<D extends object>(collection: Collection<D>) {
+    async open<D extends object>(collection: Collection<D>) {
+      checkCollection(collection);
       const { name } = collection;
       // A collection's name determines the type of its documents.
       const documents = (opened.get(name) as Promise<Documents<D>> | undefined) ?? openCollection(collection);

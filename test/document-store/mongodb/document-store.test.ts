@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { MongoBulkWriteError } from 'mongodb';
 import { describe, expect, it, vi } from 'vitest';
+import { clientOptions } from '../../../src/document-store/mongodb/client-options.ts';
 import { openMongoDocumentStore } from '../../../src/document-store/mongodb/document-store.ts';
+import { existingKeys } from '../../../src/document-store/mongodb/duplicate-keys.ts';
 import { Unavailable } from '../../../src/runtime/unavailable.ts';
 import { freePort } from '../../free-port.ts';
 import { startProxy } from '../../proxy.ts';
@@ -148,6 +151,42 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
       await store.close();
       monitor.close();
     }
+  });
+
+  it.each([
+    ['w=1', 'w=1 is not supported: it has to be majority'],
+    ['W=0', 'w=0 is not supported'],
+    ['journal=false', 'journal=false is not supported: it has to be true'],
+    ['readPreference=secondaryPreferred', 'readPreference=secondaryPreferred is not supported: it has to be primary'],
+    ['readConcernLevel=local', 'readConcernLevel=local is not supported: it has to be majority'],
+  ])('refuses a URL with %s, which would break a promise', async (option, message) => {
+    const url = `mongodb://127.0.0.1:1,127.0.0.1:2/venue?replicaSet=rs0&${option}`;
+    await expect(openMongoDocumentStore({ url })).rejects.toThrow(message);
+  });
+
+  it('needs a majority, its journal and the primary whatever the URL leaves open, and repeats writes unless it forbids that', () => {
+    const needed = {
+      ...{ readPreference: 'primary', readConcern: { level: 'majority' }, retryWrites: true },
+      writeConcern: { w: 'majority', journal: true, wtimeoutMS: 8_000 },
+    };
+    expect(clientOptions('mongodb://127.0.0.1')).toMatchObject(needed);
+    expect(clientOptions('mongodb://a:1,b:2/venue?w=majority&readPreference=primary')).toMatchObject(needed);
+    expect(clientOptions('mongodb://a/?retrywrites=false&wTimeoutMS=500')).toMatchObject({
+      retryWrites: false,
+      writeConcern: { w: 'majority', journal: true, wtimeoutMS: 500 },
+    });
+  });
+
+  it('tells duplicate keys whatever language the server speaks', () => {
+    const duplicate = { index: 3, code: 11_000, errmsg: 'Schlüssel bereits vorhanden' };
+    const error = (...writeErrors: object[]) =>
+      new MongoBulkWriteError(
+        { message: '', writeErrors } as never,
+        { getWriteConcernError: () => undefined } as never,
+      );
+    expect(existingKeys(error(duplicate))).toEqual([3]);
+    const other = error(duplicate, { ...duplicate, code: 14_031 });
+    expect(() => existingKeys(other)).toThrow(other);
   });
 
   it('reports a server that cannot be reached', async () => {

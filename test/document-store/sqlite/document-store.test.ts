@@ -263,7 +263,7 @@ describe('SQLite document store', () => {
   it('rejects only the write that fails, not those that share its transaction', async () => {
     const documents = await store.open<Numbered>({
       name: 'unique',
-      kind: 'readModel',
+      kind: 'record',
       indexes: [{ fields: ['n'], unique: true }],
     });
     const write = (key: string, n: number) => documents.project([{ key, position: '1', document: { n } }]);

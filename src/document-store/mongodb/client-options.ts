@@ -1,0 +1,47 @@
+import type { MongoClientOptions } from 'mongodb';
+
+/** How long the other members of a replica set may take to acknowledge a write. */
+const ACKNOWLEDGED_WITHIN_MS = 8_000;
+
+/**
+ * Options of a URL that would break a promise of the port, and the only values that they may have: what is read has been acknowledged
+ * by a majority, so that no failover takes it back, and comes from the member that all processes write to.
+ */
+const NEEDED: Readonly<Record<string, string>> = {
+  w: 'majority',
+  journal: 'true',
+  readPreference: 'primary',
+  readConcernLevel: 'majority',
+};
+
+/**
+ * The options of every connection to MongoDB, which the promises of the port need whatever the URL says.
+ * @throws {TypeError} if the URL contradicts one of them: whoever wrote it expects something else
+ */
+export function clientOptions(url: string): MongoClientOptions {
+  const given = optionsIn(url);
+  for (const [name, value] of Object.entries(NEEDED)) {
+    const said = given.get(name.toLowerCase());
+    if (said !== undefined && said !== value)
+      throw new TypeError(`${name}=${said} is not supported: it has to be ${value}, which is also the default`);
+  }
+  return {
+    appName: 'venue-booking',
+    ignoreUndefined: true,
+    retryReads: true,
+    // Some servers that speak the protocol cannot repeat writes. What became of one is then found out by reading.
+    retryWrites: given.get('retrywrites') !== 'false',
+    readPreference: 'primary',
+    readConcern: { level: 'majority' },
+    writeConcern: {
+      ...{ w: 'majority', journal: true },
+      wtimeoutMS: Number(given.get('wtimeoutms') ?? ACKNOWLEDGED_WITHIN_MS),
+    },
+  };
+}
+
+/** The options in a URL, by name in lower case: MongoDB does not tell them apart. `URL` cannot parse one with several hosts. */
+function optionsIn(url: string): ReadonlyMap<string, string> {
+  const entries = new URLSearchParams(url.split('?')[1] ?? '');
+  return new Map([...entries].map(([name, value]) => [name.toLowerCase(), value]));
+}
