@@ -29,7 +29,7 @@ const LIMITS: Readonly<Record<string, string>> = {
   'start to first response, 5,000,000': 'loading modules, as with any log: nothing that a start reads grows with it',
   'start to': 'loading some 650 modules, two thirds of it what a bare Fastify loads, too; the compiled code is cached',
   'first start':
-    'making the files, a signing key and the demo data, whose commands wait for the read models nine times',
+    'making the files, the read models and the demo data, whose commands wait for the read models nine times',
   'on servers: POST /bookings, one':
     'two reads of MongoDB, one append, and the write of the documents, one after another',
   'on servers: POST /bookings': 'processor time: the service, EventStoreDB and MongoDB share the cores',

@@ -54,7 +54,10 @@ describe('on an empty folder', () => {
     // The log and the documents are private, too: they hold keys, password hashes and guests' messages.
     const files = readdirSync(dataDir);
     expect(files).toEqual(expect.arrayContaining(['demo.json', 'secret.key', 'events.db', 'records.sqlite-wal']));
-    for (const file of files) expect([file, statSync(join(dataDir, file)).mode & 0o777]).toEqual([file, 0o600]);
+    for (const file of files) {
+      const stats = statSync(join(dataDir, file));
+      expect([file, stats.mode & 0o777]).toEqual([file, stats.isDirectory() ? 0o700 : 0o600]);
+    }
 
     const statuses = new Set<string>();
     for (const { apiKey: key, id, spaces } of demo.communities) {
