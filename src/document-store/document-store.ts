@@ -76,7 +76,7 @@ export type Projected<D extends object> = {
 
 /** How sure a write has to be. */
 export type Sureness = {
-  /** A power failure, though not a crash, may undo it after it has resolved. Engines may ignore that. */
+  /** A power failure, though not a crash, may undo it for about 50 ms after it has resolved. Engines may ignore that. */
   readonly mayBeUndone?: boolean;
 };
 

@@ -1,3 +1,4 @@
+import { open } from 'node:fs/promises';
 import type { DatabaseSync } from 'node:sqlite';
 import { requestBatch } from '../../runtime/arrivals.ts';
 import { type Durability, openDatabase, transaction } from '../../sqlite/database.ts';
@@ -37,6 +38,8 @@ type CollectionCache = {
  * loop would be too long when it is busy.
  */
 const CHECK_VALID_MS = 0.05;
+/** How long a lazy commit to a durable file waits for others before it is brought to the disk, which keeps nobody waiting. */
+const SYNC_AFTER_MS = 50;
 
 export async function openSqliteFile(file: FileName, durability: Durability): Promise<SqliteFile> {
   const database = await openDatabase(file);
@@ -111,6 +114,21 @@ export async function openSqliteFile(file: FileName, durability: Durability): Pr
       invalidateDocuments();
       throw error;
     }
+    if (isDurable && durability === 'lazy') sync ??= setTimeout(bringToDisk, SYNC_AFTER_MS).unref();
+  }
+
+  const isDurable = durability === 'durable';
+  let sync: NodeJS.Timeout | undefined;
+
+  /** Not by SQLite, which would keep this thread waiting. The locks that others rely on are not on this file. */
+  async function bringToDisk(): Promise<void> {
+    sync = undefined;
+    try {
+      const log = await open(`${file.path}-wal`);
+      await log.datasync().finally(() => log.close());
+    } catch {
+      // Closed meanwhile, which brings everything to the disk, or it is the disk that fails: the next durable commit will say so.
+    }
   }
 
   return {
@@ -129,6 +147,7 @@ export async function openSqliteFile(file: FileName, durability: Durability): Pr
     isClosed: () => closed,
     async close() {
       closed = true;
+      clearTimeout(sync);
       await Promise.all([commits.settled(), lazyCommits.settled()]);
       if (database.isOpen) database.close();
       foreign.close();
