@@ -15,6 +15,8 @@ const { readConfig } = await import('../../src/config.ts');
 const core = await openCore(readConfig(process.env), pino({ level: 'silent' }));
 const app = await createApp(core);
 await app.ready();
+// The first start goes on while it makes one, and a process that ended meanwhile would leave that to the next.
+await core.authorizationServer.signingKeys.current();
 await app.close();
 await core.close();
 console.log([...packages].join('\n'));
