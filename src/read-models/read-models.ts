@@ -112,8 +112,6 @@ const TRUST_MS = 1_000;
 /** Pauses between reads of the positions; the last one repeats. */
 const PAUSES_MS = [1, 1, 2, 2, 4, 8, 16, 25] as const;
 const WAIT_MS = 2_000;
-/** Commands whose wait ends in the same turn of the event loop. To answer one takes about 50 µs. */
-const SETTLED_AT_ONCE = 4;
 
 type Known = { readonly state: ReadModelState; readonly documents?: Documents<Row> };
 
@@ -243,24 +241,8 @@ export async function openReadModels(deps: {
   /** Call whenever the positions or the states have changed. */
   function settle(): void {
     shown.clear();
-    if (!settlesSoon) settleSome();
+    for (const waiter of waiting) if (isReached(waiter)) waiter.resolve(true);
   }
-
-  /** A slow disk makes many commands durable at once. Answered together, they would keep whoever only reads waiting. */
-  function settleSome(): void {
-    settlesSoon = false;
-    let settled = 0;
-    for (const waiter of waiting) {
-      if (!isReached(waiter)) continue;
-      waiter.resolve(true);
-      settled += 1;
-      if (settled < SETTLED_AT_ONCE) continue;
-      settlesSoon = true;
-      setImmediate(settleSome);
-      return;
-    }
-  }
-  let settlesSoon = false;
 
   function isReached({ position, which }: Waiter): boolean {
     if (which.projections === undefined) {

@@ -143,30 +143,6 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     }
   });
 
-  it('lets other work run while many waits end together', async () => {
-    const first = await start(documents);
-    await elsewhere.readable(10_000);
-    await first.stop();
-    const position = await appendMany(5);
-    let turn = 0;
-    const ended = Promise.all(
-      Array.from({ length: 40 }, async () => {
-        expect(await elsewhere.waitFor(position, { timeoutMs: 10_000 })).toBe(true);
-        return turn;
-      }),
-    );
-    let over = false;
-    (function next() {
-      turn += 1;
-      if (!over) setImmediate(next);
-    })();
-    await start(documents);
-    const perTurn = new Map<number, number>();
-    for (const at of await ended) perTurn.set(at, (perTurn.get(at) ?? 0) + 1);
-    over = true;
-    expect(Math.max(...perTurn.values())).toBeLessThan(20);
-  });
-
   it('returns false when a wait times out, and counts the lag', async () => {
     const first = await start(documents);
     await first.readable(10_000);
