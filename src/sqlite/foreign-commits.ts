@@ -1,12 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { closeRemovedIndexes, openCommitCount } from './commit-count.ts';
 import { DataVersion } from './data-version.ts';
-import { fileCounts } from './shared-counts.ts';
+import { COUNT, fileCounts } from './shared-counts.ts';
 
-/** Where among the counts of a file it is noted how many commits it had after the last one that was accounted for, */
-const ACCOUNTED = 2;
-/** and how often a commit has been found that was not. */
-const FOUND = 3;
 /** No number of commits that is likely to be seen. */
 const NONE = -1;
 
@@ -30,23 +26,23 @@ export type ForeignCommits = {
 export function openForeignCommits(database: DatabaseSync, path: string): ForeignCommits {
   const { counts, isOwn } = fileCounts(path);
   // What it says may be about a former file in this place.
-  Atomics.store(counts, ACCOUNTED, NONE);
+  Atomics.store(counts, COUNT.accounted, NONE);
   const version = new DataVersion(database);
   // The version has been read, so there is an index.
   const read = isOwn ? openCommitCount(path) : undefined;
   let seen = read?.();
-  let found = Atomics.load(counts, FOUND);
+  let found = Atomics.load(counts, COUNT.found);
 
   return {
     happened() {
       const commits = read?.();
       if (commits === undefined) return version.hasChanged();
       // In this order: whoever commits notes what it has found before, and what it accounts for after.
-      const foundNow = Atomics.load(counts, FOUND);
+      const foundNow = Atomics.load(counts, COUNT.found);
       if (commits === seen && foundNow === found) return false;
-      const accounted = Atomics.load(counts, ACCOUNTED);
+      const accounted = Atomics.load(counts, COUNT.accounted);
       const isForeign = commits !== accounted || foundNow !== found;
-      if (commits !== accounted) Atomics.compareExchange(counts, ACCOUNTED, accounted, NONE);
+      if (commits !== accounted) Atomics.compareExchange(counts, COUNT.accounted, accounted, NONE);
       seen = commits;
       found = foundNow;
       return isForeign;
@@ -56,8 +52,8 @@ export function openForeignCommits(database: DatabaseSync, path: string): Foreig
       const before = read?.();
       if (before === undefined) return () => {};
       // Nobody else counts meanwhile: this connection holds the write lock, and has just looked itself.
-      if (before !== Atomics.load(counts, ACCOUNTED)) found = (Atomics.add(counts, FOUND, 1) + 1) | 0;
-      return (hasWritten) => Atomics.store(counts, ACCOUNTED, hasWritten ? (before + 1) | 0 : before);
+      if (before !== Atomics.load(counts, COUNT.accounted)) found = (Atomics.add(counts, COUNT.found, 1) + 1) | 0;
+      return (hasWritten) => Atomics.store(counts, COUNT.accounted, hasWritten ? (before + 1) | 0 : before);
     },
 
     close: closeRemovedIndexes,

@@ -8,6 +8,18 @@ const PER_FILE = 8;
 /** Collections that are told apart. */
 const COLLECTIONS = 4_096;
 
+/** Where among the counts of a file each of them is. */
+export const COUNT = {
+  /** Threads that wait for its lock. */
+  waiting: 0,
+  /** How often the lock was released. */
+  released: 1,
+  /** How many commits the file had after the last one that was accounted for. */
+  accounted: 2,
+  /** How often a commit has been found that was not. */
+  found: 3,
+} as const;
+
 /** What the threads of this process count together of a file. */
 export type FileCounts = {
   /** Zero at first. All threads see the same counts, those of other processes do not. */
@@ -64,11 +76,13 @@ let known: Int32Array | undefined;
 
 function memory(): Int32Array {
   if (known !== undefined) return known;
-  let shared: unknown = getEnvironmentData(KEY);
-  if (!(shared instanceof SharedArrayBuffer)) {
-    shared = new SharedArrayBuffer((FILES * PER_FILE + COLLECTIONS) * Int32Array.BYTES_PER_ELEMENT);
-    setEnvironmentData(KEY, shared as SharedArrayBuffer);
-  }
-  known = new Int32Array(shared as SharedArrayBuffer);
+  const shared: unknown = getEnvironmentData(KEY);
+  known = new Int32Array(shared instanceof SharedArrayBuffer ? shared : share());
   return known;
+}
+
+function share(): SharedArrayBuffer {
+  const shared = new SharedArrayBuffer((FILES * PER_FILE + COLLECTIONS) * Int32Array.BYTES_PER_ELEMENT);
+  setEnvironmentData(KEY, shared);
+  return shared;
 }

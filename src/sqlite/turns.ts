@@ -1,11 +1,7 @@
-import { fileCounts } from './shared-counts.ts';
+import { COUNT, fileCounts } from './shared-counts.ts';
 
 /** How long a thread that keeps committing lets another of this process go first. */
 const YIELD_MS = 3;
-
-/** What is counted of a file, and where. */
-const WAITING = 0;
-const RELEASED = 1;
 
 /**
  * Lets the threads of this process take turns with the write lock of a file. SQLite has no queue: a thread whose commits follow
@@ -40,21 +36,21 @@ export function openTurns(path: string): Turns {
   }
 
   return {
-    released: (limitMs) => changed(RELEASED, Atomics.load(counts, RELEASED), limitMs),
+    released: (limitMs) => changed(COUNT.released, Atomics.load(counts, COUNT.released), limitMs),
     wait() {
-      Atomics.add(counts, WAITING, 1);
+      Atomics.add(counts, COUNT.waiting, 1);
       return () => {
-        Atomics.sub(counts, WAITING, 1);
-        Atomics.notify(counts, WAITING);
+        Atomics.sub(counts, COUNT.waiting, 1);
+        Atomics.notify(counts, COUNT.waiting);
       };
     },
     release() {
-      Atomics.add(counts, RELEASED, 1);
-      Atomics.notify(counts, RELEASED);
+      Atomics.add(counts, COUNT.released, 1);
+      Atomics.notify(counts, COUNT.released);
     },
     async letOthersGo() {
-      const waiting = Atomics.load(counts, WAITING);
-      if (waiting > 0) await changed(WAITING, waiting, YIELD_MS);
+      const waiting = Atomics.load(counts, COUNT.waiting);
+      if (waiting > 0) await changed(COUNT.waiting, waiting, YIELD_MS);
     },
   };
 }

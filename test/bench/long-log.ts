@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { spaces } from '../../projections/spaces.ts';
 import type { Core } from '../../src/app.ts';
-import { isRefusal, type Refusal } from '../../src/domain/decision.ts';
+import type { Refusal } from '../../src/domain/decision.ts';
 import type { BookingEvent } from '../../src/domain/events.ts';
 import { bookingId } from '../../src/domain/ids.ts';
 import {
@@ -16,11 +16,10 @@ import {
 import { streamOf } from '../../src/domain/streams.ts';
 import { logEnd, type StoredEvent } from '../../src/event-store/event-store.ts';
 import { numberOf, positionOf } from '../../src/event-store/sqlite/stored-event.ts';
-import { dateIn, recorded, SLOTS_PER_DAY, type Venue, withCore } from './venue.ts';
+import { DAY_MS, dateIn, done, recorded, SLOTS_PER_DAY, type Venue, withCore } from './venue.ts';
 
 /** Events in one transaction. */
 const LOADED_AT_ONCE = 20_000;
-const DAY_MS = 24 * 3_600_000;
 
 /** What has become of the bookings: one event each, or three. */
 type Fate = 'requested' | 'completed';
@@ -62,8 +61,7 @@ async function* eventsOf(core: Core, venue: Venue, bookings: number, fate: Fate)
       let revision = 0;
       const stored: StoredEvent[] = [];
       const take = (decision: readonly BookingEvent[] | Refusal) => {
-        if (isRefusal(decision)) throw new Error(`Refused: ${decision.refused}`);
-        for (const event of decision) {
+        for (const event of done(decision)) {
           state = evolveSpaceDay(state, event);
           position += 1;
           const stream = streamOf.spaceDay(spaceId, date);

@@ -21,7 +21,7 @@ import { startRoleThread } from '../../src/role-threads.ts';
 import type { Environment } from '../service/node-process.ts';
 
 const CONTEXT = { actor: { kind: 'operator', id: 'bench' }, correlationId: 'bench' } as const;
-const DAY_MS = 24 * 3_600_000;
+export const DAY_MS = 24 * 3_600_000;
 /** Hourly slots per day of a space in the bench. */
 export const SLOTS_PER_DAY = 23;
 
@@ -169,7 +169,7 @@ export function recorded<E extends DomainEvent>({ type, data }: E) {
 }
 
 /** A refusal fails the bench, because it would measure the wrong thing. */
-function done<T>(outcome: T | Refusal): T {
+export function done<T>(outcome: T | Refusal): T {
   if (isRefusal(outcome)) throw new Error(`${outcome.refused}: ${outcome.details}`);
   return outcome;
 }

@@ -1,4 +1,4 @@
-import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
 import { ThreadEnded } from '../../runtime/calls.ts';
@@ -28,7 +28,7 @@ import { LogChanges } from './log-changes.ts';
 import { openLogFile } from './log-file.ts';
 import { LogTail, TAIL_PAGE } from './log-tail.ts';
 import { type Append, type AppendOutcome, type AppendToLog, LogWriter, rowsOf } from './log-writer.ts';
-import { EVENT_COLUMNS, eventOf, numberOf, positionOf, storedEvent } from './stored-event.ts';
+import { EVENT_COLUMNS, eventsOf, numberOf, positionOf, storedEvent } from './stored-event.ts';
 
 /** Events per query. In between, other work of the process gets a turn. */
 const PAGE = 512;
@@ -275,10 +275,7 @@ function allReader(database: DatabaseSync, types: readonly string[] | undefined,
     `SELECT ${EVENT_COLUMNS} FROM events WHERE position > ? AND position <= ? ${filter} ORDER BY position ${backward ? 'DESC' : 'ASC'} LIMIT ?`,
   );
   statement.setReturnArrays(true);
-  return (low, high, limit) => {
-    const rows: unknown[] = statement.all(low, high, ...(types ?? []), limit);
-    return rows.filter((row): row is SQLOutputValue[] => Array.isArray(row)).map(eventOf);
-  };
+  return (low, high, limit) => eventsOf(statement.all(low, high, ...(types ?? []), limit));
 }
 
 /** The position of the last event of a full page. */

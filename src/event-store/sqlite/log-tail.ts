@@ -1,7 +1,7 @@
-import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { StoredEvent } from '../event-store.ts';
 import type { LogChanges } from './log-changes.ts';
-import { EVENT_COLUMNS, eventOf } from './stored-event.ts';
+import { EVENT_COLUMNS, eventsOf, numberOf } from './stored-event.ts';
 
 /** Log positions scanned at once for a reader that is further behind than the tail reaches. */
 const WINDOW = 8_192;
@@ -92,9 +92,7 @@ export class LogTail {
 }
 
 const readEvents = (rows: readonly unknown[]): ReadEvent[] =>
-  rows
-    .filter((row): row is SQLOutputValue[] => Array.isArray(row))
-    .map((row) => ({ position: Number(row[0]), event: eventOf(row) }));
+  eventsOf(rows).map((event) => ({ position: numberOf(event.position), event }));
 
 function ofTypes(
   held: readonly ReadEvent[],

@@ -4,24 +4,19 @@ import { LOG_START, type Position, type StoredEvent } from '../event-store.ts';
 export type Row = Record<string, SQLOutputValue>;
 
 /** @param row of the table `events` */
-export function storedEvent(row: Row): StoredEvent {
-  return {
-    id: String(row.id),
-    type: String(row.type),
-    stream: String(row.stream),
-    revision: Number(row.revision),
-    position: positionOf(Number(row.position)),
-    data: JSON.parse(String(row.data)),
-    metadata: JSON.parse(String(row.metadata)),
-  };
-}
+export const storedEvent = ({ position, stream, revision, id, type, data, metadata }: Row): StoredEvent =>
+  eventOf(position, stream, revision, id, type, data, metadata);
 
-/** What {@link eventOf} takes of the table `events`, in its order. */
+/** What {@link eventsOf} takes of the table `events`, in its order. */
 export const EVENT_COLUMNS = 'position, stream, revision, id, type, data, metadata';
 
-/** The same of a row as an array: in long lists, an object for each row takes a quarter of the time of reading and parsing it. */
-export function eventOf(row: readonly SQLOutputValue[]): StoredEvent {
-  const [position, stream, revision, id, type, data, metadata] = row;
+/** The same of rows as arrays: in long lists, an object for each row takes a quarter of the time of reading and parsing it. */
+export const eventsOf = (rows: readonly unknown[]): StoredEvent[] =>
+  rows.filter((row): row is SQLOutputValue[] => Array.isArray(row)).map((row) => eventOf(...row));
+
+function eventOf(
+  ...[position, stream, revision, id, type, data, metadata]: (SQLOutputValue | undefined)[]
+): StoredEvent {
   return {
     id: String(id),
     type: String(type),
