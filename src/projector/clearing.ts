@@ -2,13 +2,22 @@ import type { BaseLogger } from 'pino';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import type { Heartbeats } from '../document-store/heartbeats.ts';
 import type { Said } from '../read-models/read-models.ts';
-import { idsOf, type ReadModelId, type ReadModelStates, withModel } from '../read-models/state.ts';
+import {
+  idsOf,
+  type ReadModelId,
+  type ReadModelStateStore,
+  type ReadModelStates,
+  withModel,
+} from '../read-models/state.ts';
 
-/** How often unwanted read models are looked for, at most. */
-const RETIRE_EVERY_MS = 60_000;
+/** How often what nobody needs is looked for, at most. */
+const LOOK_EVERY_MS = 60_000;
+/** How long after a drop it is looked whether the collection has come back: by then what was being written has been. */
+const COMES_BACK_WITHIN_MS = 1_000;
 
 type ClearingDeps = {
-  readonly documents: Pick<DocumentStore, 'drop'>;
+  readonly documents: Pick<DocumentStore, 'drop' | 'names'>;
+  readonly state: Pick<ReadModelStateStore, 'readStates' | 'positions'>;
   readonly heartbeats: Heartbeats<Said>;
   readonly retireAfterMs: number;
   readonly logger: Pick<BaseLogger, 'info' | 'warn'>;
@@ -26,7 +35,9 @@ export class Clearing {
   readonly #deps: ClearingDeps;
   readonly #stopping = new AbortController();
   #dropping: Promise<void> | undefined;
-  #retiredAt = performance.now();
+  #lookedAt = performance.now();
+  /** When to look for collections that have come back (monotonic). */
+  #sweepAt = Number.POSITIVE_INFINITY;
 
   constructor(deps: ClearingDeps) {
     this.#deps = deps;
@@ -35,7 +46,8 @@ export class Clearing {
   async tick(states: ReadModelStates): Promise<void> {
     await this.#swapOut(states);
     await this.#disown(states);
-    await this.#retire();
+    await this.#look();
+    if (performance.now() >= this.#sweepAt) await this.#sweep();
     this.#drop(states.dropping);
   }
 
@@ -78,18 +90,26 @@ export class Clearing {
     }
   }
 
-  /** Retires the read models that no process has wanted for long. One process counts the time, by its own monotonic clock. */
-  async #retire(): Promise<void> {
-    const { heartbeats, retireAfterMs, logger } = this.#deps;
-    const elapsed = performance.now() - this.#retiredAt;
-    const every = Math.min(RETIRE_EVERY_MS, retireAfterMs / 10);
+  /** Looks, every so often and in one process, for read models that nobody wants and collections that nobody knows. */
+  async #look(): Promise<void> {
+    const { heartbeats, retireAfterMs } = this.#deps;
+    const elapsed = performance.now() - this.#lookedAt;
+    const every = Math.min(LOOK_EVERY_MS, retireAfterMs / 10);
     if (elapsed < every) return;
-    this.#retiredAt = performance.now();
+    this.#lookedAt = performance.now();
     const living = await heartbeats.living();
     const projecting = living
       .filter(({ said }) => said.projects && said.kind === 'service')
       .map(({ session }) => session);
     if (projecting.sort()[0] !== heartbeats.session) return;
+    // A process that was asleep has not seen anyone not wanting a read model.
+    await this.#retire(living, Math.min(elapsed, 2 * every));
+    this.#sweepAt = performance.now();
+  }
+
+  /** Retires the read models that no process has wanted for long. One process counts the time, by its own monotonic clock. */
+  async #retire(living: Awaited<ReturnType<Heartbeats<Said>['living']>>, elapsed: number): Promise<void> {
+    const { retireAfterMs, logger } = this.#deps;
     const wanted = new Set(living.flatMap(({ said }) => said.wants));
     const retired: ReadModelId[] = [];
     await this.#deps.update((states) => {
@@ -97,8 +117,7 @@ export class Clearing {
       return idsOf(states).reduce((next, id) => {
         const unwantedMs = next.models[id]?.unwantedMs ?? 0;
         if (wanted.has(id)) return unwantedMs === 0 ? next : withModel(next, id, { unwantedMs: undefined });
-        // A process that was asleep has not seen anyone not wanting it.
-        const now = unwantedMs + Math.min(elapsed, 2 * every);
+        const now = unwantedMs + elapsed;
         if (now < retireAfterMs) return withModel(next, id, { unwantedMs: now });
         retired.push(id);
         return withoutModel(next, id);
@@ -106,6 +125,28 @@ export class Clearing {
     });
     if (retired.length > 0)
       logger.info({ readModels: retired }, 'Retired read models that no process has wanted for long');
+  }
+
+  /**
+   * Has former collections dropped again that are back. A write that was under way, or one by a process that was asleep while another
+   * took over, makes a collection anew on engines that make them on writing.
+   */
+  async #sweep(): Promise<void> {
+    this.#sweepAt = Number.POSITIVE_INFINITY;
+    const { documents, state, update, logger } = this.#deps;
+    const [names, { groups }] = await Promise.all([documents.names(), state.positions()]);
+    const found = [...new Set([...names, ...groups.flatMap(({ collections }) => collections)])];
+    // The states are read after the names: they name a collection before it is made.
+    const formerIn = (states: ReadModelStates) => found.filter((name) => isFormer(states, name));
+    if (formerIn((await state.readStates()).document).length === 0) return;
+    const states = await update((now) => {
+      const former = formerIn(now);
+      return former.length === 0 ? now : { ...now, dropping: [...now.dropping, ...former] };
+    });
+    logger.info(
+      { collections: states.dropping },
+      'Former collections are back after a late write: dropping them again',
+    );
   }
 
   /** Drops, in the background, the collections that nobody reads or writes. */
@@ -120,6 +161,7 @@ export class Clearing {
         ...states,
         dropping: states.dropping.filter((collection) => !dropping.includes(collection)),
       }));
+      this.#sweepAt = performance.now() + COMES_BACK_WITHIN_MS;
     })()
       .catch((error: unknown) => {
         // Another process does the rest.
@@ -129,6 +171,16 @@ export class Clearing {
         this.#dropping = undefined;
       });
   }
+}
+
+/** Whether a collection was one of a read model's, and is no more. */
+function isFormer({ models, dropping }: ReadModelStates, name: string): boolean {
+  const id = idsOf({ models }).find((each) => name.startsWith(`${each}.`));
+  const model = id && models[id];
+  if (model === undefined) return false;
+  const { live, building, leaving, generation } = model;
+  const isOld = Number(name.slice(`${id}.`.length)) <= generation;
+  return isOld && ![live, building, ...leaving, ...dropping].includes(name);
 }
 
 function withoutCollections(states: ReadModelStates, id: ReadModelId, left: readonly string[]): ReadModelStates {

@@ -581,6 +581,19 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
       expect(await documents.count(ask())).toBe(1);
     });
 
+    it('makes a collection anew that another process has dropped since it was opened', async () => {
+      await (await store.open(petViews)).project([{ key: '1', position: '1', document: pet('Tom') }]);
+      const other = await database.open();
+      for (let round = 0; round < 2; round++) {
+        await other.drop(petViews.name);
+        const views = await store.open(petViews);
+        expect(await store.collections()).toContainEqual({ name: petViews.name, kind: 'readModel' });
+        expect(await views.count(ask())).toBe(0);
+        await views.project([{ key: '1', position: '1', document: pet('Tim') }]);
+        expect((await (await other.open(petViews)).get('1'))?.document.name).toBe('Tim');
+      }
+    });
+
     it('remembers how collections were declared, those of other processes included', async () => {
       await store.open(petViews);
       const visits: Collection<{ readonly until: string }> = {

@@ -154,9 +154,9 @@ describe.each(documentEngines)('leases on %s', (_, createDatabase) => {
 
   test('a beat whose response was lost counts', async () => {
     const broken = await faultyStore();
-    const lease = await (await leases({ ...broken, durationMs: 300 })).tryAcquire('a');
+    const lease = await (await leases({ ...broken, durationMs: 1_500 })).tryAcquire('a');
     broken.loseResponses(2);
-    await delay(300);
+    await delay(1_500);
     await eventually(() => expect(lease?.isHeld()).toBe(true));
     await lease?.release();
     expect(await (await leases()).tryAcquire('a')).toBeDefined();

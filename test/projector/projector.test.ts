@@ -497,6 +497,45 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
     expect(await documents.names()).not.toContain('counts@1.1');
   });
 
+  it('drops a former collection again that a late write has brought back', async () => {
+    // The write of a pass that is slow, or of a process that was asleep while another one took over.
+    let held: Promise<void> | undefined;
+    let isLate = false;
+    const open = documents.open.bind(documents);
+    vi.spyOn(documents, 'open').mockImplementation(async (collection) => {
+      const opened = await open(collection);
+      if (collection.name !== 'counts@1.1') return opened;
+      return {
+        ...opened,
+        async project(writes) {
+          isLate = held !== undefined;
+          await held;
+          return opened.project(writes);
+        },
+      };
+    });
+    await start(documents, BOTH, { retireAfterMs: 5_000 });
+    await elsewhere.readable(10_000);
+    await elsewhere.waitFor(await appendMany(20));
+    await rebuild({ documents: await database.open(), projections: BOTH, names: ['counts'] });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    held = promise;
+    await appendMany(20);
+    const isThere = async () => (await documents.names()).includes('counts@1.1');
+    await eventually(async () => expect(await isThere()).toBe(false));
+    expect(isLate).toBe(true);
+    held = undefined;
+    resolve();
+    expect(await elsewhere.waitFor(await appendMany(20))).toBe(true);
+    await eventually(async () => {
+      const { groups } = await (await openReadModelState(documents)).positions();
+      expect(groups.flatMap(({ collections }) => collections).sort()).toEqual(['counts@1.2', 'trails@1.1']);
+    });
+    await delay(200);
+    await eventually(async () => expect(await isThere()).toBe(false));
+    await expectToEqualTheLog(elsewhere, counts);
+  });
+
   it('begins to build beside others only while the disk has room, and says what is missing', async () => {
     await appendMany(50);
     const first = await start(documents, [trails()]);

@@ -78,7 +78,8 @@ export async function openMongoDocumentStore({
     return names.filter((name) => !name.startsWith('system.') && name !== REGISTRY).sort();
   }
 
-  async function openCollection<D extends object>(declared: Collection<D>): Promise<Documents<D>> {
+  /** Makes what is missing of a collection. Whatever this process has seen, another one may have dropped it since. */
+  async function make<D extends object>(declared: Collection<D>): Promise<void> {
     const collection = db.collection<Entry>(declared.name);
     const indexes = indexesOf(declared);
     await retry(async () => {
@@ -89,12 +90,16 @@ export async function openMongoDocumentStore({
       if (indexes.length > 0) await collection.createIndexes(indexes);
     });
     await registry.add(declared);
-    return mongoDocuments<D>(collection, declared, retry);
   }
+
+  const documentsOf = <D extends object>(declared: Collection<D>): Documents<D> =>
+    mongoDocuments<D>(db.collection<Entry>(declared.name), declared, retry);
 
   /** A collection without its indexes: that it is being loaded is not remembered, opening it makes what is missing. */
   async function loadCollection<D extends object>(declared: Collection<D>): Promise<BulkLoad<D>> {
-    const documents = await openCollection<D>({ name: declared.name, kind: declared.kind, indexes: [] });
+    const bare = { name: declared.name, kind: declared.kind, indexes: [] };
+    await make(bare);
+    const documents = documentsOf<D>(bare);
     const collection = db.collection<Entry>(declared.name);
     return mongoBulkLoad<D>({ collection, documents, indexes: indexesOf(declared), retry });
   }
@@ -102,10 +107,10 @@ export async function openMongoDocumentStore({
   return {
     async open<D extends object>(declared: Collection<D>) {
       checkCollection(declared);
+      await make(declared);
       // A collection's name determines the type of its documents.
-      const documents = (opened.get(declared.name) as Promise<Documents<D>> | undefined) ?? openCollection(declared);
+      const documents = (opened.get(declared.name) as Documents<D> | undefined) ?? documentsOf(declared);
       opened.set(declared.name, documents);
-      documents.catch(() => opened.delete(declared.name));
       return documents;
     },
 

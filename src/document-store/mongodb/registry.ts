@@ -9,8 +9,6 @@ export type RegistryEntry = Omit<DeclaredCollection, 'name'> & { readonly _id: s
 
 /** Remembers how collections were declared. */
 export function createRegistry(entries: MongoCollection<RegistryEntry>, retry: Retry) {
-  let known: Promise<Map<string, RegistryEntry>> | undefined;
-
   const read = async () =>
     new Map((await retry(() => entries.find().toArray())).map((entry) => [entry._id, entry] as const));
 
@@ -18,20 +16,13 @@ export function createRegistry(entries: MongoCollection<RegistryEntry>, retry: R
     read,
 
     async add({ name, kind, ttl }: Pick<Collection<never>, 'name' | 'kind' | 'ttl'>): Promise<void> {
-      known ??= read();
-      known.catch(() => {
-        known = undefined;
-      });
-      const before = (await known).get(name);
-      if (before !== undefined && before.kind === kind && before.ttl === ttl) return;
+      const before = await retry(() => entries.findOne({ _id: name }));
+      if (before !== null && before.kind === kind && before.ttl === ttl) return;
       const entry = { kind, ...(ttl !== undefined && { ttl }) };
       await retry(() => entries.replaceOne({ _id: name }, entry, { upsert: true }));
     },
 
-    async remove(name: string): Promise<void> {
-      (await known)?.delete(name);
-      await retry(() => entries.deleteOne({ _id: name }));
-    },
+    remove: (name: string): Promise<unknown> => retry(() => entries.deleteOne({ _id: name })),
   };
 }
 

@@ -79,11 +79,16 @@ export async function openSqliteDocumentStore({
     async open<D extends object>(collection: Collection<D>) {
       checkCollection(collection);
       const { name } = collection;
-      // A collection's name determines the type of its documents.
-      const documents = (opened.get(name) as Promise<Documents<D>> | undefined) ?? openCollection(collection);
-      opened.set(name, documents);
-      documents.catch(() => opened.delete(name));
-      return documents;
+      for (;;) {
+        // A collection's name determines the type of its documents.
+        const opening = (opened.get(name) as Promise<Documents<D>> | undefined) ?? openCollection(collection);
+        opened.set(name, opening);
+        opening.catch(() => opened.delete(name));
+        const documents = await opening;
+        if (own.has(name) || tables(files[collection.kind]).includes(name)) return documents;
+        // Another process has dropped it since.
+        if (opened.get(name) === opening) opened.delete(name);
+      }
     },
 
     async load(collection) {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { MongoBulkWriteError } from 'mongodb';
+import { MongoBulkWriteError, MongoClient } from 'mongodb';
 import { describe, expect, it, vi } from 'vitest';
 import { clientOptions } from '../../../src/document-store/mongodb/client-options.ts';
 import { openMongoDocumentStore } from '../../../src/document-store/mongodb/document-store.ts';
@@ -40,6 +40,27 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
     } finally {
       await store.close();
       proxy.close();
+    }
+  });
+
+  it('makes the indexes again of a collection that another process has dropped', async () => {
+    if ('missing' in mongoServer) return;
+    const { url } = mongoServer;
+    const database = `test-${randomUUID()}`;
+    const declared = { name: 'numbers@1.1', kind: 'readModel', indexes: [{ fields: ['n'] }] } as const;
+    const stores = await Promise.all([1, 2].map(() => openMongoDocumentStore({ url, database })));
+    const client = new MongoClient(url);
+    try {
+      for (const store of [...stores, ...stores]) {
+        await store.open<{ n: number }>(declared);
+        const indexes = await client.db(database).collection(declared.name).indexes();
+        expect(indexes.map(({ key }) => Object.keys(key)[0])).toContain('d.n');
+        await stores[1]?.drop(declared.name);
+      }
+    } finally {
+      await client.db(database).dropDatabase();
+      await client.close();
+      await Promise.all(stores.map((store) => store.close()));
     }
   });
 
