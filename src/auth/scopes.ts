@@ -4,11 +4,13 @@ import { Permission, SCOPE_PERMISSIONS } from '../domain/permissions.ts';
 export type Audience = 'api' | 'mcp';
 
 export const MCP_SCOPE = 'service.mcp';
+/** Asks for a refresh token. */
+export const OFFLINE_SCOPE = 'offline_access';
 /** These identify the user and are not bound to a resource. */
 export const IDENTITY_SCOPES = ['openid', 'profile', 'email'] as const;
 export const API_SCOPES = ['service.api.read', 'service.api.write', 'service.api.webhooks'] as const;
 /** All scopes (docs/specification.md#scopes). */
-export const SCOPES = [...IDENTITY_SCOPES, 'offline_access', ...API_SCOPES, MCP_SCOPE] as const;
+export const SCOPES = [...IDENTITY_SCOPES, OFFLINE_SCOPE, ...API_SCOPES, MCP_SCOPE] as const;
 
 /** The scopes that a token for an audience may carry. */
 export const AUDIENCE_SCOPES: Readonly<Record<Audience, readonly string[]>> = {
@@ -31,7 +33,7 @@ export const SCOPE_DESCRIPTIONS: Readonly<Record<string, string>> = {
   openid: 'Know who you are',
   profile: 'See your e-mail address',
   email: 'See your e-mail address',
-  offline_access: 'Keep its access while you are away, until you disconnect it',
+  [OFFLINE_SCOPE]: 'Keep its access while you are away, until you disconnect it',
   'service.api.read': 'Read availability, bookings and reviews',
   'service.api.write': 'Request bookings on your behalf',
   'service.api.webhooks': 'Manage webhooks that receive booking and review events',

@@ -16,6 +16,7 @@ import { accountKey } from '../domain/account.ts';
 import { pageHeaders } from '../html/layout.ts';
 import { derivedKey } from '../secrets/derived-key.ts';
 import { purposes } from '../secrets/purposes.ts';
+import { completeAuthorization, type RequestingClient } from './authorization-request.ts';
 import { ACCOUNT_OF_CLIENT, type Clients } from './clients.ts';
 import { CONSOLE_CALLBACK_PATH, CONSOLE_CLIENT_ID } from './console-client.ts';
 import { formTarget } from './form-target.ts';
@@ -23,7 +24,7 @@ import { accountOfGrant, newGrantId } from './grant-id.ts';
 import type { OidcAdapter } from './oidc-adapter.ts';
 import { autoSubmitPage, errorPage, signedOutPage, signOutPage } from './pages.ts';
 import { PATHS } from './paths.ts';
-import { applyRegistrationRules } from './registration.ts';
+import { applyRegistrationRules, completeScope } from './registration.ts';
 
 // In seconds, the unit of oidc-provider's lifetimes.
 const MINUTE = 60;
@@ -108,6 +109,7 @@ export function buildProvider(deps: ProviderDeps, { keys }: KeySet): Provider {
       validator(ctx, _key, _value, metadata) {
         // Also called for stored and static clients, without a request.
         if (ctx?.oidc?.route === 'registration') applyRegistrationRules(metadata);
+        completeScope(metadata);
       },
     },
 
@@ -238,6 +240,11 @@ export function buildProvider(deps: ProviderDeps, { keys }: KeySet): Provider {
     ctx.set(headers);
     // Shorter than the ten minutes for which a new key is published before it signs.
     if (CACHEABLE.has(ctx.path)) ctx.set('cache-control', 'public, max-age=300');
+    if (ctx.path === PATHS.authorization) {
+      const parameters = new URLSearchParams(ctx.querystring);
+      completeAuthorization(parameters, { resources, client: await requestingClient(provider, parameters) });
+      ctx.querystring = parameters.toString();
+    }
     await next();
     const autoSubmit = typeof ctx.body === 'string' ? autoSubmitPage(ctx.body) : undefined;
     if (autoSubmit !== undefined) {
@@ -281,6 +288,20 @@ function clientBasedCORS(
 ): boolean {
   if (ctx.oidc.route !== 'userinfo' && client.clientAuthMethod !== 'none') return false;
   return client.redirectUris?.some((uri) => URL.parse(uri)?.origin === origin) ?? false;
+}
+
+async function requestingClient(
+  provider: Provider,
+  parameters: URLSearchParams,
+): Promise<RequestingClient | undefined> {
+  try {
+    const client = await provider.Client.find(parameters.get('client_id') ?? '');
+    return client && { mayRefresh: client.grantTypeAllowed('refresh_token') };
+  } catch (error) {
+    // oidc-provider looks the client up again, and answers then.
+    if (error instanceof errors.OIDCProviderError) return undefined;
+    throw error;
+  }
 }
 
 async function grantOfConsole({ oidc }: KoaContextWithOIDC) {

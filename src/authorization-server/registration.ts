@@ -1,4 +1,5 @@
 import { type ClientMetadata, errors } from 'oidc-provider';
+import { OFFLINE_SCOPE } from '../auth/scopes.ts';
 import { NAME, wrongText } from '../domain/limits.ts';
 import { ACCOUNT_OF_CLIENT } from './clients.ts';
 
@@ -35,6 +36,17 @@ export function applyRegistrationRules(metadata: ClientMetadata): void {
   delete metadata.jwks;
   delete metadata.jwks_uri;
   delete metadata.sector_identifier_uri;
+}
+
+/**
+ * A client that may refresh may ask for a refresh token, even if it registered a list of scopes without `offline_access`. MCP
+ * clients register exactly the scope that they were challenged for.
+ */
+export function completeScope(metadata: ClientMetadata): void {
+  const { scope } = metadata;
+  if (typeof scope !== 'string' || !asList(metadata.grant_types).includes('refresh_token')) return;
+  const scopes = scope.split(' ');
+  if (!scopes.includes(OFFLINE_SCOPE)) metadata.scope = [...scopes, OFFLINE_SCOPE].join(' ');
 }
 
 const asList = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);

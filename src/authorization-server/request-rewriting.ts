@@ -2,7 +2,7 @@ import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import type { AccessTokens } from '../auth/access-tokens.ts';
 import type { Resources } from '../auth/resources.ts';
-import { AUDIENCE_SCOPES, MCP_SCOPE } from '../auth/scopes.ts';
+import { AUDIENCE_SCOPES } from '../auth/scopes.ts';
 import { PATHS } from './paths.ts';
 
 /** An incoming request with its body read and its URL unparsed. */
@@ -39,14 +39,6 @@ export function createRequestRewriting(deps: {
     const uris = new Set(parameters.getAll('resource').map((name) => resources.named(name)?.uri ?? name));
     parameters.delete('resource');
     for (const uri of uris) parameters.append('resource', uri);
-  }
-
-  function completeAuthorization(parameters: URLSearchParams) {
-    if (!parameters.has('scope') && parameters.get('resource') === resources.mcp.uri)
-      parameters.set('scope', MCP_SCOPE);
-    // OpenID Connect requires prompt=consent for offline_access; without it oidc-provider drops the scope.
-    const scopes = parameters.get('scope')?.split(' ') ?? [];
-    if (scopes.includes('offline_access') && !parameters.has('prompt')) parameters.set('prompt', 'consent');
   }
 
   function completeTokenRequest(parameters: URLSearchParams) {
@@ -88,7 +80,6 @@ export function createRequestRewriting(deps: {
       if (path === PATHS.authorization && query !== undefined) {
         const parameters = new URLSearchParams(query);
         resolveResources(parameters);
-        completeAuthorization(parameters);
         target = `${path}?${parameters}`;
       }
       let body = originalBody;

@@ -68,13 +68,18 @@ export async function connect(url: string, signIn: SignIn, memory = new ClientMe
     (error: unknown) => error,
   );
   if (!(refused instanceof UnauthorizedError) || memory.sentTo === undefined) throw refused;
-  await first.transport.finishAuth(await codeFor(memory.sentTo, url, signIn));
+  await first.transport.finishAuth(await allowAccess(memory.sentTo, url, signIn));
   const { client, transport } = open();
   await client.connect(transport);
   return { client, memory };
 }
 
-async function codeFor(sentTo: URL, url: string, { email, password, account }: SignIn): Promise<URLSearchParams> {
+/** Signs in and allows access. @returns the parameters with which the browser returns to the app */
+export async function allowAccess(
+  sentTo: URL,
+  url: string,
+  { email, password, account }: SignIn,
+): Promise<URLSearchParams> {
   const browser = new Browser(url);
   const consent = await browser.send(await browser.open(sentTo), '/sign-in', { email, password });
   const { url: back } = await browser.send(consent, '/consent', { account });

@@ -1,0 +1,141 @@
+import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { accepted } from '../accepted.ts';
+import { TestApp } from '../authorization-server/test-app.ts';
+import { Browser } from '../browser.ts';
+import { freePort } from '../free-port.ts';
+import { NOON, type RunningService, runService } from '../running-service.fixture.ts';
+import { allowAccess, ClientMemory, type SignIn } from './connected-client.ts';
+
+/** Apps on the 1.x SDK, which asks for exactly the scope of the challenge, and registers with it. */
+
+const HOUR_MS = 60 * 60_000;
+const DAY_MS = 24 * HOUR_MS;
+let service: RunningService;
+let url: string;
+let signIn: SignIn;
+
+beforeAll(async () => {
+  const port = await freePort();
+  url = `http://127.0.0.1:${port}`;
+  service = await runService({ PUBLIC_URL: url });
+  const brand = await service.brand();
+  await service.space(await service.community());
+  const user = { email: 'ada@example.com', password: 'correct horse battery' };
+  accepted(await service.core.users.add({ ...user, accounts: [brand.account] }));
+  signIn = { ...user, account: `Brand:${brand.id}` };
+  await service.app.listen({ host: '127.0.0.1', port });
+});
+afterAll(() => service.stop());
+afterEach(() => {
+  vi.useRealTimers();
+  service.time.now = NOON;
+});
+
+/** Moves the clocks of the service, of oidc-provider and of the client, which all run in this process. */
+function moveClock(milliseconds: number) {
+  if (!vi.isFakeTimers()) vi.useFakeTimers({ toFake: ['Date'], now: Date.now() });
+  vi.setSystemTime(Date.now() + milliseconds);
+  service.time.now += milliseconds;
+}
+
+type Transport = Parameters<Client['connect']>[0];
+
+/** Counts how often the user is sent to the browser. */
+class EarlierMemory extends ClientMemory {
+  asked = 0;
+  override redirectToAuthorization(to: URL) {
+    this.asked += 1;
+    super.redirectToAuthorization(to);
+  }
+}
+
+const underWay = new Set<Promise<unknown>>();
+/** After connecting, the SDK asks for a stream without waiting for the answer, which is that there is none. */
+const idle = async () => {
+  while (underWay.size > 0) await Promise.allSettled(underWay);
+};
+
+function earlierClient(memory: EarlierMemory) {
+  const client = new Client({ name: 'earlier', version: '1' });
+  const transport = new StreamableHTTPClientTransport(new URL(`${url}/mcp`), {
+    authProvider: memory,
+    fetch(to, init) {
+      const answer = fetch(to, init);
+      underWay.add(answer);
+      const settled = () => underWay.delete(answer);
+      answer.then(settled, settled);
+      return answer;
+    },
+  });
+  // Its types do not follow exactOptionalPropertyTypes.
+  return { client, transport, connect: () => client.connect(transport as Transport) };
+}
+
+async function connectEarlier(memory: EarlierMemory) {
+  const first = earlierClient(memory);
+  await expect(first.connect()).rejects.toThrow(UnauthorizedError);
+  if (memory.sentTo === undefined) throw new Error('The user was not sent to the browser');
+  const back = await allowAccess(memory.sentTo, url, signIn);
+  await first.transport.finishAuth(back.get('code') ?? '');
+  const second = earlierClient(memory);
+  await second.connect();
+  return second.client;
+}
+
+test('an app on the 1.x SDK works for a week without asking its user again', async () => {
+  const memory = new EarlierMemory();
+  const client = await connectEarlier(memory);
+  // What this SDK does: it registers and asks for the challenged scope, nothing else.
+  expect(memory.sentTo?.searchParams.get('scope')).toBe('service.mcp');
+  expect(memory.asked).toBe(1);
+  const refreshTokens = new Set<string | undefined>();
+  for (let elapsed = 0; elapsed < 7 * DAY_MS; elapsed += 2 * HOUR_MS) {
+    await idle();
+    moveClock(2 * HOUR_MS);
+    const { structuredContent } = await client.callTool({ name: 'find_spaces', arguments: {} });
+    expect(structuredContent).toMatchObject({ spaces: [{ spaceId: 1 }] });
+    refreshTokens.add(memory.tokens()?.refresh_token);
+  }
+  expect(refreshTokens.size).toBe(84);
+  expect(memory.asked).toBe(1);
+});
+
+test('the consent page says that the app keeps its access', async () => {
+  const memory = new EarlierMemory();
+  await expect(earlierClient(memory).connect()).rejects.toThrow(UnauthorizedError);
+  const browser = new Browser(url);
+  const page = await browser.send(await browser.open(memory.sentTo ?? ''), '/sign-in', signIn);
+  expect(page.text).toContain('Keep its access while you are away, until you disconnect it');
+});
+
+test('an app that did not register the grant gets no refresh token, and is not told that it keeps its access', async () => {
+  const app = await TestApp.register(url, { grant_types: ['authorization_code'], scope: 'service.mcp' });
+  const { url: request } = await app.authorizationUrl({ resource: 'mcp', scope: 'service.mcp' });
+  const page = await app.browser.send(await app.browser.open(request), '/sign-in', signIn);
+  expect(page.text).not.toContain('Keep its access');
+  const tokens = await app.tokens({ ...signIn, resource: 'mcp', scope: 'service.mcp' });
+  expect(tokens.refresh_token).toBeUndefined();
+});
+
+test.each([
+  ['REST', 'api', 'service.api.read'],
+  ['the user’s identity', 'mcp', 'openid'],
+])('a refresh token is not implied for %s', async (_what, resource, scope) => {
+  const app = await TestApp.register(url);
+  expect((await app.tokens({ ...signIn, resource, scope })).refresh_token).toBeUndefined();
+});
+
+test('an app that may only continue without the user (prompt=none) is not asked for more than it has', async () => {
+  const redirect = 'https://app.example/callback';
+  const app = await TestApp.register(url, { redirect_uris: [redirect] });
+  const request = { resource: 'mcp', scope: 'service.mcp', redirect_uri: redirect };
+  const { url: first } = await app.authorizationUrl(request);
+  const consent = await app.browser.send(await app.browser.open(first), '/sign-in', signIn);
+  await app.browser.send(consent, '/consent', { account: signIn.account });
+  const { url: again } = await app.authorizationUrl({ ...request, prompt: 'none' });
+  const { url: back } = await app.browser.open(again);
+  expect([back.searchParams.get('error'), back.searchParams.has('code')]).toEqual([null, true]);
+});
