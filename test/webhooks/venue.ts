@@ -11,7 +11,7 @@ import { openSqliteDocumentStore } from '../../src/document-store/sqlite/documen
 import { type Account, OPERATOR } from '../../src/domain/account.ts';
 import type { DomainEvent, Recorded } from '../../src/domain/events.ts';
 import { brandId, communityId, timestamp } from '../../src/domain/ids.ts';
-import type { EventStore } from '../../src/event-store/event-store.ts';
+import type { EventStore, ExpectedRevision } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import { openProjector } from '../../src/projector/projector.ts';
 import type { Said } from '../../src/read-models/read-models.ts';
@@ -155,14 +155,18 @@ export async function openVenue({ folder: shared, log }: { readonly folder?: str
       return id;
     },
 
-    /** Appends events with the current time to a new stream. @returns their ids */
-    async appendTo(stream: string, happened: readonly Recorded<DomainEvent>[]): Promise<string[]> {
+    /** Appends events with the current time to a stream, by default a new one. @returns their ids */
+    async appendTo(
+      stream: string,
+      happened: readonly Recorded<DomainEvent>[],
+      expectedRevision: ExpectedRevision = 'none',
+    ): Promise<string[]> {
       const at = timestamp(new Date(clock()).toISOString());
       const appended = happened.map(({ type, data, metadata }) => ({
         id: randomUUIDv7(),
         ...{ type, data, metadata: { ...metadata, at } },
       }));
-      await events.append(stream, appended, { expectedRevision: 'none' });
+      await events.append(stream, appended, { expectedRevision });
       return appended.map(({ id }) => id);
     },
 
