@@ -5,10 +5,11 @@ import type { Collection, DocumentStore, Find, Stored } from '../document-store/
 import { declareQuery, everyDocument } from '../document-store/queries.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import type { Refusal } from '../domain/decision.ts';
-import { LABEL, wrongText } from '../domain/limits.ts';
+import { LABEL } from '../domain/limits.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
+import { wrongAppName } from './app-name.ts';
 import type { Revocation } from './revocation.ts';
 
 /** A confidential client, which acts for the account that created it without a user (`client_credentials`). */
@@ -22,8 +23,8 @@ type ConfidentialClient = {
 
 export type Clients = {
   /**
-   * Adds a client; its secret is returned only here. Refuses a name that is empty or too long (`ValidationError`;
-   * docs/decisions/limits.md).
+   * Adds a client; its secret is returned only here. Refuses a name that is empty, too long, or has invisible characters
+   * (`ValidationError`; docs/decisions/limits.md).
    */
   addClient(client: {
     account: Account;
@@ -96,7 +97,7 @@ export async function createClients(deps: {
 
   return {
     async addClient({ account, name }) {
-      const wrongName = wrongText('name', name, LABEL);
+      const wrongName = wrongAppName('name', name, LABEL);
       if (wrongName !== undefined) return wrongName;
       const clientId = `client_${randomBytes(12).toString('base64url')}`;
       const clientSecret = randomBytes(32).toString('base64url');

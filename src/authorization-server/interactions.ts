@@ -11,10 +11,11 @@ import { sendPage } from '../html/layout.ts';
 import { derivedKey } from '../secrets/derived-key.ts';
 import { purposes } from '../secrets/purposes.ts';
 import type { Clients } from './clients.ts';
+import { CONSOLE_CLIENT_ID } from './console-client.ts';
 import { formTarget } from './form-target.ts';
 import { accountOfGrant, newGrantId } from './grant-id.ts';
 import { oidcProvider } from './oidc-provider.ts';
-import { consentPage, errorPage, signInPage } from './pages.ts';
+import { type App, consentPage, errorPage, signInPage } from './pages.ts';
 import { PATHS } from './paths.ts';
 import { createSignInAttempts } from './sign-in-attempts.ts';
 
@@ -50,8 +51,10 @@ export function registerInteractions(app: FastifyInstance, deps: InteractionDeps
   const attempts = createSignInAttempts(limits.perEmail);
 
   async function renderSignIn(interaction: Interaction, problem?: string, email?: string): Promise<string> {
+    const isConsole = interaction.params.client_id === CONSOLE_CLIENT_ID;
     return signInPage({
-      ...(await formPageOf(interaction)),
+      ...formPageOf(interaction),
+      app: isConsole ? undefined : await appOf(interaction),
       ...defined({ problem }),
       ...(email === undefined ? hinted(interaction) : { email }),
     });
@@ -62,9 +65,8 @@ export function registerInteractions(app: FastifyInstance, deps: InteractionDeps
     if (user === undefined) return expired();
     const accounts = user.accounts.map(async (account) => ({ account, name: await accountName(account) }));
     const page = consentPage({
-      ...(await formPageOf(interaction)),
-      ...publishedBy(interaction),
-      redirectsTo: redirectsTo(interaction),
+      ...formPageOf(interaction),
+      app: await appOf(interaction),
       scopes: requestedScopes(interaction),
       user: user.email,
       otherUser: signInAgain(interaction),
@@ -74,12 +76,17 @@ export function registerInteractions(app: FastifyInstance, deps: InteractionDeps
     return { status: problem === undefined ? 200 : 422, page };
   }
 
-  async function formPageOf(interaction: Interaction) {
-    const client = await (await deps.provider()).Client.find(text(interaction.params.client_id));
+  const formPageOf = ({ uid }: Interaction) => ({
+    action: `${PATHS.interaction}/${uid}`,
+    formToken: formTokenOf(uid),
+  });
+
+  async function appOf({ params }: Interaction): Promise<App> {
+    const clientId = text(params.client_id);
+    const client = await (await deps.provider()).Client.find(clientId);
     return {
-      action: `${PATHS.interaction}/${interaction.uid}`,
-      formToken: formTokenOf(interaction.uid),
-      clientName: client?.clientName ?? client?.clientId ?? '',
+      ...defined({ name: client?.clientName, publishedBy: URL.parse(clientId)?.host }),
+      sendsBackTo: whereTo(text(params.redirect_uri)),
     };
   }
 
@@ -212,15 +219,10 @@ const requestedScopes = ({ params }: Interaction) =>
     .split(' ')
     .filter((scope) => KNOWN.has(scope));
 
-function publishedBy({ params }: Interaction): { publishedBy?: string } {
-  const url = URL.parse(text(params.client_id));
-  return url === null ? {} : { publishedBy: url.host };
-}
-
-/** Where the user will be redirected, in terms that a person can judge. */
-function redirectsTo({ params }: Interaction): string {
-  const url = URL.parse(text(params.redirect_uri));
-  if (url === null) return 'an unknown address';
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return `an app on this device (${url.protocol})`;
-  return url.host;
+/** Where the user will be sent back to, in terms that a person can judge. */
+function whereTo(redirectUri: string): App['sendsBackTo'] {
+  const url = new URL(redirectUri);
+  if (url.protocol === 'https:') return { onDevice: false, address: url.host };
+  // Plain http is for loopback addresses only (docs/decisions/client-registration.md).
+  return { onDevice: true, address: url.protocol === 'http:' ? url.host : url.protocol };
 }

@@ -4,11 +4,22 @@ import { EMAIL, PASSWORD } from '../domain/limits.ts';
 import { flag, type Html, html, raw } from '../html/html.ts';
 import { page, problemPage } from '../html/layout.ts';
 
+/** What is known about an app that asks for access. The rest is what the app says of itself. */
+export type App = {
+  /** What it calls itself. Nobody has checked it. */
+  readonly name?: string;
+  /** The host that published its metadata document, if its client id is the URL of one. */
+  readonly publishedBy?: string;
+  /** Where the user is sent back to: a host, or a program on the user's device. */
+  readonly sendsBackTo: { readonly onDevice: boolean; readonly address: string };
+};
+
 /** What every interaction page needs. Forms post to a path below `action`, with a token that only the page knows. */
 type FormPage = {
   readonly action: string;
   readonly formToken: string;
-  readonly clientName: string;
+  /** Undefined for the console. */
+  readonly app: App | undefined;
   readonly problem?: string;
 };
 
@@ -18,12 +29,13 @@ const MAX_TYPED_PASSWORD = 2 * PASSWORD.max;
 export type SignInPage = FormPage & { readonly email?: string };
 
 /** The sign-in page. Its errors never reveal whether the e-mail or the password was wrong. */
-export const signInPage = ({ action, formToken, clientName, email = '', problem }: SignInPage): string =>
+export const signInPage = ({ action, formToken, app, email = '', problem }: SignInPage): string =>
   page({
     title: 'Sign in',
     flash: problem === undefined ? [] : [{ kind: 'problem', text: problem }],
     main: html`<div class="card">
-      <div class="stack tight"><h1>Sign in</h1><p class="muted">to continue to ${clientName}</p></div>
+      <div class="stack tight"><h1>Sign in</h1><p class="muted">${app === undefined ? 'to continue to the console' : 'An app asks for access. Sign in to decide.'}</p></div>
+      ${app && facts(app)}
       <form class="fields" method="post" action="${action}/sign-in">
         <input type="hidden" name="form_token" value="${formToken}">
         <div class="field">
@@ -41,10 +53,7 @@ export const signInPage = ({ action, formToken, clientName, email = '', problem 
   });
 
 export type ConsentPage = FormPage & {
-  /** The host that published the app's metadata document, if its client id is the URL of one. */
-  readonly publishedBy?: string;
-  /** Where the user is redirected: a host, or an app on the user's device. */
-  readonly redirectsTo: string;
+  readonly app: App;
   readonly scopes: readonly string[];
   readonly user: string;
   /** The URL to sign in as another user. */
@@ -55,14 +64,17 @@ export type ConsentPage = FormPage & {
 /** The consent page: whether the app may act for the user, and for which of the user's accounts. */
 export const consentPage = (consent: ConsentPage): string =>
   page({
-    title: `Allow ${consent.clientName}?`,
+    title: 'Allow this app?',
     flash: consent.problem === undefined ? [] : [{ kind: 'problem', text: consent.problem }],
     main: html`<div class="card">
       <div class="stack tight">
-        <h1>Allow ${consent.clientName}?</h1>
-        <p>This app calls itself ${consent.clientName}${publishedBy(consent)} and sends you back to
-          <strong>${consent.redirectsTo}</strong>. Allow it only if you started this yourself.</p>
+        <h1>Allow this app?</h1>
+        <p>It asks to act for you. Allow it only if you started this yourself.</p>
       </div>
+      ${facts(consent.app)}
+      <p class="small muted">${consent.app.name !== undefined && 'Nobody has checked this name. '}Judge the app by the address.${
+        consent.app.sendsBackTo.onDevice && ' Any program on this device could use it.'
+      }</p>
       <form class="fields" method="post" action="${consent.action}/consent">
         <input type="hidden" name="form_token" value="${consent.formToken}">
         <div class="stack tight">
@@ -73,7 +85,7 @@ export const consentPage = (consent: ConsentPage): string =>
         <button class="button full" type="submit">Allow</button>
       </form>
       ${cancelForm(consent.action, consent.formToken, 'Deny')}
-      <p class="small muted">You are signed in as ${consent.user}. <a href="${consent.otherUser}">Sign in as someone else</a></p>
+      <p class="small muted">You are signed in as <bdi>${consent.user}</bdi>. <a href="${consent.otherUser}">Sign in as someone else</a></p>
     </div>`,
   });
 
@@ -82,20 +94,28 @@ const descriptionsOf = (scopes: readonly string[]) => [
   ...new Set(scopes.map((scope) => SCOPE_DESCRIPTIONS[scope] ?? scope)),
 ];
 
-const publishedBy = ({ publishedBy: host }: ConsentPage) =>
-  host === undefined ? undefined : html`, is published by <strong>${host}</strong>,`;
+/** What the app says of itself, set apart from what we say. Hosts are ASCII, as `URL` writes them. */
+const facts = ({ name, publishedBy, sendsBackTo: { onDevice, address } }: App): Html =>
+  html`<dl class="claims">
+        <dt>It calls itself</dt>
+        ${name === undefined ? html`<dd>nothing: it gives no name</dd>` : html`<dd class="given"><bdi>${name}</bdi></dd>`}
+        ${publishedBy !== undefined && html`<dt>It is published by</dt><dd>${host(publishedBy)}</dd>`}
+        <dt>It sends you back to</dt><dd>${onDevice && 'a program on this device '}${host(address)}</dd>
+      </dl>`;
+
+const host = (address: string): Html => html`<bdi dir="ltr" class="host">${address}</bdi>`;
 
 function accountChoice(accounts: ConsentPage['accounts']): Html {
   const [only, ...others] = accounts;
   if (only !== undefined && others.length === 0)
-    return html`<p>It will act for <strong>${only.name}</strong>.</p>
+    return html`<p>It will act for <strong><bdi>${only.name}</bdi></strong>.</p>
       <input type="hidden" name="account" value="${accountKey(only.account)}">`;
   return html`<fieldset class="field">
     <legend>Which account may it act for?</legend>
     <div class="choices">${accounts.map(
       ({ account, name }) =>
         html`<label class="choice"><input type="radio" name="account" value="${accountKey(account)}" required>
-          <span class="what">${name}<span class="hint">${account.kind}</span></span></label>`,
+          <span class="what"><bdi>${name}</bdi><span class="hint">${account.kind}</span></span></label>`,
     )}</div>
   </fieldset>`;
 }

@@ -1,10 +1,13 @@
 import { type ClientMetadata, errors } from 'oidc-provider';
 import { OFFLINE_SCOPE } from '../auth/scopes.ts';
-import { NAME, wrongText } from '../domain/limits.ts';
+import { NAME } from '../domain/limits.ts';
+import { wrongAppName } from './app-name.ts';
 import { ACCOUNT_OF_CLIENT } from './clients.ts';
 
 const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 const MAX_REDIRECTS = 20;
+/** The longest name that DNS can resolve (RFC 1035, 2.3.4). */
+const MAX_HOST = 253;
 
 /**
  * The rules for dynamically registered clients (RFC 7591; docs/decisions/client-registration.md). They act for users only.
@@ -16,7 +19,7 @@ export function applyRegistrationRules(metadata: ClientMetadata): void {
   if (asList(metadata.grant_types).includes('client_credentials'))
     refuse('client_credentials is not available to clients that register themselves; create a client in the console');
   if (typeof metadata.client_name === 'string') {
-    const wrong = wrongText('client_name', metadata.client_name, NAME);
+    const wrong = wrongAppName('client_name', metadata.client_name, NAME);
     if (wrong !== undefined) refuse(wrong.details);
   }
 
@@ -25,8 +28,12 @@ export function applyRegistrationRules(metadata: ClientMetadata): void {
   for (const uri of redirects) {
     const url = typeof uri === 'string' ? URL.parse(uri) : null;
     // Malformed URLs are left to oidc-provider, which has its own message for them.
-    if (url === null) continue;
+    if (url === null || typeof uri !== 'string') continue;
     // A message that starts with redirect_uris makes oidc-provider answer invalid_redirect_uri.
+    if (!/^[!-[\]-~]+$/.test(uri))
+      refuse('redirect_uris must be written in visible ASCII characters without backslashes (RFC 3986)');
+    if (url.username !== '' || url.password !== '') refuse('redirect_uris must not have a user name or password');
+    if (url.hostname.length > MAX_HOST) refuse(`redirect_uris must have a host of at most ${MAX_HOST} characters`);
     if (url.protocol === 'http:' && !LOOPBACK.has(url.hostname))
       refuse(`redirect_uris with http must use a loopback address, not ${url.host}`);
     if (url.protocol !== 'https:') metadata.application_type = 'native';

@@ -45,8 +45,9 @@ export function html(strings: TemplateStringsArray, ...values: readonly Interpol
   const sites = sitesOf(strings);
   let markup = strings[0] ?? '';
   for (let index = 0; index < values.length; index += 1) {
-    const rendered = render(values[index]);
-    markup += (sites[index] === 'url' ? safeUrl(rendered) : rendered) + (strings[index + 1] ?? '');
+    const site = sites[index];
+    const rendered = render(values[index], site === 'text');
+    markup += (site === 'url' ? safeUrl(rendered) : rendered) + (strings[index + 1] ?? '');
   }
   return new Html(markup);
 }
@@ -57,18 +58,25 @@ export const flag = (
   on: boolean,
 ) => (on ? new Html(` ${name}`) : EMPTY);
 
-function render(value: Interpolated): string {
+function render(value: Interpolated, betweenTags: boolean): string {
   if (value instanceof Html) return value.markup;
-  if (typeof value === 'string') return escapeText(value);
+  if (typeof value === 'string') {
+    const text = escapeText(value);
+    return betweenTags && BIDI_CONTROL.test(value) ? `<bdi>${text}</bdi>` : text;
+  }
   if (typeof value === 'number') return String(value);
   if (value === undefined || value === null || value === false) return '';
-  return value.map(render).join('');
+  return value.map((one) => render(one, betweenTags)).join('');
 }
+
+/** These would turn what stands around the text round, too (Unicode Standard Annex #9, 2). */
+const BIDI_CONTROL = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 
 /** Lets only safe links through: paths of ours, fragments, queries and http(s) URLs. Anything else becomes `#`. */
 const safeUrl = (url: string): string => (/^(?:https?:\/\/|\/(?![/\\])|#|\?|$)/i.test(url) ? url : '#');
 
-type Site = 'text' | 'attribute' | 'url';
+/** `plain`: between tags, where there can be no markup. */
+type Site = 'text' | 'plain' | 'attribute' | 'url';
 
 const URL_ATTRIBUTES = /^(?:href|src|action|formaction|poster|cite)$/i;
 const sitesByTemplate = new WeakMap<TemplateStringsArray, readonly Site[]>();
@@ -95,7 +103,7 @@ function siteAfter(before: string): Site {
   if (/<!--(?!.*-->)/s.test(before)) refuse('inside a comment');
   if (/<(script|style)\b[^>]*>(?!.*<\/\1)/is.test(before)) refuse('inside a script or a style');
   const tag = openTag(before);
-  if (tag === undefined) return 'text';
+  if (tag === undefined) return /<(title|textarea|option)\b(?!.*<\/\1)/is.test(before) ? 'plain' : 'text';
   const attribute = /([^\s"'=<>/]+)=(?:"[^"]*|'[^']*)$/.exec(withoutClosedValues(tag));
   if (attribute === null) {
     if (/[=\s]*=\s*$/.test(tag)) refuse('an attribute without quotes');

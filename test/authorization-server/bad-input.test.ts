@@ -391,7 +391,9 @@ describe('pages that submit themselves', () => {
     const signedIn = { ...consent, email: 'bea@example.com' };
     const page = await browser.send(await browser.open(link), '/sign-in', signedIn);
     expectToWork(page, ["'self'"]);
-    expect((await browser.send(page, '/logout/confirm')).text).toContain('You are signed in as bea@example.com');
+    expect((await browser.send(page, '/logout/confirm')).text).toContain(
+      'You are signed in as <bdi>bea@example.com</bdi>',
+    );
   });
 });
 

@@ -89,6 +89,7 @@ test.each<[string, object]>([
   ['client credentials', { grant_types: ['client_credentials'] }],
   ['an account of its own', { account_id: 'Brand:7' }],
   ['a secret', { client_secret: 'x' }],
+  ['a name that turns the page round', { client_name: 'App \u202e' }],
   ['too many bytes', { client_name: 'x', padding: 'x'.repeat(6_000) }],
 ])('refused: a document with %s', async (_what, metadata) => {
   const redirect = 'http://127.0.0.1/callback';

@@ -49,3 +49,17 @@ test('a closed script or comment before an interpolation does no harm', () => {
   expect(html`<!-- why --><script src="/a.js"></script><p>${'x'}</p>`.markup).toContain('<p>x</p>');
   expect(html`<p title="a > b">${'<'}</p>`.markup).toBe('<p title="a > b">&lt;</p>');
 });
+
+test('a text with characters that turn the line round keeps to itself', () => {
+  const name = 'Acme \u202e';
+  expect(html`<p>${name} asks</p>`.markup).toBe(`<p><bdi>${name}</bdi> asks</p>`);
+  expect(html`<p>${[name]}</p>`.markup).toBe(`<p><bdi>${name}</bdi></p>`);
+  // Where there can be no markup, there is none.
+  for (const [open, close] of [
+    ['<title>', '</title>'],
+    ['<textarea name="a">', '</textarea>'],
+    ['<select><option value="1">', '</option></select>'],
+  ] as const)
+    expect(html([open, close] as unknown as TemplateStringsArray, name).markup).toBe(open + name + close);
+  expect(html`<input value="${name}">`.markup).toBe(`<input value="${name}">`);
+});

@@ -1,0 +1,22 @@
+import { type Refusal, refuse } from '../domain/decision.ts';
+import { type TextLimit, wrongText } from '../domain/limits.ts';
+
+/** Characters that cannot be seen, or that change how those around them are seen. */
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/v;
+/** More marks on one letter than any script needs. They would cover the lines above. */
+const PILE = /\p{M}{5}/v;
+/** Some emoji are joined or selected by such characters. */
+const EMOJI = /\p{RGI_Emoji}/gv;
+
+/**
+ * Refuses an app's name of the wrong length, or with characters that could make the page around it say something else
+ * (`ValidationError`, naming the field).
+ */
+export function wrongAppName(field: string, name: string, limit: TextLimit): Refusal | undefined {
+  const wrong = wrongText(field, name, limit);
+  if (wrong !== undefined) return wrong;
+  if (INVISIBLE.test(name.replace(EMOJI, '')))
+    return refuse('ValidationError', `${field} must not have control, format or other invisible characters.`);
+  if (PILE.test(name)) return refuse('ValidationError', `${field} must not have more than 4 accents on one letter.`);
+  return undefined;
+}
