@@ -15,7 +15,7 @@ const UNIT = [
   'test/api/health.test.ts',
   'test/auth/access.test.ts',
   'test/bench/report.test.ts',
-  'test/authorization-server/{form-target,sign-in-attempts}.test.ts',
+  'test/authorization-server/form-target.test.ts',
   'test/cli/print.test.ts',
   'test/config.test.ts',
   'test/contract/webhook-payload.test.ts',

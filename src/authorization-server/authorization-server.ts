@@ -12,12 +12,13 @@ import { type Clock, systemClock } from '../runtime/clock.ts';
 import { loadOnce } from '../runtime/load-once.ts';
 import { type Clients, createClients } from './clients.ts';
 import { type ConnectedApps, createConnectedApps } from './connected-apps.ts';
-import { registerInteractions, type SignInLimits } from './interactions.ts';
+import { registerInteractions } from './interactions.ts';
 import { createOidcAdapter } from './oidc-adapter.ts';
 import { PATHS } from './paths.ts';
 import { CORS_PREFLIGHT, protectedResourceRoutes } from './protected-resources.ts';
 import { createRequestRewriting } from './request-rewriting.ts';
 import type { Revocation } from './revocation.ts';
+import { openSignInAttempts, type SignInLimits } from './sign-in-attempts.ts';
 
 export type AuthorizationServer = {
   /** All paths of the authorization server (docs/specification.md#oauth), including its pages. */
@@ -40,7 +41,7 @@ export type Limits = SignInLimits & {
   readonly tokenRequests: number;
 };
 
-const LIMITS: Limits = { perIp: 50, perEmail: 10, registrations: 30, authorizations: 300, tokenRequests: 600 };
+const LIMITS: Limits = { perEmail: 10, perNetwork: 50, registrations: 30, authorizations: 300, tokenRequests: 600 };
 
 const MAX_BODY = 64 * 1024;
 
@@ -70,6 +71,7 @@ export async function createAuthorizationServer(deps: {
   await signingKeys.check();
   const oidcAdapter = await createOidcAdapter({ documents, revocation, secretKey, clock });
   const clients = await createClients({ documents, revocation, secretKey, clock });
+  const attempts = await openSignInAttempts({ documents, secretKey, clock, limits });
   const accessTokens = createAccessTokens({
     issuer,
     signingKeys,
@@ -173,7 +175,7 @@ export async function createAuthorizationServer(deps: {
       users,
       clients,
       accountName: async (account) => (await deps.accountName?.(account)) ?? accountKey(account).replace(':', ' '),
-      limits,
+      attempts,
     });
   };
 

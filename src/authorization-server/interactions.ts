@@ -17,11 +17,7 @@ import { accountOfGrant, newGrantId } from './grant-id.ts';
 import { oidcProvider } from './oidc-provider.ts';
 import { type App, consentPage, errorPage, signInPage } from './pages.ts';
 import { PATHS } from './paths.ts';
-import { createSignInAttempts } from './sign-in-attempts.ts';
-
-/** Sign-in attempts per IP address, and per e-mail from anywhere, within the window. */
-export type SignInLimits = { readonly perIp: number; readonly perEmail: number };
-const LIMIT_WINDOW = '15 minutes';
+import type { SignInAttempts } from './sign-in-attempts.ts';
 
 export type InteractionDeps = {
   readonly provider: () => Promise<Provider>;
@@ -32,7 +28,7 @@ export type InteractionDeps = {
   readonly clients: Clients;
   /** The display name of an account. */
   readonly accountName: (account: Account) => Promise<string>;
-  readonly limits: SignInLimits;
+  readonly attempts: SignInAttempts;
 };
 
 type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
@@ -43,12 +39,9 @@ type Answer = { readonly status: number; readonly page: string };
  * set for that path, so that a link or form made elsewhere does nothing.
  */
 export function registerInteractions(app: FastifyInstance, deps: InteractionDeps): void {
-  const { secretKey, issuer, resources, users, clients, accountName, limits } = deps;
+  const { secretKey, issuer, resources, users, clients, accountName, attempts } = deps;
   const formKey = derivedKey(secretKey, purposes.interactionForms);
   const formTokenOf = (uid: string) => createHmac('sha256', formKey).update(uid).digest('base64url');
-
-  const tooManyForIp = app.createRateLimit({ max: limits.perIp, timeWindow: LIMIT_WINDOW });
-  const attempts = createSignInAttempts(limits.perEmail);
 
   async function renderSignIn(interaction: Interaction, problem?: string, email?: string): Promise<string> {
     const isConsole = interaction.params.client_id === CONSOLE_CLIENT_ID;
@@ -149,18 +142,19 @@ export function registerInteractions(app: FastifyInstance, deps: InteractionDeps
   onForm('sign-in', 'login', async (interaction, request, reply) => {
     const email = form(request).get('email') ?? '';
     const password = form(request).get('password') ?? '';
-    const ofIp = await tooManyForIp(request);
-    // Attempts above the limit of an IP address do not count against the e-mail, or they could lock its user out.
-    if ((!ofIp.isAllowed && ofIp.isExceeded) || !attempts.begin(email)) {
-      const page = await renderSignIn(interaction, 'Too many attempts. Wait 15 minutes and try again.', email);
-      return send(reply, { status: 429, page }, interaction);
+    const wait = await attempts.begin(email, request.ip);
+    if (wait > 0) {
+      const minutes = Math.ceil(wait / 60_000);
+      const problem = `Too many wrong passwords. Please try again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`;
+      reply.header('retry-after', Math.ceil(wait / 1_000));
+      return send(reply, { status: 429, page: await renderSignIn(interaction, problem, email) }, interaction);
     }
     const user = await users.verifyPassword(email, password);
     if (user === undefined) {
       const page = await renderSignIn(interaction, 'Wrong e-mail or password.', email);
       return send(reply, { status: 422, page }, interaction);
     }
-    attempts.succeeded(email);
+    await attempts.succeeded(email, request.ip);
     return finish(request, reply, { login: { accountId: user.id, amr: ['pwd'] } });
   });
 

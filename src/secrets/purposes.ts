@@ -13,6 +13,7 @@ export const purposes = {
   // Derived keys.
   oidcCookies: 'oauth-cookies',
   interactionForms: 'oauth-forms',
+  signInAttempts: 'sign-in-attempts',
   storedTokenIds: 'oauth-stored-tokens',
   consoleForms: 'console forms',
 } as const;

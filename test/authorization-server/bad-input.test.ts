@@ -398,24 +398,32 @@ describe('pages that submit themselves', () => {
 });
 
 describe('limits', () => {
-  test('too many wrong passwords for one e-mail block even the right one; other e-mails are not affected', async () => {
-    const limited = await runServer(await database.open(), { secretKey, limits: { perEmail: 3 } });
+  test('wrong passwords end the attempts from there alone, in every process, and the answer says for how long', async () => {
+    const options = { secretKey, limits: { perEmail: 3 }, trustProxy: true };
+    const processes = await Promise.all([1, 2].map(async () => runServer(await database.open(), options)));
     try {
-      const limitedApp = await TestApp.register(limited.url);
-      const attempt = async (email: string, password: string) => {
-        const browser = new Browser(limited.url);
-        const page = await browser.open((await limitedApp.authorizationUrl()).url);
-        return (await browser.send(page, '/sign-in', { email, password })).status;
+      const attempt = async (process: number, email: string, password: string, from = '192.0.2.1') => {
+        const { url = '' } = processes[process] ?? {};
+        const browser = new Browser(url);
+        const page = await browser.open((await (await TestApp.register(url)).authorizationUrl()).url);
+        return browser.send(page, '/sign-in', { email, password }, { 'x-forwarded-for': from });
       };
       const statuses = [];
-      for (let count = 0; count < 3; count += 1) statuses.push(await attempt('ADA@example.com', 'wrong password'));
-      statuses.push(await attempt('ada@example.com', PASSWORD));
-      expect(statuses).toEqual([422, 422, 422, 429]);
-      for (let count = 0; count < 3; count += 1) await attempt('nobody@example.com', PASSWORD);
-      expect(await attempt('nobody@example.com', PASSWORD)).toBe(429);
-      expect(await attempt('else@example.com', PASSWORD)).toBe(422);
+      for (let count = 0; count < 3; count += 1)
+        statuses.push((await attempt(count % 2, 'ADA@example.com', 'wrong password')).status);
+      expect(statuses).toEqual([422, 422, 422]);
+      const refused = await attempt(0, 'ada@example.com', PASSWORD);
+      expect(refused.status).toBe(429);
+      expect(refused.text).toContain('Too many wrong passwords');
+      expect(refused.text).toMatch(/try again in 1[45] minutes/);
+      const seconds = Number(refused.headers.get('retry-after'));
+      expect(seconds).toBeGreaterThan(14 * 60);
+      expect(seconds).toBeLessThanOrEqual(15 * 60);
+      // The user is not locked out by a stranger elsewhere, nor are others here.
+      expect((await attempt(1, 'ada@example.com', PASSWORD, '192.0.2.2')).status).toBe(200);
+      expect((await attempt(1, 'else@example.com', PASSWORD)).status).toBe(422);
     } finally {
-      await limited.close();
+      await Promise.all(processes.map((process) => process.close()));
     }
   });
 

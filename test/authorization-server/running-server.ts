@@ -33,7 +33,14 @@ export type RunningServer = {
 /** The authorization server alone, over HTTP, with one user who belongs to a brand and a community. */
 export async function runServer(
   documents: DocumentStore,
-  options: { limits?: Partial<Limits>; secretKey?: Buffer; url?: string; clientDocuments?: GuardOptions } = {},
+  options: {
+    limits?: Partial<Limits>;
+    secretKey?: Buffer;
+    url?: string;
+    clientDocuments?: GuardOptions;
+    /** Whether `X-Forwarded-For` says where a request comes from. */
+    trustProxy?: boolean;
+  } = {},
 ): Promise<RunningServer> {
   const port = await freePort();
   const listensOn = `http://127.0.0.1:${port}`;
@@ -50,9 +57,9 @@ export async function runServer(
     users,
     clock,
     ...(options.clientDocuments && { clientDocuments: options.clientDocuments }),
-    limits: { perIp: 1000, registrations: 1000, tokenRequests: 10_000, ...options.limits },
+    limits: { perNetwork: 1000, registrations: 1000, tokenRequests: 10_000, ...options.limits },
   });
-  const app = Fastify();
+  const app = Fastify({ trustProxy: options.trustProxy ?? false });
   await app.register(server.routes);
   await app.listen({ port, host: '127.0.0.1' });
   return {

@@ -1,18 +1,113 @@
-import { expect, test } from 'vitest';
-import { createSignInAttempts } from '../../src/authorization-server/sign-in-attempts.ts';
+import { randomBytes } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { networkOf, openSignInAttempts } from '../../src/authorization-server/sign-in-attempts.ts';
+import { ask } from '../document-store/ask.ts';
+import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 
-test('all spellings of an e-mail that find the same user are counted together', () => {
-  const attempts = createSignInAttempts(3);
-  expect(attempts.begin('ren\u00e9e@example.com')).toBe(true);
-  expect(attempts.begin('rene\u0301e@example.com')).toBe(true);
-  expect(attempts.begin('  REN\u00c9E@example.com ')).toBe(true);
-  expect(attempts.begin('ren\u00e9e@example.com')).toBe(false);
-  expect(attempts.begin('renee@example.com')).toBe(true);
+const MINUTE_MS = 60_000;
+const HERE = '192.0.2.1';
+const ELSEWHERE = '192.0.2.2';
+const ADA = 'ada@example.com';
+const secretKey = randomBytes(32);
+
+describe.each(documentEngines)('sign-in attempts on %s', (_name, createDatabase) => {
+  let database: TestDatabase;
+  let now: number;
+  beforeEach(async () => {
+    database = await createDatabase();
+    now = Date.now();
+  });
+  afterEach(() => database.remove());
+
+  /** As another process of the service counts them. */
+  async function attempts(limits: { readonly perEmail?: number; readonly perNetwork?: number } = {}) {
+    const documents = await database.open();
+    const all = { perEmail: 3, perNetwork: 100, ...limits };
+    return openSignInAttempts({ documents, secretKey, clock: () => now, limits: all });
+  }
+
+  test('wrong passwords for an e-mail from one network end the attempts from there, in every process', async () => {
+    const processes = await Promise.all([attempts(), attempts()]);
+    for (let count = 0; count < 3; count += 1) expect(await processes[count % 2]?.begin(ADA, HERE)).toBe(0);
+    for (const each of processes) expect(await each.begin(ADA, HERE)).toBe(15 * MINUTE_MS);
+    for (const each of processes) {
+      expect(await each.begin(ADA, ELSEWHERE)).toBe(0);
+      expect(await each.begin('else@example.com', HERE)).toBe(0);
+    }
+  });
+
+  test('all spellings of an e-mail that find the same user are counted together', async () => {
+    const { begin } = await attempts();
+    expect(await begin('ren\u00e9e@example.com', HERE)).toBe(0);
+    expect(await begin('rene\u0301e@example.com', HERE)).toBe(0);
+    expect(await begin('  REN\u00c9E@example.com ', HERE)).toBe(0);
+    expect(await begin('ren\u00e9e@example.com', HERE)).toBeGreaterThan(0);
+    expect(await begin('renee@example.com', HERE)).toBe(0);
+  });
+
+  test('many wrong passwords from one network end the attempts from there, whatever the e-mail', async () => {
+    const { begin } = await attempts({ perNetwork: 5 });
+    for (let count = 0; count < 5; count += 1) expect(await begin(`user${count}@example.com`, HERE)).toBe(0);
+    expect(await begin('user5@example.com', HERE)).toBeGreaterThan(0);
+    expect(await begin('user5@example.com', ELSEWHERE)).toBe(0);
+  });
+
+  test('of attempts that arrive together no more are made than are allowed', async () => {
+    const processes = await Promise.all([attempts(), attempts()]);
+    const waits = await Promise.all(
+      Array.from({ length: 20 }, (_, count) => processes[count % 2]?.begin(ADA, HERE) ?? Promise.resolve(0)),
+    );
+    expect(waits.filter((wait) => wait === 0)).toHaveLength(3);
+  });
+
+  test('the right password takes back what was counted, for the network only its own attempt', async () => {
+    const { begin, succeeded } = await attempts({ perNetwork: 4 });
+    for (let round = 0; round < 2; round += 1) await begin(ADA, HERE);
+    for (let round = 0; round < 5; round += 1) {
+      expect(await begin(ADA, HERE)).toBe(0);
+      await succeeded(ADA, HERE);
+    }
+    expect(await begin(ADA, HERE)).toBe(0);
+    expect(await begin(ADA, HERE)).toBe(0);
+    expect(await begin('else@example.com', HERE)).toBeGreaterThan(0);
+  });
+
+  test('they may be made again 15 minutes after the first, and refused ones do not put that off', async () => {
+    const { begin } = await attempts();
+    for (let count = 0; count < 3; count += 1) await begin(ADA, HERE);
+    now += 10 * MINUTE_MS;
+    expect(await begin(ADA, HERE)).toBe(5 * MINUTE_MS);
+    now += 5 * MINUTE_MS;
+    expect(await begin(ADA, HERE)).toBe(0);
+  });
+
+  test('a process whose clock was ahead locks nobody out for longer', async () => {
+    const { begin } = await attempts();
+    now += 24 * 60 * MINUTE_MS;
+    for (let count = 0; count < 3; count += 1) await begin(ADA, HERE);
+    now -= 24 * 60 * MINUTE_MS;
+    expect(await begin(ADA, HERE)).toBe(0);
+  });
+
+  test('neither e-mails nor addresses are stored', async () => {
+    const { begin } = await attempts();
+    await begin(ADA, HERE);
+    const documents = await (await database.open()).open({ name: 'signInAttempts', kind: 'record', indexes: [] });
+    const stored = JSON.stringify(await Array.fromAsync(documents.find(ask())));
+    expect(stored).not.toMatch(/ada|example|192/);
+    expect(stored).toMatch(/"count":1/);
+  });
 });
 
-test('the right password resets the count', () => {
-  const attempts = createSignInAttempts(1);
-  attempts.begin('ada@example.com');
-  attempts.succeeded('Ada@example.com');
-  expect(attempts.begin('ada@example.com')).toBe(true);
+test.each([
+  ['192.0.2.1', '192.0.2.1'],
+  ['::ffff:192.0.2.1', '192.0.2.1'],
+  ['::ffff:c000:201', '192.0.2.1'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2'],
+  ['2001:0DB8:0001:0002::9', '2001:db8:1:2'],
+  ['2001:db8::1', '2001:db8:0:0'],
+  ['fe80::1%eth0', 'fe80:0:0:0'],
+  ['::1', '0:0:0:0'],
+])('the network of %s is %s', (address, network) => {
+  expect(networkOf(address)).toBe(network);
 });
