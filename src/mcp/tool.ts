@@ -1,10 +1,17 @@
-import { type CallToolResult, fromJsonSchema, type JsonSchemaType, type McpServer } from '@modelcontextprotocol/server';
+import {
+  type CallToolResult,
+  fromJsonSchema,
+  type JsonSchemaType,
+  type McpServer,
+  type StandardSchemaWithJSON,
+} from '@modelcontextprotocol/server';
 import { type Access, refuseAccess } from '../auth/access.ts';
 import type { Caller } from '../auth/caller.ts';
 import type { ErrorCode } from '../contract/errors.ts';
 import type { Static, TObject } from '../contract/schema.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
+import { inputCheck } from './input-check.ts';
 
 /** The caller and the id of the request. */
 export type ToolCall = { readonly caller: Caller; readonly correlationId: string };
@@ -32,7 +39,17 @@ type Definition<I extends TObject, O extends TObject> = {
  */
 export function tool<I extends TObject, O extends TObject>(definition: Definition<I, O>): Tool {
   const { name, title, description, access, readOnly } = definition;
-  const inputSchema = fromJsonSchema<Static<I>>(asJsonSchema(definition.input));
+  const schema = asJsonSchema(definition.input);
+  const checked = inputCheck<Static<I>>(name, schema);
+  // Lets everything through: the SDK would not say which values are allowed, or which property does not exist.
+  const inputSchema: StandardSchemaWithJSON = {
+    '~standard': {
+      version: 1,
+      vendor: 'venue-booking',
+      jsonSchema: { input: () => schema, output: () => schema },
+      validate: (value) => ({ value }),
+    },
+  };
   const outputSchema = fromJsonSchema<Static<O>>(asJsonSchema(definition.output));
   const annotations = {
     title,
@@ -49,7 +66,8 @@ export function tool<I extends TObject, O extends TObject>(definition: Definitio
         { title, description, inputSchema, outputSchema, annotations },
         async (input): Promise<CallToolResult> => {
           try {
-            const outcome = refuseAccess(call.caller, access) ?? (await definition.run(input, call));
+            const wanted = refuseAccess(call.caller, access) ?? checked(input);
+            const outcome = isRefusal(wanted) ? wanted : await definition.run(wanted, call);
             if (isRefusal(outcome)) return failed(outcome, definition.advice?.[outcome.refused]);
             return { content: [{ type: 'text', text: JSON.stringify(outcome) }], structuredContent: { ...outcome } };
           } catch (error) {

@@ -165,21 +165,65 @@ test('refusals say what went wrong and what to do', async () => {
   expect(await call(communityTools, 'list_reviews', { communityId })).toEqual({ reviews: [] });
 });
 
-test.each<[string, string, Record<string, unknown>]>([
-  ['an invalid date', 'check_availability', { spaceId: 1, date: '2026-02-30' }],
-  ['a number as a string', 'check_availability', { spaceId: '1', date: '2026-12-11' }],
-  ['an unknown field', 'list_bookings', { state: 'Pending' }],
-  ['an unknown status', 'list_bookings', { status: 'pending' }],
-  ['dates in the wrong order', 'list_bookings', { startDate: '2026-12-11', endDate: '2026-12-10' }],
-  ['an hour out of range', 'request_booking', { spaceId: 1, date: '2026-12-11', startHour: 24, idempotencyKey: 'k' }],
-  ['no idempotency key', 'request_booking', { spaceId: 1, date: '2026-12-11', startHour: 10 }],
+const DAY = { spaceId: 1, date: '2026-12-11' };
+const WANTED = { ...DAY, startHour: 10, idempotencyKey: 'k' };
+test.each<[string, string, Record<string, unknown>, string]>([
   [
-    'a message too long',
-    'request_booking',
-    { spaceId: 1, date: '2026-12-11', startHour: 10, idempotencyKey: 'k', message: 'x'.repeat(501) },
+    'an invalid date',
+    'check_availability',
+    { spaceId: 1, date: '2026-02-30' },
+    'date must be a date in the form YYYY-MM-DD, not "2026-02-30".',
   ],
-])('invalid input is a tool error: %s', async (_what, name, input) => {
-  expect(await call(brandTools, name, input)).toMatch(/validation|ValidationError/i);
+  ['text for a number', 'check_availability', { ...DAY, spaceId: '1' }, 'spaceId must be a whole number, not "1".'],
+  [
+    'an unknown property',
+    'check_availability',
+    { ...DAY, day: 'Saturday' },
+    'There is no property "day": check_availability takes spaceId, date.',
+  ],
+  [
+    'an unknown status',
+    'list_bookings',
+    { status: 'pending' },
+    'status must be one of Pending, Approved, Cancelled, Completed, not "pending".',
+  ],
+  [
+    'everything that is wrong at once',
+    'request_booking',
+    { spaceId: 1, day: '2026-12-11', startHour: 24 },
+    'date is required. idempotencyKey is required. There is no property "day": request_booking takes spaceId, date, startHour, message, idempotencyKey. startHour must be a whole number, 0 to 23, not 24.',
+  ],
+  [
+    'a fraction',
+    'request_booking',
+    { ...WANTED, startHour: 10.5 },
+    'startHour must be a whole number, 0 to 23, not 10.5.',
+  ],
+  [
+    'an empty text',
+    'request_booking',
+    { ...WANTED, idempotencyKey: '' },
+    'idempotencyKey must have 1 to 255 characters, not 0.',
+  ],
+  [
+    'a message that is too long',
+    'request_booking',
+    { ...WANTED, message: '🎉'.repeat(501) },
+    'message must have at most 500 characters, not 501.',
+  ],
+  ['a limit out of range', 'list_bookings', { limit: 0 }, 'limit must be a whole number, 1 to 500, not 0.'],
+  ['a list for a text', 'find_spaces', { name: ['a'] }, 'name must be text, not ["a"].'],
+  ['a text for a flag', 'find_spaces', { includeInactive: 'yes' }, 'includeInactive must be true or false, not "yes".'],
+  ['a value without end', 'list_bookings', { status: 'x'.repeat(5_000) }, `not "${'x'.repeat(40)}…".`],
+])('invalid input is a tool error that says what would be valid: %s', async (_what, name, input, expected) => {
+  const refused = await call(brandTools, name, input);
+  expect(refused).toMatch(/^ValidationError: /);
+  expect(refused).toContain(expected);
+});
+
+test('dates in the wrong order are refused', async () => {
+  const input = { startDate: '2026-12-11', endDate: '2026-12-10' };
+  expect(await call(brandTools, 'list_bookings', input)).toBe('ValidationError: startDate must not be after endDate.');
 });
 
 test('the list says if there are more bookings', async () => {
