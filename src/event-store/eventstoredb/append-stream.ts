@@ -3,7 +3,6 @@ import {
   AccessDeniedError,
   CancelledError,
   convertToCommandError,
-  type EventStoreDBClient,
   InvalidArgumentError,
   StreamDeletedError,
   TimeoutError,
@@ -17,12 +16,13 @@ import streams from '@eventstore/db-client/generated/streams_pb.js';
 import { within } from '../../runtime/within.ts';
 import type { CheckedEvent } from '../check-event.ts';
 import type { ExpectedRevision, Position } from '../event-store.ts';
+import type { NodeClient } from './node-client.ts';
 import { positionOf } from './stored-event.ts';
 
 /** What a server takes in one append unless it is configured otherwise (`MaxAppendSize`). */
 const MAX_APPEND_BYTES = 1_048_576;
 
-// Protected members of the client: its channel, so that discovery, TLS and credentials stay its business.
+// Protected members of the client: its channel, so that TLS and credentials stay its business.
 const EXECUTE = 'execute';
 const CALL_ARGUMENTS = 'callArguments';
 
@@ -65,18 +65,25 @@ export class AppendStream {
   readonly #call = Promise.withResolvers<Call>();
   #failure: Error | undefined;
 
-  constructor(client: EventStoreDBClient) {
-    // If the call fails, the client connects anew where that is the remedy, to the leader if it was told of one.
+  constructor(client: NodeClient) {
+    const withdraw = client.onGivenUp((error) => {
+      this.#end(error);
+      this.#cancel();
+    });
     client[EXECUTE](streamsGrpc.StreamsClient, 'batchAppend', (grpc) => {
-      const call = grpc.batchAppend(...client[CALL_ARGUMENTS]({}, { deadline: Number.POSITIVE_INFINITY }));
+      // A node that has ceased to lead says so, instead of passing appends on to a leader that may not answer.
+      const options = [{ requiresLeader: true }, { deadline: Number.POSITIVE_INFINITY }] as const;
+      const call = grpc.batchAppend(...client[CALL_ARGUMENTS](...options));
       call.on('data', (response) => this.#answered(response));
       this.#call.resolve(call);
       // Never removed: an 'error' event without a listener would crash the process.
       return new Promise<void>((resolve, reject) => call.on('error', reject).on('end', resolve));
-    }).then(
-      () => this.#end(new UnavailableError(undefined, 'EventStoreDB ended the stream of appends')),
-      (error: Error) => this.#end(convertToCommandError(error)),
-    );
+    })
+      .then(
+        () => this.#end(new UnavailableError(undefined, 'EventStoreDB ended the stream of appends')),
+        (error: Error) => this.#end(convertToCommandError(error)),
+      )
+      .finally(withdraw);
   }
 
   /** Whether nothing can be appended over it any more. */
@@ -114,6 +121,10 @@ export class AppendStream {
     const settled = Promise.allSettled([...this.#pending.values()].map(({ promise }) => promise));
     await within(withinMs, settled).catch(() => {});
     this.#end(new CancelledError(undefined, 'The stream of appends was closed'));
+    this.#cancel();
+  }
+
+  #cancel(): void {
     void this.#call.promise.then((call) => call.cancel());
   }
 

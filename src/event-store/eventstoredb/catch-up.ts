@@ -1,12 +1,8 @@
-import {
-  type AllStreamResolvedEvent,
-  type AllStreamSubscription,
-  type EventStoreDBClient,
-  eventTypeFilter,
-} from '@eventstore/db-client';
+import { type AllStreamResolvedEvent, type AllStreamSubscription, eventTypeFilter } from '@eventstore/db-client';
 import { Wakeup } from '../../runtime/wakeup.ts';
 import type { Batch, Position, StoredEvent } from '../event-store.ts';
-import { answerWithin, type Connection } from './connection.ts';
+import type { Connection } from './connection.ts';
+import type { NodeClient } from './node-client.ts';
 import { exactly, positionOf, serverPosition, storedEvent } from './stored-event.ts';
 
 const MAX_EVENTS_PER_BATCH = 512;
@@ -16,7 +12,7 @@ const SEARCH_WINDOW = 256;
 /** One catch-up subscription over one connection. It does not reconnect. */
 export class CatchUp {
   readonly #connection: Connection;
-  readonly #client: EventStoreDBClient;
+  readonly #client: NodeClient;
   readonly #subscription: AllStreamSubscription;
   readonly #stop: AbortSignal;
   readonly #wakeup = new Wakeup();
@@ -27,21 +23,24 @@ export class CatchUp {
   #failure: Error | undefined;
   readonly #confirmed = Promise.withResolvers<void>();
   readonly #onStop = (): void => this.#fail(new Error('The subscriber stopped'));
+  readonly #withdraw: () => void;
 
   private constructor(
     connection: Connection,
+    client: NodeClient,
     after: Position,
     types: readonly string[] | undefined,
     stop: AbortSignal,
   ) {
     this.#connection = connection;
-    this.#client = connection.open();
+    this.#client = client;
     this.#stop = stop;
     this.#position = after;
     this.#checkpoint = after;
     this.#subscription = this.#client.subscribeToAll(
       {
         fromPosition: serverPosition(after),
+        requiresLeader: true,
         filter: eventTypeFilter({
           regex: types === undefined ? '^[^$]' : exactly(types),
           checkpointInterval: 1,
@@ -55,6 +54,7 @@ export class CatchUp {
       },
       { highWaterMark: MAX_EVENTS_PER_BATCH },
     );
+    this.#withdraw = client.onGivenUp((error) => this.#fail(error));
     this.#subscription
       .on('confirmation', () => this.#confirmed.resolve())
       .on('readable', this.#wakeup.wake)
@@ -65,20 +65,26 @@ export class CatchUp {
       .on('end', () => this.#fail(new Error('The server ended the subscription')))
       .on('close', () => this.#fail(new Error('The subscription was closed')));
     stop.addEventListener('abort', this.#onStop);
+    if (stop.aborted) this.#onStop();
   }
 
-  /** Rejects if the server does not confirm the subscription within the deadline, or if `stop` is aborted. */
+  /**
+   * Opens it as soon as there is a leader. Rejects if that does not confirm the subscription within the deadline, or if `stop` is
+   * aborted.
+   */
   static async open(
     connection: Connection,
     after: Position,
     types: readonly string[] | undefined,
     stop: AbortSignal,
   ): Promise<CatchUp> {
-    const catchUp = new CatchUp(connection, after, types, stop);
+    const client = await connection.open(stop);
+    const catchUp = new CatchUp(connection, client, after, types, stop);
     try {
-      await answerWithin(connection.deadlineMs, 'a subscription', catchUp.#confirmed.promise);
+      await connection.answer(client, connection.deadlineMs, 'a subscription', catchUp.#confirmed.promise);
       return catchUp;
     } catch (error) {
+      if (!stop.aborted) connection.failed(client, error);
       catchUp.close();
       throw error;
     }
@@ -89,13 +95,17 @@ export class CatchUp {
     while (!this.#stop.aborted) {
       const batch = this.#read();
       if (batch !== undefined) return batch;
-      if (this.#failure !== undefined) throw this.#failure;
+      if (this.#failure !== undefined) {
+        if (!this.#stop.aborted) this.#connection.failed(this.#client, this.#failure);
+        throw this.#failure;
+      }
       await this.#wakeup.wait();
     }
     return undefined;
   }
 
   close(): void {
+    this.#withdraw();
     this.#stop.removeEventListener('abort', this.#onStop);
     this.#subscription.unsubscribe().catch(() => {});
     this.#subscription.destroy();

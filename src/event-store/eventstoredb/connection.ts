@@ -3,7 +3,6 @@ import {
   CancelledError,
   type Credentials,
   DeadlineExceededError,
-  EventStoreDBClient,
   isCommandError,
   NotLeaderError,
   type StreamingRead,
@@ -17,19 +16,33 @@ import { Unavailable } from '../../runtime/unavailable.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
 import { within } from '../../runtime/within.ts';
 import { AppendStream, type StoredAt } from './append-stream.ts';
+import { addressOf } from './gossip.ts';
+import { Leader } from './leader.ts';
+import { NodeClient } from './node-client.ts';
+import { type Endpoint, readSettings, type Settings } from './settings.ts';
 
 /** The delay between attempts to open a subscription doubles up to this. */
-const MAX_BACKOFF_MS = 5_000;
+const MAX_BACKOFF_MS = 2_000;
 /** Delay before a dropped subscription is opened again. */
 export const RECONNECT_DELAY_MS = 50;
 /** How long `close` waits for calls in flight. */
 const CLOSE_TIMEOUT_MS = 1_000;
+/** Once a node has left a call without an answer for so long, the leader is looked for: the call goes on waiting. */
+const SILENCE_MS = 1_000;
 
 /** The server did not respond within the deadline. Whether it executed the request is unknown. */
 class NoResponse extends Error {
   constructor(what: string, milliseconds: number) {
-    super(`EventStoreDB did not respond to ${what} within ${milliseconds} ms`);
+    super(`EventStoreDB did not respond to ${what} within ${Math.round(milliseconds)} ms`);
     this.name = 'NoResponse';
+  }
+}
+
+/** Another node leads than the one that was asked, which will not answer. Whether it executed the request is unknown. */
+class LeaderChanged extends Error {
+  constructor(node: Endpoint) {
+    super(`EventStoreDB has elected another leader; ${addressOf(node)} does not answer any more`);
+    this.name = 'LeaderChanged';
   }
 }
 
@@ -37,97 +50,175 @@ export type ConnectionOptions = {
   /** `esdb://…` or `kurrentdb://…` */
   readonly url: string;
   readonly logger?: Pick<BaseLogger, 'warn'>;
-  /** How long to wait for a response, in milliseconds. Default 5 s. */
+  /** How long to wait for a response, in milliseconds. Default 5 s. A call and its repetitions take twice as long at most. */
   readonly deadlineMs?: number;
   /** How long a start waits for the server, in milliseconds. Default 30 s. */
   readonly startWithinMs?: number;
 };
 
-/** Creates clients, and replaces the shared ones for appends and reads when they may be stuck. */
+/** Creates clients of the node that leads, and replaces them when it fails or another one does. */
 export class Connection {
   readonly deadlineMs: number;
   readonly #startWithinMs: number;
-  /**
-   * Passed to every append of the client's own, which makes it use the plain append: a separate call with a deadline. Its batch
-   * append never times out and keeps the pending promises of all clients of the process in one table: a transport error of one
-   * client rejects the appends of the others, and a response that arrives later throws where nothing can catch it.
-   */
+  /** Passed to every append of the client's own, which makes it use the plain append (docs/decisions/batch-append.md). */
   readonly credentials: Credentials;
-  readonly #url: string;
+  readonly #settings: Settings;
   readonly #logger: ConnectionOptions['logger'];
-  readonly #clients = new Set<EventStoreDBClient>();
-  /** Separate clients: abandoning a read makes its client reconnect, which must not disturb appends. */
-  readonly #shared = new Map<'append' | 'read', EventStoreDBClient>();
-  readonly #appends = new Map<EventStoreDBClient, AppendStream>();
+  readonly #leader: Leader;
+  readonly #clients = new Set<NodeClient>();
+  /** Separate clients: abandoning a read must not disturb appends. */
+  readonly #shared = new Map<'append' | 'read', NodeClient>();
+  readonly #appends = new Map<NodeClient, AppendStream>();
 
+  /** @throws {TypeError} if the URL cannot be used */
   constructor(options: ConnectionOptions) {
-    this.#url = options.url.replace(/^kurrent(db)?(?=[:+])/, 'esdb');
+    this.#settings = readSettings(options.url);
     this.#logger = options.logger;
     this.deadlineMs = options.deadlineMs ?? 5_000;
     this.#startWithinMs = options.startWithinMs ?? 30_000;
-    const [, username = '', password = ''] = /^[^:]+:\/\/([^:@/]+):([^@/]+)@/.exec(this.#url) ?? [];
-    this.credentials = { username: decodeURIComponent(username), password: decodeURIComponent(password) };
-    // Throws now if the URL is malformed.
-    this.client('append');
+    this.credentials = this.#settings.credentials ?? { username: '', password: '' };
+    this.#leader = new Leader({
+      settings: this.#settings,
+      logger: options.logger,
+      moved: (leader) => this.#follow(leader),
+    });
   }
 
-  client(use: 'append' | 'read'): EventStoreDBClient {
-    const client = this.#shared.get(use) ?? this.open();
+  /** Until when a call may be repeated that begins now. */
+  givesUpAt(): number {
+    return performance.now() + 2 * this.deadlineMs;
+  }
+
+  /** The deadline of one attempt of a call that is given up at a point in time. */
+  #upTo(givesUpAt: number): number {
+    return Math.max(1, Math.min(this.deadlineMs, givesUpAt - performance.now()));
+  }
+
+  async #client(use: 'append' | 'read', withinMs: number): Promise<NodeClient> {
+    const leader = await this.#leader.find(withinMs);
+    const client = this.#shared.get(use) ?? this.#open(leader);
     this.#shared.set(use, client);
     return client;
   }
 
-  /** A dedicated client for a subscription, so that its failures affect nothing else. Dispose of it with `release`. */
-  open(): EventStoreDBClient {
-    const client = EventStoreDBClient.connectionString(this.#url);
+  #open(node: Endpoint): NodeClient {
+    const client = new NodeClient(node, this.#settings);
     this.#clients.add(client);
     return client;
   }
 
-  release(client: EventStoreDBClient): void {
+  /**
+   * A dedicated client for a subscription, so that its failures affect nothing else, as soon as there is a leader. Dispose of it
+   * with `release`.
+   */
+  async open(stop: AbortSignal): Promise<NodeClient> {
+    return this.#open(await unlessAborted(stop, this.#leader.find()));
+  }
+
+  release(client: NodeClient): void {
     this.#clients.delete(client);
-    client.dispose().catch(() => {});
+    client.close();
   }
 
   /** @throws {NoResponse} if the call exceeds the deadline, which the client does not enforce everywhere */
-  async call<Result>(what: string, call: (client: EventStoreDBClient) => Promise<Result>): Promise<Result> {
-    const client = this.client('append');
+  async call<Result>(what: string, call: (client: NodeClient) => Promise<Result>): Promise<Result> {
+    const client = await this.#client('append', this.deadlineMs);
     try {
-      return await answerWithin(this.deadlineMs * 1.2, what, call(client));
+      return await this.answer(client, this.deadlineMs * 1.2, what, call(client));
     } catch (error) {
-      this.reportFailure(client, error);
+      this.failed(client, error);
       throw error;
     }
   }
 
-  /** As {@link call}, over the stream of appends. Appends are stored in the order of these calls. */
-  async append(...append: Parameters<AppendStream['append']>): Promise<StoredAt> {
-    const client = this.client('append');
+  /** As {@link call}, over the stream of appends. */
+  async append(givesUpAt: number, ...append: Parameters<AppendStream['append']>): Promise<StoredAt> {
+    const client = await this.#client('append', this.#upTo(givesUpAt));
     let stream = this.#appends.get(client);
     if (stream === undefined || stream.ended) {
       stream = new AppendStream(client);
       this.#appends.set(client, stream);
     }
     try {
-      return await answerWithin(this.deadlineMs, 'an append', stream.append(...append));
+      return await this.answer(client, this.#upTo(givesUpAt), 'an append', stream.append(...append));
     } catch (error) {
-      this.reportFailure(client, error);
+      this.failed(client, error);
       throw error;
     }
   }
 
   /**
-   * Reports a failed call. A client recovers from a lost connection by itself, but not from a failed discovery or an
-   * unresponsive server: the next call then gets a new client. Calls in flight are left to finish.
+   * Yields what a read returns. The client's own reads have no deadline.
+   * @throws {NoResponse} if the first item takes longer than until `givesUpAt`, or any one longer than the deadline
    */
-  reportFailure(client: EventStoreDBClient, error: unknown): void {
-    if (error instanceof UnavailableError || error instanceof CancelledError || error instanceof NotLeaderError) return;
+  async *read<Item>(
+    what: string,
+    givesUpAt: number,
+    open: (client: NodeClient) => StreamingRead<Item>,
+  ): AsyncGenerator<Item> {
+    const client = await this.#client('read', this.#upTo(givesUpAt));
+    const silent = () => this.#leader.doubt(client.node, 'silent');
+    try {
+      yield* readItems(client, open(client), what, [this.#upTo(givesUpAt), this.deadlineMs], silent);
+    } catch (error) {
+      this.failed(client, error);
+      throw error;
+    }
+  }
+
+  /** As {@link read}, from a client of the caller's own. */
+  readFrom<Item>(client: NodeClient, what: string, read: StreamingRead<Item>): AsyncGenerator<Item> {
+    return readItems(client, read, what, [this.deadlineMs, this.deadlineMs], () => {});
+  }
+
+  /**
+   * What a call to a node resolves to.
+   * @throws {NoResponse} after `milliseconds` without an answer; an error if another node is the leader by then
+   */
+  async answer<R>(client: NodeClient, milliseconds: number, what: string, response: Promise<R>): Promise<R> {
+    const { promise: ended, reject } = Promise.withResolvers<never>();
+    const withdraw = client.onGivenUp(reject);
+    const first = Math.min(SILENCE_MS, milliseconds);
+    let timer = setTimeout(() => {
+      this.#leader.doubt(client.node, 'silent');
+      timer = setTimeout(() => reject(new NoResponse(what, milliseconds)), milliseconds - first);
+    }, first);
+    try {
+      return await Promise.race([response, ended]);
+    } finally {
+      clearTimeout(timer);
+      withdraw();
+    }
+  }
+
+  /**
+   * Reports a failed call: the leader is looked for at once, and the next call gets a new client. Calls in flight are left to
+   * finish.
+   */
+  failed(client: NodeClient, error: unknown): void {
     if (!isTransient(error)) return;
-    for (const [use, shared] of this.#shared) if (shared === client) this.#shared.delete(use);
-    this.#clients.delete(client);
-    const appends = this.#appends.get(client);
-    this.#appends.delete(client);
-    void appends?.close(this.deadlineMs);
+    if (error instanceof NotLeaderError) this.#leader.isNotAlone();
+    this.#leader.doubt(client.node, 'failed');
+    for (const [use, shared] of this.#shared) {
+      if (shared !== client) continue;
+      this.#shared.delete(use);
+      this.#clients.delete(client);
+      const appends = this.#appends.get(client);
+      this.#appends.delete(client);
+      if (appends === undefined) client.retire();
+      else void appends.close(this.deadlineMs).finally(() => client.retire());
+    }
+  }
+
+  /** Ends everything that waits for a former leader. It is repeated or resumed on the one that leads now. */
+  #follow(leader: Endpoint): void {
+    for (const client of [...this.#clients]) {
+      if (addressOf(client.node) === addressOf(leader)) continue;
+      this.#clients.delete(client);
+      this.#appends.delete(client);
+      for (const [use, shared] of this.#shared) if (shared === client) this.#shared.delete(use);
+      client.giveUp(new LeaderChanged(client.node));
+    }
   }
 
   /** Retries until `attempt` succeeds. @returns undefined if `stop` is aborted */
@@ -171,7 +262,7 @@ export class Connection {
   ): Promise<Result> {
     // p-retry gives up on a TypeError, which the client may throw, so every failure is wrapped.
     const wrapped = (): Promise<Result> =>
-      attempt().catch((cause: unknown) => {
+      unlessAborted(signal, attempt()).catch((cause: unknown) => {
         throw new Error(`${what} failed`, { cause });
       });
     return pRetry(wrapped, {
@@ -192,11 +283,13 @@ export class Connection {
   }
 
   async close(): Promise<void> {
+    this.#leader.close();
     await Promise.all([...this.#appends.values()].map((appends) => appends.close(CLOSE_TIMEOUT_MS)));
     this.#appends.clear();
     const disposed = Promise.all([...this.#clients].map((client) => client.dispose()));
     // A call that the server never completes must not keep the process from exiting.
-    await answerWithin(CLOSE_TIMEOUT_MS, 'closing the connections', disposed).catch(() => {});
+    await within(CLOSE_TIMEOUT_MS, disposed).catch(() => {});
+    for (const client of this.#clients) client.close();
     this.#clients.clear();
   }
 }
@@ -204,6 +297,19 @@ export class Connection {
 /** Resolves after `milliseconds`, or immediately once `stop` is aborted. */
 export async function pause(milliseconds: number, stop: AbortSignal): Promise<void> {
   await sleep(milliseconds, undefined, { signal: stop }).catch(() => {});
+}
+
+/** The outcome of `work`, which goes on regardless. Rejects with the signal's reason once that is aborted. */
+async function unlessAborted<R>(signal: AbortSignal, work: Promise<R>): Promise<R> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(signal.reason);
+  signal.addEventListener('abort', onAbort);
+  if (signal.aborted) onAbort();
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
 }
 
 /** Whether the same call may succeed when retried. */
@@ -221,22 +327,27 @@ export function isTransient(error: unknown): boolean {
   );
 }
 
-/** @throws {NoResponse} if `response` takes longer than `milliseconds` */
-export const answerWithin = <R>(milliseconds: number, what: string, response: Promise<R>): Promise<R> =>
-  within(milliseconds, response, () => new NoResponse(what, milliseconds));
-
 /**
- * Yields what a read returns. The client's own reads have no deadline.
- * @throws {NoResponse} if the next item takes longer than `milliseconds` to arrive
+ * Yields what a read returns.
+ * @param limits how long the first item may take to arrive, and how long the others may, in milliseconds
+ * @param silent called whenever nothing has arrived for a while
+ * @throws {NoResponse} if an item takes longer
  */
-export async function* readWithin<Item>(
-  milliseconds: number,
-  what: string,
+async function* readItems<Item>(
+  client: NodeClient,
   read: StreamingRead<Item>,
+  what: string,
+  [firstMs, nextMs]: readonly [number, number],
+  silent: () => void,
 ): AsyncGenerator<Item> {
   const wakeup = new Wakeup();
+  let limit = firstMs;
   let ended = false;
   let failure: Error | undefined;
+  const fail = (error: Error): void => {
+    failure ??= error;
+    wakeup.wake();
+  };
   read
     .on('readable', wakeup.wake)
     .on('end', () => {
@@ -244,19 +355,26 @@ export async function* readWithin<Item>(
       wakeup.wake();
     })
     // Never removed: the client may emit errors late, and an 'error' event without a listener would crash the process.
-    .on('error', (error) => {
-      failure ??= error;
-      wakeup.wake();
-    });
+    .on('error', fail);
+  const withdraw = client.onGivenUp(fail);
   try {
     for (;;) {
       const item: Item | null = read.read();
-      if (item !== null) yield item;
-      else if (failure !== undefined) throw failure;
+      if (item !== null) {
+        limit = nextMs;
+        yield item;
+      } else if (failure !== undefined) throw failure;
       else if (ended) return;
-      else if (!(await wakeup.wait(milliseconds))) throw new NoResponse(what, milliseconds);
+      else {
+        for (let left = limit; !(await wakeup.wait(Math.min(left, SILENCE_MS))); ) {
+          left -= SILENCE_MS;
+          if (left <= 0) throw new NoResponse(what, limit);
+          silent();
+        }
+      }
     }
   } finally {
+    withdraw();
     // Leaving the loop does not end the call on the server, and the client keeps an undrained read in memory.
     if (!ended) read.cancel().catch(() => {});
     read.removeListener('readable', wakeup.wake);

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
-  type EventStoreDBClient,
   eventTypeFilter,
   PersistentSubscriptionDoesNotExistError,
   PersistentSubscriptionExistsError,
@@ -22,7 +21,8 @@ import {
   type Position,
   type StoredEvent,
 } from '../event-store.ts';
-import { answerWithin, type Connection, isTransient, pause, RECONNECT_DELAY_MS, readWithin } from './connection.ts';
+import { type Connection, isTransient, pause, RECONNECT_DELAY_MS } from './connection.ts';
+import type { NodeClient } from './node-client.ts';
 import { exactly, hasPosition, positionOf, serverPosition, storedEvent } from './stored-event.ts';
 
 /**
@@ -180,17 +180,18 @@ export class ConsumerGroups {
   async *#readStream(stream: string): AsyncGenerator<{ event?: RecordedEvent; link?: RecordedEvent }> {
     let next = 0n;
     for (let failures = 0; ; ) {
-      const client = this.#connection.client('read');
       try {
-        const read = client.readStream(stream, { fromRevision: next, resolveLinkTos: true });
-        for await (const entry of readWithin(this.#connection.deadlineMs, `a read of ${stream}`, read)) {
+        const givesUpAt = this.#connection.givesUpAt();
+        const entries = this.#connection.read(`a read of ${stream}`, givesUpAt, (client) =>
+          client.readStream(stream, { fromRevision: next, resolveLinkTos: true, requiresLeader: true }),
+        );
+        for await (const entry of entries) {
           failures = 0;
           next = ((entry.link ?? entry.event)?.revision ?? next) + 1n;
           yield entry;
         }
         return;
       } catch (error) {
-        this.#connection.reportFailure(client, error);
         if (error instanceof StreamNotFoundError) return;
         failures += 1;
         if (!isTransient(error) || failures > READ_RETRIES) throw error;
@@ -311,6 +312,7 @@ class GroupConsumer {
 
 type Join = {
   readonly connection: Connection;
+  readonly client: NodeClient;
   readonly group: string;
   /** How many unacknowledged events the server may have sent. */
   readonly bufferSize: number;
@@ -325,21 +327,23 @@ type End = { readonly why: 'broken' | 'closed' | 'obstacle'; readonly error: unk
 class Membership {
   readonly ended: Promise<End>;
   readonly #connection: Connection;
-  readonly #client: EventStoreDBClient;
+  readonly #client: NodeClient;
   readonly #subscription: PersistentSubscriptionToAll;
   readonly #stop: AbortSignal;
   readonly #confirmed = Promise.withResolvers<void>();
+  readonly #withdraw: () => void;
   readonly #resolveEnded: (end: End) => void;
   #end: End | undefined;
   #acknowledged: Resolved[] = [];
 
-  private constructor({ connection, group, bufferSize, stop, receive }: Join) {
+  private constructor({ connection, client, group, bufferSize, stop, receive }: Join) {
     const { promise, resolve } = Promise.withResolvers<End>();
     this.ended = promise;
     this.#resolveEnded = resolve;
     this.#connection = connection;
     this.#stop = stop;
-    this.#client = connection.open();
+    this.#client = client;
+    this.#withdraw = client.onGivenUp((error) => this.end({ why: 'broken', error }));
     this.#subscription = this.#client.subscribeToPersistentSubscriptionToAll(group, { bufferSize });
     this.#subscription
       .on('confirmation', () => this.#confirmed.resolve())
@@ -349,15 +353,20 @@ class Membership {
       .on('end', () => this.end({ why: 'broken', error: new Error('The server ended the subscription') }))
       .on('close', () => this.end({ why: 'broken', error: new Error('The subscription was closed') }));
     stop.addEventListener('abort', this.#onStop);
+    if (stop.aborted) this.#onStop();
   }
 
-  static async join(join: Join): Promise<Membership> {
-    const membership = new Membership(join);
+  /** Joins as soon as there is a leader. */
+  static async join(join: Omit<Join, 'client'>): Promise<Membership> {
+    const { connection, stop } = join;
+    const client = await connection.open(stop);
+    const membership = new Membership({ ...join, client });
     try {
-      const { deadlineMs } = membership.#connection;
-      await answerWithin(deadlineMs, 'joining a consumer group', membership.#confirmed.promise);
+      const { promise } = membership.#confirmed;
+      await connection.answer(client, connection.deadlineMs, 'joining a consumer group', promise);
       return membership;
     } catch (error) {
+      if (!stop.aborted) connection.failed(client, error);
       membership.#close();
       throw error;
     }
@@ -387,8 +396,8 @@ class Membership {
       // A response on the same connection means that everything sent before it has arrived. Without one, the events that were
       // acknowledged last may be redelivered.
       const read = this.#client.readAll({ maxCount: 1 });
-      await Array.fromAsync(readWithin(this.#connection.deadlineMs, 'a final read', read)).catch(() => {});
-    }
+      await Array.fromAsync(this.#connection.readFrom(this.#client, 'a final read', read)).catch(() => {});
+    } else this.#connection.failed(this.#client, this.#end.error);
     this.#close();
   }
 
@@ -405,6 +414,7 @@ class Membership {
   }
 
   #close(): void {
+    this.#withdraw();
     this.#stop.removeEventListener('abort', this.#onStop);
     this.#subscription.unsubscribe().catch(() => {});
     this.#subscription.destroy();
@@ -421,10 +431,13 @@ async function eventOf(connection: Connection, recorded: RecordedEvent | undefin
   const replay = replayOf(recorded);
   if (recorded === undefined || (replay === undefined && hasPosition(recorded))) return storedEvent(recorded);
   const { stream, revision } = replay ?? { stream: recorded.streamId, revision: recorded.revision };
-  const [found] = await connection.retryWhileStarting(`Reading the event of a parked entry in ${stream}`, () => {
-    const read = connection.client('read').readStream(stream, { fromRevision: BigInt(revision), maxCount: 1 });
-    return Array.fromAsync(readWithin(connection.deadlineMs, 'a read of a parked event', read));
-  });
+  const [found] = await connection.retryWhileStarting(`Reading the event of a parked entry in ${stream}`, () =>
+    Array.fromAsync(
+      connection.read('a read of a parked event', connection.givesUpAt(), (client) =>
+        client.readStream(stream, { fromRevision: BigInt(revision), maxCount: 1, requiresLeader: true }),
+      ),
+    ),
+  );
   return storedEvent(found?.event);
 }
 

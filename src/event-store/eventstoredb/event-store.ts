@@ -3,7 +3,6 @@ import {
   type AppendToStreamOptions,
   BACKWARDS,
   END,
-  type EventStoreDBClient,
   FORWARDS,
   jsonEvent,
   NO_STREAM,
@@ -36,19 +35,16 @@ import {
 } from '../event-store.ts';
 import { type Proposed, propose, type StoredAt } from './append-stream.ts';
 import { CatchUp } from './catch-up.ts';
-import {
-  Connection,
-  type ConnectionOptions,
-  isTransient,
-  pause,
-  RECONNECT_DELAY_MS,
-  readWithin,
-} from './connection.ts';
+import { Connection, type ConnectionOptions, isTransient, pause, RECONNECT_DELAY_MS } from './connection.ts';
 import { ConsumerGroups } from './consumer-groups.ts';
+import type { NodeClient } from './node-client.ts';
 import { positionOf, serverPosition, storedEvent } from './stored-event.ts';
 
 /** Retries of an append, and of a read that makes no progress. None starts once two deadlines have passed. */
 const RETRIES = 3;
+
+/** How often a read is resumed that makes no progress, and until when. */
+type Patience = { readonly retries: number; readonly givesUpAt: number };
 
 /** The end of the log as it was last seen, and the last event up to there. */
 type Tail = { readonly end: Position; readonly event: StoredEvent | undefined };
@@ -132,15 +128,16 @@ class EventStoreDb implements EventStore {
     const inTurn = before?.then(() => {
       isNext = true;
     });
+    const givesUpAt = this.#connection.givesUpAt();
     // Every attempt uses the same ids, so the server stores the events once.
     const appending = pRetry(
       async (attempt) => {
         if (attempt > 1) {
           await inTurn;
-          const earlier = await this.#findAppended(stream, ids, expectedRevision);
+          const earlier = await this.#findAppended(stream, ids, expectedRevision, givesUpAt);
           if (earlier !== undefined) return earlier;
         }
-        const send = () => this.#send(stream, proposed, expectedRevision);
+        const send = () => this.#send(givesUpAt, stream, proposed, expectedRevision);
         const stored = await send().catch(async (error: unknown) => {
           // It may have overtaken one that was lost and will be sent again.
           if (isNext || !(error instanceof WrongExpectedRevision)) throw error;
@@ -170,9 +167,9 @@ class EventStoreDb implements EventStore {
     return appending;
   }
 
-  async #send(stream: string, proposed: Proposed, expected: ExpectedRevision): Promise<StoredAt> {
+  async #send(givesUpAt: number, stream: string, proposed: Proposed, expected: ExpectedRevision): Promise<StoredAt> {
     try {
-      return await this.#connection.append(stream, proposed, expected);
+      return await this.#connection.append(givesUpAt, stream, proposed, expected);
     } catch (error) {
       if (!(error instanceof WrongExpectedVersionError)) throw error;
       const actual = typeof error.actualVersion === 'bigint' ? Number(error.actualVersion) : 'none';
@@ -192,9 +189,10 @@ class EventStoreDb implements EventStore {
     stream: string,
     ids: readonly string[],
     expected: ExpectedRevision,
+    givesUpAt: number,
   ): Promise<Appended | undefined> {
     const from = (expected === 'none' ? 0 : expected + 1) + ids.length - 1;
-    const [last] = await Array.fromAsync(this.#readStream(stream, { from, limit: 1 }, 0));
+    const [last] = await Array.fromAsync(this.#readStream(stream, { from, limit: 1 }, 0, givesUpAt));
     return last !== undefined && last.id === ids.at(-1)
       ? { revision: last.revision, position: last.position }
       : undefined;
@@ -204,21 +202,29 @@ class EventStoreDb implements EventStore {
     return this.#readStream(stream, options, RETRIES);
   }
 
-  async *#readStream(stream: string, options: ReadStream, retries: number): AsyncGenerator<StoredEvent> {
+  async *#readStream(
+    stream: string,
+    options: ReadStream,
+    retries: number,
+    givesUpAt = this.#connection.givesUpAt(),
+  ): AsyncGenerator<StoredEvent> {
     this.#checkOpen();
     const { from, direction = 'forward', limit = Number.MAX_SAFE_INTEGER } = options;
     if (limit <= 0) return;
     const backward = direction === 'backward';
     let remaining = limit;
-    const events = this.#resuming(`a read of ${stream}`, retries, (client, last) => {
+    const open = (last: StoredEvent | undefined) => {
       const next = last === undefined ? from : last.revision + (backward ? -1 : 1);
       if (remaining === 0 || (next !== undefined && next < 0)) return undefined;
-      return client.readStream(stream, {
-        fromRevision: next === undefined ? (backward ? END : START) : BigInt(next),
-        direction: backward ? BACKWARDS : FORWARDS,
-        maxCount: remaining,
-      });
-    });
+      return (client: NodeClient) =>
+        client.readStream(stream, {
+          fromRevision: next === undefined ? (backward ? END : START) : BigInt(next),
+          direction: backward ? BACKWARDS : FORWARDS,
+          maxCount: remaining,
+          requiresLeader: true,
+        });
+    };
+    const events = this.#resuming(`a read of ${stream}`, { retries, givesUpAt }, open);
     // No check of the limit: the server ends the read there.
     for await (const event of events) {
       remaining -= 1;
@@ -236,11 +242,12 @@ class EventStoreDb implements EventStore {
     const start = backward ? END : START;
     if (after !== undefined) serverPosition(after);
     let remaining = limit;
-    const events = this.#resuming('a read of $all', RETRIES, (client, last) => {
+    const events = this.#resuming('a read of $all', this.#patience(), (last) => {
       const position = last?.position ?? after;
       const from = position === undefined || position === LOG_START ? start : serverPosition(position);
       if (backward && position === LOG_START) return undefined;
-      return client.readAll({ fromPosition: from, direction: backward ? BACKWARDS : FORWARDS });
+      const direction = backward ? BACKWARDS : FORWARDS;
+      return (client) => client.readAll({ fromPosition: from, direction, requiresLeader: true });
     });
     for await (const event of events) {
       // A forward read from the server includes the position it starts from.
@@ -264,8 +271,9 @@ class EventStoreDb implements EventStore {
       if (position > end) end = position;
       return known !== undefined && position <= known.end;
     };
-    const read = (client: EventStoreDBClient) => client.readAll({ fromPosition: END, direction: BACKWARDS });
-    for await (const found of this.#resuming('a read of $all', RETRIES, read, isKnown)) {
+    const read = (client: NodeClient) =>
+      client.readAll({ fromPosition: END, direction: BACKWARDS, requiresLeader: true });
+    for await (const found of this.#resuming('a read of $all', this.#patience(), () => read, isKnown)) {
       event = found;
       break;
     }
@@ -273,43 +281,49 @@ class EventStoreDb implements EventStore {
     if (event !== undefined) yield event;
   }
 
+  #patience(): Patience {
+    return { retries: RETRIES, givesUpAt: this.#connection.givesUpAt() };
+  }
+
   /**
    * Reads, resuming after the last event when the connection breaks, as long as there is progress.
+   * @param open how to read on after the last event; undefined if there is nothing more
    * @param isEnough whether to end before an event of the server or of this service
    */
   async *#resuming(
     what: string,
-    retries: number,
+    { retries, givesUpAt }: Patience,
     open: (
-      client: EventStoreDBClient,
       last: StoredEvent | undefined,
-    ) => StreamingRead<{ event?: Parameters<typeof storedEvent>[0] }> | undefined,
+    ) => ((client: NodeClient) => StreamingRead<{ event?: Parameters<typeof storedEvent>[0] }>) | undefined,
     isEnough: (recorded: RecordedEvent) => boolean = () => false,
   ): AsyncGenerator<StoredEvent> {
     let last: StoredEvent | undefined;
     let failures = 0;
-    let giveUpAt = 0;
+    let untilMs = givesUpAt;
     for (;;) {
       this.#checkOpen();
-      const client = this.#connection.client('read');
-      const read = open(client, last);
+      const read = open(last);
       if (read === undefined) return;
+      let progressed = false;
       try {
-        for await (const { event: recorded } of readWithin(this.#connection.deadlineMs, what, read)) {
+        for await (const { event: recorded } of this.#connection.read(what, untilMs, read)) {
+          progressed = true;
           if (recorded !== undefined && isEnough(recorded)) return;
           const event = storedEvent(recorded);
           if (event === undefined || event.id === last?.id) continue;
-          failures = 0;
           last = event;
           yield event;
         }
         return;
       } catch (error) {
         if (error instanceof StreamNotFoundError) return;
-        this.#connection.reportFailure(client, error);
+        if (progressed) {
+          failures = 0;
+          untilMs = this.#connection.givesUpAt();
+        }
         failures += 1;
-        if (failures === 1) giveUpAt = performance.now() + this.#connection.deadlineMs * 2;
-        if (!isTransient(error) || failures > retries || performance.now() > giveUpAt) throw error;
+        if (!isTransient(error) || failures > retries || performance.now() > untilMs) throw error;
         await sleep(50 * 3 ** failures * (0.5 + Math.random()));
       }
     }
@@ -390,16 +404,16 @@ class EventStoreDb implements EventStore {
     await this.#connection.call('an append', (client) =>
       client.appendToStream(CLOCK_STREAM, jsonEvent({ type: CLOCK_TYPE, data: {} }), this.#withDeadline()),
     );
-    const client = this.#connection.client('read');
-    try {
-      // If another process has appended in the meantime, its event is the later one, and as good.
-      const read = client.readStream(CLOCK_STREAM, { direction: BACKWARDS, fromRevision: END, maxCount: 1 });
-      for await (const { event } of readWithin(this.#connection.deadlineMs, 'a read of the clock', read))
-        if (event !== undefined) return event.created.getTime();
-    } catch (error) {
-      this.#connection.reportFailure(client, error);
-      throw error;
-    }
+    // If another process has appended in the meantime, its event is the later one, and as good.
+    const read = (client: NodeClient) =>
+      client.readStream(CLOCK_STREAM, {
+        direction: BACKWARDS,
+        fromRevision: END,
+        maxCount: 1,
+        requiresLeader: true,
+      });
+    for await (const { event } of this.#connection.read('a read of the clock', this.#connection.givesUpAt(), read))
+      if (event !== undefined) return event.created.getTime();
     throw new Error(`${CLOCK_STREAM} is empty, right after an append`);
   }
 
@@ -409,14 +423,8 @@ class EventStoreDb implements EventStore {
 
   async ping(): Promise<void> {
     this.#checkOpen();
-    const client = this.#connection.client('read');
-    try {
-      const read = client.readAll({ maxCount: 1 });
-      await Array.fromAsync(readWithin(this.#connection.deadlineMs, 'a ping', read));
-    } catch (error) {
-      this.#connection.reportFailure(client, error);
-      throw error;
-    }
+    const read = (client: NodeClient) => client.readAll({ maxCount: 1, requiresLeader: true });
+    await Array.fromAsync(this.#connection.read('a ping', performance.now() + this.#connection.deadlineMs, read));
   }
 
   async close(): Promise<void> {

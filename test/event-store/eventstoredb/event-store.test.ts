@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import {
   EventStoreDBClient,
   eventTypeFilter,
@@ -300,28 +298,6 @@ describe.concurrent('EventStoreDB failures', () => {
       });
       expect(stored.status).toBe('fulfilled');
       expect(server).toMatchObject({ batchCalls: 1, appends: { batch: 2 } });
-    });
-
-    test('over TLS, as the user that the URL names', async ({ onTestFinished, open }) => {
-      const file = (name: string) => fileURLToPath(new URL(`../../webhooks/tls/receiver.${name}`, import.meta.url));
-      const server = await EventStoreDbServer.start({
-        certificate: readFileSync(file('crt'), 'utf8'),
-        key: readFileSync(file('key'), 'utf8'),
-        username: 'venue',
-        password: 'p@ss:w/rd',
-      });
-      onTestFinished(() => server.stop());
-      const urlFor = (user: string) => `${server.url.replace('//', `//${user}@`)}?tlsCAFile=${file('crt')}`;
-      const store = await open({ url: urlFor('venue:p%40ss%3Aw%2Frd') });
-      const appended = await Promise.all(
-        range(30).map((n) => store.append('thing', [made(n)], { expectedRevision: revisionOf(n) })),
-      );
-      expect(appended.map(({ revision }) => revision)).toEqual(range(30));
-      server.dropConnections();
-      await store.append('thing', [made(30)], { expectedRevision: 29 });
-      expect(numbers(await Array.fromAsync(store.readStream('thing')))).toEqual(range(31));
-      expect(server.appends.unary).toBe(0);
-      await expect(open({ url: urlFor('venue:wrong'), startWithinMs: 500 })).rejects.toThrow(/denied/i);
     });
 
     test('closing waits for what is pending, but not for a server that does not answer', async ({ server, open }) => {

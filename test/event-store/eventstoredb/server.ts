@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { type AddressInfo, createConnection, createServer, type Socket, type Server as TcpServer } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import gossipGrpc from '@eventstore/db-client/generated/gossip_grpc_pb.js';
 import gossip from '@eventstore/db-client/generated/gossip_pb.js';
@@ -16,11 +14,11 @@ import {
   type handleUnaryCall,
   Metadata,
   Server,
-  ServerCredentials,
   type ServerDuplexStream,
   type ServerWritableStream,
   status,
 } from '@grpc/grpc-js';
+import { type Certificate, Node } from './node.ts';
 
 type Recorded = {
   readonly id: string;
@@ -50,19 +48,35 @@ export type AppendFault =
   | 'another node is the leader'
   | 'acknowledged late';
 
-/** Over TLS, with a certificate of the tests. Whoever does not name the user may do nothing. */
-export type Secured = {
-  readonly certificate: string;
-  readonly key: string;
+/** What a user needs a right for. A real server has these in access control lists and groups of users. */
+export type Right = 'read $all' | 'read streams' | 'read system streams' | 'append' | 'manage groups';
+
+/** Over TLS. Whoever does not name the user may do nothing. */
+export type Secured = Certificate & {
   readonly username: string;
   readonly password: string;
+  /** What the user may not do. */
+  readonly lacks?: readonly Right[];
+};
+
+export type ServerOptions = {
+  readonly secured?: Secured;
+  /** How many nodes it is: one, or a cluster of three. */
+  readonly nodes?: 1 | 3;
+  /** The name or address at which its nodes say, in gossip, that they can be reached. */
+  readonly advertised?: string;
 };
 
 type Link = { readonly link: Recorded; readonly event: Recorded };
 type Outstanding = { readonly event: Recorded; readonly link?: Recorded; readonly retries: number };
 type Sent = Outstanding & { readonly deadline: number };
 type PersistentCall = ServerDuplexStream<persistent.ReadReq, persistent.ReadResp>;
-type GroupConsumer = { readonly call: PersistentCall; readonly buffer: number; readonly sent: Map<string, Sent> };
+type GroupConsumer = {
+  readonly node: Node;
+  readonly call: PersistentCall;
+  readonly buffer: number;
+  readonly sent: Map<string, Sent>;
+};
 type Group = {
   readonly name: string;
   readonly regex: RegExp;
@@ -84,6 +98,7 @@ const ACCESS_DENIED: Failure = {
   details: 'Access Denied',
   metadata: exception('access-denied'),
 };
+const UNAUTHENTICATED: Failure = { code: status.UNAUTHENTICATED, details: 'Received HTTP status code 401' };
 const KILLED: Failure = { code: status.UNAVAILABLE, details: 'The server is going away' };
 
 /** How the protocol represents an unknown position. */
@@ -102,8 +117,10 @@ export class EventStoreDbServer {
   dropOnNextAck = false;
   /** How many events the checkpoints of filtered subscriptions lag behind. */
   checkpointLag = 0;
-  /** Accepts calls but never responds. */
+  /** Accepts calls but never responds, save to gossip. */
   unresponsive = false;
+  /** How often nodes were asked who the leader is. */
+  gossipReads = 0;
   /** The requests to create a group. */
   readonly created: persistent.CreateReq.Options[] = [];
   /** Never answers a batch append. */
@@ -127,23 +144,29 @@ export class EventStoreDbServer {
   readonly #streams = new Map<string, Recorded[]>();
   readonly #truncatedBefore = new Map<string, number>();
   readonly #groups = new Map<string, Group>();
-  readonly #grpc = new Server();
-  readonly #sockets = new Set<Socket>();
   readonly #waiting = new Set<() => void>();
-  #proxy: TcpServer | undefined;
-  #backendPort = 0;
-  #port = 0;
   #offset = 1_000n;
   #clock: NodeJS.Timeout | undefined;
 
   readonly #secured: Secured | undefined;
+  readonly #advertised: string;
+  readonly nodes: readonly Node[];
+  #leader: Node;
+  /** Which node each says is the leader, once that has to be found out anew. */
+  readonly #says = new Map<Node, Node>();
+  /** How much of the log a node has that was the leader: it gets no more. */
+  readonly #stale = new Map<Node, number>();
 
-  private constructor(secured: Secured | undefined) {
+  private constructor({ secured, nodes = 1, advertised = '127.0.0.1' }: ServerOptions) {
     this.#secured = secured;
+    this.#advertised = advertised;
+    const first = this.#node();
+    this.nodes = [first, ...Array.from({ length: nodes - 1 }, () => this.#node())];
+    this.#leader = first;
   }
 
-  static async start(secured?: Secured): Promise<EventStoreDbServer> {
-    const server = new EventStoreDbServer(secured);
+  static async start(options: ServerOptions = {}): Promise<EventStoreDbServer> {
+    const server = new EventStoreDbServer(options);
     await server.#start();
     return server;
   }
@@ -157,51 +180,65 @@ export class EventStoreDbServer {
     return [...this.#groups.keys()];
   }
 
-  /** Of a secured server without the user and the certificate; by name, because grpc-js wants one for TLS. */
+  /** Of a secured server without the user and the certificate. */
   get url(): string {
-    return this.#secured === undefined ? `esdb://127.0.0.1:${this.#port}?tls=false` : `esdb://localhost:${this.#port}`;
+    const host = this.#secured === undefined ? '127.0.0.1' : 'localhost';
+    const hosts = this.nodes.map(({ port }) => `${host}:${port}`).join(',');
+    return `esdb://${hosts}${this.#secured === undefined ? '?tls=false' : ''}`;
   }
 
-  async #start(): Promise<void> {
-    this.#grpc.addService(streamsGrpc.StreamsService, {
-      read: this.#read,
-      append: this.#append,
-      batchAppend: this.#batchAppend,
+  get leader(): Node {
+    return this.#leader;
+  }
+
+  #node(): Node {
+    const grpc = new Server();
+    const node = new Node(grpc);
+    grpc.addService(streamsGrpc.StreamsService, {
+      read: this.#read(node),
+      append: this.#append(node),
+      batchAppend: this.#batchAppend(node),
       delete: this.#delete,
       tombstone: this.#unimplemented,
     });
-    this.#grpc.addService(persistentGrpc.PersistentSubscriptionsService, {
-      create: this.#createGroup,
-      read: this.#readGroup,
-      replayParked: this.#replayParked,
-      update: this.#updateGroup,
-      delete: this.#deleteGroup,
-      getInfo: this.#groupInfo,
-      list: this.#listGroups,
+    grpc.addService(persistentGrpc.PersistentSubscriptionsService, {
+      create: this.#onLeader(node, this.#createGroup),
+      read: this.#readGroup(node),
+      replayParked: this.#onLeader(node, this.#replayParked),
+      update: this.#onLeader(node, this.#updateGroup),
+      delete: this.#onLeader(node, this.#deleteGroup),
+      getInfo: this.#onLeader(node, this.#groupInfo),
+      list: this.#onLeader(node, this.#listGroups),
       restartSubsystem: this.#unimplemented,
     });
-    this.#grpc.addService(featuresGrpc.ServerFeaturesService, { getSupportedMethods: this.#supportedMethods });
-    this.#grpc.addService(gossipGrpc.GossipService, { read: this.#gossip });
-    this.#backendPort = await new Promise<number>((resolve, reject) => {
-      const credentials =
-        this.#secured === undefined
-          ? ServerCredentials.createInsecure()
-          : ServerCredentials.createSsl(null, [
-              { cert_chain: Buffer.from(this.#secured.certificate), private_key: Buffer.from(this.#secured.key) },
-            ]);
-      this.#grpc.bindAsync('127.0.0.1:0', credentials, (error, port) =>
-        error === null ? resolve(port) : reject(error),
-      );
-    });
+    grpc.addService(featuresGrpc.ServerFeaturesService, { getSupportedMethods: this.#supportedMethods });
+    grpc.addService(gossipGrpc.GossipService, { read: this.#gossip(node) });
+    return node;
+  }
+
+  async #start(): Promise<void> {
     this.#store('$users', [system('$UserCreated')]);
-    await this.connect();
+    for (const node of this.nodes) await node.start(this.#secured);
     this.#clock = setInterval(() => this.#expire(), 20);
   }
 
   async stop(): Promise<void> {
     clearInterval(this.#clock);
-    await this.disconnect();
-    this.#grpc.forceShutdown();
+    for (const node of this.nodes) await node.stop();
+  }
+
+  /**
+   * Makes another node the leader. The former one gets nothing of what is stored from then on. The consumers that are connected to other nodes lose their places in their groups.
+   * @param knownTo the nodes that say so when asked; the others go on naming the former one
+   */
+  elect(leader: Node, knownTo: readonly Node[] = this.nodes): void {
+    const former = this.#leader;
+    this.#leader = leader;
+    this.#stale.set(former, this.#log.length);
+    this.#stale.delete(leader);
+    for (const node of this.nodes) this.#says.set(node, knownTo.includes(node) ? leader : former);
+    for (const group of this.#groups.values())
+      for (const consumer of [...group.consumers]) if (consumer.node !== leader) this.#leave(group, consumer);
   }
 
   /** Appends system events, as a real server does while nothing else happens. */
@@ -211,39 +248,32 @@ export class EventStoreDbServer {
 
   /** Cuts every connection, as a broken network does. */
   dropConnections(): void {
-    for (const socket of this.#sockets) socket.destroy();
+    for (const node of this.nodes) node.dropConnections();
   }
 
   /** Cuts every connection and refuses new ones until `connect`. */
   async disconnect(): Promise<void> {
-    const closed = new Promise((resolve) => this.#proxy?.close(resolve) ?? resolve(undefined));
-    this.dropConnections();
-    await closed;
-    this.#proxy = undefined;
+    for (const node of this.nodes) await node.disconnect();
   }
 
   async connect(): Promise<void> {
-    const proxy = createServer((front) => {
-      const back = createConnection(this.#backendPort, '127.0.0.1');
-      for (const [one, other] of [
-        [front, back],
-        [back, front],
-      ] as const) {
-        this.#sockets.add(one);
-        one.setNoDelay(true);
-        one.on('error', () => {});
-        one.on('close', () => {
-          this.#sockets.delete(one);
-          other.destroy();
-        });
-        one.pipe(other);
-      }
-    });
-    proxy.listen(this.#port, '127.0.0.1');
-    await once(proxy, 'listening');
-    this.#port = (proxy.address() as AddressInfo).port;
-    this.#proxy = proxy;
+    for (const node of this.nodes) await node.connect();
   }
+
+  /** How a node refuses what only the leader does. One that was not told so does nothing instead of passing it on. */
+  #notLeader(node: Node, metadata: Metadata | undefined): Failure | undefined {
+    if (node === this.#leader) return undefined;
+    if (metadata !== undefined && metadata.get('requires-leader')[0] !== 'true') return undefined;
+    return leaderIs(this.#advertised, (this.#says.get(node) ?? this.#leader).port);
+  }
+
+  readonly #onLeader =
+    <Request, Response>(node: Node, handle: handleUnaryCall<Request, Response>): handleUnaryCall<Request, Response> =>
+    (call, respond) => {
+      const refusal = this.#refusal(call.metadata, 'manage groups') ?? this.#notLeader(node, undefined);
+      if (refusal === undefined) handle(call, respond);
+      else respond(refusal);
+    };
 
   /** Ends every subscription of both kinds without an error, as in an orderly shutdown. */
   endSubscriptions(): void {
@@ -290,71 +320,83 @@ export class EventStoreDbServer {
     return last;
   }
 
-  readonly #append: handleClientStreamingCall<streams.AppendReq, streams.AppendResp> = (call, respond) => {
-    let options: streams.AppendReq.Options | undefined;
-    const events: Proposed[] = [];
-    call.on('error', () => {});
-    call.on('data', (request: streams.AppendReq) => {
-      options ??= request.getOptions();
-      const message = request.getProposedMessage();
-      if (message !== undefined) events.push(proposed(message));
-    });
-    call.on('end', async () => {
-      // An aborted call ends as well, and is marked as cancelled one turn later. A real server stores none of it.
-      await nextTurn();
-      if (options === undefined || call.cancelled) return;
-      this.appends.unary += 1;
-      const stream = text(options.getStreamIdentifier()?.getStreamName() ?? '');
-      const expected = options.hasRevision() ? Number(options.getRevision()) : options.hasNoStream() ? -1 : undefined;
-      if (this.readOnly.has(stream) || !this.#isUser(call.metadata)) return respond(ACCESS_DENIED);
-      this.#appendWithFault({
-        store: () => this.#appendOnce(stream, expected, events),
-        answer: (outcome) => respond(null, unaryAnswer(outcome, expected)),
-        refuse: () => respond({ code: status.UNAVAILABLE, details: 'Server Is Not Ready' }),
-        end: (error) => respond(error),
+  #append =
+    (node: Node): handleClientStreamingCall<streams.AppendReq, streams.AppendResp> =>
+    (call, respond) => {
+      let options: streams.AppendReq.Options | undefined;
+      const events: Proposed[] = [];
+      call.on('error', () => {});
+      call.on('data', (request: streams.AppendReq) => {
+        options ??= request.getOptions();
+        const message = request.getProposedMessage();
+        if (message !== undefined) events.push(proposed(message));
       });
-    });
-  };
+      call.on('end', async () => {
+        // An aborted call ends as well, and is marked as cancelled one turn later. A real server stores none of it.
+        await nextTurn();
+        if (options === undefined || call.cancelled) return;
+        this.appends.unary += 1;
+        const stream = text(options.getStreamIdentifier()?.getStreamName() ?? '');
+        const expected = options.hasRevision() ? Number(options.getRevision()) : options.hasNoStream() ? -1 : undefined;
+        const refusal = this.#refusal(call.metadata, 'append', stream) ?? this.#notLeader(node, call.metadata);
+        if (refusal !== undefined) return respond(refusal);
+        this.#appendWithFault({
+          store: () => this.#appendOnce(stream, expected, events),
+          answer: (outcome) => respond(null, unaryAnswer(outcome, expected)),
+          refuse: () => respond({ code: status.UNAVAILABLE, details: 'Server Is Not Ready' }),
+          end: (error) => respond(error),
+        });
+      });
+    };
 
-  readonly #batchAppend = (call: ServerDuplexStream<streams.BatchAppendReq, streams.BatchAppendResp>): void => {
-    this.batchCalls += 1;
-    call.on('error', () => {});
-    const begun = new Map<string, { readonly options: streams.BatchAppendReq.Options; readonly events: Proposed[] }>();
-    call.on('data', (request: streams.BatchAppendReq) => {
-      const id = request.getCorrelationId()?.getString() ?? '';
-      const options = begun.get(id)?.options ?? request.getOptions();
-      if (options === undefined) return;
-      const events = [...(begun.get(id)?.events ?? []), ...request.getProposedMessagesList().map(proposed)];
-      if (!request.getIsFinal()) return void begun.set(id, { options, events });
-      begun.delete(id);
-      this.appends.batch += 1;
-      if (this.ignoresBatchAppends) return;
-      const stream = text(options.getStreamIdentifier()?.getStreamName() ?? '');
-      const expected = options.hasStreamPosition()
-        ? Number(options.getStreamPosition())
-        : options.hasNoStream()
-          ? -1
-          : undefined;
-      const respond = (response: streams.BatchAppendResp, as = request.getCorrelationId()) =>
-        void call.write(response.setCorrelationId(as).setStreamIdentifier(identifier(stream)));
-      const fail = (failure: Parameters<typeof statusOf>, as?: shared.UUID) =>
-        respond(new streams.BatchAppendResp().setError(statusOf(...failure)), as);
-      if (this.readOnly.has(stream) || !this.#isUser(call.metadata))
-        return fail([status.PERMISSION_DENIED, 'Access Denied', 'event_store.client.AccessDenied']);
-      const timeOut = () => fail([status.DEADLINE_EXCEEDED, 'Timeout', 'event_store.client.Timeout'], structured(id));
-      // Instead of saying that it is too large.
-      if (events.reduce((bytes, { data, metadata }) => bytes + data.length + metadata.length, 0) > this.maxAppendBytes)
-        return timeOut();
-      this.#appendWithFault({
-        store: () => this.#appendOnce(stream, expected, events),
-        answer: (outcome) => respond(batchAnswer(outcome, expected)),
-        refuse: () => fail([status.OK, 'Server Is Not Ready', 'google.protobuf.Empty']),
-        timeOut,
-        end: (error) => void call.emit('error', error),
+  #batchAppend =
+    (node: Node) =>
+    (call: ServerDuplexStream<streams.BatchAppendReq, streams.BatchAppendResp>): void => {
+      this.batchCalls += 1;
+      call.on('error', () => {});
+      const begun = new Map<
+        string,
+        { readonly options: streams.BatchAppendReq.Options; readonly events: Proposed[] }
+      >();
+      call.on('data', (request: streams.BatchAppendReq) => {
+        const id = request.getCorrelationId()?.getString() ?? '';
+        const options = begun.get(id)?.options ?? request.getOptions();
+        if (options === undefined) return;
+        const events = [...(begun.get(id)?.events ?? []), ...request.getProposedMessagesList().map(proposed)];
+        if (!request.getIsFinal()) return void begun.set(id, { options, events });
+        begun.delete(id);
+        this.appends.batch += 1;
+        if (this.ignoresBatchAppends) return;
+        const stream = text(options.getStreamIdentifier()?.getStreamName() ?? '');
+        const expected = options.hasStreamPosition()
+          ? Number(options.getStreamPosition())
+          : options.hasNoStream()
+            ? -1
+            : undefined;
+        const respond = (response: streams.BatchAppendResp, as = request.getCorrelationId()) =>
+          void call.write(response.setCorrelationId(as).setStreamIdentifier(identifier(stream)));
+        const fail = (failure: Parameters<typeof statusOf>, as?: shared.UUID) =>
+          respond(new streams.BatchAppendResp().setError(statusOf(...failure)), as);
+        const notLeader = this.#notLeader(node, call.metadata);
+        if (notLeader !== undefined) return void call.emit('error', notLeader);
+        if (this.#refusal(call.metadata, 'append', stream) !== undefined)
+          return fail([status.PERMISSION_DENIED, 'Access Denied', 'event_store.client.AccessDenied']);
+        const timeOut = () => fail([status.DEADLINE_EXCEEDED, 'Timeout', 'event_store.client.Timeout'], structured(id));
+        // Instead of saying that it is too large.
+        if (
+          events.reduce((bytes, { data, metadata }) => bytes + data.length + metadata.length, 0) > this.maxAppendBytes
+        )
+          return timeOut();
+        this.#appendWithFault({
+          store: () => this.#appendOnce(stream, expected, events),
+          answer: (outcome) => respond(batchAnswer(outcome, expected)),
+          refuse: () => fail([status.OK, 'Server Is Not Ready', 'google.protobuf.Empty']),
+          timeOut,
+          end: (error) => void call.emit('error', error),
+        });
       });
-    });
-    call.on('end', () => call.end());
-  };
+      call.on('end', () => call.end());
+    };
 
   /** Stores an append and answers it, unless something else has been planned. */
   #appendWithFault(append: {
@@ -370,7 +412,7 @@ export class EventStoreDbServer {
     else if (fault === 'server killed before storing') end(KILLED);
     else if (fault === 'refused as unavailable') refuse();
     else if (fault === 'not stored, timed out') timeOut();
-    else if (fault === 'another node is the leader') end(leaderIs(this.#port));
+    else if (fault === 'another node is the leader') end(leaderIs(this.#advertised, this.#leader.port));
     else if (fault !== 'neither stored nor acknowledged' && !this.unresponsive) {
       const outcome = store();
       if (fault === 'connection lost after storing') this.dropConnections();
@@ -381,11 +423,15 @@ export class EventStoreDbServer {
     }
   }
 
-  #isUser(metadata: Metadata): boolean {
-    if (this.#secured === undefined) return true;
-    const { username, password } = this.#secured;
+  /** Why the user of a call may not do it; undefined if it may. */
+  #refusal(metadata: Metadata, right: Right, stream?: string): Failure | undefined {
+    if (stream !== undefined && this.readOnly.has(stream)) return ACCESS_DENIED;
+    if (this.#secured === undefined) return undefined;
+    const { username, password, lacks = [] } = this.#secured;
     const [authorization] = metadata.get('authorization');
-    return authorization === `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+    if (authorization === undefined) return ACCESS_DENIED;
+    if (authorization !== `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`) return UNAUTHENTICATED;
+    return lacks.includes(right) ? ACCESS_DENIED : undefined;
   }
 
   #appendOnce(stream: string, expected: number | undefined, events: readonly Proposed[]): Outcome {
@@ -401,17 +447,23 @@ export class EventStoreDbServer {
     return { stored: this.#store(stream, events) };
   }
 
-  readonly #read = (call: ServerWritableStream<streams.ReadReq, streams.ReadResp>): void => {
-    call.on('error', () => {});
-    const options = call.request.getOptions();
-    if (options === undefined || this.unresponsive) return;
-    if (!this.#isUser(call.metadata)) return void call.emit('error', ACCESS_DENIED);
-    this.reads.push(text(options.getStream()?.getStreamIdentifier()?.getStreamName() ?? '$all'));
-    if (options.hasSubscription()) void this.#subscribe(call, options);
-    else void this.#readOnce(call, options);
-  };
+  #read =
+    (node: Node) =>
+    (call: ServerWritableStream<streams.ReadReq, streams.ReadResp>): void => {
+      call.on('error', () => {});
+      const options = call.request.getOptions();
+      if (options === undefined || this.unresponsive) return;
+      const stream = text(options.getStream()?.getStreamIdentifier()?.getStreamName() ?? '$all');
+      const right = stream === '$all' ? 'read $all' : stream.startsWith('$') ? 'read system streams' : 'read streams';
+      const refusal = this.#refusal(call.metadata, right) ?? this.#notLeader(node, call.metadata);
+      if (refusal !== undefined) return void call.emit('error', refusal);
+      this.reads.push(stream);
+      if (options.hasSubscription()) void this.#subscribe(call, options);
+      else void this.#readOnce(node, call, options);
+    };
 
   async #readOnce(
+    node: Node,
     call: ServerWritableStream<streams.ReadReq, streams.ReadResp>,
     options: streams.ReadReq.Options,
   ): Promise<void> {
@@ -440,6 +492,8 @@ export class EventStoreDbServer {
         records = records.filter((record) => compare(record, position) < 0 === backward);
       } else if (backward ? all?.hasStart() : all?.hasEnd()) records = [];
     }
+    const known = this.#stale.get(node);
+    if (known !== undefined) records = records.filter((record) => this.#log.indexOf(record) < known);
     if (backward) records = records.toReversed();
     for (const record of records.slice(0, limit)) {
       if (call.cancelled) return;
@@ -593,59 +647,67 @@ export class EventStoreDbServer {
     return reached;
   }
 
-  readonly #readGroup = (call: PersistentCall): void => {
-    let group: Group | undefined;
-    let consumer: GroupConsumer | undefined;
-    const leave = (): void => {
-      if (group === undefined || consumer === undefined || !group.consumers.delete(consumer)) return;
-      // Counted once more, but never parked for that.
-      for (const { deadline: _, ...sent } of consumer.sent.values())
-        group.retry.push({ ...sent, retries: sent.retries + 1 });
-      this.#push(group);
+  #leave(group: Group, consumer: GroupConsumer): void {
+    if (!group.consumers.delete(consumer)) return;
+    // Counted once more, but never parked for that.
+    for (const { deadline: _, ...sent } of consumer.sent.values())
+      group.retry.push({ ...sent, retries: sent.retries + 1 });
+    this.#push(group);
+  }
+
+  #readGroup =
+    (node: Node) =>
+    (call: PersistentCall): void => {
+      let group: Group | undefined;
+      let consumer: GroupConsumer | undefined;
+      const leave = (): void => {
+        if (group !== undefined && consumer !== undefined) this.#leave(group, consumer);
+      };
+      for (const event of ['cancelled', 'close', 'finish', 'error']) call.on(event, leave);
+      call.on('end', () => {
+        leave();
+        call.end();
+      });
+      call.on('data', (request: persistent.ReadReq) => {
+        if (this.unresponsive) return;
+        const options = request.getOptions();
+        if (options !== undefined) {
+          const refusal = this.#refusal(call.metadata, 'read $all') ?? this.#notLeader(node, undefined);
+          if (refusal !== undefined) return void call.emit('error', refusal);
+          group = this.#groups.get(options.getGroupName());
+          if (group === undefined) {
+            call.emit(
+              'error',
+              failure(status.NOT_FOUND, 'persistent-subscription-does-not-exist', options.getGroupName()),
+            );
+            return;
+          }
+          consumer = { node, call, buffer: options.getBufferSize(), sent: new Map() };
+          const confirmation = new persistent.ReadResp.SubscriptionConfirmation().setSubscriptionId('s');
+          call.write(new persistent.ReadResp().setSubscriptionConfirmation(confirmation));
+          group.consumers.add(consumer);
+        }
+        if (group === undefined || consumer === undefined) return;
+        const ack = request.getAck();
+        if (ack !== undefined) {
+          if (this.dropOnNextAck) {
+            this.dropOnNextAck = false;
+            return this.dropConnections();
+          }
+          for (const id of ack.getIdsList()) consumer.sent.delete(id.getString());
+        }
+        const nack = request.getNack();
+        for (const id of nack?.getIdsList() ?? []) {
+          const sent = consumer.sent.get(id.getString());
+          if (sent === undefined || nack === undefined) continue;
+          consumer.sent.delete(id.getString());
+          if (nack.getAction() === persistent.ReadReq.Nack.Action.PARK) {
+            this.#park(group, sent.event, `Client explicitly NAK'ed message.\n${nack.getReason()}`);
+          } else this.#retry(group, sent);
+        }
+        this.#push(group);
+      });
     };
-    for (const event of ['cancelled', 'close', 'finish', 'error']) call.on(event, leave);
-    call.on('end', () => {
-      leave();
-      call.end();
-    });
-    call.on('data', (request: persistent.ReadReq) => {
-      if (this.unresponsive) return;
-      const options = request.getOptions();
-      if (options !== undefined) {
-        group = this.#groups.get(options.getGroupName());
-        if (group === undefined) {
-          call.emit(
-            'error',
-            failure(status.NOT_FOUND, 'persistent-subscription-does-not-exist', options.getGroupName()),
-          );
-          return;
-        }
-        consumer = { call, buffer: options.getBufferSize(), sent: new Map() };
-        const confirmation = new persistent.ReadResp.SubscriptionConfirmation().setSubscriptionId('s');
-        call.write(new persistent.ReadResp().setSubscriptionConfirmation(confirmation));
-        group.consumers.add(consumer);
-      }
-      if (group === undefined || consumer === undefined) return;
-      const ack = request.getAck();
-      if (ack !== undefined) {
-        if (this.dropOnNextAck) {
-          this.dropOnNextAck = false;
-          return this.dropConnections();
-        }
-        for (const id of ack.getIdsList()) consumer.sent.delete(id.getString());
-      }
-      const nack = request.getNack();
-      for (const id of nack?.getIdsList() ?? []) {
-        const sent = consumer.sent.get(id.getString());
-        if (sent === undefined || nack === undefined) continue;
-        consumer.sent.delete(id.getString());
-        if (nack.getAction() === persistent.ReadReq.Nack.Action.PARK) {
-          this.#park(group, sent.event, `Client explicitly NAK'ed message.\n${nack.getReason()}`);
-        } else this.#retry(group, sent);
-      }
-      this.#push(group);
-    });
-  };
 
   #retry(group: Group, { event, link, retries }: Outstanding): void {
     const most = group.settings.getMaxRetryCount();
@@ -759,14 +821,21 @@ export class EventStoreDbServer {
     respond(null, methods);
   };
 
-  readonly #gossip: handleUnaryCall<shared.Empty, gossip.ClusterInfo> = (_call, respond) => {
-    const member = new gossip.MemberInfo()
-      .setInstanceId(new shared.UUID().setString(crypto.randomUUID()))
-      .setState(gossip.MemberInfo.VNodeState.LEADER)
-      .setIsAlive(true)
-      .setHttpEndPoint(new gossip.EndPoint().setAddress('127.0.0.1').setPort(this.#port));
-    respond(null, new gossip.ClusterInfo().setMembersList([member]));
-  };
+  #gossip =
+    (node: Node): handleUnaryCall<shared.Empty, gossip.ClusterInfo> =>
+    (_call, respond) => {
+      this.gossipReads += 1;
+      const leader = this.#says.get(node) ?? this.#leader;
+      const { LEADER, FOLLOWER } = gossip.MemberInfo.VNodeState;
+      const members = this.nodes.map((member) =>
+        new gossip.MemberInfo()
+          .setInstanceId(new shared.UUID().setString(crypto.randomUUID()))
+          .setState(member === leader ? LEADER : FOLLOWER)
+          .setIsAlive(true)
+          .setHttpEndPoint(new gossip.EndPoint().setAddress(this.#advertised).setPort(member.port)),
+      );
+      respond(null, new gossip.ClusterInfo().setMembersList(members));
+    };
 
   /** As on a real server, the events stay in the log until it is scavenged, which this one never does. */
   readonly #delete: handleUnaryCall<streams.DeleteReq, streams.DeleteResp> = (call, respond) => {
@@ -906,9 +975,9 @@ function exception(name: string): Metadata {
   return metadata;
 }
 
-function leaderIs(port: number): Failure {
+function leaderIs(host: string, port: number): Failure {
   const metadata = exception('not-leader');
-  metadata.set('leader-endpoint-host', '127.0.0.1');
+  metadata.set('leader-endpoint-host', host);
   metadata.set('leader-endpoint-port', String(port));
   return { code: status.NOT_FOUND, details: 'Leader info available', metadata };
 }

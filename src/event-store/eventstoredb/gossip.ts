@@ -1,0 +1,105 @@
+import { lookup } from 'node:dns/promises';
+import { type ClientHttp2Session, connect, constants, type SecureClientSessionOptions } from 'node:http2';
+import { isIP, isIPv6 } from 'node:net';
+import gossipGrpc from '@eventstore/db-client/generated/gossip_grpc_pb.js';
+import gossip from '@eventstore/db-client/generated/gossip_pb.js';
+import shared from '@eventstore/db-client/generated/shared_pb.js';
+import type { Endpoint, Settings } from './settings.ts';
+
+/** A node of the cluster, as another one sees it. */
+export type Member = { readonly endpoint: Endpoint; readonly leads: boolean };
+
+/** A node answered, but not with what it knows: it is there. */
+export class GossipRefused extends Error {
+  constructor(status: number, reason: string) {
+    super(`it answered with gRPC status ${status}${reason === '' ? '' : ` (${reason})`}`);
+    this.name = 'GossipRefused';
+  }
+}
+
+/** As in a URL: IPv6 addresses in brackets. */
+export const addressOf = ({ host, port }: Endpoint): string => `${isIPv6(host) ? `[${host}]` : host}:${port}`;
+
+/** The addresses behind a name. Each stands for a node, so that one that hangs does not stand in the way of the others. */
+export async function resolveSeed({ host, port }: Endpoint): Promise<readonly Endpoint[]> {
+  if (isIP(host) !== 0) return [{ host, port }];
+  return (await lookup(host, { all: true })).map(({ address }) => ({ host: address, port }));
+}
+
+/** The service, method and messages are the client's; a message is preceded by a flag and its length. */
+const { path, requestSerialize, responseDeserialize } = gossipGrpc.GossipService.read;
+const PREFIX_BYTES = 5;
+
+/**
+ * Asks a node which nodes there are and which one leads. Over a connection of its own, which is torn down at the end: gRPC's would
+ * wait for a node that accepts connections and says nothing, and keep the socket.
+ * @param name what its certificate is for, if not the host
+ * @throws {GossipRefused} if the node answers something else; another error if it does not answer within `gossipTimeoutMs`
+ */
+export async function readGossip(endpoint: Endpoint, settings: Settings, name?: string): Promise<readonly Member[]> {
+  const { promise, resolve, reject } = Promise.withResolvers<readonly Member[]>();
+  const { tls, gossipTimeoutMs, credentials } = settings;
+  const secure: SecureClientSessionOptions =
+    tls === undefined ? {} : { secureContext: tls, ...(name === undefined || isIP(name) ? {} : { servername: name }) };
+  const session = connect(`${tls === undefined ? 'http' : 'https'}://${addressOf(endpoint)}`, secure);
+  const timer = setTimeout(() => reject(new Error(`it did not answer within ${gossipTimeoutMs} ms`)), gossipTimeoutMs);
+  session.on('error', reject).on('close', () => reject(new Error('it closed the connection')));
+  try {
+    const user = credentials === undefined ? [] : [['authorization', basic(credentials)] as const];
+    ask(session, Object.fromEntries(tls === undefined ? [] : user), resolve, reject);
+    return await promise;
+  } finally {
+    clearTimeout(timer);
+    session.destroy();
+  }
+}
+
+const basic = ({ username, password }: NonNullable<Settings['credentials']>) =>
+  `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+
+function ask(
+  session: ClientHttp2Session,
+  headers: Readonly<Record<string, string>>,
+  resolve: (members: readonly Member[]) => void,
+  reject: (error: Error) => void,
+): void {
+  const call = session.request({
+    ...headers,
+    [constants.HTTP2_HEADER_METHOD]: 'POST',
+    [constants.HTTP2_HEADER_PATH]: path,
+    [constants.HTTP2_HEADER_CONTENT_TYPE]: 'application/grpc',
+    [constants.HTTP2_HEADER_TE]: 'trailers',
+  });
+  const received: Buffer[] = [];
+  const refusedBy = (from: Readonly<Record<string, unknown>>): boolean => {
+    const http = from[':status'] ?? 200;
+    const grpc = Number(from['grpc-status'] ?? 0);
+    if (http === 200 && grpc === 0) return false;
+    reject(new GossipRefused(grpc, http === 200 ? String(from['grpc-message'] ?? '') : `HTTP status ${http}`));
+    return true;
+  };
+  call
+    .on('error', reject)
+    .on('response', refusedBy)
+    .on('trailers', refusedBy)
+    .on('data', (chunk: Buffer) => received.push(chunk))
+    .on('end', () => {
+      const message = Buffer.concat(received).subarray(PREFIX_BYTES);
+      try {
+        resolve(responseDeserialize(message).getMembersList().flatMap(memberOf));
+      } catch (error) {
+        reject(new Error('it answered something that is no gossip', { cause: error }));
+      }
+    });
+  const request = requestSerialize(new shared.Empty());
+  const prefix = Buffer.alloc(PREFIX_BYTES);
+  prefix.writeUInt32BE(request.length, 1);
+  call.end(Buffer.concat([prefix, request]));
+}
+
+function memberOf(member: InstanceType<typeof gossip.MemberInfo>): Member[] {
+  const at = member.getHttpEndPoint();
+  if (at === undefined) return [];
+  const leads = member.getIsAlive() && member.getState() === gossip.MemberInfo.VNodeState.LEADER;
+  return [{ endpoint: { host: at.getAddress(), port: at.getPort() }, leads }];
+}

@@ -1,0 +1,172 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { BaseLogger } from 'pino';
+import { within } from '../../runtime/within.ts';
+import { addressOf, GossipRefused, type Member, readGossip, resolveSeed } from './gossip.ts';
+import type { Endpoint, Settings } from './settings.ts';
+
+/** The pause between two rounds of asking doubles up to this. */
+const MAX_PAUSE_MS = 500;
+/** How often the log says that the leader is still being looked for. */
+const WARN_EVERY_MS = 5_000;
+/** A node that has just said that it leads is not asked again because one call takes long. */
+const TRUSTED_FOR_MS = 1_000;
+
+/** No node says that it leads, or the one node there is does not answer. */
+class NoLeader extends Error {
+  constructor(findings: readonly string[]) {
+    super(`EventStoreDB has no leader that answers: ${findings.join('; ') || 'nobody has answered yet'}`);
+    this.name = 'NoLeader';
+  }
+}
+
+type Deps = {
+  readonly settings: Settings;
+  readonly logger: Pick<BaseLogger, 'warn'> | undefined;
+  /** Another node leads than before. */
+  readonly moved: (leader: Endpoint) => void;
+};
+
+/**
+ * Knows which node leads. It asks all nodes at once, so that one that hangs holds nobody up, and believes only a node that answers
+ * for itself: while a leader hangs, the others go on naming it until they have elected another
+ * (docs/decisions/eventstoredb-cluster.md). If the URL names one node, that is the leader as long as it answers.
+ */
+export class Leader {
+  readonly #deps: Deps;
+  readonly #closed = new AbortController();
+  #isCluster: boolean;
+  #known: Endpoint | undefined;
+  #last: Endpoint | undefined;
+  #saidSoAt = Number.NEGATIVE_INFINITY;
+  #looking: Promise<Endpoint> | undefined;
+  #findings: readonly string[] = [];
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+    const { seeds, isName } = deps.settings;
+    this.#isCluster = isName || seeds.length > 1;
+    // One node is asked only once a call has failed, so that a start does not wait for it.
+    if (!this.#isCluster) this.#known = this.#last = seeds[0];
+  }
+
+  /**
+   * The node that leads, as soon as there is one.
+   * @param withinMs how long to wait; without it, as long as it takes
+   * @throws {NoLeader} with what each node said
+   */
+  async find(withinMs?: number): Promise<Endpoint> {
+    if (this.#known !== undefined) return this.#known;
+    const looking = this.#look();
+    return withinMs === undefined ? looking : within(withinMs, looking, () => new NoLeader(this.#findings));
+  }
+
+  /** A call to the node failed, or has had no answer for long: the nodes are asked at once, and calls wait for what they say. */
+  doubt(node: Endpoint, why: 'failed' | 'silent'): void {
+    if (this.#known === undefined || addressOf(this.#known) !== addressOf(node)) return;
+    if (why === 'silent' && performance.now() - this.#saidSoAt < TRUSTED_FOR_MS) return;
+    this.#known = undefined;
+    this.#look().catch(() => {});
+  }
+
+  /** The one address in the URL turned out to be that of a node that does not lead: there are others. */
+  isNotAlone(): void {
+    this.#isCluster = true;
+  }
+
+  close(): void {
+    this.#closed.abort();
+  }
+
+  #look(): Promise<Endpoint> {
+    this.#looking ??= this.#askUntilFound().finally(() => {
+      this.#looking = undefined;
+    });
+    return this.#looking;
+  }
+
+  async #askUntilFound(): Promise<Endpoint> {
+    const { logger, moved, settings } = this.#deps;
+    let warnAt = performance.now() + settings.gossipTimeoutMs;
+    for (let pauseMs = settings.discoveryIntervalMs; ; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
+      if (this.#closed.signal.aborted) throw new Error('The event store is closed');
+      const found = await this.#ask();
+      if (found !== undefined) {
+        const before = this.#last;
+        this.#known = this.#last = found;
+        this.#saidSoAt = performance.now();
+        this.#findings = [];
+        if (before !== undefined && addressOf(before) !== addressOf(found)) moved(found);
+        return found;
+      }
+      if (performance.now() >= warnAt) {
+        warnAt = performance.now() + WARN_EVERY_MS;
+        logger?.warn({ findings: this.#findings }, 'EventStoreDB has no leader that answers; looking for it');
+      }
+      await sleep(pauseMs, undefined, { signal: this.#closed.signal }).catch(() => {});
+    }
+  }
+
+  /** One round. Ends as soon as a leader is beyond doubt, or when all have answered or had their time. */
+  async #ask(): Promise<Endpoint | undefined> {
+    const { settings } = this.#deps;
+    const [seed] = settings.seeds;
+    const name = settings.isName ? seed?.host : undefined;
+    const answers = new Map<string, readonly Member[]>();
+    const findings = new Map<string, string>();
+    const found = Promise.withResolvers<Endpoint | undefined>();
+    const asked = new Set<string>();
+    let open = 0;
+    const ask = (endpoint: Endpoint, certificateName?: string): void => {
+      const address = addressOf(endpoint);
+      if (asked.has(address)) return;
+      asked.add(address);
+      open += 1;
+      readGossip(endpoint, settings, certificateName)
+        .then(
+          (members) => {
+            answers.set(address, members);
+            findings.set(address, `${address} leads ${leadersOf(members).join(' and ') || 'nobody'}`);
+            if (this.#isCluster) for (const member of members) ask(member.endpoint);
+          },
+          (error: unknown) => {
+            if (error instanceof GossipRefused && !this.#isCluster) answers.set(address, []);
+            findings.set(address, `${address}: ${error instanceof Error ? error.message || error.name : error}`);
+          },
+        )
+        .finally(() => {
+          open -= 1;
+          const leader = this.#isCluster ? chooseLeader(answers, open === 0) : answers.size > 0 ? endpoint : undefined;
+          if (leader !== undefined || open === 0) found.resolve(leader);
+        });
+    };
+    try {
+      const nodes = settings.isName && seed !== undefined ? await resolveSeed(seed) : settings.seeds;
+      for (const node of nodes) ask(node, name);
+    } catch (error) {
+      this.#findings = [error instanceof Error ? error.message : String(error)];
+      return undefined;
+    }
+    const leader = await found.promise;
+    this.#findings = [...findings.values()];
+    return leader;
+  }
+}
+
+const leadersOf = (members: readonly Member[]): string[] =>
+  members.filter(({ leads }) => leads).map(({ endpoint }) => addressOf(endpoint));
+
+/**
+ * Of the nodes that say of themselves that they lead, the one that most others name. A former leader that hung says so as well
+ * until it has heard of the election.
+ * @param isFinal whether no more answers will come: until then, more than half of the nodes have to agree
+ */
+function chooseLeader(answers: ReadonlyMap<string, readonly Member[]>, isFinal: boolean): Endpoint | undefined {
+  const members = new Map([...answers.values()].flat().map(({ endpoint }) => [addressOf(endpoint), endpoint]));
+  const votes = new Map<string, number>();
+  // Nodes may be asked at more than one address. Those that they name are counted.
+  for (const [from, said] of answers)
+    if (members.has(from)) for (const leader of leadersOf(said)) votes.set(leader, (votes.get(leader) ?? 0) + 1);
+  const leads = (address: string) => leadersOf(answers.get(address) ?? []).includes(address);
+  const [[best, count] = ['', 0]] = [...votes].filter(([address]) => leads(address)).toSorted((a, b) => b[1] - a[1]);
+  return isFinal || count > members.size / 2 ? members.get(best) : undefined;
+}

@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs';
+import { createSecureContext, type SecureContext } from 'node:tls';
+import type { Credentials } from '@eventstore/db-client';
+import { parseConnectionString } from '@eventstore/db-client/dist/Client/parseConnectionString.js';
+
+/** Where a node is reached. */
+export type Endpoint = { readonly host: string; readonly port: number };
+
+/** What the URL says, and what the service sets where it says nothing. */
+export type Settings = {
+  /** The addresses that the URL names: one node, some of a cluster, or (`isName`) one name of all its nodes. */
+  readonly seeds: readonly Endpoint[];
+  /** Whether the seed is a name that stands for all nodes (`esdb+discover:`). */
+  readonly isName: boolean;
+  readonly credentials: Credentials | undefined;
+  /** Certificates; undefined for connections without TLS. */
+  readonly tls: SecureContext | undefined;
+  readonly connectionName: string | undefined;
+  /** How long a node has to say who the leader is. */
+  readonly gossipTimeoutMs: number;
+  /** The first pause between two rounds of asking. */
+  readonly discoveryIntervalMs: number;
+  /** Silence after which a connection in use is tried by a ping, and how long the answer may take. -1 for no pings. */
+  readonly keepAliveIntervalMs: number;
+  readonly keepAliveTimeoutMs: number;
+};
+
+/** A node that hangs costs a round of asking no more than this. */
+const GOSSIP_TIMEOUT_MS = 1_000;
+const DISCOVERY_INTERVAL_MS = 100;
+/** A node that is gone without a word is noticed after both of them. The client's own are 10 s each. */
+const KEEP_ALIVE_INTERVAL_MS = 2_000;
+const KEEP_ALIVE_TIMEOUT_MS = 3_000;
+
+/** @throws {TypeError} if the URL is malformed, or contradicts what the service needs. The message does not quote it: it may hold a password. */
+export function readSettings(url: string): Settings {
+  const options = parse(url.replace(/^kurrent(db)?(?=[:+])/, 'esdb'));
+  if (options.nodePreference !== undefined && options.nodePreference !== 'leader')
+    throw new TypeError('nodePreference must be leader or be left out: the service reads what it has just written');
+  const seeds = options.hosts.map(({ address, port }) => ({ host: address, port }));
+  return {
+    seeds: options.dnsDiscover ? seeds.slice(0, 1) : seeds,
+    isName: options.dnsDiscover,
+    credentials: options.defaultCredentials,
+    tls: options.tls === false ? undefined : certificates(options),
+    connectionName: options.connectionName,
+    gossipTimeoutMs: options.gossipTimeout === undefined ? GOSSIP_TIMEOUT_MS : options.gossipTimeout * 1_000,
+    discoveryIntervalMs: options.discoveryInterval ?? DISCOVERY_INTERVAL_MS,
+    keepAliveIntervalMs: options.keepAliveInterval ?? KEEP_ALIVE_INTERVAL_MS,
+    keepAliveTimeoutMs: options.keepAliveTimeout ?? KEEP_ALIVE_TIMEOUT_MS,
+  };
+}
+
+type Options = ReturnType<typeof parseConnectionString>;
+
+function parse(url: string): Options {
+  try {
+    return parseConnectionString(url);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.replace(/^Unexpected ".*" (?=at position)/s, '') : '';
+    throw new TypeError(`is not a connection string of EventStoreDB (${reason.replace(/\.$/, '')})`);
+  }
+}
+
+function certificates({ tlsCAFile, userCertFile, userKeyFile }: Options): SecureContext {
+  if ((userCertFile === undefined) !== (userKeyFile === undefined))
+    throw new TypeError('userCertFile and userKeyFile must be given together');
+  const read = (option: string, file: string | undefined) => {
+    if (file === undefined) return undefined;
+    try {
+      return readFileSync(file);
+    } catch (error) {
+      throw new TypeError(`${option} cannot be read (${error instanceof Error ? error.message : error})`);
+    }
+  };
+  return createSecureContext({
+    ca: read('tlsCAFile', tlsCAFile),
+    cert: read('userCertFile', userCertFile),
+    key: read('userKeyFile', userKeyFile),
+  });
+}

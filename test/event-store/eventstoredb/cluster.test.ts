@@ -1,0 +1,184 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { test as base, describe, expect } from 'vitest';
+import type { EventStore, StoredEvent } from '../../../src/event-store/event-store.ts';
+import { type EventStoreDbOptions, openEventStoreDb } from '../../../src/event-store/eventstoredb/event-store.ts';
+import { eventually } from '../../eventually.ts';
+import { EventStoreDbServer } from './server.ts';
+
+/** The promise: the service writes again so long after the cluster can. */
+const AGAIN_WITHIN_MS = 3_000;
+/** How long a cluster takes to notice that its leader is gone, and to elect another. */
+const ELECTION_MS = 2_500;
+
+const made = (n: number) => ({ type: 'Made', data: { n }, metadata: {} });
+
+const test = base.extend<{
+  cluster: EventStoreDbServer;
+  open: (options?: Partial<EventStoreDbOptions>) => Promise<EventStore>;
+}>({
+  cluster: async ({ onTestFinished }, use) => {
+    const cluster = await EventStoreDbServer.start({ nodes: 3 });
+    onTestFinished(() => cluster.stop());
+    await use(cluster);
+  },
+  open: async ({ cluster, onTestFinished }, use) => {
+    await use(async (options = {}) => {
+      const store = await openEventStoreDb({ url: cluster.url, ...options });
+      onTestFinished(() => store.close());
+      return store;
+    });
+  },
+});
+
+/** Another node than the leader. */
+const another = ({ nodes, leader }: EventStoreDbServer) => nodes.find((node) => node !== leader) ?? expect.fail();
+
+/** What `work` resolves to, and how long it took. */
+async function timed<R>(work: Promise<R>): Promise<{ readonly result: R; readonly tookMs: number }> {
+  const began = performance.now();
+  return { result: await work, tookMs: performance.now() - began };
+}
+
+describe.concurrent('a cluster of three whose leader hangs', () => {
+  test('appends that it had not answered are stored once by the next, within 3 s', async ({ cluster, open }) => {
+    const store = await open();
+    await store.append('before', [made(0)], { expectedRevision: 'none' });
+    cluster.leader.hang();
+    const waiting = Promise.all(
+      [0, 1, 2, 3].map((n) => store.append(`thing-${n}`, [made(n)], { expectedRevision: 'none' })),
+    );
+    await sleep(ELECTION_MS);
+    cluster.elect(another(cluster));
+    const { tookMs } = await timed(waiting);
+    expect(tookMs).toBeLessThan(AGAIN_WITHIN_MS);
+    for (const n of [0, 1, 2, 3])
+      expect(await Array.fromAsync(store.readStream(`thing-${n}`))).toMatchObject([{ data: { n } }]);
+  });
+
+  test('an append that comes after the election is stored within 3 s, though nothing was asked before', async ({
+    cluster,
+    open,
+  }) => {
+    const store = await open();
+    await store.append('before', [made(0)], { expectedRevision: 'none' });
+    cluster.leader.hang();
+    await sleep(ELECTION_MS);
+    cluster.elect(another(cluster));
+    const { tookMs } = await timed(store.append('thing', [made(1)], { expectedRevision: 'none' }));
+    expect(tookMs).toBeLessThan(AGAIN_WITHIN_MS);
+  });
+
+  test('one unanswered call makes subscriptions and consumers go to the next, too', async ({ cluster, open }) => {
+    const store = await open();
+    const controller = new AbortController();
+    const followed: StoredEvent[] = [];
+    const following = (async () => {
+      for await (const { events } of store.subscribe({ types: ['Made'], signal: controller.signal }))
+        followed.push(...events);
+    })();
+    const handled: unknown[] = [];
+    await store.consume('group', { types: ['Made'] }, async ({ data }) => void handled.push(data.n));
+    await store.append('thing', [made(0)], { expectedRevision: 'none' });
+    await eventually(() => expect([followed.length, handled.length]).toEqual([1, 1]));
+    cluster.leader.hang();
+    const appending = store.append('thing', [made(1)], { expectedRevision: 0 });
+    await sleep(ELECTION_MS);
+    cluster.elect(another(cluster));
+    const began = performance.now();
+    await appending;
+    await eventually(() => {
+      expect(followed.map(({ data }) => data.n)).toEqual([0, 1]);
+      expect(new Set(handled)).toEqual(new Set([0, 1]));
+    });
+    expect(performance.now() - began).toBeLessThan(AGAIN_WITHIN_MS);
+    controller.abort();
+    await following;
+  });
+
+  test('a subscription finds the next by itself where nothing is asked', async ({ cluster, open }) => {
+    const writer = await open();
+    const store = await open();
+    const controller = new AbortController();
+    const followed: unknown[] = [];
+    const following = (async () => {
+      for await (const { events } of store.subscribe({ types: ['Made'], signal: controller.signal }))
+        followed.push(...events.map(({ data }) => data.n));
+    })();
+    await writer.append('thing', [made(0)], { expectedRevision: 'none' });
+    await eventually(() => expect(followed).toEqual([0]));
+    cluster.leader.hang();
+    await sleep(ELECTION_MS);
+    cluster.elect(another(cluster));
+    await writer.append('thing', [made(1)], { expectedRevision: 0 });
+    // As soon as the connection has been silent for as long as a ping may take.
+    await eventually(() => expect(followed).toEqual([0, 1]));
+    controller.abort();
+    await following;
+  });
+
+  test('a hanging follower costs nobody anything', async ({ cluster, open }) => {
+    another(cluster).hang();
+    // In which order the nodes are asked is up to chance.
+    for (let n = 0; n < 10; n += 1) {
+      const { result: store, tookMs } = await timed(open());
+      await store.append(`thing-${n}`, [made(0)], { expectedRevision: 'none' });
+      expect(tookMs).toBeLessThan(AGAIN_WITHIN_MS);
+    }
+  });
+
+  test('a call gives up in time if there is no leader, and the next ones succeed once there is', async ({
+    cluster,
+    open,
+  }) => {
+    const store = await open({ deadlineMs: 1_000 });
+    await store.append('thing', [made(0)], { expectedRevision: 'none' });
+    cluster.leader.hang();
+    const { result, tookMs } = await timed(
+      store.append('thing', [made(1)], { expectedRevision: 0 }).catch((error: unknown) => error),
+    );
+    expect(result).toMatchObject({ message: expect.stringMatching(/did not respond|no leader/i) });
+    // Twice the deadline, and what a loaded machine takes.
+    expect(tookMs).toBeLessThan(3_000);
+    await expect(Array.fromAsync(store.readStream('thing'))).rejects.toThrow(/did not respond|no leader/i);
+    cluster.elect(another(cluster));
+    await eventually(() => store.ping());
+    expect(await Array.fromAsync(store.readStream('thing'))).toMatchObject([{ data: { n: 0 } }]);
+  });
+
+  test('a former leader that comes back is not gone back to, although it still says that it leads', async ({
+    cluster,
+    open,
+  }) => {
+    const store = await open();
+    await store.append('thing', [made(0)], { expectedRevision: 'none' });
+    const former = cluster.leader;
+    former.hang();
+    const appending = store.append('thing', [made(1)], { expectedRevision: 0 });
+    await sleep(ELECTION_MS);
+    cluster.elect(
+      another(cluster),
+      cluster.nodes.filter((node) => node !== former),
+    );
+    await appending;
+    former.resume();
+    const fresh = await open();
+    for (const [n, writer] of [store, fresh, store, fresh].entries())
+      await writer.append('thing', [made(2 + n)], { expectedRevision: 1 + n });
+    expect((await Array.fromAsync(fresh.readStream('thing'))).map(({ data }) => data.n)).toEqual([0, 1, 2, 3, 4, 5]);
+  });
+});
+
+test('a leader that becomes a follower is left, also by reads', async ({ cluster, open }) => {
+  const store = await open();
+  await store.append('thing', [made(0)], { expectedRevision: 'none' });
+  cluster.elect(another(cluster));
+  await store.append('thing', [made(1)], { expectedRevision: 0 });
+  expect(await Array.fromAsync(store.readStream('thing'))).toHaveLength(2);
+});
+
+test('one address of a cluster is enough, though it is not the leader', async ({ cluster, open }) => {
+  const url = `esdb://127.0.0.1:${another(cluster).port}?tls=false`;
+  const store = await open({ url });
+  await store.append('thing', [made(0)], { expectedRevision: 'none' });
+  expect(await Array.fromAsync(store.readStream('thing'))).toHaveLength(1);
+});
