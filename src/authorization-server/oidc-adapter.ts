@@ -17,6 +17,8 @@ export type OidcAdapter = {
   asker(model: string, id: string): () => Promise<boolean>;
   /** Records that the request which consumed a code or refresh token was answered. From then on another use is a replay. */
   answered(model: 'AuthorizationCode' | 'RefreshToken', id: string): Promise<void>;
+  /** Lets a grant end so many seconds from now, unless it has ended already. Writes at most once a month. */
+  prolong(grantId: string, seconds: number): Promise<void>;
   /** Oldest first. */
   grantsOf(owner: { account: AccountKey } | { userId: string }): Promise<StoredGrant[]>;
 };
@@ -128,6 +130,22 @@ export async function createOidcAdapter(deps: {
         await records.replace(stored.key, { ...stored.document, answered: true }, stored.version);
     },
 
+    async prolong(grantId, seconds) {
+      for (;;) {
+        const stored = await records.get(oidcRecordKey('Grant', grantId));
+        if (stored === undefined) return;
+        const until = clock() + seconds * 1000;
+        const by = until - Date.parse(stored.document.expiresAt);
+        if (by < PROLONGED_BY_MS) return;
+        const payload = open(stored);
+        const exp = (payload.exp ?? 0) + Math.round(by / 1000);
+        const sealed = seal(secretKey, purposes.oidcRecord(stored.key), JSON.stringify({ ...payload, exp }));
+        const next = { ...stored.document, sealed, expiresAt: new Date(until).toISOString() };
+        // One that is ended at this moment is not there any more, and stays so.
+        if (await records.replace(stored.key, next, stored.version)) return;
+      }
+    },
+
     async grantsOf(owner) {
       const query = 'account' in owner ? withField('account', owner.account) : withField('userId', owner.userId);
       const found: StoredGrant[] = [];
@@ -140,6 +158,9 @@ export async function createOidcAdapter(deps: {
     },
   };
 }
+
+/** The shortest time by which a grant is prolonged: a month. */
+const PROLONGED_BY_MS = 30 * 24 * 3_600_000;
 
 const isThere = (stored: object | undefined): boolean => stored !== undefined;
 
