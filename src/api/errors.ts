@@ -55,11 +55,14 @@ export function handleError(error: FastifyError, request: FastifyRequest, reply:
 /** Names the invalid field, wherever in the request it is: `startHour must be a whole number, 0 to 23` */
 function validationDetails(error: FastifyError): string {
   const problems = (error.validation ?? []).map(({ instancePath, keyword, params, message }) => {
-    const field = instancePath.slice(1).replaceAll('/', '.');
+    const within = instancePath.slice(1).replaceAll('/', '.');
+    const field = keyword === 'required' ? [within, params.missingProperty].filter(Boolean).join('.') : within;
     const problem =
-      keyword === 'enum' && Array.isArray(params.allowedValues)
-        ? `must be one of ${params.allowedValues.join(', ')}`
-        : message;
+      keyword === 'required'
+        ? 'is required'
+        : keyword === 'enum' && Array.isArray(params.allowedValues)
+          ? `must be one of ${params.allowedValues.join(', ')}`
+          : message;
     return field === '' ? `${error.validationContext ?? 'request'} ${problem}` : `${field} ${problem}`;
   });
   return `${problems.join('; ')}.`;

@@ -45,7 +45,15 @@ export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, http
 /** A limit is refused in the same words as by the domain (docs/decisions/limits.md), a date as by the command line. */
 function inDomainWords(error: ErrorObject): ErrorObject {
   const { data, parentSchema = {} } = error;
-  const { type, minLength = 0, maxLength, minimum, maximum }: { [keyword: string]: unknown } = parentSchema;
+  const {
+    type,
+    minLength = 0,
+    maxLength,
+    minimum,
+    maximum,
+    '~rule': rule,
+  }: { [keyword: string]: unknown } = parentSchema;
+  if (typeof data === 'number' && typeof rule === 'string') return { ...error, message: rule };
   if (typeof data === 'string' && typeof minLength === 'number' && typeof maxLength === 'number')
     return { ...error, message: lengthRule({ min: minLength, max: maxLength }) };
   if (parentSchema.format === 'date' && error.keyword === 'format')

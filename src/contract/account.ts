@@ -7,10 +7,13 @@ import { type Static, Type } from './schema.ts';
 import { shaped } from './shaped.ts';
 
 /** A community or a brand, by its kind and id. */
-export const PublicAccount = Type.Object({
-  kind: OneOf<AccountKind>(['Community', 'Brand']),
-  id: Id('Account identifier.'),
-});
+export const PublicAccount = Type.Object(
+  {
+    kind: OneOf<AccountKind>(['Community', 'Brand']),
+    id: Id('Account identifier.'),
+  },
+  { title: 'Account', description: 'A community or a brand.' },
+);
 
 const account = shaped(PublicAccount);
 export const toPublicAccount = ({ kind, id }: Account): Static<typeof PublicAccount> => account({ kind, id });

@@ -5,12 +5,15 @@ import { UsageHours } from './booking.ts';
 import { Hour, Id, PlainDate } from './scalars.ts';
 import { type Static, Type } from './schema.ts';
 
-const TimeSlot = Type.Object({
-  hour: Hour('Starting hour, 24-hour clock.'),
-  label: Type.String({ description: '12-hour form with AM/PM.' }),
-  isAvailable: Type.Boolean({ description: 'True when the slot is open.' }),
-  usageHours: UsageHours,
-});
+const TimeSlot = Type.Object(
+  {
+    hour: Hour('Starting hour, 24-hour clock.'),
+    label: Type.String({ pattern: '^(1[0-2]|[1-9]):00 [AP]M$', description: '12-hour form with AM/PM.' }),
+    isAvailable: Type.Boolean({ description: 'True when the slot is open; false when it is taken, past or closed.' }),
+    usageHours: UsageHours,
+  },
+  { title: 'TimeSlot', description: 'A start hour, and whether it can be booked.' },
+);
 
 /** The availability of a space on a date (docs/specification.md#resources). */
 export const AvailabilityResponse = Type.Object(
@@ -23,7 +26,7 @@ export const AvailabilityResponse = Type.Object(
     durationHours: Type.Number({ description: 'Fixed event duration set by the community.' }),
     timeSlots: Type.Array(TimeSlot, { description: 'One entry per start hour.' }),
   },
-  { title: 'AvailabilityResponse' },
+  { title: 'AvailabilityResponse', description: 'Which start hours of a space are open on a date.' },
 );
 
 export const toAvailabilityResponse = ({

@@ -64,9 +64,15 @@ const shown = column(DETAILS, 'shown');
 const { spaceId, date, startHour, ...furtherShown } = picked(shown, REPEATED_DETAILS);
 const { message } = shown;
 
-export const BookingStatus = Type.Enum([...BOOKING_STATUSES], {
-  type: 'string',
-  description: 'Pending, Approved, Cancelled or Completed.',
+export const BookingStatus = OneOf(BOOKING_STATUSES, {
+  title: 'BookingStatus',
+  description:
+    'Pending: waiting for the community. Approved: confirmed. Cancelled: declined, expired, or cancelled by either party. Completed: the event is over.',
+});
+
+const Canceller = OneOf<CancelledBy>(['Brand', 'Community', 'System'], {
+  title: 'CancelledBy',
+  description: 'Who cancelled. System: the community did not answer in time.',
 });
 
 export const UsageHours = Type.Optional(
@@ -76,12 +82,16 @@ export const UsageHours = Type.Optional(
 );
 
 const bookingId = Id<BookingId>('Unique booking identifier.');
-const endHour = Hour('End, 24-hour clock.');
+const endHour = Hour('End, 24-hour clock: startHour + durationHours, rounded up to a whole hour, at most 23.');
 const spaceName = Type.String({ description: 'Display name of the space.' });
-const totalPrice = Type.Number({ description: 'Total amount charged: flat event fee plus brand service fee.' });
+const totalPrice = Type.Number({
+  minimum: 0,
+  description:
+    'Total amount charged: flat event fee plus brand service fee, in the currency of the service. At most two decimals.',
+});
 
 /** What REST and webhooks say of a booking alike. */
-const factsShown = { spaceId, spaceName, date, startHour, endHour, status: OneOf(BOOKING_STATUSES), totalPrice };
+const factsShown = { spaceId, spaceName, date, startHour, endHour, status: BookingStatus, totalPrice };
 
 /** A booking (docs/specification.md#resources). `usageHours` is an addition of ours (docs/decisions/slots.md). */
 export const BookingDto = Type.Object(
@@ -92,7 +102,7 @@ export const BookingDto = Type.Object(
     usageHours: UsageHours,
     ...furtherShown,
   },
-  { title: 'BookingDto' },
+  { title: 'BookingDto', description: 'A booking.' },
 );
 
 /** A booking as an operator sees it: the command line's JSON. */
@@ -102,22 +112,28 @@ export const OperatorBooking = Type.Object({
   brandId: Id<BrandId>('The brand that made the request.'),
   brandName: Type.String(),
   message,
-  cancelledBy: Type.Optional(OneOf<CancelledBy>(['Brand', 'Community', 'System'])),
+  cancelledBy: Type.Optional(Canceller),
   reason: Type.Optional(Type.String()),
 });
 
 /** The data of a webhook delivery about a booking (docs/specification.md#events). */
-const BookingData = Type.Object({
-  bookingId,
-  ...factsShown,
-  ...furtherShown,
+const bookingData = { bookingId, ...factsShown, ...furtherShown };
+export const BookingRequestedData = Type.Object(
+  { ...bookingData, message },
+  { title: 'BookingRequestedData', description: 'The booking that was requested.' },
+);
+export const BookingApprovedData = Type.Object(bookingData, {
+  title: 'BookingApprovedData',
+  description: 'The booking that was approved.',
 });
-export const BookingRequestedData = Type.Object({ ...BookingData.properties, message });
-export const BookingApprovedData = BookingData;
-export const BookingCancelledData = Type.Object({
-  ...BookingData.properties,
-  cancelledBy: OneOf<CancelledBy>(['Brand', 'Community', 'System']),
+const cancelledData = {
+  ...bookingData,
+  cancelledBy: Canceller,
   reason: Type.Optional(Type.String({ description: 'Absent if none was given.' })),
+};
+export const BookingCancelledData = Type.Object(cancelledData, {
+  title: 'BookingCancelledData',
+  description: 'The booking that was cancelled, by whom and why.',
 });
 
 /**
@@ -176,7 +192,10 @@ export const BookingsQuery = Type.Object({
 
 const { spaceId: spaceSent, date: startTime, ...furtherSent } = SentDetails;
 /** A booking request. The specification calls its date `startTime` (docs/specification.md#endpoints). */
-export const CreateBooking = Type.Object({ spaceId: spaceSent, startTime, ...furtherSent });
+export const CreateBooking = Type.Object(
+  { spaceId: spaceSent, startTime, ...furtherSent },
+  { title: 'CreateBooking', description: 'A booking request.' },
+);
 
 /** The details in a booking request. */
 export const detailsOfRequest = ({ startTime: date, ...details }: Static<typeof CreateBooking>): BookingDetails =>

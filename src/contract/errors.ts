@@ -21,19 +21,13 @@ export type ErrorCode = keyof typeof ERROR_STATUS;
 /** The only error shape. */
 export const ErrorBody = Type.Object(
   {
-    error: OneOf(keysOf(ERROR_STATUS), 'Machine-readable code.'),
-    details: Type.String({ description: 'Extra context.' }),
+    error: OneOf(keysOf(ERROR_STATUS), { title: 'ErrorCode', description: 'Machine-readable code.' }),
+    details: Type.String({ description: 'What is wrong and what to do, for people. The wording may change.' }),
   },
-  { title: 'Error' },
+  { title: 'Error', description: 'Why a call failed. Check the status first, then `error`.' },
 );
 export type ErrorBody = Static<typeof ErrorBody>;
 
-/** The error responses of an operation, for the OpenAPI description. */
-export const errors = (...statuses: (400 | 401 | 403 | 404 | 422 | 500)[]) =>
-  Object.fromEntries(statuses.map((status) => [status, { description: describe(status), ...ErrorBody }]));
-
-const describe = (status: number): string =>
-  Object.entries(ERROR_STATUS)
-    .filter(([, code]) => code === status)
-    .map(([error]) => error)
-    .join(' or ');
+/** The error responses of an operation. */
+export const errors = (...statuses: (typeof ERROR_STATUS)[ErrorCode][]) =>
+  Object.fromEntries(statuses.map((status) => [status, ErrorBody]));

@@ -2,7 +2,7 @@ import type { Actor } from '../domain/account.ts';
 import type { HistoryStep } from '../domain/booking-history.ts';
 import { expiryOf } from '../domain/booking-moments.ts';
 import { toTimestamp } from '../domain/calendar.ts';
-import { defined } from '../domain/defined.ts';
+import { keysOf } from '../domain/keys-of.ts';
 import { toAmount } from '../domain/pricing.ts';
 import { PublicAccount, toPublicAccount } from './account.ts';
 import { publicFacts } from './booking.ts';
@@ -10,23 +10,42 @@ import { OneOf, Timestamp } from './scalars.ts';
 import { type Static, Type } from './schema.ts';
 import { shaped } from './shaped.ts';
 
-const Change = Type.Object({ from: Type.Optional(Type.Unknown()), to: Type.Unknown() });
+/** What a field of a booking may hold. */
+const Value = (description: string) => Type.Union([Type.String(), Type.Number()], { description });
 
-const PublicActor = Type.Object({
-  kind: OneOf<Actor['kind']>(['apiKey', 'client', 'user', 'operator', 'system']),
-  id: Type.String(),
-  account: Type.Optional(PublicAccount),
-});
+const Change = Type.Object(
+  { from: Type.Optional(Value('The former value; absent if there was none.')), to: Value('The new value.') },
+  { title: 'Change', description: 'What became of a field.' },
+);
+
+const PublicActor = Type.Object(
+  {
+    kind: OneOf<Actor['kind']>(['apiKey', 'client', 'user', 'operator', 'system'], {
+      description: 'system: the service itself, by the clock.',
+    }),
+    id: Type.String({ description: 'The key, client or user.' }),
+    account: Type.Optional(PublicAccount),
+  },
+  { title: 'Actor', description: 'Who did it, and for which account.' },
+);
+
+/** Every event of a booking. Exhaustive: a new kind does not compile without its line. */
+const EVENTS = {
+  BookingRequested: true,
+  BookingApproved: true,
+  BookingCancelled: true,
+  BookingCompleted: true,
+} as const satisfies { readonly [T in HistoryStep['event']['type']]: true };
 
 /** One event of a booking: when, who, and which fields changed. */
 export const HistoryEntry = Type.Object(
   {
-    event: Type.String({ description: 'What happened.' }),
+    event: OneOf(keysOf(EVENTS), { title: 'BookingEvent', description: 'What happened to a booking.' }),
     at: Timestamp('When, UTC.'),
     actor: PublicActor,
-    changes: Type.Record(Type.String(), Change, { description: 'The fields that changed, before and after.' }),
+    changes: Type.Record(Type.String(), Change, { description: 'The fields that changed, by name.' }),
   },
-  { title: 'HistoryEntry' },
+  { title: 'HistoryEntry', description: 'One event of a booking: when, who, and which fields changed.' },
 );
 
 type Entry = Static<typeof HistoryEntry>;
@@ -52,7 +71,7 @@ export const historyEntries = (steps: readonly HistoryStep[]): Entry[] =>
   );
 
 /** The fields that an event adds, under their public names. */
-function madeBy(event: HistoryStep['event']): { readonly [field: string]: unknown } {
+function madeBy(event: HistoryStep['event']): { readonly [field: string]: string | number | undefined } {
   switch (event.type) {
     case 'BookingRequested':
       return { ...publicFacts(event.data), expiresAt: toTimestamp(expiryOf(event.data)) };
@@ -69,5 +88,5 @@ function madeBy(event: HistoryStep['event']): { readonly [field: string]: unknow
   }
 }
 
-const changesTo = (fields: { readonly [field: string]: unknown }): Entry['changes'] =>
-  Object.fromEntries(Object.entries(defined(fields)).map(([field, to]) => [field, { to }]));
+const changesTo = (fields: { readonly [field: string]: string | number | undefined }): Entry['changes'] =>
+  Object.fromEntries(Object.entries(fields).flatMap(([field, to]) => (to === undefined ? [] : [[field, { to }]])));

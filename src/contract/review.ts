@@ -1,7 +1,7 @@
 import type { ReviewDocument } from '../../projections/reviews.ts';
 import type { ReviewPosted } from '../domain/events.ts';
 import type { BookingId, CommunityId, ReviewId, SpaceId } from '../domain/ids.ts';
-import { RATING } from '../domain/limits.ts';
+import { RATING, REVIEW_CONTENT, REVIEW_TITLE } from '../domain/limits.ts';
 import { Id, Timestamp } from './scalars.ts';
 import { type Static, Type } from './schema.ts';
 import { shaped } from './shaped.ts';
@@ -13,24 +13,27 @@ export const ReviewDto = Type.Object(
     propertyId: Id<CommunityId>('The community (property) the review belongs to.'),
     spaceId: Id<SpaceId>('The space reviewed.'),
     rating: Type.Integer({ minimum: RATING.min, maximum: RATING.max, description: 'Star rating.' }),
-    title: Type.String({ description: 'Headline.' }),
-    content: Type.String({ description: 'Full review text.' }),
+    title: Type.String({ maxLength: REVIEW_TITLE.max, description: 'Headline.' }),
+    content: Type.String({ maxLength: REVIEW_CONTENT.max, description: 'Full review text.' }),
     isVerifiedBooking: Type.Boolean({ description: 'Whether the reviewer completed a booking.' }),
     createdAt: Timestamp('Submission, UTC.'),
   },
-  { title: 'ReviewDto' },
+  { title: 'ReviewDto', description: 'A review of a community.' },
 );
 
 const { id, ...shown } = ReviewDto.properties;
 const bookingId = Id<BookingId>('The booking reviewed.');
 
 /** The data of a webhook delivery about a review. */
-export const ReviewPostedData = Type.Object({
-  id,
-  reviewId: id,
-  bookingId,
-  ...shown,
-});
+export const ReviewPostedData = Type.Object(
+  {
+    id,
+    reviewId: id,
+    bookingId,
+    ...shown,
+  },
+  { title: 'ReviewPostedData', description: 'The review that was posted.' },
+);
 
 const { propertyId, spaceId, rating, title, content } = shown;
 /** A review as an operator sees it who posts it: the command line's JSON. */

@@ -1,7 +1,7 @@
 import { defined } from '../domain/defined.ts';
 import type { PlainDate as CalendarDate, Timestamp as Moment } from '../domain/ids.ts';
-import { HOUR, type TextLimit } from '../domain/limits.ts';
-import { Type } from './schema.ts';
+import { type Flags, HOUR, maskRule, sumOf, type TextLimit } from '../domain/limits.ts';
+import { Type, worded } from './schema.ts';
 
 /** The values that public shapes consist of, typed as in the domain. */
 
@@ -24,6 +24,12 @@ export const Timestamp = (description: string) =>
 export const Text = ({ min, max }: TextLimit, description: string) =>
   Type.String({ ...(min > 0 && { minLength: min }), maxLength: max, description });
 
-/** One of a list of words. */
-export const OneOf = <W extends string>(words: readonly W[], description?: string) =>
-  Type.Unsafe<W>(Type.String({ enum: words, ...defined({ description }) }));
+/** One of a list of words. With a `title` it is a schema of its own in the API's description. */
+export const OneOf = <W extends string>(
+  words: readonly W[],
+  options: { readonly description?: string; readonly title?: string } = {},
+) => Type.Unsafe<W>(Type.String({ enum: words, ...defined(options) }));
+
+/** A sum of flags, at least one of them. */
+export const Mask = (flags: Flags, description: string) =>
+  worded(Type.Integer({ minimum: 1, maximum: sumOf(flags), description }), maskRule(flags));

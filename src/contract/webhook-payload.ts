@@ -15,7 +15,10 @@ export type DeliverableEvent = BookingRequested | BookingApproved | BookingCance
 export type DeliveryKind = WebhookEventName | 'Test';
 
 const payload = <K extends DeliveryKind, D extends TObject>(event: K, data: D) =>
-  Type.Object({ event: Type.Literal(event), timestamp: Timestamp('Time of the event, UTC.'), data });
+  Type.Object(
+    { event: Type.Literal(event), timestamp: Timestamp('Time of the event, UTC.'), data },
+    { title: `${event}Delivery`, description: `The body of a delivery of ${event}.` },
+  );
 
 /** The JSON of each kind of delivery, with no further fields (docs/specification.md#events). */
 export const WebhookPayloads = {
@@ -23,7 +26,13 @@ export const WebhookPayloads = {
   BookingApproved: payload('BookingApproved', BookingApprovedData),
   BookingCancelled: payload('BookingCancelled', BookingCancelledData),
   ReviewPosted: payload('ReviewPosted', ReviewPostedData),
-  Test: payload('Test', Type.Object({ webhookId: Type.String() })),
+  Test: payload(
+    'Test',
+    Type.Object(
+      { webhookId: Type.String({ description: 'The registration that is tried out.' }) },
+      { title: 'TestData', description: 'What a test delivery carries.' },
+    ),
+  ),
 } satisfies { readonly [K in DeliveryKind]: TObject };
 
 export type Payload = { [K in DeliveryKind]: Static<(typeof WebhookPayloads)[K]> }[DeliveryKind];

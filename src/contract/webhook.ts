@@ -1,33 +1,43 @@
 import type { WebhookDocument } from '../../projections/webhooks.ts';
 import type { Timestamp as Moment } from '../domain/ids.ts';
-import { ALL_WEBHOOK_EVENTS } from '../domain/webhook.ts';
+import { listOf, WEBHOOK_URL } from '../domain/limits.ts';
+import { ALL_WEBHOOK_EVENTS, WEBHOOK_EVENTS } from '../domain/webhook.ts';
 import { PublicAccount, toPublicAccount } from './account.ts';
-import { OneOf, Timestamp } from './scalars.ts';
+import { Mask, OneOf, Timestamp } from './scalars.ts';
 import { type Static, Type } from './schema.ts';
 import { shaped } from './shaped.ts';
 
 /** A registered endpoint (docs/specification.md#resources). */
 export const WebhookDto = Type.Object(
   {
-    id: Type.String({ description: 'Registration identifier, wh_ followed by characters.' }),
-    url: Type.String({ format: 'uri', description: 'Registered HTTPS endpoint.' }),
-    events: Type.Integer({ description: 'Sum of the subscribed event values.' }),
+    id: Type.String({
+      pattern: '^wh_[A-Za-z0-9_-]+$',
+      description: 'Registration identifier, wh_ followed by characters.',
+    }),
+    url: Type.String({ format: 'uri', maxLength: WEBHOOK_URL.max, description: 'Registered HTTPS endpoint.' }),
+    events: Mask(WEBHOOK_EVENTS, `Sum of the subscribed event values: ${listOf(WEBHOOK_EVENTS)}.`),
     createdAt: Timestamp('Registration, UTC.'),
+    disabledReason: Type.Optional(
+      Type.String({
+        description: 'Why nothing is delivered at the moment; present only while the webhook is disabled.',
+      }),
+    ),
   },
-  { title: 'WebhookDto' },
+  { title: 'WebhookDto', description: 'A registered webhook.' },
 );
+
+const { id, url, events, createdAt, disabledReason } = WebhookDto.properties;
 
 export const WebhookCreatedDto = Type.Object(
   {
-    ...WebhookDto.properties,
+    ...{ id, url, events, createdAt },
     signingSecret: Type.String({
+      pattern: '^whsec_[A-Za-z0-9+/]{43}=$',
       description: 'HMAC-SHA256 secret for verifying deliveries. Returned only once.',
     }),
   },
-  { title: 'WebhookCreatedDto' },
+  { title: 'WebhookCreatedDto', description: 'A new webhook with its signing secret.' },
 );
-
-const { id, url, events, createdAt } = WebhookDto.properties;
 
 /** A registration as an operator sees it, without its secrets: the command line's JSON. */
 export const OperatorWebhook = Type.Object({
@@ -37,7 +47,7 @@ export const OperatorWebhook = Type.Object({
   url,
   events,
   status: OneOf<WebhookDocument['status']>(['enabled', 'disabled']),
-  disabledReason: Type.Optional(Type.String({ description: 'Why it was disabled.' })),
+  disabledReason,
   pausedSince: Type.Optional(
     Timestamp('Since when its endpoint has been failing so that one delivery at a time is tried, UTC.'),
   ),
@@ -52,7 +62,7 @@ export const OperatorWebhookSecret = Type.Object({
   previousUntil: Timestamp('Until then deliveries are also signed with the old secret, UTC.'),
 });
 
-type Registered = Pick<WebhookDocument, 'webhookId' | 'url' | 'events' | 'createdAt'>;
+type Registered = Pick<WebhookDocument, 'webhookId' | 'url' | 'events' | 'createdAt' | 'disabledReason'>;
 
 /** The only public mapping of a registration's facts; a shape picks what it lists. */
 const publicWebhook = <R extends { readonly webhookId: string }>(webhook: R) => ({
@@ -65,7 +75,8 @@ const createdDto = shaped(WebhookCreatedDto);
 const operatorWebhook = shaped(OperatorWebhook);
 const operatorWebhookSecret = shaped(OperatorWebhookSecret);
 
-export const toWebhookDto = (webhook: Registered): Static<typeof WebhookDto> => dto(publicWebhook(webhook));
+export const toWebhookDto = ({ disabledReason, ...webhook }: Registered): Static<typeof WebhookDto> =>
+  dto({ ...publicWebhook(webhook), disabledReason });
 
 export const toWebhookCreatedDto = (
   webhook: Registered & { readonly signingSecret: string },
@@ -84,7 +95,18 @@ export const toOperatorWebhookSecret = (rotated: {
 
 export const WebhookParams = Type.Object({ id: Type.String({ description: 'Webhook identifier.' }) });
 
-export const CreateWebhook = Type.Object({
-  url: Type.String({ description: 'HTTPS endpoint that receives deliveries; must be publicly reachable.' }),
-  events: Type.Integer({ description: `Sum of event values; ${ALL_WEBHOOK_EVENTS} subscribes to all.` }),
-});
+export const CreateWebhook = Type.Object(
+  {
+    url: Type.String({
+      format: 'uri',
+      minLength: WEBHOOK_URL.min,
+      maxLength: WEBHOOK_URL.max,
+      description: 'HTTPS endpoint that receives deliveries; must be publicly reachable.',
+    }),
+    events: Mask(
+      WEBHOOK_EVENTS,
+      `Sum of event values: ${listOf(WEBHOOK_EVENTS)}. ${ALL_WEBHOOK_EVENTS} subscribes to all.`,
+    ),
+  },
+  { title: 'CreateWebhook', description: 'A webhook to register.' },
+);

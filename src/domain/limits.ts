@@ -83,8 +83,10 @@ export const listOf = (flags: Flags): string =>
     .map(([name, flag]) => `${flag} ${name}`)
     .join(', ');
 
+export const maskRule = (flags: Flags): string => `must be a sum of these values: ${listOf(flags)}`;
+
 /** Refuses a mask that is empty or has unknown bits (`ValidationError`), naming its field and the flags. */
 export const wrongMask = (field: string, mask: number, flags: Flags): Refusal | undefined =>
   Number.isInteger(mask) && mask >= 1 && mask <= sumOf(flags)
     ? undefined
-    : refuse('ValidationError', `${field} must be a sum of these values: ${listOf(flags)}.`);
+    : refuse('ValidationError', `${field} ${maskRule(flags)}.`);
