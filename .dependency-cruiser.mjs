@@ -67,8 +67,10 @@ export const MAY_IMPORT = {
   // `document-store`: to declare what it asks of the read models.
   scheduler: ['commands', 'read-models', 'projections', 'domain', 'document-store', 'runtime'],
 
+  // What is written about the API for its clients: the OpenAPI document and the page made of it.
+  description: ['contract', 'auth', 'html', 'domain'],
   // Clients come in here. `read-models` in the API: what /readyz shows of them.
-  api: ['commands', 'queries', 'contract', 'auth', 'read-models', 'domain', 'runtime'],
+  api: ['commands', 'queries', 'contract', 'description', 'auth', 'read-models', 'domain', 'runtime'],
   // `secrets`: how an API key looks, which the MCP server refuses by name.
   mcp: ['commands', 'queries', 'contract', 'auth', 'domain', 'secrets', 'runtime'],
   console: [

@@ -9,6 +9,7 @@ const stamp = 'node_modules/.installed-lock.json';
 const installed =
   existsSync(stamp) &&
   existsSync('node_modules/node/bin/node') &&
+  existsSync('test/clients/node_modules/openapi-typescript') &&
   readFileSync(stamp, 'utf8') === readFileSync(lock, 'utf8');
 
 if (!installed) {

@@ -165,7 +165,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
       queries,
       authenticate,
       challenge: challengeOf(authorizationServer.resources.api),
-      publicUrl: config.publicUrl,
+      settings: config,
       // Time zones have versions, too.
       release: JSON.stringify([manifest.version, process.versions.tz, projections.map(idOf)]),
     }),

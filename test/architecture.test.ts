@@ -33,6 +33,7 @@ const WRONG_ARROWS: Readonly<Record<string, string>> = {
   'src/webhooks': `import type { Caller } from '../auth/caller.ts';`,
   'src/backup': `import type { Config } from '../config.ts';`,
   'src/scheduler': `import { createQueries } from '../queries/queries.ts';`,
+  'src/description': `import type { Queries } from '../queries/queries.ts';`,
   'src/api': `import { createWebhooks } from '../webhooks/webhooks.ts';`,
   'src/mcp': `import type {} from '../api/access.ts';`,
   'src/console': `import type { DeliveryDocument } from '../webhooks/deliveries.ts';`,

@@ -2,6 +2,7 @@ import cors from '@fastify/cors';
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
 import type { Authenticate } from '../auth/authenticate.ts';
 import type { Commands } from '../commands/commands.ts';
+import type { Settings } from '../description/settings.ts';
 import type { Queries } from '../queries/queries.ts';
 import { createAccessHook } from './access.ts';
 import { bookingRoutes } from './bookings.ts';
@@ -18,8 +19,8 @@ export type ApiDeps = {
   readonly authenticate: Authenticate;
   /** The `WWW-Authenticate` challenge of a 401. */
   readonly challenge: string;
-  /** {base_url} without the path prefix. */
-  readonly publicUrl: string;
+  /** What the description says of this installation. */
+  readonly settings: Settings;
   /** Identifies how answers are made of documents: it tells the entity tags of this release from those of others. */
   readonly release: string;
 };
@@ -37,7 +38,7 @@ export const api =
     app.setValidatorCompiler(validatorCompiler);
     app.setSerializerCompiler(serializerCompiler);
     acceptEmptyBodies(app);
-    describeRoutes(app, deps.publicUrl);
+    describeRoutes(app, deps.settings);
     await app.register(
       async (routes) => {
         routes.addHook('onRequest', (request, reply, done) => {

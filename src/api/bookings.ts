@@ -46,9 +46,7 @@ export const bookingRoutes =
       {
         config: { access: { permission: 'ReadBookings' } },
         schema: {
-          summary: 'List bookings',
-          description: 'A Community caller sees the bookings of its spaces, a Brand caller its own. Not paginated.',
-          tags: ['Bookings'],
+          operationId: 'listBookings',
           querystring: BookingsQuery,
           headers: CacheHeaders,
           response: { ...cacheable(Bookings), ...errors(400, 401, 403, 500) },
@@ -71,9 +69,7 @@ export const bookingRoutes =
       {
         config: { access: { permission: 'WriteBookings', scope: 'Brand' } },
         schema: {
-          summary: 'Request a booking',
-          description: 'The booking is Pending until the community approves or declines it.',
-          tags: ['Bookings'],
+          operationId: 'createBooking',
           headers: IdempotencyHeaders,
           body: CreateBooking,
           response: { 201: BookingDto, ...errors(400, 401, 403, 404, 422, 500) },
@@ -97,8 +93,7 @@ export const bookingRoutes =
       {
         config: { access: { permission: 'ReadBookings' } },
         schema: {
-          summary: 'Get the history of a booking',
-          tags: ['Bookings'],
+          operationId: 'getBookingHistory',
           params: BookingParams,
           headers: CacheHeaders,
           response: { ...cacheable(History), ...errors(400, 401, 403, 404, 500) },

@@ -1,60 +1,45 @@
-import Fastify, { type FastifyInstance, LogController, type RouteOptions } from 'fastify';
+import type { FastifyInstance, FastifySchema } from 'fastify';
+import type { TObject, TSchema } from '../contract/schema.ts';
+import type { DescribedRoute } from '../description/openapi.ts';
+import type { OperationId } from '../description/operations.ts';
+import type { Settings } from '../description/settings.ts';
 import { routesOnDemand } from '../runtime/routes-on-demand.ts';
-import { handleError, sendNotFound } from './errors.ts';
+import { handleError } from './errors.ts';
 
-/** Swagger UI uses inline styles. Everything else is loaded from this service. */
-const DOCS_CSP =
-  "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; base-uri 'self'; frame-ancestors 'none'";
+declare module 'fastify' {
+  interface FastifySchema {
+    /** The name of the operation in the OpenAPI description, which has no routes without one. */
+    operationId?: OperationId;
+  }
+}
 
 /**
- * Serves the OpenAPI description of the routes that are added to `app` after this at /openapi.json, and Swagger UI at /docs.
- * @param publicUrl {base_url} without the path prefix
+ * Serves the OpenAPI description of the routes that are added to `app` after this at /openapi.json, and the same as a page at /docs.
+ * Both are put together when one is asked for.
  */
-export function describeRoutes(app: FastifyInstance, publicUrl: string): void {
-  const routes: RouteOptions[] = [];
-  routesOnDemand(app, ['/openapi.json', '/docs', '/docs/*'], async () => {
-    const { default: swagger } = await import('@fastify/swagger');
-    const { default: swaggerUi } = await import('@fastify/swagger-ui');
-    const docs = Fastify({
-      loggerInstance: app.log,
-      logController: new LogController({ disableRequestLogging: true }),
-    });
-    docs.setErrorHandler(handleError);
-    docs.setNotFoundHandler(sendNotFound);
-    await docs.register(swagger, {
-      openapi: {
-        openapi: '3.1.0',
-        info: {
-          title: 'Venue Booking Service',
-          version: '1',
-          description: 'Availability of spaces, booking requests, reviews and webhooks.',
-        },
-        servers: [{ url: publicUrl }],
-        security: [{ bearer: [] }],
-        components: {
-          securitySchemes: {
-            bearer: { type: 'http', scheme: 'bearer', description: 'An API key or an OAuth access token.' },
-          },
-        },
-      },
-    });
-    // They are described here, not answered.
-    await docs.register(async (described) => {
-      described.setValidatorCompiler(() => () => true);
-      described.setSerializerCompiler(() => JSON.stringify);
-      for (const { method, url, schema } of routes)
-        described.route({ method, url, ...(schema && { schema }), handler: sendNotFound });
-    });
-    docs.get('/openapi.json', { schema: { hide: true } }, async () => docs.swagger());
-    await docs.register(swaggerUi, {
-      routePrefix: '/docs',
-      staticCSP: DOCS_CSP,
-      theme: { title: 'Venue Booking Service: API' },
-      uiConfig: { layout: 'BaseLayout', docExpansion: 'list' },
-    });
-    return docs;
+export function describeRoutes(app: FastifyInstance, settings: Settings): void {
+  const routes: DescribedRoute[] = [];
+  routesOnDemand(app, ['/openapi.json', '/docs'], async () => {
+    const { openDescription } = await import('../description/server.ts');
+    const description = await openDescription(routes, settings, app.log);
+    description.setErrorHandler(handleError);
+    return description;
   });
-  app.addHook('onRoute', (route) => {
-    if (route.method !== 'HEAD' && route.schema?.hide !== true) routes.push(route);
+  app.addHook('onRoute', ({ method, url, config, schema }) => {
+    if (method === 'HEAD' || typeof method !== 'string' || config?.access === undefined) return;
+    if (isDescribed(schema)) routes.push({ ...schema, method, url, access: config.access });
   });
 }
+
+type Described = {
+  readonly operationId: OperationId;
+  readonly params?: TObject;
+  readonly querystring?: TObject;
+  readonly headers?: TObject;
+  readonly body?: TSchema;
+  readonly response: DescribedRoute['response'];
+};
+
+/** Fastify leaves the types of schemas open; ours are TypeBox's. */
+const isDescribed = (schema: FastifySchema | undefined): schema is FastifySchema & Described =>
+  schema?.operationId !== undefined && schema.response !== undefined;

@@ -60,7 +60,7 @@ const CacheControl = Type.String({
 /** The responses of a route whose answers have an entity tag, for validation and the OpenAPI description. */
 export const cacheable = <S extends TSchema>(answer: S) => ({
   200: { ...answer, headers: { ETag, 'Cache-Control': CacheControl } },
-  304: { ...Type.Null({ description: 'What the client has is current.' }), headers: { ETag } },
+  304: { ...Type.Null(), headers: { ETag } },
 });
 
 /** The request headers of such a route. */

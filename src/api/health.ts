@@ -41,9 +41,9 @@ export const healthRoutes =
     answersWithinMs = ANSWERS_WITHIN_MS,
   }: Health): FastifyPluginAsync =>
   async (app) => {
-    app.get('/healthz', { schema: { hide: true } }, async () => ({ status: 'ok' }));
+    app.get('/healthz', async () => ({ status: 'ok' }));
 
-    app.get('/readyz', { schema: { hide: true } }, async (request, reply) => {
+    app.get('/readyz', async (request, reply) => {
       if (stopping()) return reply.code(503).send({ status: 'stopping' });
       const check = async <R>(name: string, ask: () => Promise<R>): Promise<R | undefined> => {
         try {

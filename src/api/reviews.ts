@@ -22,10 +22,7 @@ export const reviewRoutes =
       {
         config: { access: { permission: 'ReadReviews' } },
         schema: {
-          summary: 'List the reviews of a community',
-          description:
-            'A Community caller can read its own, a Brand caller those of communities where it has completed a booking.',
-          tags: ['Reviews'],
+          operationId: 'listReviews',
           params: CommunityParams,
           headers: CacheHeaders,
           response: { ...cacheable(Reviews), ...errors(400, 401, 403, 404, 500) },

@@ -19,8 +19,7 @@ export const spaceRoutes =
       {
         config: { access: { permission: 'ReadAvailability' } },
         schema: {
-          summary: 'Get the availability of a space on a date',
-          tags: ['Spaces'],
+          operationId: 'getAvailability',
           params: SpaceParams,
           querystring: AvailabilityQuery,
           headers: CacheHeaders,

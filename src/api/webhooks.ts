@@ -35,8 +35,7 @@ export const webhookRoutes =
       {
         config: { access },
         schema: {
-          summary: 'List the caller’s webhook endpoints',
-          tags: ['Webhooks'],
+          operationId: 'listWebhooks',
           response: { 200: Type.Array(WebhookDto), ...errors(401, 403, 500) },
         },
       },
@@ -51,9 +50,7 @@ export const webhookRoutes =
       {
         config: { access },
         schema: {
-          summary: 'Register a webhook endpoint',
-          description: 'The signing secret is returned only in this response.',
-          tags: ['Webhooks'],
+          operationId: 'createWebhook',
           body: CreateWebhook,
           response: { 201: WebhookCreatedDto, ...errors(400, 401, 403, 500) },
         },
@@ -72,11 +69,9 @@ export const webhookRoutes =
       {
         config: { access },
         schema: {
-          summary: 'Remove a webhook endpoint',
-          description: 'Permanent. Deliveries to the endpoint stop.',
-          tags: ['Webhooks'],
+          operationId: 'deleteWebhook',
           params: WebhookParams,
-          response: { 204: Type.Null({ description: 'Removed.' }), ...errors(401, 403, 404, 500) },
+          response: { 204: Type.Null(), ...errors(400, 401, 403, 404, 500) },
         },
       },
       async (request, reply) => {

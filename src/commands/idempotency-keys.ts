@@ -8,7 +8,8 @@ type UsedKey = { readonly fingerprint: string; readonly expiresAt: Timestamp };
 
 const collection: Collection<UsedKey> = { name: 'idempotencyKeys', kind: 'record', indexes: [], ttl: 'expiresAt' };
 
-const KEPT_MS = 30 * 24 * 3_600_000;
+/** How long a key is known to belong to its request. */
+export const IDEMPOTENCY_KEY_KEPT_MS = 30 * 24 * 3_600_000;
 
 /**
  * What each idempotency key was first used for. The space-day makes sure that repeating a request never books twice; this
@@ -34,7 +35,7 @@ export class IdempotencyKeys {
   async claim(owner: string, key: string, request: string): Promise<boolean> {
     const fingerprint = createHash('sha256').update(request).digest('base64url');
     const id = `${owner}:${createHash('sha256').update(key).digest('base64url')}`;
-    const expiresAt = toTimestamp(this.#clock() + KEPT_MS);
+    const expiresAt = toTimestamp(this.#clock() + IDEMPOTENCY_KEY_KEPT_MS);
     if (await this.#documents.insert(id, { fingerprint, expiresAt })) return true;
     const used = await this.#documents.get(id);
     return used === undefined || used.document.fingerprint === fingerprint;

@@ -7,7 +7,7 @@ import { registerCompression } from './compression.ts';
 const FOLDER = new URL('./assets/', import.meta.url);
 const YEAR_MS = 365 * 24 * 3_600_000;
 
-const NAMES = ['console.css', 'console.js', 'icons.svg', 'favicon.svg'] as const;
+const NAMES = ['console.css', 'console.js', 'docs.css', 'icons.svg', 'favicon.svg'] as const;
 export type AssetName = (typeof NAMES)[number];
 
 const urls = new Map<AssetName, string>();

@@ -1,9 +1,8 @@
-import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isRefusal } from '../../src/domain/decision.ts';
 import { brandId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
-import { hasChromium, launchChromium, openWindow, type Screen, signIn, signInOnce } from './chromium.ts';
+import { hasChromium, launchChromium, openWindow, type Screen, signIn, signInOnce, violationsOn } from './chromium.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 
 const SCREENS: readonly Screen[] = [
@@ -12,14 +11,6 @@ const SCREENS: readonly Screen[] = [
   { width: 1280, colorScheme: 'dark', script: false },
   { width: 390, colorScheme: 'light', script: false },
 ];
-/** Runs in the page; reports only violations. */
-const AXE = `${axe.source};
-axe.run(document, {
-  resultTypes: ['violations'],
-  runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
-}).then(({ violations }) => violations.map(({ id, impact, nodes }) => ({ id, impact, html: nodes[0]?.html })))`;
-type Violation = { readonly id: string; readonly impact: string; readonly html: string };
-
 const nameOf = ({ width, colorScheme, script }: Screen) =>
   `${width} px, ${colorScheme}, ${script ? 'with' : 'without'} JavaScript`;
 
@@ -292,7 +283,7 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
     const { context, page, complaints } = await openWindow(browser, running.url, { width, colorScheme, script: true });
     const found: string[] = [];
     const look = async () => {
-      const violations = await page.evaluate<readonly Violation[]>(AXE);
+      const violations = await violationsOn(page);
       for (const { id, impact, html } of violations)
         if (impact === 'serious' || impact === 'critical') found.push(`${page.url()} ${id}: ${html.slice(0, 150)}`);
       await fits(page, width);

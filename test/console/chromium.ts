@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import axe from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { Browser as HttpBrowser } from '../browser.ts';
 import { reportEngine } from '../engines.ts';
@@ -93,3 +94,14 @@ export function signInOnce(url: string): (user: Credentials) => Promise<readonly
   };
   return (user) => kept.getOrInsertComputed(user.email, () => cookies(user));
 }
+
+/** Runs in the page; reports only violations. */
+const AXE = `${axe.source};
+axe.run(document, {
+  resultTypes: ['violations'],
+  runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+}).then(({ violations }) => violations.map(({ id, impact, nodes }) => ({ id, impact, html: nodes[0]?.html })))`;
+type Violation = { readonly id: string; readonly impact: string; readonly html: string };
+
+/** What is not accessible on a page. */
+export const violationsOn = (page: Page): Promise<readonly Violation[]> => page.evaluate<readonly Violation[]>(AXE);

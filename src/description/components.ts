@@ -1,0 +1,50 @@
+/** A JSON Schema as it stands in the description. */
+export type JsonSchema = { readonly [keyword: string]: unknown };
+
+/** Collects the schemas that have a name of their own, which is their title. */
+export type Components = {
+  /** The schemas by name. */
+  readonly schemas: { readonly [name: string]: JsonSchema };
+  /** A schema with a title becomes a reference, one without is written out. */
+  refer(schema: object): JsonSchema;
+};
+
+/** @throws {Error} if two different schemas have the same title */
+export function createComponents(): Components {
+  const schemas: Record<string, JsonSchema> = {};
+  const sources = new Map<string, string>();
+
+  function refer(schema: JsonSchema): JsonSchema {
+    const { title, ...rest } = schema;
+    if (typeof title !== 'string') return written(rest);
+    const source = JSON.stringify(rest);
+    const known = sources.get(title);
+    if (known !== undefined && known !== source) throw new Error(`Two different schemas are called ${title}`);
+    if (known === undefined) {
+      sources.set(title, source);
+      schemas[title] = written(rest);
+    }
+    return { $ref: `#/components/schemas/${title}` };
+  }
+
+  function written({ properties, patternProperties, items, anyOf, ...rest }: JsonSchema): JsonSchema {
+    return {
+      ...rest,
+      ...(isSchema(properties) && { properties: each(properties) }),
+      // The only pattern is that of any name, for which generators know this keyword.
+      ...(isSchema(patternProperties) && { additionalProperties: Object.values(each(patternProperties))[0] }),
+      ...(isSchema(items) && { items: refer(items) }),
+      ...(Array.isArray(anyOf) && { anyOf: anyOf.map(refer) }),
+    };
+  }
+
+  const each = (properties: JsonSchema): JsonSchema =>
+    Object.fromEntries(
+      Object.entries(properties).map(([name, schema]) => [name, isSchema(schema) ? refer(schema) : schema]),
+    );
+
+  return { schemas, refer: (schema) => refer({ ...schema }) };
+}
+
+const isSchema = (value: unknown): value is JsonSchema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

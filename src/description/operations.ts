@@ -1,0 +1,85 @@
+/** The operations of the API, in the order in which they are described. */
+export type OperationId = keyof typeof OPERATIONS;
+
+type Operation = {
+  readonly tag: 'Spaces' | 'Bookings' | 'Reviews' | 'Webhooks';
+  readonly summary: string;
+  /** Markdown. */
+  readonly description: string;
+  /** What the successful response is. */
+  readonly success: string;
+  /** What is wrong, by status, where the meaning of the error code does not say it. */
+  readonly failures?: Readonly<Record<number, string>>;
+};
+
+/** What the description says of each operation besides its schemas. */
+export const OPERATIONS = {
+  getAvailability: {
+    tag: 'Spaces',
+    summary: 'Get the availability of a space on a date',
+    description:
+      'One slot for each start hour, and whether it is open. A Community sees its own spaces, a Brand all of them. A space that takes no bookings has no open slot.',
+    success: 'The slots of that day.',
+    failures: { 400: 'The date is missing, malformed or past.', 404: 'There is no such space, or you may not see it.' },
+  },
+  listBookings: {
+    tag: 'Bookings',
+    summary: 'List bookings',
+    description:
+      'A Community sees the bookings of its spaces, a Brand its own. All that match come back in one answer, ordered by date and id.',
+    success: 'The bookings that match; an empty array if none does.',
+    failures: { 400: 'A date or the status is malformed.' },
+  },
+  createBooking: {
+    tag: 'Bookings',
+    summary: 'Request a booking',
+    description:
+      'For Brand accounts. The booking is Pending, and holds its hours, until the community approves or declines it. Send an `Idempotency-Key`, so that you can repeat the request without booking twice.',
+    success: 'The booking. Repeating a request with the same key and body is answered with the first booking.',
+    failures: {
+      400: 'A field is missing or invalid, or the body is not JSON.',
+      404: 'There is no such space.',
+      422: 'The hour is not open (`SlotUnavailable`: choose another), or the request breaks a rule (`BookingNotAllowed`: another hour does not help).',
+    },
+  },
+  getBookingHistory: {
+    tag: 'Bookings',
+    summary: 'Get the history of a booking',
+    description:
+      'What happened to a booking, oldest first: when, who, and which fields it changed. Besides the fields of a booking these are `message`, `expiresAt` (until when the community can answer), `charge`, `refund`, `cancelledBy` and `reason`.',
+    success: 'The events of the booking.',
+    failures: { 400: 'The id is not a number.', 404: 'There is no such booking, or you may not see it.' },
+  },
+  listReviews: {
+    tag: 'Reviews',
+    summary: 'List the reviews of a community',
+    description:
+      'A Community can read its own, a Brand those of communities with which it has a completed booking. All come back in one answer.',
+    success: 'The reviews, oldest first.',
+    failures: { 400: 'The id is not a number.', 404: 'There is no such community, or you may not read its reviews.' },
+  },
+  listWebhooks: {
+    tag: 'Webhooks',
+    summary: 'List your webhooks',
+    description: 'The registrations of the calling key, or of the OAuth client and account, oldest first.',
+    success: 'The registrations, without their secrets.',
+  },
+  createWebhook: {
+    tag: 'Webhooks',
+    summary: 'Register a webhook',
+    description:
+      'From then on the endpoint is told of the events that are subscribed to. Keep the `signingSecret`: it is answered only once.',
+    success: 'The registration with its secret.',
+    failures: { 400: 'The URL or the events are invalid, or there are as many registrations as allowed.' },
+  },
+  deleteWebhook: {
+    tag: 'Webhooks',
+    summary: 'Remove a webhook',
+    description: 'Permanent. Deliveries to the endpoint stop.',
+    success: 'Removed.',
+    failures: {
+      400: 'The percent-encoding of the path is broken.',
+      404: 'There is no such registration, or another key made it.',
+    },
+  },
+} as const satisfies Readonly<Record<string, Operation>>;

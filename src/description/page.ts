@@ -1,0 +1,225 @@
+import { Marked } from 'marked';
+import { assetUrl } from '../html/assets.ts';
+import { type Html, html, type Interpolated, raw } from '../html/html.ts';
+import { mark } from '../html/layout.ts';
+import type { JsonSchema } from './components.ts';
+import type { NamedExamples, Operation, Response } from './document.ts';
+import { readExamples } from './examples.ts';
+import { guide } from './guide.ts';
+import type { ApiDescription } from './openapi.ts';
+import type { Settings } from './settings.ts';
+
+/** The names of the failures that say no more of one operation than of another; they are shown once, for all. */
+const COMMON = ['401', '500'];
+
+/** The description as a page, for people: the guide, and every operation, delivery and schema with its examples. */
+export function docsPage(api: ApiDescription, settings: Settings): string {
+  const markdown = markdownRenderer();
+  const operations = Object.entries(api.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, ...operation })),
+  );
+  const [any] = operations;
+  const overview = markdown(api.info.description);
+  const assistants = markdown(guide('assistants', settings, readExamples()));
+
+  const operationArticle = ({ method, path, ...operation }: (typeof operations)[number]): Html =>
+    html`<article id="operation/${operation.operationId}">
+<h3>${operation.summary}</h3>
+<p class="call"><span class="method ${method.toLowerCase()}">${method}</span> <code>${path}</code></p>
+${markdown(operation.description).content}
+${parameters(operation, markdown)}
+${
+  operation.requestBody &&
+  html`<h4>Request body</h4><p>${typeOf(operation.requestBody.content['application/json'].schema)}</p>
+${examples(operation.requestBody.content['application/json'].examples, 'Request')}`
+}
+<h4>Responses</h4>
+${Object.entries(operation.responses)
+  .filter(([status]) => !COMMON.includes(status))
+  .map(([status, response]) => responseDetails(status, response, markdown))}
+</article>`;
+
+  const deliveryArticle = ([event, { post }]: readonly [string, { readonly post: Operation }]): Html =>
+    html`<article id="delivery/${event}">
+<h3>${event}</h3>
+<p>${post.summary}. ${typeOf(post.requestBody?.content['application/json'].schema)}</p>
+<pre><code>${(post.parameters ?? []).map(({ name, example }) => `${name}: ${example}\n`)}
+${JSON.stringify(post.requestBody?.content['application/json'].examples?.delivery?.value)}</code></pre>
+</article>`;
+
+  const tagSection = ({ name, description }: { readonly name: string; readonly description: string }): Html => {
+    const own = operations.filter(({ tags }) => tags.includes(name));
+    return html`<section id="tag/${name}"><h2>${name}</h2>
+${markdown(description).content}
+${own.map(operationArticle)}
+${name === 'Deliveries' && Object.entries(api.webhooks).map(deliveryArticle)}
+</section>`;
+  };
+
+  const main = html`<h1>${api.info.title}: the API</h1>
+<p class="lead">${api.info.summary} The same as a file for tools: <a href="/openapi.json">OpenAPI 3.1</a>.</p>
+<section id="guide">${overview.content}
+${
+  any &&
+  html`<h3 id="failures">What every operation may answer</h3>
+${COMMON.map((status) => responseDetails(status, any.responses[status], markdown))}`
+}
+</section>
+${api.tags.map(tagSection)}
+<section id="assistants"><h2>Assistants (MCP)</h2>${assistants.content}</section>
+<section id="schemas"><h2>Schemas</h2>
+${Object.entries(api.components.schemas).map(([name, schema]) => schemaArticle(name, schema, markdown))}
+</section>`;
+
+  const contents = html`<nav aria-label="Contents"><ul>
+${overview.headings.map(({ id, text }) => html`<li><a href="#${id}">${text}</a></li>`)}
+${api.tags.map(
+  ({ name }) => html`<li><a href="#tag/${name}">${name}</a><ul>
+${operations
+  .filter(({ tags }) => tags.includes(name))
+  .map(({ operationId, summary }) => html`<li><a href="#operation/${operationId}">${summary}</a></li>`)}
+${name === 'Deliveries' && Object.keys(api.webhooks).map((event) => html`<li><a href="#delivery/${event}">${event}</a></li>`)}
+</ul></li>`,
+)}
+<li><a href="#assistants">Assistants (MCP)</a></li>
+<li><a href="#schemas">Schemas</a></li>
+</ul></nav>`;
+
+  return html`${raw('<!doctype html>')}
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>API · Venue Booking</title>
+<link rel="icon" href="${assetUrl('favicon.svg')}" type="image/svg+xml">
+<link rel="stylesheet" href="${assetUrl('console.css')}">
+<link rel="stylesheet" href="${assetUrl('docs.css')}">
+</head>
+<body class="docs">
+<a class="skip" href="#main">Skip to main content</a>
+<header>${mark()}</header>
+<div class="docs-columns">
+${contents}
+<main id="main" tabindex="-1">${main}</main>
+</div>
+</body>
+</html>
+`.markup;
+}
+
+type Rendered = {
+  readonly content: Html;
+  readonly headings: readonly { readonly id: string; readonly text: string }[];
+};
+type Markdown = (text: string) => Rendered;
+
+/** Renders what we wrote ourselves; the names and addresses of the installation in it were checked when it started. */
+function markdownRenderer(): Markdown {
+  let headings: { id: string; text: string }[] = [];
+  const marked = new Marked({
+    renderer: {
+      heading({ tokens, depth }) {
+        const text = this.parser.parseInline(tokens);
+        const id = `guide/${text.toLowerCase().replaceAll(/[^a-z]+/g, '-')}`;
+        headings.push({ id, text });
+        return `<h${depth} id="${id}">${text}</h${depth}>\n`;
+      },
+    },
+  });
+  return (text) => {
+    headings = [];
+    const markup = marked.parse(text, { async: false });
+    return { content: raw(markup), headings };
+  };
+}
+
+function parameters({ parameters: list = [] }: Operation, markdown: Markdown): Interpolated {
+  if (list.length === 0) return undefined;
+  return html`<h4>Parameters</h4><dl>${list.map(
+    ({ name, in: place, required, description, schema, example }) =>
+      html`<dt><code>${name}</code> <span class="muted">${place}, ${required ? 'required' : 'optional'}, ${typeOf(schema)}</span></dt>
+<dd>${markdown(description ?? '').content}${example !== undefined && html`<p>Example: <code>${String(example)}</code></p>`}</dd>`,
+  )}</dl>`;
+}
+
+function responseDetails(status: string, response: Response | undefined, markdown: Markdown): Html {
+  const content = response?.content?.['application/json'];
+  return html`<details${raw(Number(status) < 300 ? ' open' : '')}><summary><span class="status">${status}</span> ${
+    Number(status) < 300 ? 'Success' : status === '304' ? 'Not modified' : codesIn(content?.examples)
+  }</summary>
+${markdown(response?.description ?? '').content}
+${content && html`<p>${typeOf(content.schema)}</p>`}
+${examples(content?.examples)}
+</details>`;
+}
+
+/** The error codes that examples show. */
+const codesIn = (shown: NamedExamples = {}): string =>
+  [...new Set(Object.values(shown).map(({ value }) => (value as { readonly error?: string }).error))].join(', ');
+
+const examples = (shown: NamedExamples = {}, prefix?: string): Interpolated =>
+  Object.values(shown).map(
+    ({ summary, value }) =>
+      html`<figure><figcaption>${prefix === undefined ? summary : `${prefix}: ${lowerFirst(summary)}`}</figcaption>
+<pre><code>${readable(value)}</code></pre></figure>`,
+  );
+
+const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
+
+/** JSON on several lines, but for what fits on one. */
+function readable(value: unknown, indent = ''): string {
+  const line = JSON.stringify(value, undefined, 1)?.replaceAll(/\n */g, ' ') ?? '';
+  if (line.length <= 88 || typeof value !== 'object' || value === null) return line;
+  const deeper = `${indent}  `;
+  const entries = Array.isArray(value)
+    ? value.map((item) => readable(item, deeper))
+    : Object.entries(value).map(([name, item]) => `${JSON.stringify(name)}: ${readable(item, deeper)}`);
+  const [open, close] = Array.isArray(value) ? '[]' : '{}';
+  return `${open}\n${entries.map((entry) => deeper + entry).join(',\n')}\n${indent}${close}`;
+}
+
+const schemaArticle = (name: string, schema: JsonSchema, markdown: Markdown): Html =>
+  html`<article id="schema/${name}"><h3>${name}</h3>
+${markdown(String(schema.description ?? '')).content}
+${
+  isRecord(schema.properties)
+    ? html`<dl>${Object.entries(schema.properties).map(([field, property]) =>
+        isRecord(property)
+          ? html`<dt><code>${field}</code> <span class="muted">${typeOf(property)}${isOptional(schema, field) && ', optional'}</span></dt>
+<dd>${markdown(String(property.description ?? '')).content}</dd>`
+          : undefined,
+      )}</dl>`
+    : html`<p>${typeOf(schema)}</p>`
+}
+</article>`;
+
+const isOptional = ({ required }: JsonSchema, field: string): boolean =>
+  !(Array.isArray(required) && required.includes(field));
+
+const isRecord = (value: unknown): value is JsonSchema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A type in a few words, with what limits its values. */
+function typeOf(schema: JsonSchema | undefined): Interpolated {
+  if (schema === undefined) return undefined;
+  const { $ref, type, items, anyOf, additionalProperties, format, minimum, maximum, maxLength, pattern } = schema;
+  if (typeof $ref === 'string') {
+    const name = $ref.split('/').at(-1) ?? '';
+    return html`<a href="#schema/${name}">${name}</a>`;
+  }
+  if (Array.isArray(anyOf)) return anyOf.map((each, index) => [index > 0 && ' or ', typeOf(each)]);
+  if (isRecord(items)) return html`array of ${typeOf(items)}`;
+  if (isRecord(additionalProperties)) return html`object, by name: ${typeOf(additionalProperties)}`;
+  if (Array.isArray(schema.enum))
+    return html`one of ${schema.enum.map((value, index) => [index > 0 && ', ', html`<code>${value}</code>`])}`;
+  if (schema.const !== undefined) return html`<code>${String(schema.const)}</code>`;
+  const open = maximum === Number.MAX_SAFE_INTEGER;
+  return [
+    String(type),
+    format !== undefined && ` (${format})`,
+    !open && minimum !== undefined && maximum !== undefined && `, ${minimum} to ${maximum}`,
+    maxLength !== undefined && `, at most ${maxLength} characters`,
+    typeof pattern === 'string' && html`, <code>${pattern}</code>`,
+  ];
+}

@@ -1,0 +1,28 @@
+import Fastify, { type FastifyInstance, LogController } from 'fastify';
+import { registerCompression } from '../html/compression.ts';
+import { sendPage } from '../html/layout.ts';
+import { type DescribedRoute, describeApi } from './openapi.ts';
+import { docsPage } from './page.ts';
+import type { Settings } from './settings.ts';
+
+/** Answers /openapi.json and /docs. What it needs, texts and examples included, is loaded with it. */
+export async function openDescription(
+  routes: readonly DescribedRoute[],
+  settings: Settings,
+  logger: FastifyInstance['log'],
+): Promise<FastifyInstance> {
+  const app = Fastify({ loggerInstance: logger, logController: new LogController({ disableRequestLogging: true }) });
+  await registerCompression(app);
+  const api = describeApi(routes, settings);
+  const text = JSON.stringify(api);
+  let page: string | undefined;
+  app.get('/openapi.json', (_request, reply) =>
+    // Tools in browsers read it from other origins.
+    reply.header('access-control-allow-origin', '*').type('application/json; charset=utf-8').send(text),
+  );
+  app.get('/docs', (_request, reply) => {
+    page ??= docsPage(api, settings);
+    return sendPage(reply, 200, page);
+  });
+  return app;
+}

@@ -1,0 +1,14 @@
+/** What the description says of this installation. */
+export type Settings = {
+  /** {base_url} without the path prefix; also the issuer. */
+  readonly publicUrl: string;
+  /** ISO 4217 code. */
+  readonly currency: string;
+  readonly serviceFeePercent: number;
+};
+
+/** The path prefix of the API. */
+export const PREFIX = '/api/v1';
+
+/** {base_url} of the specification. */
+export const baseUrlOf = ({ publicUrl }: Settings): string => `${publicUrl}${PREFIX}`;

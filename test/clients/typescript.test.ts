@@ -1,0 +1,71 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import createClient from 'openapi-fetch';
+import { afterAll, beforeAll, expect, expectTypeOf, onTestFinished, test } from 'vitest';
+import { type RunningService, runService } from '../running-service.fixture.ts';
+import type { components, paths } from './paths.ts';
+
+const run = promisify(execFile);
+const here = (path: string) => new URL(path, import.meta.url).pathname;
+
+let service: RunningService;
+let baseUrl: string;
+
+beforeAll(async () => {
+  service = await runService();
+  await service.app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = service.app.server.address() as AddressInfo;
+  baseUrl = `http://127.0.0.1:${port}/api/v1`;
+});
+afterAll(() => service.stop());
+
+test('openapi-typescript generates a client without a warning (after a change: npx vitest -u)', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'venue-client-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const generator = here('node_modules/openapi-typescript/bin/cli.js');
+  const to = join(folder, 'paths.ts');
+  const { stdout, stderr } = await run(process.execPath, [generator, here('../../docs/openapi.json'), '-o', to]);
+  expect(`${stdout}${stderr}`).not.toMatch(/warn|error|⚠|✘/i);
+  await expect(await readFile(to, 'utf8')).toMatchFileSnapshot('./paths.ts');
+});
+
+test('what it generated books, is refused, and reads the refusal', async () => {
+  const community = await service.community();
+  const spaceId = await service.space(community);
+  const { key } = await service.brand();
+  const client = createClient<paths>({ baseUrl, headers: { authorization: `Bearer ${key}` } });
+
+  const path = { spaceId };
+  const found = await client.GET('/spaces/{spaceId}/availability', { params: { path, query: { date: '2026-12-10' } } });
+  const open = found.data?.timeSlots.find(({ isAvailable }) => isAvailable);
+  expect(open?.label).toBe('9:00 AM');
+
+  const body = { spaceId, startTime: '2026-12-10', startHour: open?.hour ?? 0 };
+  const params = { header: { 'Idempotency-Key': 'first' } };
+  const booked = await client.POST('/bookings', { body, params });
+  expect(booked.data).toMatchObject({ status: 'Pending', startHour: 9 });
+  expect((await client.POST('/bookings', { body, params })).data).toEqual(booked.data);
+
+  const taken = await client.POST('/bookings', { body });
+  expect([taken.response.status, taken.error?.error, taken.data]).toEqual([422, 'SlotUnavailable', undefined]);
+  const missing = await client.GET('/bookings/{id}/history', { params: { path: { id: 4_711 } } });
+  expect([missing.response.status, missing.error]).toEqual([
+    404,
+    { error: 'ResourceNotFound', details: 'There is no booking 4711.' },
+  ]);
+  const listed = await client.GET('/bookings', { params: { query: { status: 'Pending' } } });
+  expect(listed.data).toEqual([booked.data]);
+});
+
+test('its refusals are typed, by status', () => {
+  type Failure = components['schemas']['Error'];
+  type Responses = paths['/bookings']['post']['responses'];
+  expectTypeOf<Responses[422]['content']['application/json']>().toEqualTypeOf<Failure>();
+  expectTypeOf<Responses[404]['content']['application/json']>().toEqualTypeOf<Failure>();
+  expectTypeOf<Failure['error']>().extract<'SlotUnavailable'>().toEqualTypeOf<'SlotUnavailable'>();
+  expectTypeOf<'NoSuchCode'>().not.toExtend<Failure['error']>();
+});

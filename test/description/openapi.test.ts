@@ -1,0 +1,332 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { IDEMPOTENCY_KEY_KEPT_MS } from '../../src/commands/idempotency-keys.ts';
+import { ERROR_STATUS } from '../../src/contract/errors.ts';
+import type { ApiDescription } from '../../src/description/openapi.ts';
+import { isPlainDate } from '../../src/domain/calendar.ts';
+import { MAX_WEBHOOKS } from '../../src/domain/webhook.ts';
+import { DISABLE_AFTER_MS, GIVE_UP_AFTER_MS, PLANNED_DELAYS_MS } from '../../src/webhooks/schedule.ts';
+import { DEADLINE_MS } from '../../src/webhooks/sender.ts';
+import { type RunningService, runService } from '../running-service.fixture.ts';
+
+const PUBLIC_URL = 'https://bookings.example.org';
+
+type Schema = { readonly [keyword: string]: unknown };
+type Media = { readonly schema: Schema; readonly examples: Record<string, { summary: string; value: unknown }> };
+type Body = { readonly content: { readonly 'application/json': Media } };
+type Parameter = {
+  readonly name: string;
+  readonly in: string;
+  readonly required: boolean;
+  readonly description: string;
+  readonly schema: Schema;
+  readonly example?: unknown;
+};
+type Operation = {
+  readonly operationId: string;
+  readonly description: string;
+  readonly 'x-permission': string;
+  readonly security: readonly Record<string, readonly string[]>[];
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: Body;
+  readonly responses: Record<string, { description: string; headers?: object; content?: Body['content'] }>;
+};
+
+let service: RunningService;
+let text: string;
+let api: Omit<ApiDescription, 'paths' | 'webhooks'> & {
+  readonly paths: Record<string, Record<string, Operation>>;
+  readonly webhooks: Record<string, { post: Operation }>;
+  readonly components: { schemas: Record<string, Schema>; securitySchemes: Record<string, Schema> };
+};
+let operations: readonly (Operation & { readonly call: string })[];
+let valid: (schema: Schema, value: unknown) => unknown;
+
+beforeAll(async () => {
+  service = await runService({ PUBLIC_URL });
+  const answer = await service.call('GET', '/openapi.json', { headers: { origin: 'https://tools.example' } });
+  expect(answer.headers['access-control-allow-origin']).toBe('*');
+  expect(answer.headers['content-type']).toMatch(/^application\/json/);
+  text = answer.body;
+  api = JSON.parse(text);
+  operations = Object.entries(api.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ ...operation, call: `${method.toUpperCase()} ${path}` })),
+  );
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  ajv.addFormat('date', isPlainDate);
+  ajv.addFormat('date-time', /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
+  ajv.addFormat('uri', URL.canParse);
+  // Nothing but what is described: without this, a field that a schema forgets would pass.
+  const closed = JSON.parse(text, (_, value) =>
+    value?.type === 'object' && value.properties ? { additionalProperties: false, ...value } : value,
+  );
+  ajv.addSchema(closed, 'api');
+  valid = (schema, value) => {
+    const absolute = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"api#/'));
+    const validate = ajv.compile(absolute);
+    return validate(value) ? [] : validate.errors;
+  };
+});
+afterAll(() => service.stop());
+
+test('the copy in docs is what a service answers (after a change: npx vitest -u)', async () => {
+  await expect(`${JSON.stringify(api, null, 2)}\n`).toMatchFileSnapshot('../../docs/openapi.json');
+});
+
+test('covers every operation, by name, with the permission that it needs', () => {
+  expect(
+    Object.fromEntries(operations.map(({ operationId, call, ...o }) => [operationId, [call, o['x-permission']]])),
+  ).toEqual({
+    getAvailability: ['GET /spaces/{spaceId}/availability', 'ReadAvailability'],
+    listBookings: ['GET /bookings', 'ReadBookings'],
+    createBooking: ['POST /bookings', 'WriteBookings'],
+    getBookingHistory: ['GET /bookings/{id}/history', 'ReadBookings'],
+    listReviews: ['GET /communities/{communityId}/reviews', 'ReadReviews'],
+    listWebhooks: ['GET /webhooks', 'Webhooks'],
+    createWebhook: ['POST /webhooks', 'Webhooks'],
+    deleteWebhook: ['DELETE /webhooks/{id}', 'Webhooks'],
+  });
+  for (const { description, security, ...operation } of operations) {
+    const permission = operation['x-permission'];
+    expect(description).toContain(`permission \`${permission}\``);
+    const scope =
+      { WriteBookings: 'service.api.write', Webhooks: 'service.api.webhooks' }[permission] ?? 'service.api.read';
+    expect(security).toEqual([{ apiKey: [] }, { openIdConnect: [] }, { oauth2: [scope] }]);
+    expect(description).toContain(`scope \`${scope}\``);
+  }
+  expect(operations.filter(({ description }) => /Brand accounts/.test(description)).map((o) => o.operationId)).toEqual([
+    'createBooking',
+  ]);
+});
+
+test('schemas have the names of the specification and are referred to', () => {
+  const names = Object.keys(api.components.schemas);
+  const specified = [
+    'AvailabilityResponse',
+    'TimeSlot',
+    'BookingDto',
+    'ReviewDto',
+    'WebhookDto',
+    'WebhookCreatedDto',
+    'Error',
+  ];
+  expect(names).toEqual(expect.arrayContaining([...specified, 'CreateBooking', 'CreateWebhook', 'HistoryEntry']));
+  for (const name of names) expect(text, name).toContain(`"$ref":"#/components/schemas/${name}"`);
+  const response = (operationId: string, status: number) =>
+    operations.find((operation) => operation.operationId === operationId)?.responses[status]?.content?.[
+      'application/json'
+    ].schema;
+  expect(response('createBooking', 201)).toEqual({ $ref: '#/components/schemas/BookingDto' });
+  expect(response('listBookings', 200)).toEqual({ type: 'array', items: { $ref: '#/components/schemas/BookingDto' } });
+  for (const { responses } of operations)
+    for (const [status, { content }] of Object.entries(responses))
+      if (Number(status) >= 400)
+        expect(content?.['application/json'].schema).toEqual({ $ref: '#/components/schemas/Error' });
+});
+
+test('values are constrained as the service constrains them', () => {
+  const { schemas } = api.components;
+  const property = (schema: string, name: string) =>
+    (schemas[schema]?.properties as Record<string, Schema> | undefined)?.[name];
+  expect(property('CreateWebhook', 'events')).toMatchObject({ minimum: 1, maximum: 15 });
+  expect(property('CreateWebhook', 'url')).toMatchObject({ format: 'uri', maxLength: 2_048 });
+  expect(property('WebhookDto', 'id')).toMatchObject({ pattern: '^wh_[A-Za-z0-9_-]+$' });
+  expect(property('WebhookCreatedDto', 'signingSecret')).toMatchObject({ pattern: '^whsec_[A-Za-z0-9+/]{43}=$' });
+  expect(property('CreateBooking', 'message')).toMatchObject({ maxLength: 500 });
+  expect(property('CreateBooking', 'startHour')).toMatchObject({ minimum: 0, maximum: 23 });
+  expect(schemas.BookingEvent).toMatchObject({
+    enum: ['BookingRequested', 'BookingApproved', 'BookingCancelled', 'BookingCompleted'],
+  });
+});
+
+describe('examples', () => {
+  test('fit their schemas', () => {
+    let checked = 0;
+    for (const { operationId, parameters = [], requestBody, responses } of [
+      ...operations,
+      ...Object.values(api.webhooks).map(({ post }) => post),
+    ]) {
+      for (const { name, schema, example } of parameters)
+        if (example !== undefined) expect(valid(schema, example), `${operationId}: ${name}`).toEqual([]);
+      const bodies = [requestBody, ...Object.values(responses)].flatMap(
+        (body) => body?.content?.['application/json'] ?? [],
+      );
+      for (const { schema, examples } of bodies)
+        for (const [name, { value }] of Object.entries(examples)) {
+          checked += 1;
+          expect(valid(schema, value), `${operationId}: ${name}`).toEqual([]);
+        }
+    }
+    expect(checked).toBeGreaterThan(70);
+    // The check can fail.
+    expect(valid({ $ref: '#/components/schemas/BookingDto' }, { id: 1 })).not.toEqual([]);
+  });
+
+  test('there is one for every body, parameter that is required, and status', () => {
+    for (const { operationId, parameters = [], requestBody, responses } of operations) {
+      for (const { name, required, example } of parameters)
+        if (required) expect(example, `${operationId}: ${name}`).toBeDefined();
+      if (requestBody) expect(Object.keys(requestBody.content['application/json'].examples).length).toBeGreaterThan(0);
+      for (const [status, { content, description }] of Object.entries(responses)) {
+        expect(description, `${operationId} ${status}`).toMatch(/\w{3}/);
+        if (status === '204' || status === '304') expect(content).toBeUndefined();
+        else
+          expect(Object.keys(content?.['application/json'].examples ?? {}), `${operationId} ${status}`).not.toEqual([]);
+      }
+    }
+  });
+
+  test('of failures show every code that an operation answers, under its status', () => {
+    const codes: Record<string, Set<string>> = {};
+    for (const { operationId, responses } of operations)
+      for (const [status, { content }] of Object.entries(responses))
+        for (const { value } of Object.values(content?.['application/json'].examples ?? {})) {
+          if (Number(status) < 400) continue;
+          const { error } = value as { error: keyof typeof ERROR_STATUS };
+          expect(ERROR_STATUS[error], `${operationId} ${status}`).toBe(Number(status));
+          codes[operationId] = (codes[operationId] ?? new Set()).add(error);
+        }
+    expect([...(codes.createBooking ?? [])].sort()).toEqual(Object.keys(ERROR_STATUS).sort());
+    expect([...(codes.getAvailability ?? [])].sort()).toEqual([
+      'InsufficientPermissions',
+      'InternalError',
+      'InvalidApiKey',
+      'ResourceNotFound',
+      'ValidationError',
+    ]);
+  });
+});
+
+describe('webhooks', () => {
+  test('all payloads, with the headers of both signatures', () => {
+    expect(Object.keys(api.webhooks)).toEqual([
+      'BookingRequested',
+      'BookingApproved',
+      'BookingCancelled',
+      'ReviewPosted',
+      'Test',
+    ]);
+    for (const [event, { post }] of Object.entries(api.webhooks)) {
+      expect(post.requestBody?.content['application/json'].schema).toEqual({
+        $ref: `#/components/schemas/${event}Delivery`,
+      });
+      expect(post.parameters?.map(({ name }) => name)).toEqual([
+        'X-Service-Signature',
+        'webhook-id',
+        'webhook-timestamp',
+        'webhook-signature',
+      ]);
+      expect(Object.keys(post.responses)).toEqual(['401', '410', '2XX', 'default']);
+    }
+  });
+
+  const section = (name: string) => api.tags.find((tag) => tag.name === name)?.description ?? '';
+  const snippet = (language: string) =>
+    new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``).exec(section('Deliveries'))?.[1] ?? '';
+  const secret = () => /whsec_[A-Za-z0-9+/=]+/.exec(section('Deliveries').split('signed with')[1] ?? '')?.[0] ?? '';
+  /** The examples as a receiver gets them. */
+  const examples = () =>
+    Object.values(api.webhooks).map(({ post }) => ({
+      headers: Object.fromEntries(
+        (post.parameters ?? []).map(({ name, example }) => [name.toLowerCase(), String(example)]),
+      ),
+      body: JSON.stringify(post.requestBody?.content['application/json'].examples.delivery?.value),
+    }));
+
+  test('the snippet of JavaScript accepts the examples and refuses all else', async () => {
+    const { isGenuine } = await import(`data:text/javascript,${encodeURIComponent(snippet('js'))}`);
+    for (const { headers, body } of examples()) {
+      const header = headers['x-service-signature'];
+      expect(isGenuine(Buffer.from(body), header, secret())).toBe(true);
+      expect(isGenuine(Buffer.from(`${body} `), header, secret())).toBe(false);
+      expect(isGenuine(Buffer.from(body), header, `${secret()}x`)).toBe(false);
+      expect(isGenuine(Buffer.from(body), undefined, secret())).toBe(false);
+    }
+  });
+
+  const hasPython = spawnSync('python3', ['--version']).status === 0;
+  test.skipIf(!hasPython)('the snippet of Python does, too (needs python3)', () => {
+    const calls = examples().flatMap(({ headers, body }) => [
+      [body, headers['x-service-signature'], secret()],
+      [`${body} `, headers['x-service-signature'], secret()],
+    ]);
+    const script = `${snippet('python')}\nimport json, sys\nprint(json.dumps([is_genuine(b.encode(), h, s) for b, h, s in json.load(sys.stdin)]))`;
+    const said = JSON.parse(
+      execFileSync('python3', ['-c', script], { input: JSON.stringify(calls), encoding: 'utf8' }),
+    );
+    expect(said).toEqual(calls.map((_, index) => index % 2 === 0));
+  });
+
+  test('libraries of Standard Webhooks verify the examples, which are old', () => {
+    for (const { headers, body } of examples()) {
+      const old = () => new Webhook(secret()).verify(body, headers);
+      expect(old).toThrow(/too (old|new)/);
+      const at = Number(headers['webhook-timestamp']) * 1_000;
+      expect(new Webhook(secret()).sign(headers['webhook-id'] ?? '', new Date(at), body)).toBe(
+        headers['webhook-signature'],
+      );
+    }
+  });
+
+  test('what is said of limits, deadlines and the schedule is so', () => {
+    const [, ...delays] = PLANNED_DELAYS_MS;
+    const minutes = (ms: number) => ms / 60_000;
+    const said = delays.map((ms) =>
+      ms < 60_000 ? `${ms / 1_000} s` : minutes(ms) < 60 ? `${minutes(ms)} min` : `${minutes(ms) / 60} h`,
+    );
+    const deliveries = section('Deliveries').replaceAll(/\s+/g, ' ');
+    expect(deliveries).toContain(`after ${said.slice(0, -1).join(', ')} and ${said.at(-1)},`);
+    expect(deliveries).toContain(`about ${GIVE_UP_AFTER_MS / 3_600_000} hours`);
+    expect(deliveries).toContain(`within ${DEADLINE_MS / 1_000} seconds`);
+    expect([DISABLE_AFTER_MS / 86_400_000, deliveries]).toEqual([5, expect.stringContaining('five days')]);
+    expect(section('Webhooks')).toContain(`At most ${MAX_WEBHOOKS} registrations`);
+    expect(section('Bookings')).toContain(`for ${IDEMPOTENCY_KEY_KEPT_MS / 86_400_000} days`);
+  });
+});
+
+test('says how to authenticate, with keys and with OpenID Connect', () => {
+  const { apiKey, openIdConnect, oauth2 } = api.components.securitySchemes;
+  expect(apiKey).toMatchObject({ type: 'http', scheme: 'bearer', description: expect.stringContaining('vbs_live_') });
+  expect(openIdConnect).toMatchObject({
+    openIdConnectUrl: `${PUBLIC_URL}/.well-known/openid-configuration`,
+    description: expect.stringMatching(
+      /resource=api.*service\.api\.read.*service\.api\.write.*service\.api\.webhooks/s,
+    ),
+  });
+  expect(oauth2).toMatchObject({ flows: { authorizationCode: { tokenUrl: `${PUBLIC_URL}/connect/token` } } });
+});
+
+test('says who made it, under which licence, where it is, and what every tag is about', () => {
+  expect(api).toMatchObject({
+    openapi: '3.1.0',
+    info: { license: { identifier: 'MIT' }, contact: { url: PUBLIC_URL } },
+    servers: [{ url: `${PUBLIC_URL}/api/v1` }],
+  });
+  const described = api.tags.filter(({ description }) => description.length > 100).map(({ name }) => name);
+  expect(described).toEqual(['Spaces', 'Bookings', 'Reviews', 'Webhooks', 'Deliveries']);
+  expect(new Set(operations.flatMap((operation) => (operation as { tags?: string[] }).tags ?? []))).toEqual(
+    new Set(described.slice(0, 4)),
+  );
+});
+
+test.each([
+  ['time zones', /IANA time zone/],
+  ['the currency', /in USD/],
+  ['the service fee and rounding', /15 %, rounded half up to a cent/],
+  ['where ids come from', /`spaceId`: in the address of a space in the console/],
+  ['cross-origin calls', /from any origin may call \(CORS\)/],
+  ['the order of refusals', /401, 403 `InsufficientPermissions`, 403 `ScopeViolation`, 400, 404, 422/],
+])('says what there is to know of %s', (_, fact) => {
+  expect(api.info.description.replaceAll(/\s+/g, ' ')).toMatch(fact);
+});
+
+test('what has an entity tag can be asked for conditionally', () => {
+  for (const id of ['getAvailability', 'listBookings', 'getBookingHistory', 'listReviews']) {
+    const operation = operations.find(({ operationId }) => operationId === id);
+    expect(operation?.parameters).toContainEqual(expect.objectContaining({ in: 'header', name: 'If-None-Match' }));
+    expect(Object.keys(operation?.responses['200']?.headers ?? {})).toEqual(['ETag', 'Cache-Control']);
+    expect(operation?.responses['304']?.description).toMatch(/current/);
+  }
+});

@@ -1,0 +1,330 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type { LightMyRequestResponse } from 'fastify';
+import type { Examples, OperationExamples } from '../../src/description/examples.ts';
+import { OPERATIONS, type OperationId } from '../../src/description/operations.ts';
+import type { Account } from '../../src/domain/account.ts';
+import { ALL_PERMISSIONS, Permission } from '../../src/domain/permissions.ts';
+import { startRoles } from '../../src/roles.ts';
+import { Unavailable } from '../../src/runtime/unavailable.ts';
+import { signatureHeaders } from '../../src/webhooks/signature.ts';
+import { accepted } from '../accepted.ts';
+import { type RunningService, runService } from '../running-service.fixture.ts';
+import { startReceiver } from '../webhooks/receiver.ts';
+
+const DATE = '2026-12-10';
+/** The event of the bookings that are completed is over. */
+const AFTERWARDS = Date.parse('2026-12-11T09:30:00Z');
+/** What deliveries are signed with in the examples: 32 bytes that are easily recognised as no secret. */
+const SIGNING_SECRET = `whsec_${Buffer.alloc(32, 'example ').toString('base64')}`;
+
+/** Recorded so far. */
+type Recording = { [O in OperationId]: { parameters: object; requests: object; responses: Record<string, object> } };
+
+type Call = {
+  readonly key?: string;
+  readonly parameters?: { readonly [name: string]: string | number };
+  readonly body?: object;
+};
+
+/** Where each operation is, with its parameters in braces. */
+const ROUTES: { readonly [O in OperationId]: readonly ['GET' | 'POST' | 'DELETE', string] } = {
+  getAvailability: ['GET', '/spaces/{spaceId}/availability?date={date}'],
+  listBookings: ['GET', '/bookings?startDate={startDate}&endDate={endDate}&status={status}'],
+  createBooking: ['POST', '/bookings'],
+  getBookingHistory: ['GET', '/bookings/{id}/history'],
+  listReviews: ['GET', '/communities/{communityId}/reviews'],
+  listWebhooks: ['GET', '/webhooks'],
+  createWebhook: ['POST', '/webhooks'],
+  deleteWebhook: ['DELETE', '/webhooks/{id}'],
+};
+
+/** What running services say: an example of every request and of every answer that an operation may give, and of every delivery. */
+export async function recordExamples(): Promise<Examples> {
+  const operations = withoutChance(await recordOperations());
+  return { operations, signingSecret: SIGNING_SECRET, deliveries: withoutChance(await recordDeliveries()) };
+}
+
+async function recordOperations(): Promise<Examples['operations']> {
+  const service = await runService({ WEBHOOKS_ALLOW_PRIVATE: 'false', PUBLIC_URL: 'https://bookings.example.org' });
+  try {
+    return await recordStory(service);
+  } finally {
+    await service.stop();
+  }
+}
+
+async function recordStory(service: RunningService): Promise<Examples['operations']> {
+  const { core, time } = service;
+  const recording = Object.fromEntries(
+    Object.keys(OPERATIONS).map((id) => [id, { parameters: {}, requests: {}, responses: {} }]),
+  ) as Recording;
+
+  async function ask(operation: OperationId, { key, parameters = {}, body }: Call): Promise<LightMyRequestResponse> {
+    const [method, template] = ROUTES[operation];
+    const url = template
+      .replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(parameters[name] ?? ''))
+      .replaceAll(/[?&]\w+=(?=&|$)/g, '')
+      .replace(/^([^?]*)&/, '$1?');
+    const headers = Object.entries(parameters).filter(([name]) => name.includes('-'));
+    const call = { ...(key && { key }), ...(body && { body }) };
+    return service.call(method, `/api/v1${url}`, {
+      ...call,
+      headers: Object.fromEntries(headers.map(([name, value]) => [name, String(value)])),
+    });
+  }
+
+  async function record(operation: OperationId, status: number, name: string, summary: string, call: Call) {
+    const answer = await ask(operation, call);
+    if (answer.statusCode !== status) throw new Error(`${operation}, ${name}: ${answer.statusCode} ${answer.body}`);
+    const { responses, requests } = recording[operation];
+    if (status < 300) {
+      Object.assign(recording[operation].parameters, call.parameters);
+      if (call.body !== undefined) Object.assign(requests, { [name]: { summary, value: call.body } });
+    }
+    if (answer.body !== '') responses[status] = { ...responses[status], [name]: { summary, value: answer.json() } };
+    return answer;
+  }
+
+  const harbour = await service.community('Europe/Berlin', 'Harbour Lofts');
+  const mill = await service.community('Europe/Berlin', 'Old Mill');
+  const brand = await service.brand('Acme');
+  const other = await service.brand('Tidewater');
+  const hall = await service.space(harbour, { name: 'Great Hall' });
+  const barn = await service.space(mill, { name: 'Barn' });
+  const by = (account: Account, id: string) => ({
+    actor: { kind: 'user', id, account } as const,
+    correlationId: 'example',
+  });
+  const host = by(harbour.account, 'usr_hR2mWq8sLx4TnB6v');
+  const planner = by(brand.account, 'usr_Zk9cYf3pDt7JgA5e');
+  const { bookings, reviews, catalogue, webhooks } = core.commands;
+  const request = async (body: object, key = brand.key): Promise<number> =>
+    (await service.post('/bookings', { key, body })).json().id;
+  const terms = { communityId: harbour.id };
+
+  // Bookings in every state.
+  const completed = await request({ spaceId: hall, startTime: '2026-12-05', startHour: 10 });
+  const cancelled = await request({ spaceId: hall, startTime: '2026-12-08', startHour: 14, message: 'Forty guests' });
+  const taken = await request({ spaceId: hall, startTime: DATE, startHour: 9 }, other.key);
+  for (const bookingId of [completed, cancelled, taken])
+    accepted(await bookings.approve({ ...terms, bookingId }, host));
+  const party = { kind: 'Brand', id: brand.account.id } as never;
+  accepted(await bookings.cancel({ bookingId: cancelled, by: party, reason: 'Our date moved.' }, planner));
+
+  const body = { spaceId: hall, startTime: DATE, startHour: 16, message: 'Forty guests, we bring our own music.' };
+  const key = brand.key;
+  const parameters = { 'idempotency-key': 'order-4711' };
+  await record('createBooking', 201, 'pending', 'The booking, waiting for the community', { key, parameters, body });
+  const late = { ...body, startTime: '2026-12-12', startHour: 20 };
+  const reduced = 'An event that would run past the booking window: usageHours says what is left';
+  await record('createBooking', 201, 'reduced', reduced, { key, body: late });
+  const wrong = (name: string, summary: string, status: number, change: object, more: Call = {}) =>
+    record('createBooking', status, name, summary, { key, body: { ...body, ...change }, ...more });
+  await wrong('hour', 'A value out of range', 400, { startHour: 24 });
+  await wrong('missing', 'A field is missing', 400, { startTime: undefined });
+  await wrong('space', 'There is no such space', 404, { spaceId: 99 });
+  await wrong('taken', 'SlotUnavailable: taken since you asked', 422, {});
+  await wrong('window', 'SlotUnavailable: outside the booking window', 422, { startHour: 7 });
+  await wrong('past', 'BookingNotAllowed: the date is past', 422, { startTime: '2026-11-30' });
+  await wrong(
+    'reused',
+    'BookingNotAllowed: the Idempotency-Key of another request',
+    422,
+    { startHour: 17 },
+    { parameters },
+  );
+  accepted(await catalogue.closeSpace(barn, host));
+  await wrong('inactive', 'BookingNotAllowed: the space takes no bookings', 422, { spaceId: barn });
+  await wrong('scope', 'ScopeViolation: for Brand accounts', 403, {}, { key: harbour.key });
+
+  const there = { spaceId: hall, date: DATE };
+  const slots = 'A booking from nine to one, a request from four to eight';
+  await record('getAvailability', 200, 'day', slots, { key, parameters: there });
+  await record('getAvailability', 400, 'past', 'The date is past', {
+    key,
+    parameters: { ...there, date: '2026-11-30' },
+  });
+  await record('getAvailability', 400, 'missing', 'The date is missing', { key, parameters: { spaceId: hall } });
+  await record('getAvailability', 404, 'space', 'There is no such space', {
+    key,
+    parameters: { ...there, spaceId: 99 },
+  });
+
+  time.now = AFTERWARDS;
+  accepted(await bookings.complete(completed, host));
+  await record('listReviews', 200, 'none', 'Nobody has posted one yet', {
+    key,
+    parameters: { communityId: harbour.id },
+  });
+  const review = { rating: 5, title: 'Quiet, and full of light', content: 'The doors opened early for our florist.' };
+  accepted(await reviews.post({ bookingId: completed, ...review }, planner));
+  const where = { communityId: harbour.id };
+  await record('listReviews', 200, 'reviews', 'The reviews of a community', { key, parameters: where });
+  await record('listReviews', 400, 'id', 'The id is not a number', { key, parameters: { communityId: 'harbour' } });
+  const hidden = 'A community with which the brand has no completed booking';
+  await record('listReviews', 404, 'hidden', hidden, { key, parameters: { communityId: mill.id } });
+
+  const all = 'All bookings of a brand';
+  await record('listBookings', 200, 'all', all, { key, parameters: {} });
+  const filtered = { startDate: DATE, endDate: '2026-12-31', status: 'Pending' };
+  await record('listBookings', 200, 'pending', 'What is waiting for an answer', { key, parameters: filtered });
+  await record('listBookings', 400, 'status', 'No such status', { key, parameters: { status: 'Open' } });
+  await record('listBookings', 400, 'date', 'Not a date', { key, parameters: { startDate: '10.12.2026' } });
+
+  const story = 'Requested, approved by the community, and cancelled by the brand';
+  await record('getBookingHistory', 200, 'cancelled', story, { key, parameters: { id: cancelled } });
+  await record('getBookingHistory', 404, 'hidden', 'The booking of another brand', { key, parameters: { id: taken } });
+  await record('getBookingHistory', 400, 'id', 'The id is not a number', { key, parameters: { id: 'x' } });
+
+  const endpoint = { url: 'https://hooks.example.com/venue', events: 15 };
+  await record('createWebhook', 201, 'all', 'A webhook for all events', { key, body: endpoint });
+  const local = { ...endpoint, url: 'https://localhost/hooks' };
+  await record('createWebhook', 400, 'address', 'The endpoint is not publicly reachable', { key, body: local });
+  await record('createWebhook', 400, 'events', 'No event is subscribed to', { key, body: { ...endpoint, events: 0 } });
+  const crowded = await service.key(brand.account);
+  for (let count = 0; count < 20; count += 1) await service.post('/webhooks', { key: crowded, body: endpoint });
+  await record('createWebhook', 400, 'many', 'As many as are allowed', { key: crowded, body: endpoint });
+  const gone = { ...endpoint, url: 'https://hooks.example.com/old', events: 3 };
+  const { id: webhookId } = (await service.post('/webhooks', { key, body: gone })).json();
+  accepted(await webhooks.disable({ webhookId, reason: 'The endpoint answered 410.' }, host));
+  await record('listWebhooks', 200, 'webhooks', 'One is delivered to, one is disabled', { key });
+  const unknown = { key, parameters: { id: 'wh_none' } };
+  await record('deleteWebhook', 404, 'unknown', 'There is no such registration', unknown);
+  await record('deleteWebhook', 204, 'removed', 'Removed', { key, parameters: { id: webhookId } });
+  const broken = await service.delete('/webhooks/%ff', { key });
+  recording.deleteWebhook.responses[400] = {
+    encoding: { summary: 'The percent-encoding of the path is broken', value: broken.json() },
+  };
+
+  // What every operation may answer.
+  const valid: { readonly [O in OperationId]: Call } = {
+    ...{ getAvailability: { parameters: { ...there, date: '2026-12-20' } }, listBookings: {} },
+    createBooking: { body: { ...body, startTime: '2026-12-20' } },
+    ...{ getBookingHistory: { parameters: { id: cancelled } }, listReviews: { parameters: where }, listWebhooks: {} },
+    ...{ createWebhook: { body: endpoint }, deleteWebhook: { parameters: { id: 'wh_none' } } },
+  };
+  for (const operation of Object.keys(ROUTES) as OperationId[]) {
+    const call = valid[operation];
+    await record(operation, 401, 'missing', 'There is no credential', call);
+    const revoked = `vbs_live_${'A'.repeat(38)}`;
+    await record(operation, 401, 'invalid', 'The key or token does not hold', { ...call, key: revoked });
+    const permission = PERMISSION_OF[operation];
+    const without = await service.key(brand.account, ALL_PERMISSIONS - Permission[permission]);
+    await record(operation, 403, 'permission', 'The permission is missing', { ...call, key: without });
+    for (const [name, summary, error] of [
+      ['unexpected', 'Nobody expected this', new Error('An example')],
+      ['unavailable', 'A store cannot be reached at the moment', new Unavailable('The example store is unavailable')],
+    ] as const) {
+      const mend = breakAll(service, error);
+      await record(operation, 500, name, summary, { ...call, key }).finally(mend);
+    }
+  }
+  return recording as Examples['operations'] & { [O in OperationId]: OperationExamples };
+}
+
+const PERMISSION_OF: { readonly [O in OperationId]: keyof typeof Permission } = {
+  getAvailability: 'ReadAvailability',
+  listBookings: 'ReadBookings',
+  createBooking: 'WriteBookings',
+  getBookingHistory: 'ReadBookings',
+  listReviews: 'ReadReviews',
+  listWebhooks: 'Webhooks',
+  createWebhook: 'Webhooks',
+  deleteWebhook: 'Webhooks',
+};
+
+/** Lets everything that routes call fail with an error, until the function that it returns is called. */
+function breakAll({ core: { queries, commands } }: RunningService, error: Error): () => void {
+  const fail = () => Promise.reject(error);
+  const broken: readonly (readonly [object, string])[] = [
+    [queries, 'availability'],
+    [queries.listVersions, 'ofBookings'],
+    [queries.bookings, 'get'],
+    [queries.reviews, 'list'],
+    [queries.webhooks, 'listOwned'],
+    [commands.bookings, 'request'],
+    [commands.webhooks, 'register'],
+    [commands.webhooks, 'remove'],
+  ];
+  const before = broken.map(([of, name]) => Reflect.get(of, name));
+  for (const [of, name] of broken) Reflect.set(of, name, fail);
+  return () => {
+    for (const [index, [of, name]] of broken.entries()) Reflect.set(of, name, before[index]);
+  };
+}
+
+/** What a receiver really gets, signed with the example's secret instead of its own, at the time of the event. */
+async function recordDeliveries(): Promise<Examples['deliveries']> {
+  const service = await runService();
+  const receiver = await startReceiver();
+  const { core, time } = service;
+  const { bookings, reviews } = core.commands;
+  const roles = startRoles({ ...core, roles: new Set(['webhooks'] as const), openOthers: async () => core });
+  try {
+    await roles.begin();
+    const community = await service.community('Europe/Berlin', 'Harbour Lofts');
+    const brand = await service.brand('Acme');
+    const spaceId = await service.space(community, { name: 'Great Hall' });
+    const user = { kind: 'user', id: 'usr_hR2mWq8sLx4TnB6v', account: community.account } as const;
+    const context = { actor: user, correlationId: 'example' };
+    const { key } = brand;
+    const { id } = (await service.post('/webhooks', { key, body: { url: receiver.url, events: 15 } })).json();
+    const request = async (startHour: number): Promise<number> => {
+      const body = { spaceId, startTime: DATE, startHour, message: 'Forty guests, we bring our own music.' };
+      return (await service.post('/bookings', { key, body })).json().id;
+    };
+    const approved = await request(10);
+    await receiver.until(1);
+    accepted(await bookings.approve({ bookingId: approved, communityId: community.id as never }, context));
+    await receiver.until(2);
+    const declined = await request(16);
+    await receiver.until(3);
+    const by = { kind: 'Community', id: community.id } as never;
+    accepted(await bookings.cancel({ bookingId: declined, by, reason: 'The hall is being painted.' }, context));
+    await receiver.until(4);
+    time.now = AFTERWARDS;
+    accepted(await bookings.complete(approved, context));
+    const review = { rating: 5, title: 'Quiet, and full of light', content: 'The doors opened early for our florist.' };
+    accepted(await reviews.post({ bookingId: approved, ...review }, context));
+    await receiver.until(5);
+    accepted(await core.webhooks.sendTest(id));
+    await receiver.until(6);
+    await turn();
+    const deliveries = receiver.received.map(({ headers, body }, index) => {
+      const { event, timestamp } = JSON.parse(body);
+      const signed = { id: `${EXAMPLE_EVENT}${index + 1}:wh_x`, at: Date.parse(timestamp), body: withoutChance(body) };
+      const sent = signatureHeaders([SIGNING_SECRET], { ...signed, id: withoutChance(signed.id) });
+      const missing = Object.keys(sent).filter((name) => headers[name] === undefined);
+      if (missing.length > 0) throw new Error(`A delivery lacks ${missing.join(', ')}`);
+      return [event, { headers: sent, body: signed.body }] as const;
+    });
+    // The first of each kind.
+    return Object.fromEntries(deliveries.toReversed());
+  } finally {
+    await roles.finish();
+    await receiver.close();
+    await service.stop();
+  }
+}
+
+const EXAMPLE_EVENT = '0197b1c2-6d3e-7f40-8a51-b2c3d4e5f60';
+
+/** Replaces what chance makes by the same each time, in the order in which it appears. */
+function withoutChance<T>(recorded: T): T {
+  const isText = typeof recorded === 'string';
+  let text = isText ? recorded : JSON.stringify(recorded);
+  for (const [pattern, sample] of [
+    [/\bwh_(?!none\b)[\w-]+/g, (n: number) => `wh_mQ4dT9rXk2VbN7sLcE${String(n).padStart(2, '0')}`],
+    [/\bkey_[\w-]+/g, (n: number) => `key_p7FzRj3Wq8Ht${String(n).padStart(2, '0')}`],
+    [/\bwhsec_[A-Za-z0-9+/]{43}=/g, () => SIGNING_SECRET],
+    [/\(request [\w-]+\)/g, () => '(request 5d0c9a3e-1f)'],
+  ] as const) {
+    const seen = new Map<string, string>();
+    text = text.replaceAll(pattern, (found) => {
+      const known = seen.get(found) ?? sample(seen.size + 1);
+      seen.set(found, known);
+      return known;
+    });
+  }
+  return isText ? (text as T) : JSON.parse(text);
+}
