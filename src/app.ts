@@ -34,6 +34,7 @@ import { idOf } from './read-models/state.ts';
 import { type BackgroundRole, type RunningRoles, startRoles } from './roles.ts';
 import { noteArrivals } from './runtime/arrivals.ts';
 import { diskWarning } from './runtime/disk.ts';
+import { answerInTime } from './runtime/request-deadline.ts';
 import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts';
 
 /** The assembled service before anything runs. The command line uses it beside a running service. */
@@ -137,6 +138,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
   });
   app.log = loggerInstance;
   noteArrivals(app.server);
+  answerInTime(app);
   app.setErrorHandler(handleError);
   app.setNotFoundHandler(sendNotFound);
   app.addHook('onRequest', (_request, reply, done) => {
@@ -238,7 +240,8 @@ export async function startService(config: Config, logger: Logger, threads?: Thr
   await projector.readable(READABLE_WITHIN_MS);
   await webhooks.prepare();
   const projecting = async () => running[0]?.projecting;
-  const demo = config.demo ? await ensureDemoData({ ...core, ...config, at: core.commandsAt, projecting }) : undefined;
+  const { readable } = projector;
+  const demo = config.demo ? await ensureDemoData({ ...core, ...config, readable, projecting }) : undefined;
   // Not before: demo data has requests that would have expired long ago.
   await Promise.all(running.map((each) => each.begin()));
   // The first start has made one meanwhile.

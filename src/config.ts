@@ -84,7 +84,7 @@ export function readConfig(env: Environment): Config {
     currency: currency(value('CURRENCY') ?? 'USD'),
     secretKey: secretKey(value('SECRET_KEY'), embedded, dataDir),
     webhooksAllowPrivate: flag(value, 'WEBHOOKS_ALLOW_PRIVATE', false),
-    demo: demo(value, embedded),
+    demo: flag(value, 'DEMO', embedded),
     logLevel: oneOf(value, 'LOG_LEVEL', 'info', LOG_LEVELS),
     clockShift: clockShift(value('CLOCK_SHIFT')),
     place: place(value('PLACE')),
@@ -193,12 +193,6 @@ function secretKey(text: string | undefined, embedded: boolean, dataDir: string)
     if (error instanceof ConfigError) throw error;
     throw new ConfigError('DATA_DIR', `cannot be used: ${error instanceof Error ? error.message : String(error)}`);
   }
-}
-
-function demo(value: Value, embedded: boolean): boolean {
-  const wanted = flag(value, 'DEMO', embedded);
-  if (wanted && !embedded) throw new ConfigError('DEMO', 'is available on the embedded engines only');
-  return wanted;
 }
 
 function place(text: string | undefined): string | undefined {

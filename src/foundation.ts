@@ -116,14 +116,15 @@ const TOOL_CATCHES_UP_WITHIN_MS = 30_000;
 export type Acting = {
   readonly credentials: Credentials;
   readonly commands: Commands;
-  /** Commands that run at another time, for demo data. */
-  readonly commandsAt: (clock: Clock) => Promise<Commands>;
+  /** Commands that run at another time and wait longer for the read models, for demo data; see {@link createCommands}. */
+  readonly commandsAt: (clock: Clock, shownWithinMs?: number) => Promise<Commands>;
 };
 
 export async function openCommands({ config, clock, events, documents, projector }: Foundation): Promise<Acting> {
   const credentials = await openCredentials({ events, documents, graceMs: config.credentialsGraceMs });
-  const commandsAt = (at: Clock) =>
+  const commandsAt = (at: Clock, shownWithinMs?: number) =>
     createCommands({
+      ...defined({ shownWithinMs }),
       events,
       documents,
       readModels: projector.readModels,

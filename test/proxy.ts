@@ -8,6 +8,10 @@ export type Proxy = {
   readonly port: number;
   /** Cuts all connections. */
   cut(): void;
+  /** Stands still, as a process that was sent SIGSTOP: connections are accepted and stay open, and nothing passes. */
+  stop(): void;
+  /** Goes on, with what has been sent meanwhile, as after SIGCONT. */
+  go(): void;
   close(): void;
 };
 
@@ -17,6 +21,7 @@ export async function startProxy(
   drops: (passing: Passing, chunk: Buffer) => boolean = () => false,
 ): Promise<Proxy> {
   const sockets = new Set<Socket>();
+  let stopped = false;
   const server = createServer((client) => {
     if (drops('connection', Buffer.alloc(0))) return client.resetAndDestroy();
     const backend = connect(target.port, target.hostname);
@@ -36,6 +41,7 @@ export async function startProxy(
         client.destroy();
         backend.destroy();
       });
+      if (stopped) from.pause();
     }
   });
   server.listen(0, '127.0.0.1');
@@ -46,9 +52,29 @@ export async function startProxy(
   return {
     port: (server.address() as AddressInfo).port,
     cut,
+    stop() {
+      stopped = true;
+      for (const socket of sockets) socket.pause();
+    },
+    go() {
+      stopped = false;
+      for (const socket of sockets) socket.resume();
+    },
     close() {
       cut();
       server.close();
     },
   };
+}
+
+/** A proxy to the server that a URL names, and the URL that names the proxy instead, with the same credentials and options. */
+export async function startProxyTo(
+  url: string,
+  drops?: Parameters<typeof startProxy>[1],
+): Promise<Proxy & { readonly url: string }> {
+  const through = new URL(url);
+  const proxy = await startProxy({ hostname: through.hostname, port: Number(through.port) }, drops);
+  through.hostname = '127.0.0.1';
+  through.port = String(proxy.port);
+  return { ...proxy, url: through.href };
 }

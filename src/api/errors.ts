@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { ERROR_STATUS, type ErrorBody, type ErrorCode } from '../contract/errors.ts';
 import type { Refusal } from '../domain/decision.ts';
-import { isUnavailable } from '../runtime/unavailable.ts';
+import { isUnavailable, OutcomeUnknown } from '../runtime/unavailable.ts';
 
 export function sendError(reply: FastifyReply, error: ErrorCode, details: string): FastifyReply {
   const body: ErrorBody = { error, details };
@@ -41,7 +41,7 @@ export function handleError(error: FastifyError, request: FastifyRequest, reply:
   if (isUnavailable(error)) {
     request.log.warn({ err: error, reqId: request.id }, 'unavailable');
     const told = error.told ?? 'The service cannot answer this at the moment';
-    const details = `${told} (request ${request.id}). Retrying is safe.`;
+    const details = `${told} (request ${request.id}). ${adviceOn(error, request)}`;
     return sendError(reply.header('retry-after', RETRY_AFTER_SECONDS), 'InternalError', details);
   }
   request.log.error({ err: error, reqId: request.id }, 'unexpected error');
@@ -50,6 +50,14 @@ export function handleError(error: FastifyError, request: FastifyRequest, reply:
     'InternalError',
     `An unexpected error occurred (request ${request.id}). Retrying with exponential backoff is safe.`,
   );
+}
+
+/** What is to be done after an error that may pass. */
+function adviceOn(error: Error, { headers }: FastifyRequest): string {
+  if (!(error instanceof OutcomeUnknown)) return 'Retrying is safe.';
+  return headers['idempotency-key'] === undefined
+    ? 'Look whether it was done before you send the request again.'
+    : 'Sending the same request with the same Idempotency-Key again is safe, and tells.';
 }
 
 /** Names the invalid field, wherever in the request it is: `startHour must be a whole number, 0 to 23` */

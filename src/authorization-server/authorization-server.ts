@@ -10,6 +10,7 @@ import { type Account, accountKey } from '../domain/account.ts';
 import type { GuardOptions } from '../outbound/address-guard.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { loadOnce } from '../runtime/load-once.ts';
+import { isUnavailable } from '../runtime/unavailable.ts';
 import { type Clients, createClients } from './clients.ts';
 import { type ConnectedApps, createConnectedApps } from './connected-apps.ts';
 import { registerInteractions } from './interactions.ts';
@@ -19,6 +20,7 @@ import { CORS_PREFLIGHT, protectedResourceRoutes } from './protected-resources.t
 import { createRequestRewriting } from './request-rewriting.ts';
 import type { Revocation } from './revocation.ts';
 import { openSignInAttempts, type SignInLimits } from './sign-in-attempts.ts';
+import { sayingUnavailable, sendUnavailable } from './unavailable.ts';
 
 export type AuthorizationServer = {
   /** All paths of the authorization server (docs/specification.md#oauth), including its pages. */
@@ -95,7 +97,11 @@ export async function createAuthorizationServer(deps: {
     // Checked after the last await, so that concurrent first callers build only one provider.
     if (built?.keys === keySet.id) return built;
     const provider = buildProvider(
-      { issuer, secretKey, resources, users, clients, oidcAdapter, clientDocument },
+      {
+        ...{ issuer, secretKey, resources, clientDocument },
+        ...{ users: sayingUnavailable(users), clients: { ...clients, adapter: sayingUnavailable(clients.adapter) } },
+        oidcAdapter: { ...oidcAdapter, adapter: (model) => sayingUnavailable(oidcAdapter.adapter(model)) },
+      },
       keySet,
     );
     built = { keys: keySet.id, provider, handle: provider.callback() };
@@ -110,6 +116,7 @@ export async function createAuthorizationServer(deps: {
     );
     if (!app.hasDecorator('createRateLimit')) await app.register(rateLimit, { global: false });
     app.setErrorHandler((error: { statusCode?: number; message: string }, request, reply) => {
+      if (isUnavailable(error)) return sendUnavailable(error, request, reply);
       const status = error.statusCode ?? 500;
       if (status >= 500) request.log.error({ err: error, reqId: request.id }, 'unexpected error');
       const [code, description] =
@@ -127,11 +134,12 @@ export async function createAuthorizationServer(deps: {
         headers: request.headers,
         body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
       });
-      reply.hijack();
       // Headers set by hooks (security headers, rate limits) would otherwise be lost with the hijacked reply.
       for (const [name, value] of Object.entries(reply.getHeaders()))
         if (value !== undefined) reply.raw.setHeader(name, value);
       await handle(rewritten, reply.raw);
+      // Not before: until it is answered, others may have to do it, when its time is up.
+      reply.hijack();
     }
 
     /** Repeats a POST as a GET: session cookies are `SameSite=Lax`, so forms on other sites do not send them. */

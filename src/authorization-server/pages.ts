@@ -150,6 +150,13 @@ export const errorPage = (message: string): string =>
     `${message.charAt(0).toUpperCase()}${message.slice(1)} Go back to the app and try again.`,
   );
 
+/** @param begun whether what was asked for may have been done */
+export const unavailablePage = (told: string, begun: boolean): string =>
+  problemPage(
+    'Not available right now',
+    `${told}. ${begun ? 'Go back to the app, and look whether it was done before you try again.' : 'Try again in a moment.'}`,
+  );
+
 /**
  * Gives oidc-provider's self-submitting forms the look of the other pages. It uses them to return to the app with
  * `response_mode=form_post` and at the end of a session. Form and script have to be extracted from its bare page, because it has

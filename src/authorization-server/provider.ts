@@ -14,6 +14,7 @@ import { type KeySet, SIGNING_ALGORITHM } from '../auth/signing-keys.ts';
 import type { Users } from '../auth/users.ts';
 import { accountKey } from '../domain/account.ts';
 import { pageHeaders } from '../html/layout.ts';
+import { isUnavailable } from '../runtime/unavailable.ts';
 import { derivedKey } from '../secrets/derived-key.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { completeAuthorization, type RequestingClient } from './authorization-request.ts';
@@ -25,6 +26,7 @@ import type { OidcAdapter } from './oidc-adapter.ts';
 import { autoSubmitPage, errorPage, signedOutPage, signOutPage } from './pages.ts';
 import { PATHS } from './paths.ts';
 import { applyRegistrationRules, completeScope } from './registration.ts';
+import { RETRY_AFTER_SECONDS } from './unavailable.ts';
 
 // In seconds, the unit of oidc-provider's lifetimes.
 const MINUTE = 60;
@@ -248,6 +250,7 @@ export function buildProvider(deps: ProviderDeps, { keys }: KeySet): Provider {
       ctx.querystring = parameters.toString();
     }
     await next();
+    if (ctx.status === 503) ctx.set('retry-after', RETRY_AFTER_SECONDS);
     const autoSubmit = typeof ctx.body === 'string' ? autoSubmitPage(ctx.body) : undefined;
     if (autoSubmit !== undefined) {
       ctx.body = autoSubmit.page;
@@ -304,7 +307,7 @@ async function requestingClient(
     return client && { mayRefresh: client.grantTypeAllowed('refresh_token') };
   } catch (error) {
     // oidc-provider looks the client up again, and answers then.
-    if (error instanceof errors.OIDCProviderError) return undefined;
+    if (error instanceof errors.OIDCProviderError || isUnavailable(error)) return undefined;
     throw error;
   }
 }

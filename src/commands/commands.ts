@@ -1,5 +1,6 @@
 import type { Credentials } from '../credentials/credentials.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
+import { defined } from '../domain/defined.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -37,6 +38,8 @@ export async function createCommands(deps: {
     readonly currency: string;
     readonly secretKey: Buffer;
   };
+  /** How long a command waits until the read models show what it did, in milliseconds. Default 2 s. */
+  readonly shownWithinMs?: number;
   readonly makeSigningSecret: () => string;
   readonly urlProblem: (url: string) => string | undefined;
 }): Promise<Commands> {
@@ -44,7 +47,7 @@ export async function createCommands(deps: {
   const handler = createCommandHandler({
     events,
     clock,
-    waitFor: (position, types) => readModels.waitFor(position, types === undefined ? {} : { types }),
+    waitFor: (position, types) => readModels.waitFor(position, defined({ types, timeoutMs: deps.shownWithinMs })),
     appended: credentials.appended,
   });
   // No read model shows reserved ids, so there is nothing to wait for.

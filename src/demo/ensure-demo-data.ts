@@ -1,12 +1,17 @@
+import type { Commands } from '../commands/commands.ts';
 import type { Collection, DocumentStore } from '../document-store/document-store.ts';
 import type { Heartbeats } from '../document-store/heartbeats.ts';
 import { openLeases } from '../document-store/lease.ts';
 import { streamOf } from '../domain/streams.ts';
 import type { EventStore } from '../event-store/event-store.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { Unavailable } from '../runtime/unavailable.ts';
 import { type SeedDeps, seedDemoData } from './demo-data.ts';
 import { type Demo, readDemoFile, writeDemoFile } from './demo-file.ts';
 
-type DemoDeps = SeedDeps & {
+type DemoDeps = Omit<SeedDeps, 'at'> & {
+  /** Creates commands that use the given clock, and wait so long for the read models. */
+  readonly commandsAt: (clock: Clock, shownWithinMs: number) => Promise<Commands>;
   readonly events: EventStore;
   readonly documents: DocumentStore;
   readonly heartbeats: Heartbeats<object>;
@@ -14,7 +19,13 @@ type DemoDeps = SeedDeps & {
   readonly publicUrl: string;
   /** Resolves once somebody keeps the read models up to date: the data are made step by step, each seen by the next. */
   readonly projecting: () => Promise<void>;
+  /** Whether every read model has been built within so many milliseconds. */
+  readonly readable: (timeoutMs: number) => Promise<boolean>;
 };
+
+/** How long the indexes of the read models may take to be made, and then the read models to show what a command did. */
+const READABLE_WITHIN_MS = 120_000;
+const SHOWN_WITHIN_MS = 60_000;
 
 /** Whether the demo data is complete. Absent if seeding has not started. */
 type Seeding = { readonly done: boolean };
@@ -52,8 +63,13 @@ export async function ensureDemoData(deps: DemoDeps): Promise<Demo | undefined> 
   try {
     if (!(await isMissing())) return readDemoFile(deps);
     await deps.projecting();
+    if (!(await deps.readable(READABLE_WITHIN_MS)))
+      throw new Unavailable(
+        `The read models have not been built within ${READABLE_WITHIN_MS / 1_000} s, which demo data need`,
+      );
     await seedings.insert(KEY, { done: false });
-    const demo = writeDemoFile(deps, await seedDemoData(deps));
+    const at = (time: Clock) => deps.commandsAt(time, SHOWN_WITHIN_MS);
+    const demo = writeDemoFile(deps, await seedDemoData({ ...deps, at }));
     const seeding = await seedings.get(KEY);
     if (seeding !== undefined) await seedings.replace(KEY, { done: true }, seeding.version);
     return demo;

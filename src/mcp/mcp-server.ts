@@ -4,6 +4,7 @@ import { bearerToken } from '../auth/authenticate.ts';
 import { challengeOf, type Resources } from '../auth/resources.ts';
 import { MCP_SCOPE } from '../auth/scopes.ts';
 import { loadOnce } from '../runtime/load-once.ts';
+import { isUnavailable } from '../runtime/unavailable.ts';
 import { API_KEY_PREFIX } from '../secrets/api-key-format.ts';
 import type { ToolDeps } from './tools.ts';
 
@@ -48,6 +49,11 @@ export function mcpRoutes(deps: {
       done(null, body),
     );
     app.setErrorHandler((error: { statusCode?: number; message: string }, request, reply) => {
+      if (isUnavailable(error)) {
+        request.log.warn({ err: error, reqId: request.id }, 'unavailable');
+        const error_description = error.told ?? 'The service cannot answer this at the moment';
+        return reply.code(503).header('retry-after', '2').send({ error: 'temporarily_unavailable', error_description });
+      }
       const status = error.statusCode ?? 500;
       if (status >= 500) request.log.error({ err: error, reqId: request.id }, 'unexpected error');
       const description = status >= 500 ? `An unexpected error occurred (request ${request.id}).` : error.message;
@@ -86,7 +92,7 @@ export function mcpRoutes(deps: {
       async handler(request, reply) {
         const { mcpToken } = request;
         if (mcpToken === null) throw new Error('The MCP request has no token');
-        const call = { caller: mcpToken.caller, correlationId: request.id };
+        const call = { caller: mcpToken.caller, correlationId: request.id, answerBy: request.answerBy };
         return reply.send(await (await handler()).answer(webRequest(request, reply, url), mcpToken, call));
       },
     });

@@ -10,11 +10,17 @@ import type { Caller } from '../auth/caller.ts';
 import type { ErrorCode } from '../contract/errors.ts';
 import type { Static, TObject } from '../contract/schema.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
-import { isUnavailable } from '../runtime/unavailable.ts';
+import { isUnavailable, OutcomeUnknown, Unavailable } from '../runtime/unavailable.ts';
+import { within } from '../runtime/within.ts';
 import { inputCheck } from './input-check.ts';
 
-/** The caller and the id of the request. */
-export type ToolCall = { readonly caller: Caller; readonly correlationId: string };
+export type ToolCall = {
+  readonly caller: Caller;
+  /** The id of the request. */
+  readonly correlationId: string;
+  /** When it has to be answered, by `performance.now()`. */
+  readonly answerBy: number;
+};
 
 export type Tool = { register(server: McpServer, call: ToolCall): void };
 
@@ -51,6 +57,11 @@ export function tool<I extends TObject, O extends TObject>(definition: Definitio
     },
   };
   const outputSchema = fromJsonSchema<Static<O>>(asJsonSchema(definition.output));
+  /** The answer may have begun as a stream of events, so that nobody else can say in time that there will be none. */
+  const answered = <R>(running: Promise<R>, { answerBy }: ToolCall): Promise<R> =>
+    within(answerBy - performance.now(), running, () =>
+      readOnly ? new Unavailable(LATE, undefined, LATE) : new OutcomeUnknown(LATE),
+    );
   const annotations = {
     title,
     readOnlyHint: readOnly,
@@ -67,12 +78,12 @@ export function tool<I extends TObject, O extends TObject>(definition: Definitio
         async (input): Promise<CallToolResult> => {
           try {
             const wanted = refuseAccess(call.caller, access) ?? checked(input);
-            const outcome = isRefusal(wanted) ? wanted : await definition.run(wanted, call);
+            const outcome = isRefusal(wanted) ? wanted : await answered(definition.run(wanted, call), call);
             if (isRefusal(outcome)) return failed(outcome, definition.advice?.[outcome.refused]);
             return { content: [{ type: 'text', text: JSON.stringify(outcome) }], structuredContent: { ...outcome } };
           } catch (error) {
             // A tool error, too, so that the model knows it may try again.
-            if (isUnavailable(error)) return notAvailable(error.told);
+            if (isUnavailable(error)) return notAvailable(error);
             throw error;
           }
         },
@@ -81,10 +92,16 @@ export function tool<I extends TObject, O extends TObject>(definition: Definitio
   };
 }
 
-const notAvailable = (told = 'The service cannot answer this at the moment'): CallToolResult => ({
-  isError: true,
-  content: [{ type: 'text', text: `InternalError: ${told}. Retrying in a few seconds is safe.` }],
-});
+const LATE = 'The service did not answer in time';
+
+function notAvailable(error: Error & { readonly told: string | undefined }): CallToolResult {
+  const told = error.told ?? 'The service cannot answer this at the moment';
+  const advice =
+    error instanceof OutcomeUnknown
+      ? 'Call the tool again with the same idempotency key: that is safe, and tells.'
+      : 'Retrying in a few seconds is safe.';
+  return { isError: true, content: [{ type: 'text', text: `InternalError: ${told}. ${advice}` }] };
+}
 
 function failed({ refused, details }: Refusal, advice: string | undefined): CallToolResult {
   const text = advice === undefined ? `${refused}: ${details}` : `${refused}: ${details} ${advice}`;

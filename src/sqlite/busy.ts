@@ -3,8 +3,8 @@ import type { FileName } from './file-name.ts';
 import { lockHolder } from './lock-holder.ts';
 import type { Turns } from './turns.ts';
 
-/** How long writes wait together for other connections before they give up. */
-const LOCK_TIMEOUT_MS = 10_000;
+/** How long writes wait together for other connections before they give up, in time for a request to say so. */
+const LOCK_TIMEOUT_MS = 8_000;
 /** How long a write waits that comes when others have given up already. */
 const LATE_MS = 100;
 /** A lock that nobody has found held for this long has been free since. */

@@ -7,13 +7,13 @@ import { inDays } from '../in-days.ts';
 import { runNode } from './node-process.ts';
 import { startServiceProcess, temporaryDataDir, venue } from './service-process.ts';
 
-/** A write waits for a locked file for 10 s; the rest is for a busy machine. */
+/** A write waits for a locked file for 8 s; the rest is for a busy machine. */
 const TOGETHER_MS = 15_000;
 
 test.each([
   ['events.db', 'event log'],
   ['records.sqlite', 'record file'],
-])('8 POSTs behind a locked %s wait 10 s together and are told what they waited for', async (file, name) => {
+])('8 POSTs behind a locked %s wait 8 s together and are told what they waited for', async (file, name) => {
   const dataDir = temporaryDataDir();
   const service = await startServiceProcess(dataDir);
   const { brands, communities } = service.demo();

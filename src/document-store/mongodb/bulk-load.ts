@@ -1,4 +1,4 @@
-import type { Collection, IndexDescription } from 'mongodb';
+import type { Collection } from 'mongodb';
 import type { BulkLoad, Documents, Projected } from '../document-store.ts';
 import type { Entry, Retry } from './documents.ts';
 import { existingKeys } from './duplicate-keys.ts';
@@ -15,10 +15,11 @@ const AT_ONCE = 4;
 export function mongoBulkLoad<D extends object>(deps: {
   readonly collection: Collection<Entry>;
   readonly documents: Pick<Documents<D>, 'project' | 'projected'>;
-  readonly indexes: IndexDescription[];
+  /** Makes the indexes. */
+  readonly finish: () => Promise<void>;
   readonly retry: Retry;
 }): BulkLoad<D> {
-  const { collection, documents, indexes, retry } = deps;
+  const { collection, documents, finish, retry } = deps;
   /** Keys that were found stored, so that inserting them would be in vain. */
   const stored = new Set<string>();
 
@@ -63,9 +64,7 @@ export function mongoBulkLoad<D extends object>(deps: {
       for (const { key } of step) stored.delete(key);
     },
 
-    async finish() {
-      if (indexes.length > 0) await retry(() => collection.createIndexes(indexes));
-    },
+    finish,
 
     async close() {},
   };

@@ -1,7 +1,7 @@
 import type { MongoClientOptions } from 'mongodb';
 
 /** How long the other members of a replica set may take to acknowledge a write. */
-const ACKNOWLEDGED_WITHIN_MS = 8_000;
+const ACKNOWLEDGED_WITHIN_MS = 5_000;
 
 /**
  * Options of a URL that would break a promise of the port, and the only values that they may have: what is read has been acknowledged
@@ -13,6 +13,25 @@ const NEEDED: Readonly<Record<string, string>> = {
   readPreference: 'primary',
   readConcernLevel: 'majority',
 };
+
+/**
+ * How long each part of an operation may take, so that a server that stands still is noticed within the time in which a request is
+ * answered (docs/decisions/deadlines.md). A URL may say otherwise.
+ */
+const TIMEOUTS = {
+  /** Until there is a primary. */
+  serverSelectionTimeoutMS: 5_000,
+  connectTimeoutMS: 3_000,
+  /** Until a connection of the pool is free. */
+  waitQueueTimeoutMS: 8_000,
+  /** Without a word from the server over a connection on which it was asked something. More than it waits for a majority. */
+  socketTimeoutMS: 7_000,
+  /** Between two looks at whether the server is there; one that is not gets its connections closed, whatever waits on them. */
+  heartbeatFrequencyMS: 5_000,
+} as const;
+
+/** For what takes as long as there is data, such as making an index: only a server that is found gone ends it. */
+export const WITHOUT_TIMEOUT = { socketTimeoutMS: 0 };
 
 /**
  * The options of every connection to MongoDB, which the promises of the port need whatever the URL says.
@@ -37,11 +56,12 @@ export function clientOptions(url: string): MongoClientOptions {
       ...{ w: 'majority', journal: true },
       wtimeoutMS: Number(given.get('wtimeoutms') ?? ACKNOWLEDGED_WITHIN_MS),
     },
+    ...Object.fromEntries(Object.entries(TIMEOUTS).filter(([name]) => !given.has(name.toLowerCase()))),
   };
 }
 
 /** The options in a URL, by name in lower case: MongoDB does not tell them apart. `URL` cannot parse one with several hosts. */
-function optionsIn(url: string): ReadonlyMap<string, string> {
+export function optionsIn(url: string): ReadonlyMap<string, string> {
   const entries = new URLSearchParams(url.split('?')[1] ?? '');
   return new Map([...entries].map(([name, value]) => [name.toLowerCase(), value]));
 }

@@ -1,4 +1,4 @@
-import { MongoClient, MongoError, MongoNetworkError, MongoServerError, MongoServerSelectionError } from 'mongodb';
+import { type IndexDescription, MongoClient, MongoError, MongoServerError } from 'mongodb';
 import pRetry from 'p-retry';
 import type { BaseLogger } from 'pino';
 import { Unavailable } from '../../runtime/unavailable.ts';
@@ -10,14 +10,20 @@ import {
   type Documents,
 } from '../document-store.ts';
 import { mongoBulkLoad } from './bulk-load.ts';
-import { clientOptions } from './client-options.ts';
+import { clientOptions, optionsIn, WITHOUT_TIMEOUT } from './client-options.ts';
 import { type Entry, mongoDocuments, type Retry } from './documents.ts';
+import { isAway, isTransient, unavailable } from './failures.ts';
 import { indexesOf } from './query.ts';
 import { createRegistry, kindByName, REGISTRY, type RegistryEntry } from './registry.ts';
+import { watchServer } from './server.ts';
 
 /** For URLs that do not name a database. */
 const DEFAULT_DATABASE = 'venue-booking';
-const RETRIES = { retries: 5, minTimeout: 50, maxTimeout: 2_000, randomize: true } as const;
+/** How long a start waits for a server, unless `serverSelectionTimeoutMS` in the URL says otherwise. */
+const START_WITHIN_MS = 30_000;
+const PAUSES = { minTimeout: 50, maxTimeout: 2_000, randomize: true } as const;
+/** An attempt that took long is the last: whoever asked has a deadline (docs/decisions/deadlines.md). */
+const RETRIES = { ...PAUSES, retries: 5, maxRetryTime: 5_000 } as const;
 
 /** While MongoDB is away, every operation fails several times: a line in so many milliseconds says it. */
 const SAID_EVERY_MS = 10_000;
@@ -28,7 +34,8 @@ const SAID_EVERY_MS = 10_000;
  * Every write is acknowledged by a majority, those to read models too: if a failover rolled back a document while the projector
  * carries on, that document would miss events for good.
  * @throws {TypeError} if the URL contradicts what the promises of the port need
- * @throws {Unavailable} if no server can be reached within the URL's `serverSelectionTimeoutMS` (default 30 s)
+ * @throws {Unavailable} if no server can be reached within the URL's `serverSelectionTimeoutMS` (default 30 s). Operations throw it
+ * once MongoDB has not answered in time; whether a write was applied is then unknown
  */
 export async function openMongoDocumentStore({
   url,
@@ -41,15 +48,18 @@ export async function openMongoDocumentStore({
   readonly logger?: Pick<BaseLogger, 'warn'>;
 }): Promise<DocumentStore> {
   const client = new MongoClient(url, clientOptions(url));
+  const server = watchServer(client);
+  const startBy = performance.now() + Number(optionsIn(url).get('serverselectiontimeoutms') ?? START_WITHIN_MS);
   await pRetry(() => client.connect(), {
-    ...RETRIES,
-    shouldRetry: ({ error }) => isTransient(error),
+    ...PAUSES,
+    retries: Number.POSITIVE_INFINITY,
+    shouldRetry: ({ error }) => isAway(error) && performance.now() < startBy,
     onFailedAttempt: ({ error, attemptNumber }) => {
-      if (isTransient(error)) logger?.warn({ err: error, attemptNumber }, 'Connecting to MongoDB failed; retrying');
+      if (isAway(error)) logger?.warn({ err: error, attemptNumber }, 'Connecting to MongoDB failed; retrying');
     },
   }).catch(async (error: unknown) => {
     await client.close();
-    if (!(error instanceof MongoServerSelectionError || isTransient(error))) throw error;
+    if (!isAway(error)) throw error;
     throw new Unavailable(`MongoDB at ${client.options.hosts.join(', ')} cannot be reached`, error);
   });
   const db = client.db(database ?? databaseIn(url) ?? DEFAULT_DATABASE);
@@ -67,8 +77,16 @@ export async function openMongoDocumentStore({
         saidAt = performance.now();
         logger?.warn({ err: error, attemptNumber }, 'MongoDB operations fail; retrying');
       },
-    });
+    }).catch(unavailable);
   };
+
+  /** Makes the indexes that are missing, however long that takes. */
+  async function makeIndexes(name: string, indexes: IndexDescription[]): Promise<void> {
+    if (indexes.length === 0) return;
+    // Otherwise every member has to be ready, and one that is down would hold up a start for as long as it is.
+    const quorum = server.isReplicated() ? { commitQuorum: 'majority' } : {};
+    await retry(() => db.collection(name).createIndexes(indexes, { ...WITHOUT_TIMEOUT, ...quorum }));
+  }
 
   const registry = createRegistry(db.collection<RegistryEntry>(REGISTRY), retry);
 
@@ -80,20 +98,20 @@ export async function openMongoDocumentStore({
 
   /** Makes what is missing of a collection. Whatever this process has seen, another one may have dropped it since. */
   async function make<D extends object>(declared: Collection<D>): Promise<void> {
-    const collection = db.collection<Entry>(declared.name);
-    const indexes = indexesOf(declared);
-    await retry(async () => {
-      // Created explicitly, so that `names` lists it even while it is empty.
-      await db.createCollection(declared.name).catch((error: unknown) => {
+    // Created explicitly, so that `names` lists it even while it is empty.
+    await retry(() =>
+      db.createCollection(declared.name).catch((error: unknown) => {
         if (!(error instanceof MongoError && error.code === NAMESPACE_EXISTS)) throw error;
-      });
-      if (indexes.length > 0) await collection.createIndexes(indexes);
-    });
+      }),
+    );
+    await makeIndexes(declared.name, indexesOf(declared));
     await registry.add(declared);
   }
 
   const documentsOf = <D extends object>(declared: Collection<D>): Documents<D> =>
-    mongoDocuments<D>(db.collection<Entry>(declared.name), declared, retry);
+    mongoDocuments<D>(db.collection<Entry>(declared.name), declared, {
+      ...{ retry, repeatsWrites: server.repeatsWrites },
+    });
 
   /** A collection without its indexes: that it is being loaded is not remembered, opening it makes what is missing. */
   async function loadCollection<D extends object>(declared: Collection<D>): Promise<BulkLoad<D>> {
@@ -101,7 +119,8 @@ export async function openMongoDocumentStore({
     await make(bare);
     const documents = documentsOf<D>(bare);
     const collection = db.collection<Entry>(declared.name);
-    return mongoBulkLoad<D>({ collection, documents, indexes: indexesOf(declared), retry });
+    const finish = () => makeIndexes(declared.name, indexesOf(declared));
+    return mongoBulkLoad<D>({ collection, documents, finish, retry });
   }
 
   return {
@@ -122,8 +141,9 @@ export async function openMongoDocumentStore({
     async drop(name) {
       opened.delete(name);
       await retry(() =>
-        db.dropCollection(name).catch((error: unknown) => {
-          if (!(error instanceof MongoError && error.message.includes(NAMESPACE_NOT_FOUND))) throw error;
+        db.dropCollection(name).catch(async (error: unknown) => {
+          // Servers before 7.0 refuse to drop what is not there.
+          if (!(error instanceof MongoServerError) || (await namesOfAll()).includes(name)) throw error;
         }),
       );
       await registry.remove(name);
@@ -168,21 +188,3 @@ const databaseIn = (url: string): string | undefined => /^[^/]+\/\/[^/]+\/([^?]+
 
 const NAMESPACE_EXISTS = 48;
 const COMMAND_NOT_FOUND = 59;
-/** The error of servers before 7.0 when the collection to drop does not exist. */
-const NAMESPACE_NOT_FOUND = 'ns not found';
-
-function isTransient(error: unknown): boolean {
-  if (error instanceof MongoServerError) {
-    // The error of a bulk write wraps that of the connection.
-    const cause: unknown = error.errorResponse;
-    if (cause instanceof MongoError) return isTransient(cause);
-  }
-  if (error instanceof MongoServerSelectionError) return false;
-  return (
-    error instanceof MongoNetworkError ||
-    // The driver passes on the error of a write to a connection that the server has just closed.
-    (error instanceof Error && 'code' in error && error.code === 'EPIPE') ||
-    (error instanceof MongoError &&
-      (error.hasErrorLabel('RetryableWriteError') || error.hasErrorLabel('RetryableReadError')))
-  );
-}

@@ -2,8 +2,10 @@ import { randomBytes } from 'node:crypto';
 import type { AnyBulkWriteOperation, Document, Collection as MongoCollection, WithId } from 'mongodb';
 import { AbortError } from 'p-retry';
 import { inPages } from '../../runtime/in-pages.ts';
+import { Unavailable } from '../../runtime/unavailable.ts';
 import type { Collection, Documents, Find, Projected, Stored, Unread } from '../document-store.ts';
 import { existingKeys, isDuplicate } from './duplicate-keys.ts';
+import { unavailable } from './failures.ts';
 import { gatherReads } from './gathered-reads.ts';
 import { EXPIRES, filterOf, sortOf } from './query.ts';
 
@@ -27,12 +29,16 @@ export type Entry = {
 /** Runs an operation, and repeats it after transient failures: after those, whether the server executed it is unknown. */
 export type Retry = <R>(operation: (attempt: number) => Promise<R>) => Promise<R>;
 
-/** A MongoDB collection. A write that is repeated because its answer was lost is applied once, also by a server without replicas. */
+/**
+ * A MongoDB collection. A write that is repeated because its answer was lost is applied once, also by a server without replicas.
+ * @param deps.repeatsWrites whether the server recognises a write that the driver repeats
+ */
 export function mongoDocuments<D extends object>(
   collection: MongoCollection<Entry>,
   { ttl }: Pick<Collection<D>, 'ttl'>,
-  retry: Retry,
+  deps: { readonly retry: Retry; readonly repeatsWrites: () => boolean },
 ): Documents<D> {
+  const { retry, repeatsWrites } = deps;
   const fieldsOf = (document: D): Pick<Entry, 'd' | typeof EXPIRES> => {
     if (ttl === undefined) return { d: document };
     const expires: unknown = Object.entries(document).find(([field]) => field === ttl)?.[1];
@@ -93,6 +99,10 @@ export function mongoDocuments<D extends object>(
           const stored = toStored<D>(entry);
           if (stored !== undefined) yield stored;
         }
+        // The driver ends a cursor that was closed under it as if there were no more.
+        if (cursor.killed) throw new Unavailable('The cursor was closed before everything had been read');
+      } catch (error) {
+        unavailable(error);
       } finally {
         await cursor.close();
       }
@@ -114,31 +124,20 @@ export function mongoDocuments<D extends object>(
         } catch (error) {
           if (!isDuplicate(error)) throw error;
         }
-        if (attempt > 1 && (await collection.findOne({ _id: key }))?.w === w) return true;
+        if (attempt > 1 && (await isLastWrite(key, w))) return true;
         // A tombstone may be overwritten.
         return matched(() => collection.updateOne({ _id: key, d: { $exists: false } }, updateTo(document, { w })));
       });
     },
 
-    replace(key, document, version) {
-      const w = writeId();
-      const filter = { _id: key, v: version, d: { $exists: true } };
-      return orUnknown(async (lost) => {
-        if (await matched(() => collection.updateOne(filter, updateTo(document, { w })))) return true;
-        if (lost === undefined) return false;
-        const entry = await collection.findOne({ _id: key });
-        if (entry?.w === w) return true;
-        // The lost write may have been applied and overwritten since.
-        if (entry === null || entry.v > version + 1) throw new AbortError(lost);
-        return false;
-      });
-    },
+    replace: (key, document, version) => replaceWith(key, document, version, writeId()),
 
-    delete(key, version) {
+    async delete(key, version) {
+      if (!repeatsWrites()) return remove(key, version);
       const filter = { _id: key, d: { $exists: true }, ...(version !== undefined && { v: version }) };
       return orUnknown(async (lost) => {
         if ((await collection.deleteOne(filter)).deletedCount === 1) return true;
-        // Nobody can tell whether the lost attempt deleted it or somebody else did.
+        // The server has not recognised the lost attempt as the same, so nobody can tell whether that deleted it.
         if (lost !== undefined) throw new AbortError(lost);
         return false;
       });
@@ -168,6 +167,35 @@ export function mongoDocuments<D extends object>(
       return found;
     },
   };
+
+  /** Whether a write is the last one to a document. Resolves once a majority has that write. */
+  function isLastWrite(key: string, w: string): Promise<boolean> {
+    // A write that changes nothing: unlike a read, it waits for what has not reached a majority yet.
+    return matched(() => collection.updateOne({ _id: key, w }, { $set: { w } }));
+  }
+
+  /** Writes a document, or a tombstone, over the one at a version, or at any. */
+  function replaceWith(key: string, document: D | undefined, version: number | undefined, w: string): Promise<boolean> {
+    const filter = { _id: key, d: { $exists: true }, ...(version !== undefined && { v: version }) };
+    return orUnknown(async (lost) => {
+      if (await matched(() => collection.updateOne(filter, updateTo(document, { w })))) return true;
+      if (lost === undefined) return false;
+      if (await isLastWrite(key, w)) return true;
+      const entry = await collection.findOne({ _id: key }, { readConcern: { level: 'local' } });
+      // The lost write may have been applied and overwritten since.
+      if (entry === null ? document !== undefined : version !== undefined && entry.v > version + 1)
+        throw new AbortError(lost);
+      return false;
+    });
+  }
+
+  /** Deletes in two steps, of which the first can be recognised when its answer was lost, and the second be repeated. */
+  async function remove(key: string, version: number | undefined): Promise<boolean> {
+    const w = writeId();
+    if (!(await replaceWith(key, undefined, version, w))) return false;
+    await retry(() => collection.deleteOne({ _id: key, w, d: { $exists: false } }));
+    return true;
+  }
 
   /** Repeats a write after transient failures, and tells it of the first of them. */
   async function orUnknown(write: (lost: Error | undefined) => Promise<boolean>): Promise<boolean> {

@@ -188,10 +188,20 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
   it('needs a majority, its journal and the primary whatever the URL leaves open, and repeats writes unless it forbids that', () => {
     const needed = {
       ...{ readPreference: 'primary', readConcern: { level: 'majority' }, retryWrites: true },
-      writeConcern: { w: 'majority', journal: true, wtimeoutMS: 8_000 },
+      writeConcern: { w: 'majority', journal: true, wtimeoutMS: 5_000 },
+      // Each within the time in which a request is answered.
+      ...{
+        serverSelectionTimeoutMS: 5_000,
+        connectTimeoutMS: 3_000,
+        socketTimeoutMS: 7_000,
+        heartbeatFrequencyMS: 5_000,
+      },
     };
     expect(clientOptions('mongodb://127.0.0.1')).toMatchObject(needed);
     expect(clientOptions('mongodb://a:1,b:2/venue?w=majority&readPreference=primary')).toMatchObject(needed);
+    const patient = clientOptions('mongodb://a/?socketTimeoutMS=20000&serverselectiontimeoutms=0');
+    expect(patient).not.toHaveProperty('socketTimeoutMS');
+    expect(patient).not.toHaveProperty('serverSelectionTimeoutMS');
     expect(clientOptions('mongodb://a/?retrywrites=false&wTimeoutMS=500')).toMatchObject({
       retryWrites: false,
       writeConcern: { w: 'majority', journal: true, wtimeoutMS: 500 },

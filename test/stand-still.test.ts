@@ -1,0 +1,207 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { API_SCOPE, TestApp } from './authorization-server/test-app.ts';
+import { Browser } from './browser.ts';
+import { startDemo } from './console/console.fixture.ts';
+import { mongoServer } from './document-store/engines.ts';
+import { EventStoreDbServer } from './event-store/eventstoredb/server.ts';
+import { eventually } from './eventually.ts';
+import { inDays } from './in-days.ts';
+import { connect } from './mcp/connected-client.ts';
+import { startProxyTo } from './proxy.ts';
+
+/** What the README promises, in milliseconds, and what a busy machine adds. */
+const ANSWERED_WITHIN_MS = 10_000;
+const SLACK_MS = 3_000;
+
+type Engine = 'EventStoreDB' | 'MongoDB';
+type Answered = {
+  readonly status: number;
+  readonly ms: number;
+  readonly retryAfter: string | null;
+  readonly body: string;
+};
+
+async function open() {
+  if ('missing' in mongoServer) throw new Error(mongoServer.missing);
+  const log = await EventStoreDbServer.start();
+  const mongo = new URL(mongoServer.url);
+  mongo.pathname = `/test-${randomUUID()}`;
+  const proxies = { EventStoreDB: await startProxyTo(log.url), MongoDB: await startProxyTo(mongo.href) };
+  const running = await startDemo({
+    EVENTSTORE_URL: proxies.EventStoreDB.url,
+    MONGODB_URL: proxies.MongoDB.url,
+    SECRET_KEY: randomBytes(32).toString('base64'),
+    DEMO: 'true',
+    LOG_LEVEL: 'silent',
+  });
+  const [brand] = running.demo.brands;
+  const [community] = running.demo.communities;
+  if (brand === undefined || community === undefined) throw new Error('The demo lacks accounts');
+  const app = await TestApp.register(running.url);
+  const signIn = { ...brand.user, account: `Brand:${brand.id}` };
+  const browser = new Browser(running.url);
+  await browser.signIn(community.user);
+  return {
+    running,
+    proxies,
+    brand,
+    spaceId: community.spaces[0]?.id,
+    tokens: await app.tokens({ ...signIn, scope: API_SCOPE }),
+    appId: app.id,
+    tools: (await connect(running.url, signIn)).client,
+    browser,
+    async stop() {
+      for (const proxy of Object.values(proxies)) proxy.go();
+      await running.stop();
+      for (const proxy of Object.values(proxies)) proxy.close();
+      await log.stop();
+    },
+  };
+}
+
+describe.skipIf('missing' in mongoServer)('a server that stands still', { timeout: 120_000 }, () => {
+  let venue: Awaited<ReturnType<typeof open>>;
+  beforeEach(async () => {
+    venue = await open();
+  });
+  afterEach(() => venue.stop());
+
+  const timed = async (ask: () => Promise<Response>): Promise<Answered> => {
+    const began = performance.now();
+    const answer = await ask();
+    const body = await answer.text();
+    const { status, headers } = answer;
+    return { status, body, ms: performance.now() - began, retryAfter: headers.get('retry-after') };
+  };
+  const path = (to: string) => `${venue.running.url}${to}`;
+  const get = (to: string) =>
+    timed(() => fetch(path(`/api/v1${to}`), { headers: { authorization: `Bearer ${venue.brand.apiKey}` } }));
+  const ready = () => timed(() => fetch(path('/readyz')));
+  const book = (day: number, key: string) =>
+    timed(() =>
+      fetch(path('/api/v1/bookings'), {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${venue.brand.apiKey}`,
+          'content-type': 'application/json',
+          'idempotency-key': key,
+        },
+        body: JSON.stringify({ spaceId: venue.spaceId, startTime: inDays(day), startHour: 12 }),
+      }),
+    );
+  const refresh = () =>
+    timed(() =>
+      fetch(path('/connect/token'), {
+        method: 'POST',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        body: new URLSearchParams({
+          grant_type: 'refresh_token',
+          refresh_token: venue.tokens.refresh_token ?? '',
+          client_id: venue.appId,
+          resource: 'api',
+        }),
+      }),
+    );
+  const page = async () => {
+    const began = performance.now();
+    const { status, text, headers } = await venue.browser.request('/console/inbox');
+    return { status, body: text, ms: performance.now() - began, retryAfter: headers.get('retry-after') };
+  };
+  const tool = async () => {
+    const began = performance.now();
+    const outcome = await venue.tools
+      .callTool({ name: 'list_bookings', arguments: {} })
+      .catch((error: unknown) => error);
+    return { outcome, ms: performance.now() - began };
+  };
+  const stop = (engine: Engine) => {
+    const proxy = venue.proxies[engine];
+    proxy.stop();
+    return proxy;
+  };
+  const inTime = (...answers: readonly { readonly ms: number }[]) => {
+    for (const { ms } of answers) expect(ms).toBeLessThan(ANSWERED_WITHIN_MS + SLACK_MS);
+  };
+  const INTERNAL_ERROR = /^\{"error":"InternalError","details":"/;
+
+  test('MongoDB: every way in answers in time that it cannot, and goes on afterwards', async () => {
+    const proxy = stop('MongoDB');
+    const [bookings, availability, posted, readiness, token, inbox, called] = await Promise.all([
+      get('/bookings'),
+      get(`/spaces/${venue.spaceId}/availability?date=${inDays(40)}`),
+      book(40, 'mongo'),
+      ready(),
+      refresh(),
+      page(),
+      tool(),
+    ]);
+    inTime(bookings, availability, posted, readiness, token, inbox, called);
+    for (const answer of [bookings, availability, posted]) {
+      expect(answer).toMatchObject({ status: 500, retryAfter: '2', body: expect.stringMatching(INTERNAL_ERROR) });
+    }
+    expect(readiness).toMatchObject({ status: 503, body: expect.stringContaining('"documentStore":"unreachable"') });
+    expect(token).toMatchObject({
+      status: 503,
+      retryAfter: '2',
+      body: expect.stringContaining('"error":"temporarily_unavailable"'),
+    });
+    expect(inbox).toMatchObject({ status: 503, retryAfter: '2', body: expect.stringContaining('<html') });
+    expect(String(called.outcome instanceof Error ? called.outcome : JSON.stringify(called.outcome))).toMatch(
+      /did not answer in time|cannot answer this/,
+    );
+    // What comes later is refused sooner or as late, but never hangs.
+    inTime(...(await Promise.all([get('/bookings'), book(41, 'later'), refresh(), ready()])));
+
+    proxy.go();
+    await eventually(async () => expect((await ready()).status).toBe(200));
+    await eventually(async () => expect((await book(40, 'mongo')).status).toBe(201));
+    await eventually(async () => expect((await get('/bookings')).status).toBe(200));
+  });
+
+  test('EventStoreDB: every way in answers in time, with what it knows, and goes on afterwards', async () => {
+    const proxy = stop('EventStoreDB');
+    const [posted, readiness, ...reads] = await Promise.all([
+      book(50, 'esdb'),
+      ready(),
+      get('/bookings'),
+      get(`/spaces/${venue.spaceId}/availability?date=${inDays(50)}`),
+      refresh(),
+      page(),
+      tool(),
+    ]);
+    inTime(posted, readiness, ...reads);
+    expect(posted).toMatchObject({ status: 500, retryAfter: '2', body: expect.stringMatching(INTERNAL_ERROR) });
+    expect(readiness).toMatchObject({ status: 503, body: expect.stringContaining('"eventStore":"unreachable"') });
+    proxy.go();
+    await eventually(async () => expect((await ready()).status).toBe(200));
+    await eventually(async () => expect((await book(50, 'esdb')).status).toBe(201));
+  });
+
+  test('a booking that is stored after the deadline is found with its key, and is the only one', async () => {
+    const { events } = venue.running.service.core;
+    const stored: string[] = [];
+    const deadline = Promise.withResolvers<void>();
+    const append = events.append.bind(events);
+    vi.spyOn(events, 'append').mockImplementation(async (stream, ...more) => {
+      if (!stream.startsWith('spaceDay-')) return append(stream, ...more);
+      await deadline.promise;
+      const appended = await append(stream, ...more);
+      stored.push(stream);
+      return appended;
+    });
+    const posted = await book(60, 'late');
+    inTime(posted);
+    expect(posted).toMatchObject({ status: 500, retryAfter: '2', body: expect.stringMatching(INTERNAL_ERROR) });
+    expect(posted.body).toMatch(/whether this was done is not known.*same Idempotency-Key again is safe/);
+    deadline.resolve();
+    await eventually(() => expect(stored).toEqual([`spaceDay-${venue.spaceId}-${inDays(60)}`]));
+
+    const again = await book(60, 'late');
+    expect(again.status).toBe(201);
+    const listed = await get(`/bookings?startDate=${inDays(60)}&endDate=${inDays(60)}`);
+    expect(JSON.parse(listed.body)).toEqual([JSON.parse(again.body)]);
+    // Another key shows that the hour was taken by the first request.
+    expect((await book(60, 'other')).body).toContain('SlotUnavailable');
+  });
+});
