@@ -3,7 +3,6 @@ import { availableParallelism } from 'node:os';
 import { type Service, startService } from './app.ts';
 import { ConfigError, readConfig } from './config.ts';
 import { localDate } from './domain/calendar.ts';
-import { isEmbedded } from './engines.ts';
 import { createLogger } from './logger.ts';
 import { startRoleThread } from './role-threads.ts';
 import { collectAtRest } from './runtime/rest.ts';
@@ -102,7 +101,8 @@ function greet({ core: { config }, demo }: Service): void {
     );
   } else if (config.demo) {
     // The store holds other data, or lost its demo.json.
-    const remedy = isEmbedded(config) ? `. To get demo data, stop, empty ${dataDir} and start again` : '';
+    const isOurs = config.eventStoreUrl === undefined && config.mongoUrl === undefined;
+    const remedy = isOurs ? `. To get demo data, stop, empty ${dataDir} and start again` : '';
     lines.push(`  Demo     none: the store was not empty${remedy}`);
   }
   console.log(`${lines.join('\n')}\n`);
