@@ -13,6 +13,7 @@ import { loadOnce } from '../runtime/load-once.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
 import { type Clients, createClients } from './clients.ts';
 import { type ConnectedApps, createConnectedApps } from './connected-apps.ts';
+import { type DocumentCopies, openDocumentCopies } from './document-copies.ts';
 import { registerInteractions } from './interactions.ts';
 import { createOidcAdapter } from './oidc-adapter.ts';
 import { PATHS } from './paths.ts';
@@ -89,7 +90,8 @@ export async function createAuthorizationServer(deps: {
     readonly handle: ReturnType<Provider['callback']>;
   };
   let built: Built | undefined;
-  const loadedProvider = loadOnce(() => loadProvider(deps.clientDocuments));
+  const copies = await openDocumentCopies({ documents, clock });
+  const loadedProvider = loadOnce(() => loadProvider({ allowPrivate: false, ...deps.clientDocuments, copies }));
   /** oidc-provider's keys are fixed at construction, so a changed key set needs a new provider. */
   async function current(): Promise<Built> {
     const keySet = await signingKeys.current();
@@ -181,7 +183,7 @@ export async function createAuthorizationServer(deps: {
       issuer,
       resources,
       users,
-      clients,
+      keepClient: (clientId) => Promise.all([clients.keep(clientId), copies.keep(clientId)]),
       accountName: async (account) => (await deps.accountName?.(account)) ?? accountKey(account).replace(':', ' '),
       attempts,
     });
@@ -205,7 +207,7 @@ export async function createAuthorizationServer(deps: {
 }
 
 /** Loads the modules that depend on oidc-provider, on first use. */
-async function loadProvider(clientDocuments: GuardOptions = { allowPrivate: false }) {
+async function loadProvider(clientDocuments: GuardOptions & { readonly copies: DocumentCopies }) {
   const { buildProvider, endSession } = await import('./provider.ts');
   const { createClientDocuments } = await import('./client-documents.ts');
   return { buildProvider, endSession, clientDocument: createClientDocuments(clientDocuments) };

@@ -1,18 +1,36 @@
+import Provider from 'oidc-provider';
 import { type Dispatcher, fetch } from 'undici';
-import { type GuardOptions, guardedAgent } from '../outbound/address-guard.ts';
+import { ForbiddenAddress, type GuardOptions, guardedAgent } from '../outbound/address-guard.ts';
+import type { DocumentCopies } from './document-copies.ts';
 import { applyRegistrationRules } from './registration.ts';
 
 const MAX_BYTES = 5 * 1024;
 const TIMEOUT_MS = 2_500;
+/** For how long a copy is used before its publisher is asked again, in seconds. */
+const COPY_VALID_S = 60;
+
+/** Neither the document nor a copy of it is to be had for now, which says nothing about the client. */
+const away = new WeakSet<object>();
+
+/** Whether a request failed because the document of its client is not to be had for now. */
+export const isDocumentAway = (ctx: object): boolean => away.has(ctx);
 
 /**
  * Fetches a client's metadata from the URL that is its client id (OAuth Client ID Metadata Document, which MCP prefers to
  * registration; docs/decisions/client-registration.md). The URL comes from a stranger, so only public addresses are contacted,
  * over TLS and without following redirects, and the rules of registration apply to the metadata.
+ *
+ * While its publisher is down, a client that users have allowed goes by the copy of its document. Of others {@link isDocumentAway}
+ * tells that they are not to be judged.
  */
-export function createClientDocuments(options: GuardOptions): (url: string) => Promise<Response> {
-  const dispatcher: Dispatcher = guardedAgent({ ...options, timeoutMs: TIMEOUT_MS });
-  return async (url) => {
+export function createClientDocuments(
+  options: GuardOptions & { readonly copies: Pick<DocumentCopies, 'get' | 'fetched'> },
+): (url: string) => Promise<Response> {
+  const { copies, ...guard } = options;
+  const dispatcher: Dispatcher = guardedAgent({ ...guard, timeoutMs: TIMEOUT_MS });
+
+  /** @throws if the publisher cannot be reached */
+  async function load(url: string): Promise<Fetched> {
     const response = await fetch(url, {
       dispatcher,
       headers: { accept: 'application/json' },
@@ -20,22 +38,52 @@ export function createClientDocuments(options: GuardOptions): (url: string) => P
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     const text = await limited(response.body ?? []);
-    const headers = { 'cache-control': response.headers.get('cache-control') ?? '' };
-    if (response.status !== 200) return new Response(null, { status: response.status < 400 ? 404 : response.status });
+    return { status: response.status, text, cacheControl: response.headers.get('cache-control') ?? '' };
+  }
+
+  async function copyOf(url: string): Promise<Response> {
+    const text = await copies.get(url);
+    if (text !== undefined) return new Response(text, { headers: { 'cache-control': `max-age=${COPY_VALID_S}` } });
+    if (Provider.ctx !== undefined) away.add(Provider.ctx);
+    return new Response(null, { status: 503 });
+  }
+
+  return async (url) => {
+    const fetched = await load(url).catch((error: unknown) => {
+      if (isRefused(error)) throw error;
+      return undefined;
+    });
+    if (fetched === undefined || isDown(fetched.status)) return copyOf(url);
+    const { status, text, cacheControl } = fetched;
+    const headers = { 'cache-control': cacheControl };
+    if (status !== 200) return new Response(null, { status: status < 400 ? 404 : status });
     const document: unknown = JSON.parse(text);
     if (!isRecord(document) || typeof document.client_id !== 'string') return new Response(text, { headers });
     const metadata = { ...document, client_id: document.client_id };
     applyRegistrationRules(metadata);
-    return new Response(JSON.stringify(metadata), { headers });
+    const accepted = JSON.stringify(metadata);
+    await copies.fetched(url, accepted);
+    return new Response(accepted, { headers });
   };
 }
+
+type Fetched = { readonly status: number; readonly text: string; readonly cacheControl: string };
+
+/** What a publisher answers that is there but cannot serve. Anything else is what it has to say about the client. */
+const isDown = (status: number): boolean => status === 429 || status >= 500;
+
+class TooLarge extends Error {}
+
+/** Whether we do not want the document, rather than could not have it. */
+const isRefused = (error: unknown): boolean =>
+  error instanceof TooLarge || (error instanceof Error && error.cause instanceof ForbiddenAddress);
 
 async function limited(body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of body) {
     size += chunk.length;
-    if (size > MAX_BYTES) throw new Error('The client metadata document is too large');
+    if (size > MAX_BYTES) throw new TooLarge('The client metadata document is too large');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

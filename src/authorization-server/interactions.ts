@@ -10,7 +10,6 @@ import { defined } from '../domain/defined.ts';
 import { sendPage } from '../html/layout.ts';
 import { derivedKey } from '../secrets/derived-key.ts';
 import { purposes } from '../secrets/purposes.ts';
-import type { Clients } from './clients.ts';
 import { CONSOLE_CLIENT_ID } from './console-client.ts';
 import { formTarget } from './form-target.ts';
 import { accountOfGrant, newGrantId } from './grant-id.ts';
@@ -25,7 +24,8 @@ export type InteractionDeps = {
   readonly issuer: string;
   readonly resources: Resources;
   readonly users: Users;
-  readonly clients: Clients;
+  /** Keeps what is known of a client that a user has allowed. */
+  readonly keepClient: (clientId: string) => Promise<unknown>;
   /** The display name of an account. */
   readonly accountName: (account: Account) => Promise<string>;
   readonly attempts: SignInAttempts;
@@ -39,7 +39,7 @@ type Answer = { readonly status: number; readonly page: string };
  * set for that path, so that a link or form made elsewhere does nothing.
  */
 export function registerInteractions(app: FastifyInstance, deps: InteractionDeps): void {
-  const { secretKey, issuer, resources, users, clients, accountName, attempts } = deps;
+  const { secretKey, issuer, resources, users, keepClient, accountName, attempts } = deps;
   const formKey = derivedKey(secretKey, purposes.interactionForms);
   const formTokenOf = (uid: string) => createHmac('sha256', formKey).update(uid).digest('base64url');
 
@@ -183,7 +183,7 @@ export function registerInteractions(app: FastifyInstance, deps: InteractionDeps
         scopes.filter((scope) => available.includes(scope)),
       );
     }
-    await clients.keep(clientId);
+    await keepClient(clientId);
     return finish(request, reply, { consent: { grantId: await grant.save() } });
   });
 

@@ -18,12 +18,13 @@ import { isUnavailable } from '../runtime/unavailable.ts';
 import { derivedKey } from '../secrets/derived-key.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { completeAuthorization, type RequestingClient } from './authorization-request.ts';
+import { isDocumentAway } from './client-documents.ts';
 import { ACCOUNT_OF_CLIENT, type Clients } from './clients.ts';
 import { CONSOLE_CALLBACK_PATH, CONSOLE_CLIENT_ID } from './console-client.ts';
 import { formTarget } from './form-target.ts';
 import { accountOfGrant, newGrantId } from './grant-id.ts';
 import type { OidcAdapter } from './oidc-adapter.ts';
-import { autoSubmitPage, errorPage, signedOutPage, signOutPage } from './pages.ts';
+import { autoSubmitPage, errorPage, signedOutPage, signOutPage, unavailablePage } from './pages.ts';
 import { PATHS } from './paths.ts';
 import { applyRegistrationRules, completeScope } from './registration.ts';
 import { RETRY_AFTER_SECONDS } from './unavailable.ts';
@@ -250,6 +251,12 @@ export function buildProvider(deps: ProviderDeps, { keys }: KeySet): Provider {
       ctx.querystring = parameters.toString();
     }
     await next();
+    if (isDocumentAway(ctx) && ctx.status >= 400) {
+      const told = 'The metadata document of the client cannot be fetched at the moment';
+      const isPage = ctx.response.is('html') !== false;
+      ctx.body = isPage ? unavailablePage(told, false) : { error: 'temporarily_unavailable', error_description: told };
+      ctx.status = 503;
+    }
     if (ctx.status === 503) ctx.set('retry-after', RETRY_AFTER_SECONDS);
     const autoSubmit = typeof ctx.body === 'string' ? autoSubmitPage(ctx.body) : undefined;
     if (autoSubmit !== undefined) {

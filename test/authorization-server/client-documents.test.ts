@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import * as oidc from 'openid-client';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { Browser } from '../browser.ts';
+import { ask } from '../document-store/ask.ts';
 import { createSqliteDatabase, type TestDatabase } from '../document-store/engines.ts';
 import { certificate, type Receiver, startReceiver } from '../webhooks/receiver.ts';
 import { PASSWORD, type RunningServer, runServer } from './running-server.ts';
@@ -13,12 +14,15 @@ let database: TestDatabase;
 let running: RunningServer;
 let publisher: Receiver;
 const documents = new Map<string, unknown>();
+/** How the publisher fails, if it does. */
+let down: number | 'cut' | undefined;
 
 beforeAll(async () => {
   database = await createSqliteDatabase();
   publisher = await startReceiver(
     ({ path = '' }, response) => {
       const document = documents.get(path);
+      if (down !== undefined) return down === 'cut' ? void response.destroy() : void response.writeHead(down).end();
       if (document === undefined) response.writeHead(302, { location: '/elsewhere' }).end();
       else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(document));
     },
@@ -98,6 +102,102 @@ test.each<[string, object]>([
   expect(page.text).toContain('This request cannot be completed');
 });
 
+describe('while its publisher is down', () => {
+  afterEach(() => {
+    down = undefined;
+    vi.useRealTimers();
+  });
+
+  /** A client that a user has allowed. */
+  async function connect() {
+    const id = publish({
+      redirect_uris: ['http://127.0.0.1/callback'],
+      grant_types: ['authorization_code', 'refresh_token'],
+    });
+    const { client, verifier, browser, page } = await open(id, 'http://127.0.0.1:4711/callback');
+    const consent = await browser.send(page, '/sign-in', { email: running.user.email, password: PASSWORD });
+    const { url: callback } = await browser.send(consent, '/consent', { account: 'Brand:7' });
+    const resource = `${running.url}/mcp`;
+    const tokens = await oidc.authorizationCodeGrant(client, callback, { pkceCodeVerifier: verifier }, { resource });
+    return { id, token: tokens.refresh_token ?? '' };
+  }
+
+  /** A process that has not seen the document yet. */
+  async function anotherProcess<R>(work: (refresh: (id: string, token: string) => Promise<Response>) => Promise<R>) {
+    const clientDocuments = { allowPrivate: true, tls: { ca: certificate } };
+    const other = await runServer(await database.open(), { secretKey, url: running.url, clientDocuments });
+    try {
+      return await work((client_id, refresh_token) =>
+        fetch(`${other.listensOn}/connect/token`, {
+          method: 'POST',
+          body: new URLSearchParams({ grant_type: 'refresh_token', refresh_token, client_id, resource: 'mcp' }),
+        }),
+      );
+    } finally {
+      await other.close();
+    }
+  }
+
+  test.each<[string, number | 'cut']>([
+    ['answers 500', 500],
+    ['answers 429', 429],
+    ['cuts the connection', 'cut'],
+  ])('(it %s) a client that a user has allowed goes on refreshing', async (_how, how) => {
+    const { id, token } = await connect();
+    down = how;
+    await anotherProcess(async (refresh) => {
+      expect(publisher.received.length).toBeGreaterThan(0);
+      const refreshed = await refresh(id, token);
+      expect(refreshed.status).toBe(200);
+      expect(await refreshed.json()).toMatchObject({ refresh_token: expect.any(String) });
+    });
+  });
+
+  test('a month later, too, as long as it was there now and then', async () => {
+    let { id, token } = await connect();
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() });
+    for (const how of [undefined, undefined, 500] as const) {
+      vi.setSystemTime(Date.now() + 25 * 24 * 3_600_000);
+      down = how;
+      token = await anotherProcess(async (refresh) => {
+        const refreshed = await refresh(id, token);
+        expect(refreshed.status).toBe(200);
+        const tokens: { readonly refresh_token?: string } = JSON.parse(await refreshed.text());
+        return tokens.refresh_token ?? '';
+      });
+    }
+  });
+
+  test('what nobody has a copy of is unavailable, and nothing is held against the client', async () => {
+    const { id, token } = await connect();
+    const copies = await (await database.open()).open({ name: 'clientDocuments', kind: 'record', indexes: [] });
+    for await (const { key } of copies.find(ask())) await copies.delete(key);
+    down = 500;
+    await anotherProcess(async (refresh) => {
+      const refused = await refresh(id, token);
+      expect(refused.status).toBe(503);
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+      expect(await refused.json()).toMatchObject({ error: 'temporarily_unavailable' });
+    });
+    down = undefined;
+    await anotherProcess(async (refresh) => expect((await refresh(id, token)).status).toBe(200));
+    down = 500;
+    const { page } = await open(publish({ redirect_uris: ['http://127.0.0.1/callback'] }), 'http://127.0.0.1/callback');
+    expect(page.status).toBe(503);
+    expect(page.text).toContain('cannot be fetched at the moment');
+  });
+
+  test('a document that was taken back ends the client', async () => {
+    const { id, token } = await connect();
+    down = 404;
+    await anotherProcess(async (refresh) => {
+      const refused = await refresh(id, token);
+      expect(refused.status).toBe(400);
+      expect(await refused.json()).toMatchObject({ error: 'invalid_client' });
+    });
+  });
+});
+
 test('redirects are not followed', async () => {
   const { page } = await open(`https://localhost:${publisher.port}/moved.json`, 'http://127.0.0.1/callback');
   expect(page.status).toBeGreaterThanOrEqual(400);
@@ -115,7 +215,8 @@ test('private addresses are not contacted unless they are allowed for developmen
       redirect_uri: 'http://127.0.0.1/callback',
     });
     const page = await new Browser(guarded.url).open(`/connect/authorize?${query}`);
-    expect(page.status).toBeGreaterThanOrEqual(400);
+    // A name that is not in the public DNS may be there later; an address that is not public is refused for good.
+    expect(page.status).toBe(id.startsWith('https://localhost') ? 503 : 400);
   }
   expect(publisher.connections()).toBe(before);
   await guarded.close();

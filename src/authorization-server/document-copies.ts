@@ -1,0 +1,70 @@
+import { hash } from 'node:crypto';
+import type { Collection, DocumentStore, Stored } from '../document-store/document-store.ts';
+import { toTimestamp } from '../domain/calendar.ts';
+import type { Timestamp } from '../domain/ids.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { createLruCache } from '../runtime/lru-cache.ts';
+
+/**
+ * The metadata documents of clients that users have allowed, as they were last fetched: a publisher that is down for a while does
+ * not disconnect its users (docs/decisions/client-registration.md).
+ */
+export type DocumentCopies = {
+  get(url: string): Promise<string | undefined>;
+  /** Takes note of a document. It is stored once a user has allowed its client. */
+  fetched(url: string, text: string): Promise<void>;
+  /** A user has allowed the client: from now on there is a copy of its document. */
+  keep(url: string): Promise<void>;
+};
+
+type Copy = { readonly text: string; readonly fetchedAt: Timestamp; readonly expiresAt: Timestamp };
+
+const COLLECTION: Collection<Copy> = { name: 'clientDocuments', kind: 'record', ttl: 'expiresAt', indexes: [] };
+
+const DAY_MS = 24 * 3_600_000;
+/** Longer than an app can go without a refresh. */
+const KEPT_MS = 31 * DAY_MS;
+/** How old a copy gets before the same document is stored again, which lets it live on. */
+const STORED_AGAIN_AFTER_MS = DAY_MS;
+/** Documents remembered until a user has allowed their clients. */
+const REMEMBERED = 1_000;
+
+export async function openDocumentCopies(deps: {
+  readonly documents: DocumentStore;
+  readonly clock: Clock;
+}): Promise<DocumentCopies> {
+  const { clock } = deps;
+  const copies = await deps.documents.open(COLLECTION);
+  const lastFetched = createLruCache<string, string>(REMEMBERED);
+
+  async function store(url: string, text: string, stored: Stored<Copy> | undefined): Promise<void> {
+    const now = clock();
+    const copy = { text, fetchedAt: toTimestamp(now), expiresAt: toTimestamp(now + KEPT_MS) };
+    // Of two processes that fetched it at the same time, either will do.
+    if (stored === undefined) await copies.insert(keyOf(url), copy);
+    else await copies.replace(stored.key, copy, stored.version);
+  }
+
+  return {
+    async get(url) {
+      const copy = (await copies.get(keyOf(url)))?.document;
+      return copy !== undefined && Date.parse(copy.expiresAt) > clock() ? copy.text : undefined;
+    },
+
+    async fetched(url, text) {
+      lastFetched.set(url, text);
+      const stored = await copies.get(keyOf(url));
+      if (stored === undefined) return;
+      const isOld = Math.abs(clock() - Date.parse(stored.document.fetchedAt)) > STORED_AGAIN_AFTER_MS;
+      if (isOld || stored.document.text !== text) await store(url, text, stored);
+    },
+
+    async keep(url) {
+      const text = lastFetched.get(url);
+      if (text !== undefined) await store(url, text, await copies.get(keyOf(url)));
+    },
+  };
+}
+
+/** Of one length, however long the URL is. */
+const keyOf = (url: string) => hash('sha256', url, 'base64url');
