@@ -37,5 +37,6 @@ export const SCOPE_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'service.api.read': 'Read availability, bookings and reviews',
   'service.api.write': 'Request bookings on your behalf',
   'service.api.webhooks': 'Manage webhooks that receive booking and review events',
-  [MCP_SCOPE]: 'Let an AI assistant find spaces, read bookings and reviews, and request bookings on your behalf',
+  [MCP_SCOPE]:
+    'Let an AI assistant find spaces, read bookings and reviews, and request and cancel bookings on your behalf',
 };

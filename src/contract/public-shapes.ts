@@ -2,7 +2,7 @@ import type { BookingDetails } from '../domain/booking-details.ts';
 import { OperatorBrand, OperatorCommunity } from './account.ts';
 import { OperatorApiKey, OperatorIssuedApiKey } from './api-key.ts';
 import { AvailabilityResponse } from './availability.ts';
-import { BookingDto, OperatorBooking } from './booking.ts';
+import { AssistantBooking, BookingDto, OperatorBooking } from './booking.ts';
 import { OperatorAddedClient, OperatorClient } from './client.ts';
 import { OperatorDelivery } from './delivery.ts';
 import { ErrorBody } from './errors.ts';
@@ -41,6 +41,7 @@ export const OPERATOR_SHAPES = {
 /** Every shape that clients see (docs/decisions/public-shapes.md). */
 export const PUBLIC_SHAPES = {
   ...OPERATOR_SHAPES,
+  AssistantBooking,
   AvailabilityResponse,
   BookingDto,
   ReviewDto,
@@ -57,6 +58,7 @@ type LeavesOut = { readonly [F in keyof BookingDetails]?: string };
 /** The shapes that show a booking. */
 export const BOOKING_SHAPES = {
   BookingDto: { message: 'The specification lists the fields of BookingDto; a message is not among them.' },
+  AssistantBooking: { message: 'Shown to the community only, as text of the brand (`writtenByBrand`).' },
   OperatorBooking: {},
   HistoryEntry: {},
   BookingRequested: {},

@@ -42,6 +42,33 @@ let lastMoment: { readonly milliseconds: number; readonly timestamp: Timestamp }
   timestamp: new Date(0).toISOString() as Timestamp,
 };
 
+export const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'] as const;
+export type Weekday = (typeof WEEKDAYS)[number];
+
+export function weekdayOf(date: PlainDate): Weekday {
+  const weekday = WEEKDAYS[Temporal.PlainDate.from(date).dayOfWeek - 1];
+  if (weekday === undefined) throw new Error(`${date} is on no day of the week`);
+  return weekday;
+}
+
+/** The dates of a range, both ends inclusive, in order. */
+export function* datesBetween(from: PlainDate, to: PlainDate): Generator<PlainDate> {
+  const end = Temporal.PlainDate.from(to);
+  let date = Temporal.PlainDate.from(from);
+  while (Temporal.PlainDate.compare(date, end) <= 0) {
+    yield toPlainDate(date);
+    date = date.add({ days: 1 });
+  }
+}
+
+/** The date that is so many days later. */
+export const daysLater = (date: PlainDate, days: number): PlainDate =>
+  toPlainDate(Temporal.PlainDate.from(date).add({ days }));
+
+/** How many days a range has, both ends inclusive; 0 or less if it ends before it starts. */
+export const daysIn = (from: PlainDate, to: PlainDate): number =>
+  Temporal.PlainDate.from(from).until(Temporal.PlainDate.from(to), { largestUnit: 'days' }).days + 1;
+
 /** A calendar date as the service writes it. */
 export const toPlainDate = (date: Temporal.PlainDate): PlainDate => date.toString() as PlainDate;
 

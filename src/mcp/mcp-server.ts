@@ -6,7 +6,7 @@ import { MCP_SCOPE } from '../auth/scopes.ts';
 import { loadOnce } from '../runtime/load-once.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
 import { API_KEY_PREFIX } from '../secrets/api-key-format.ts';
-import type { ToolDeps } from './tools.ts';
+import type { ToolDeps } from './tool.ts';
 
 const MAX_BODY = 1024 * 1024;
 

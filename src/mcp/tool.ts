@@ -7,12 +7,23 @@ import {
 } from '@modelcontextprotocol/server';
 import { type Access, refuseAccess } from '../auth/access.ts';
 import type { Caller } from '../auth/caller.ts';
+import type { Commands } from '../commands/commands.ts';
 import type { ErrorCode } from '../contract/errors.ts';
 import type { Static, TObject } from '../contract/schema.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
+import type { Queries } from '../queries/queries.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { isUnavailable, OutcomeUnknown, Unavailable } from '../runtime/unavailable.ts';
 import { within } from '../runtime/within.ts';
 import { inputCheck } from './input-check.ts';
+
+/** What the tools are made of. */
+export type ToolDeps = {
+  readonly commands: Commands;
+  readonly queries: Queries;
+  readonly clock: Clock;
+  readonly pricing: { readonly serviceFeePercent: number; readonly currency: string };
+};
 
 export type ToolCall = {
   readonly caller: Caller;
@@ -22,7 +33,11 @@ export type ToolCall = {
   readonly answerBy: number;
 };
 
-export type Tool = { register(server: McpServer, call: ToolCall): void };
+export type Tool = {
+  /** Whether it is offered to a caller at all. What a kind of account can never do is not shown to it. */
+  isFor(caller: Caller): boolean;
+  register(server: McpServer, call: ToolCall): void;
+};
 
 type Definition<I extends TObject, O extends TObject> = {
   readonly name: string;
@@ -31,9 +46,9 @@ type Definition<I extends TObject, O extends TObject> = {
   readonly description: string;
   readonly input: I;
   readonly output: O;
-  /** The same as for the corresponding REST route. */
-  readonly access: Access;
-  readonly readOnly: boolean;
+  /** The same as for the corresponding REST route. Without it, anyone who is connected may call the tool. */
+  readonly access?: Access;
+  readonly writes: false | 'adds' | 'destroys';
   /** What the model should try next, by error code. */
   readonly advice?: { readonly [C in ErrorCode]?: string };
   run(input: Static<I>, call: ToolCall): Promise<Static<O> | Refusal>;
@@ -44,7 +59,7 @@ type Definition<I extends TObject, O extends TObject> = {
  * what to do about it.
  */
 export function tool<I extends TObject, O extends TObject>(definition: Definition<I, O>): Tool {
-  const { name, title, description, access, readOnly } = definition;
+  const { name, title, description, access, writes } = definition;
   const schema = asJsonSchema(definition.input);
   const checked = inputCheck<Static<I>>(name, schema);
   // Lets everything through: the SDK would not say which values are allowed, or which property does not exist.
@@ -60,24 +75,26 @@ export function tool<I extends TObject, O extends TObject>(definition: Definitio
   /** The answer may have begun as a stream of events, so that nobody else can say in time that there will be none. */
   const answered = <R>(running: Promise<R>, { answerBy }: ToolCall): Promise<R> =>
     within(answerBy - performance.now(), running, () =>
-      readOnly ? new Unavailable(LATE, undefined, LATE) : new OutcomeUnknown(LATE),
+      writes === false ? new Unavailable(LATE, undefined, LATE) : new OutcomeUnknown(LATE),
     );
   const annotations = {
     title,
-    readOnlyHint: readOnly,
-    destructiveHint: false,
-    // Tools that write take an idempotency key.
+    readOnlyHint: writes === false,
+    destructiveHint: writes === 'destroys',
+    // What adds takes an idempotency key, and what was destroyed stays so.
     idempotentHint: true,
     openWorldHint: false,
   };
+  const refuseCaller = (caller: Caller) => (access === undefined ? undefined : refuseAccess(caller, access));
   return {
+    isFor: (caller) => access?.scope === undefined || access.scope === caller.account.kind,
     register(server, call) {
       server.registerTool(
         name,
         { title, description, inputSchema, outputSchema, annotations },
         async (input): Promise<CallToolResult> => {
           try {
-            const wanted = refuseAccess(call.caller, access) ?? checked(input);
+            const wanted = refuseCaller(call.caller) ?? checked(input);
             const outcome = isRefusal(wanted) ? wanted : await answered(definition.run(wanted, call), call);
             if (isRefusal(outcome)) return failed(outcome, definition.advice?.[outcome.refused]);
             return { content: [{ type: 'text', text: JSON.stringify(outcome) }], structuredContent: { ...outcome } };
@@ -98,7 +115,7 @@ function notAvailable(error: Error & { readonly told: string | undefined }): Cal
   const told = error.told ?? 'The service cannot answer this at the moment';
   const advice =
     error instanceof OutcomeUnknown
-      ? 'Call the tool again with the same idempotency key: that is safe, and tells.'
+      ? 'Call the tool again with the same input: that is safe, and tells.'
       : 'Retrying in a few seconds is safe.';
   return { isError: true, content: [{ type: 'text', text: `InternalError: ${told}. ${advice}` }] };
 }

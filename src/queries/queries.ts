@@ -7,6 +7,7 @@ import { createAvailabilityQuery } from './availability.ts';
 import { createBookingHistory } from './booking-history.ts';
 import { createBookingQueries } from './bookings.ts';
 import { createListVersions } from './list-versions.ts';
+import { createOpenDaysQuery } from './open-days.ts';
 import { createOperatorQueries } from './operator.ts';
 import { createReviewQueries } from './reviews.ts';
 import { createSpaceQueries } from './spaces.ts';
@@ -27,6 +28,7 @@ export function createQueries(deps: {
     accounts: createAccountQueries(deps),
     apiKeys: createApiKeyQueries(deps),
     availability: createAvailabilityQuery(deps),
+    openDays: createOpenDaysQuery(deps),
     spaces: createSpaceQueries(deps),
     bookings: createBookingQueries(deps),
     bookingHistory: createBookingHistory(deps),

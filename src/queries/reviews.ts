@@ -30,6 +30,16 @@ const ofCommunity = declareQuery(
   [toCommunityId(1)],
 );
 
+const newestOfCommunity = declareQuery(
+  reviews,
+  (communityId: CommunityId, before: number | undefined): Find<ReviewDocument> => ({
+    where: { communityId, ...(before !== undefined && { reviewId: { below: before } }) },
+    sort: [{ field: 'reviewId', direction: 'descending' }],
+  }),
+  [toCommunityId(1), undefined],
+  [toCommunityId(1), 7],
+);
+
 const newestOf = declareQuery(
   reviews,
   (account: Account): Find<ReviewDocument> => ({
@@ -54,16 +64,41 @@ export function createReviewQueries({ readModels }: { readonly readModels: ReadM
     return false;
   }
 
+  /** A community reads its own, a brand those of communities with which it has completed a booking (docs/decisions/reviews.md). */
+  async function refuseReading(account: Account, communityId: number): Promise<Refusal | undefined> {
+    const exists = (await readModels.collection(communities).get(String(communityId))) !== undefined;
+    return exists && (await mayRead(account, communityId))
+      ? undefined
+      : refuse('ResourceNotFound', `There are no reviews of community ${communityId} for this caller.`);
+  }
+
   return {
-    /**
-     * The reviews of a community, oldest first. A community reads its own, a brand those of communities with which it has
-     * completed a booking; others do not exist for the caller (docs/decisions/reviews.md).
-     */
+    /** The reviews of a community, oldest first. Those that the caller may not read do not exist for it. */
     async list(account: Account, communityId: number): Promise<AsyncIterable<ReviewDocument> | Refusal> {
-      const exists = (await readModels.collection(communities).get(String(communityId))) !== undefined;
-      if (!exists || !(await mayRead(account, communityId)))
-        return refuse('ResourceNotFound', `There are no reviews of community ${communityId} for this caller.`);
+      const refused = await refuseReading(account, communityId);
+      if (refused !== undefined) return refused;
       return documentsOf(readModels.collection(reviews).find(ofCommunity(toCommunityId(communityId))));
+    },
+
+    /** One page of the reviews of a community, newest first. `before` is the last review of the page before. */
+    async page(
+      account: Account,
+      {
+        communityId,
+        before,
+        limit,
+      }: { readonly communityId: number; readonly before?: number; readonly limit: number },
+    ): Promise<{ readonly reviews: readonly ReviewDocument[]; readonly more: boolean } | Refusal> {
+      const refused = await refuseReading(account, communityId);
+      if (refused !== undefined) return refused;
+      const page: ReviewDocument[] = [];
+      for await (const { document } of readModels
+        .collection(reviews)
+        .find(newestOfCommunity(toCommunityId(communityId), before))) {
+        if (page.length === limit) return { reviews: page, more: true };
+        page.push(document);
+      }
+      return { reviews: page, more: false };
     },
 
     /** The reviews of a community's spaces, or those a brand wrote; newest first. */

@@ -69,10 +69,10 @@ describe('the details of a booking', () => {
     see('HistoryEntry', 'GET /bookings/{id}/history', madeIn(history.json()));
 
     const tools = toolsOf(service, brand.account);
-    see('BookingDto', 'MCP list_bookings', (await tools('list_bookings', {})).bookings[0]);
+    see('AssistantBooking', 'MCP list_bookings', (await tools('list_bookings', {})).bookings[0]);
     see('HistoryEntry', 'MCP booking_history', madeIn((await tools('booking_history', { bookingId })).history));
     const requested = await tools('request_booking', { ...DETAILS, idempotencyKey: 'mcp', startHour: 17 });
-    see('BookingDto', 'MCP request_booking', { ...requested, startHour: DETAILS.startHour });
+    see('AssistantBooking', 'MCP request_booking', { ...requested, startHour: DETAILS.startHour });
 
     vi.stubEnv('DATA_DIR', service.config.dataDir);
     see('OperatorBooking', 'venue booking show', await json('booking', 'show', String(bookingId)));

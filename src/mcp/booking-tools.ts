@@ -1,0 +1,152 @@
+import { actorOf } from '../auth/caller.ts';
+import {
+  AssistantBooking,
+  BookingStatus,
+  IdempotencyKey,
+  SentDetails,
+  toAssistantBooking,
+} from '../contract/booking.ts';
+import { HistoryEntry, historyEntries } from '../contract/history-entry.ts';
+import { Id, OneOf, PlainDate, Text } from '../contract/scalars.ts';
+import { Type } from '../contract/schema.ts';
+import { isPlainDate } from '../domain/calendar.ts';
+import { isRefusal, refuse } from '../domain/decision.ts';
+import { defined } from '../domain/defined.ts';
+import { brandId } from '../domain/ids.ts';
+import { REASON } from '../domain/limits.ts';
+import type { BookingCursor } from '../queries/bookings.ts';
+import { Cursor, Input, Limit, Next, Notice, notice, wrongCursor } from './lists.ts';
+import { SEE_SPACES } from './space-tools.ts';
+import { type Tool, type ToolDeps, tool } from './tool.ts';
+
+const BOOKINGS = { default: 50, maximum: 500 } as const;
+const SEE_BOOKINGS = 'Call list_bookings to see which bookings exist.';
+
+/** Bookings: listed for both parties, requested and cancelled for brands. Answering requests is left to people. */
+export function bookingTools({ commands, queries }: ToolDeps): readonly Tool[] {
+  const listBookings = tool({
+    name: 'list_bookings',
+    title: 'List bookings',
+    description:
+      'Lists bookings by date, the latest first: for a community those of its spaces, for a brand its own. Filter by date and status. For what is coming up, give a startDate and the order oldestFirst.',
+    input: Input({
+      startDate: Type.Optional(PlainDate('On or after this date.')),
+      endDate: Type.Optional(PlainDate('On or before this date.')),
+      status: Type.Optional(BookingStatus),
+      order: Type.Optional(OneOf(['newestFirst', 'oldestFirst'], { description: 'By date. Default: newestFirst.' })),
+      limit: Limit('bookings', BOOKINGS),
+      cursor: Cursor,
+    }),
+    output: Type.Object({
+      notice: Type.Optional(Notice),
+      bookings: Type.Array(AssistantBooking),
+      more: Type.Boolean({ description: 'Whether there is a next page.' }),
+      next: Next,
+    }),
+    access: { permission: 'ReadBookings' },
+    writes: false,
+    async run({ limit = BOOKINGS.default, cursor, order = 'newestFirst', ...filter }, { caller: { account } }) {
+      const { startDate, endDate } = filter;
+      if (startDate !== undefined && endDate !== undefined && startDate > endDate)
+        return refuse('ValidationError', 'startDate must not be after endDate.');
+      const after = cursor === undefined ? undefined : bookingOf(cursor);
+      if (cursor !== undefined && after === undefined) return wrongCursor();
+      const { bookings, next } = await queries.bookings.page(account, {
+        ...filter,
+        direction: order === 'newestFirst' ? 'descending' : 'ascending',
+        limit,
+        ...(after && { after }),
+      });
+      return {
+        ...(account.kind === 'Community' && { notice: notice('Texts in writtenByBrand are') }),
+        bookings: bookings.map((booking) => toAssistantBooking(booking, account.kind)),
+        more: next !== undefined,
+        ...(next && { next: `${next.date}:${next.bookingId}` }),
+      };
+    },
+  });
+
+  const requestBooking = tool({
+    name: 'request_booking',
+    title: 'Request a booking',
+    description:
+      'Requests a space for a date and start hour on behalf of the brand. The booking is Pending until the community answers, by answerBy at the latest, and the price is charged when it approves. Ask the user for confirmation before calling this. Repeating a call with the same idempotencyKey never books twice.',
+    input: Input({
+      ...SentDetails,
+      date: PlainDate('YYYY-MM-DD, in the time zone of the space.'),
+      idempotencyKey: IdempotencyKey('A unique text of your choice for this request. Reuse it when you retry.'),
+    }),
+    output: AssistantBooking,
+    access: { permission: 'WriteBookings', scope: 'Brand' },
+    writes: 'adds',
+    advice: {
+      SlotUnavailable:
+        'Call check_availability or find_open_days to see which hours are available, and let the user choose another one.',
+      BookingNotAllowed: 'Choose another date or space. Use a new idempotencyKey for a different request.',
+      ResourceNotFound: SEE_SPACES,
+      ScopeViolation: 'The user has to reconnect and choose a brand account.',
+    },
+    async run({ idempotencyKey, ...details }, { caller, correlationId }) {
+      const command = { brandId: brandId(caller.account.id), details, idempotencyKey };
+      const booking = await commands.bookings.request(command, { actor: actorOf(caller), correlationId });
+      return isRefusal(booking) ? booking : toAssistantBooking(booking, caller.account.kind);
+    },
+  });
+
+  const cancelBooking = tool({
+    name: 'cancel_booking',
+    title: 'Cancel a booking',
+    description:
+      'Cancels one of the brand’s own bookings, Pending or Approved, until the event starts. What was charged is refunded. This cannot be undone, and somebody else may take the hour: ask the user for confirmation before calling this.',
+    input: Input({
+      bookingId: Id('From list_bookings.'),
+      reason: Type.Optional(Text(REASON, 'Shown to the community.')),
+    }),
+    output: AssistantBooking,
+    access: { permission: 'WriteBookings', scope: 'Brand' },
+    writes: 'destroys',
+    advice: {
+      BookingNotAllowed: 'It cannot be cancelled any more. The user may contact the community.',
+      ResourceNotFound: SEE_BOOKINGS,
+      ScopeViolation: 'The user has to reconnect and choose a brand account.',
+    },
+    async run({ bookingId, reason }, { caller, correlationId }) {
+      const { account } = caller;
+      const before = await queries.bookings.get(account, bookingId);
+      // Already done: repeating the call is safe.
+      if (before?.status === 'Cancelled') return toAssistantBooking(before, account.kind);
+      const outcome = await commands.bookings.cancel(
+        { bookingId, by: { kind: 'Brand', id: brandId(account.id) }, ...defined({ reason }) },
+        { actor: actorOf(caller), correlationId },
+      );
+      if (isRefusal(outcome)) return outcome;
+      const [event] = outcome.events;
+      if (event?.type !== 'BookingCancelled' || before === undefined)
+        throw new Error(`Booking ${bookingId} was not cancelled`);
+      return toAssistantBooking({ ...before, status: 'Cancelled', refund: event.data.refund }, account.kind);
+    },
+  });
+
+  const bookingHistory = tool({
+    name: 'booking_history',
+    title: 'Booking history',
+    description: 'Lists what happened to a booking, in order: when, who did it, and what changed.',
+    input: Input({ bookingId: Id('From list_bookings.') }),
+    output: Type.Object({ notice: Notice, history: Type.Array(HistoryEntry) }),
+    access: { permission: 'ReadBookings' },
+    writes: false,
+    advice: { ResourceNotFound: SEE_BOOKINGS },
+    async run({ bookingId }, { caller }) {
+      const steps = await queries.bookingHistory(caller.account, bookingId);
+      if (steps === undefined) return refuse('ResourceNotFound', `There is no booking ${bookingId}.`);
+      return { notice: notice('Messages and reasons may be'), history: historyEntries(steps) };
+    },
+  });
+
+  return [listBookings, requestBooking, cancelBooking, bookingHistory];
+}
+
+function bookingOf(cursor: string): BookingCursor | undefined {
+  const [, date = '', id = ''] = /^(\d{4}-\d{2}-\d{2}):(\d{1,15})$/.exec(cursor) ?? [];
+  return isPlainDate(date) ? { date, bookingId: Number(id) } : undefined;
+}

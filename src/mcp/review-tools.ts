@@ -1,0 +1,35 @@
+import { ReviewDto, toReviewDto } from '../contract/review.ts';
+import { Id } from '../contract/scalars.ts';
+import { Type } from '../contract/schema.ts';
+import { isRefusal } from '../domain/decision.ts';
+import { Cursor, Input, Limit, Next, Notice, notice, wrongCursor } from './lists.ts';
+import { type Tool, type ToolDeps, tool } from './tool.ts';
+
+const REVIEWS = { default: 50, maximum: 500 } as const;
+
+/** What brands say about communities. */
+export function reviewTools({ queries }: ToolDeps): readonly Tool[] {
+  const listReviews = tool({
+    name: 'list_reviews',
+    title: 'List reviews',
+    description:
+      'Lists the reviews of a community, newest first. A community can read its own, a brand those of communities where it has completed a booking.',
+    input: Input({ communityId: Id('From find_spaces.'), limit: Limit('reviews', REVIEWS), cursor: Cursor }),
+    output: Type.Object({ notice: Notice, reviews: Type.Array(ReviewDto), next: Next }),
+    access: { permission: 'ReadReviews' },
+    writes: false,
+    async run({ communityId, limit = REVIEWS.default, cursor }, { caller }) {
+      if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) return wrongCursor();
+      const found = await queries.reviews.page(caller.account, {
+        communityId,
+        limit,
+        ...(cursor !== undefined && { before: Number(cursor) }),
+      });
+      if (isRefusal(found)) return found;
+      const reviews = found.reviews.map(toReviewDto);
+      const last = found.more ? reviews.at(-1) : undefined;
+      return { notice: notice('Titles and contents are'), reviews, ...(last && { next: String(last.id) }) };
+    },
+  });
+  return [listReviews];
+}

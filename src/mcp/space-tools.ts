@@ -1,0 +1,178 @@
+import { AvailabilityResponse, toAvailabilityResponse } from '../contract/availability.ts';
+import { Hour, Id, OneOf, PlainDate } from '../contract/scalars.ts';
+import { Type } from '../contract/schema.ts';
+import { SpaceListing, toSpaceListing } from '../contract/space.ts';
+import { daysIn, daysLater, isPlainDate, localDate, WEEKDAYS } from '../domain/calendar.ts';
+import { isRefusal, refuse } from '../domain/decision.ts';
+import type { SpaceId } from '../domain/ids.ts';
+import { NAME } from '../domain/limits.ts';
+import { priceOf } from '../domain/pricing.ts';
+import type { OpenDaysCursor } from '../queries/open-days.ts';
+import { Cursor, Input, Limit, Next, wrongCursor } from './lists.ts';
+import { type Tool, type ToolDeps, tool } from './tool.ts';
+
+const SPACES = { default: 100, maximum: 500 } as const;
+const DAYS = { default: 30, maximum: 300 } as const;
+const MAX_RANGE_DAYS = 366;
+const DEFAULT_RANGE_DAYS = 31;
+
+export const SEE_SPACES = 'Call find_spaces to see which spaces exist.';
+
+/** What can be booked, and when. */
+export function spaceTools({ queries, clock, pricing }: ToolDeps): readonly Tool[] {
+  const findSpaces = tool({
+    name: 'find_spaces',
+    title: 'Find spaces',
+    description:
+      'Lists bookable spaces with their booking window, event length, price and community. Start here to get a spaceId and today’s date in the time zone of each space.',
+    input: Input({
+      name: Type.Optional(
+        Type.String({ maxLength: NAME.max, description: 'Only spaces or communities whose name contains this.' }),
+      ),
+      communityId: Type.Optional(Id('Only spaces of this community.')),
+      includeInactive: Type.Optional(
+        Type.Boolean({ description: 'Whether to include spaces that do not take bookings at the moment.' }),
+      ),
+      limit: Limit('spaces', SPACES),
+      cursor: Cursor,
+    }),
+    output: Type.Object({ spaces: Type.Array(SpaceListing), next: Next }),
+    access: { permission: 'ReadAvailability' },
+    writes: false,
+    async run({ name, communityId, includeInactive = false, limit = SPACES.default, cursor }, { caller }) {
+      const after = cursor === undefined ? undefined : idOf(cursor);
+      if (cursor !== undefined && after === undefined) return wrongCursor();
+      const [spaces, communities] = await Promise.all([
+        queries.spaces.list(caller.account),
+        queries.spaces.communities(),
+      ]);
+      const names = new Map(communities.map((community) => [community.communityId, community.name]));
+      const wanted = name?.trim().toLowerCase() ?? '';
+      const matching = spaces.filter(
+        (space) =>
+          (after === undefined || space.spaceId > after) &&
+          (includeInactive || space.active) &&
+          (communityId === undefined || space.communityId === communityId) &&
+          [space.name, names.get(space.communityId) ?? ''].some((text) => text.toLowerCase().includes(wanted)),
+      );
+      const page = matching.slice(0, limit).map((space) =>
+        toSpaceListing(space, {
+          communityName: names.get(space.communityId) ?? '',
+          today: localDate(clock(), space.timeZone),
+          totalPrice: priceOf(space.eventFee, pricing.serviceFeePercent).totalPrice,
+          currency: pricing.currency,
+        }),
+      );
+      const last = matching.length > limit ? page.at(-1) : undefined;
+      return { spaces: page, ...(last && { next: String(last.spaceId) }) };
+    },
+  });
+
+  const checkAvailability = tool({
+    name: 'check_availability',
+    title: 'Check availability',
+    description:
+      'Shows which start hours of one space are available on one date. Check this before requesting a booking. To search several days or spaces, call find_open_days.',
+    input: Input({
+      spaceId: Id('From find_spaces.'),
+      date: PlainDate('YYYY-MM-DD, today or later in the time zone of the space.'),
+    }),
+    output: AvailabilityResponse,
+    access: { permission: 'ReadAvailability' },
+    writes: false,
+    advice: { ResourceNotFound: SEE_SPACES, ValidationError: 'Choose a later date.' },
+    async run({ spaceId, date }, { caller }) {
+      const found = await queries.availability({ account: caller.account, spaceId, date });
+      return isRefusal(found) ? found : toAvailabilityResponse(found);
+    },
+  });
+
+  const findOpenDays = tool({
+    name: 'find_open_days',
+    title: 'Find open days',
+    description:
+      'Searches several days and spaces at once for hours that can be booked, earliest first: “the next free Saturday”, “any space on 12 or 13 June at 18:00”. Days without an open hour are left out. If there is a "next", the search goes on from there, even if it has found nothing yet.',
+    input: Input({
+      spaceIds: Type.Optional(
+        Type.Array(Id<SpaceId>('From find_spaces.'), {
+          minItems: 1,
+          maxItems: 100,
+          description: 'Only these spaces. Default: all that take bookings.',
+        }),
+      ),
+      communityId: Type.Optional(Id('Only spaces of this community.')),
+      startDate: Type.Optional(PlainDate('First day, YYYY-MM-DD. Default: today.')),
+      endDate: Type.Optional(
+        PlainDate(
+          `Last day, YYYY-MM-DD, at most ${MAX_RANGE_DAYS} days in all. Default: ${DEFAULT_RANGE_DAYS} days in all.`,
+        ),
+      ),
+      weekdays: Type.Optional(
+        Type.Array(OneOf(WEEKDAYS), { minItems: 1, uniqueItems: true, description: 'Only these days of the week.' }),
+      ),
+      startHour: Type.Optional(Hour('Only days on which an event can start at this hour.')),
+      limit: Limit('days', DAYS),
+      cursor: Cursor,
+    }),
+    output: Type.Object({
+      days: Type.Array(
+        Type.Object({
+          date: PlainDate('In the time zone of the space.'),
+          weekday: OneOf(WEEKDAYS),
+          spaceId: Id<SpaceId>('The space.'),
+          spaceName: Type.String(),
+          openHours: Type.Array(Hour('A start hour.'), {
+            description: 'Start hours that can be booked. check_availability says which leave less time.',
+          }),
+        }),
+      ),
+      next: Next,
+    }),
+    access: { permission: 'ReadAvailability' },
+    writes: false,
+    advice: { ResourceNotFound: SEE_SPACES },
+    async run({ limit = DAYS.default, cursor, startDate, endDate, ...filter }, { caller }) {
+      const after = cursor === undefined ? undefined : dayOf(cursor);
+      if (cursor !== undefined && after === undefined) return wrongCursor();
+      // Whichever zone a space is in: days that are over there are passed over.
+      const from = startDate ?? localDate(clock(), FIRST_ZONE);
+      const to = endDate ?? daysLater(from, DEFAULT_RANGE_DAYS - 1);
+      const days = daysIn(from, to);
+      if (days < 1) return refuse('ValidationError', 'startDate must not be after endDate.');
+      if (days > MAX_RANGE_DAYS)
+        return refuse('ValidationError', `The range must have at most ${MAX_RANGE_DAYS} days, not ${days}.`);
+      const found = await queries.openDays({
+        account: caller.account,
+        from,
+        to,
+        limit,
+        ...filter,
+        ...(after && { after }),
+      });
+      if (isRefusal(found)) return found;
+      return {
+        days: found.days.map(({ space, date, weekday, openHours }) => ({
+          date,
+          weekday,
+          spaceId: space.spaceId,
+          spaceName: space.name,
+          openHours: [...openHours],
+        })),
+        ...(found.next && { next: `${found.next.date}:${found.next.spaceId}` }),
+      };
+    },
+  });
+
+  return [findSpaces, checkAvailability, findOpenDays];
+}
+
+/** Where a day begins last, so that no day that is still today somewhere is missed. */
+const FIRST_ZONE = 'Etc/GMT+12';
+
+const idOf = (cursor: string) => (/^\d{1,15}$/.test(cursor) ? Number(cursor) : undefined);
+
+function dayOf(cursor: string): OpenDaysCursor | undefined {
+  const [date = '', id = '', ...rest] = cursor.split(':');
+  const spaceId = idOf(id);
+  return isPlainDate(date) && spaceId !== undefined && rest.length === 0 ? { date, spaceId } : undefined;
+}

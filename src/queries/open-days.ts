@@ -1,0 +1,125 @@
+import { availability, availabilityKey } from '../../projections/availability.ts';
+import { spaces } from '../../projections/spaces.ts';
+import type { Account } from '../domain/account.ts';
+import { datesBetween, localDate, type Weekday, weekdayOf } from '../domain/calendar.ts';
+import { type Refusal, refuse } from '../domain/decision.ts';
+import type { PlainDate } from '../domain/ids.ts';
+import type { Space } from '../domain/space.ts';
+import { timeSlots } from '../domain/time-slots.ts';
+import type { ReadModels } from '../read-models/read-models.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { isVisibleSpace, spacesById } from './spaces.ts';
+
+type OpenDaysQuery = {
+  readonly account: Account;
+  /** Default: every space that takes bookings and that the account may see. */
+  readonly spaceIds?: readonly number[];
+  readonly communityId?: number;
+  /** Inclusive. */
+  readonly from: PlainDate;
+  /** Inclusive. */
+  readonly to: PlainDate;
+  /** Default: every day of the week. */
+  readonly weekdays?: readonly Weekday[];
+  /** Only days on which an event may start at this hour. */
+  readonly startHour?: number;
+  /** The last day of the page before. */
+  readonly after?: OpenDaysCursor;
+  readonly limit: number;
+};
+
+export type OpenDaysCursor = { readonly date: PlainDate; readonly spaceId: number };
+
+type OpenDay = {
+  readonly space: Space;
+  readonly date: PlainDate;
+  readonly weekday: Weekday;
+  /** Start hours that can be booked, at least one. */
+  readonly openHours: readonly number[];
+};
+
+type OpenDaysPage = {
+  readonly days: readonly OpenDay[];
+  /** Where to go on; undefined once the range has been searched to its end. */
+  readonly next: OpenDaysCursor | undefined;
+};
+
+/** How many days of spaces one call looks at, so that a wide search ends in bounded time and goes on from a cursor. */
+const MAX_SEARCHED = 4_000;
+/** How many of them are read from the store at a time. */
+const CHUNK = 250;
+
+/**
+ * On which days spaces can be booked, by date and space. Days before today in a space's zone are passed over. Refuses a space
+ * that the account may not see (`ResourceNotFound`, docs/decisions/visibility.md).
+ */
+export function createOpenDaysQuery(deps: { readonly readModels: ReadModels; readonly clock: Clock }) {
+  const { readModels, clock } = deps;
+
+  async function spacesOf({ account, spaceIds, communityId }: OpenDaysQuery): Promise<Space[] | Refusal> {
+    if (spaceIds === undefined) {
+      const owner = account.kind === 'Community' ? account.id : undefined;
+      const found = readModels.collection(spaces).find(spacesById(owner));
+      const all = await Array.fromAsync(found, ({ document }) => document);
+      return all.filter((space) => communityId === undefined || space.communityId === communityId);
+    }
+    const found = await readModels.collection(spaces).getMany([...new Set(spaceIds)].map(String));
+    const seen = found.map(({ document }) => document).filter((space) => isVisibleSpace(account, space));
+    const missing = spaceIds.filter((id) => !seen.some(({ spaceId }) => spaceId === id));
+    if (missing.length > 0) return refuse('ResourceNotFound', `There is no space ${missing.join(', ')}.`);
+    return seen.sort((a, b) => a.spaceId - b.spaceId);
+  }
+
+  return async (query: OpenDaysQuery): Promise<OpenDaysPage | Refusal> => {
+    const found = await spacesOf(query);
+    if (!Array.isArray(found)) return found;
+    const { from, to, weekdays, startHour, after, limit } = query;
+    const now = clock();
+    const days: OpenDay[] = [];
+    const candidates = candidatesOf(
+      found.filter(({ active }) => active),
+      { from: after?.date ?? from, to, weekdays, now },
+    );
+    let searched = 0;
+    let chunk: Candidate[] = [];
+    /** @returns the cursor at which the page is full */
+    async function search(): Promise<OpenDaysCursor | undefined> {
+      const keys = chunk.map(({ space, date }) => availabilityKey(space.spaceId, date));
+      const stored = await readModels.collection(availability).getMany(keys);
+      const taken = new Map(stored.map(({ key, document }) => [key, document.taken]));
+      for (const { space, date } of chunk) {
+        const slots = timeSlots(space, date, taken.get(availabilityKey(space.spaceId, date)) ?? [], now);
+        const openHours = slots.filter(({ isAvailable }) => isAvailable).map(({ hour }) => hour);
+        if (openHours.length === 0 || (startHour !== undefined && !openHours.includes(startHour))) continue;
+        days.push({ space, date, weekday: weekdayOf(date), openHours });
+        if (days.length === limit) return { date, spaceId: space.spaceId };
+      }
+      chunk = [];
+      return undefined;
+    }
+
+    for (const candidate of candidates) {
+      const { date, space } = candidate;
+      if (after !== undefined && date === after.date && space.spaceId <= after.spaceId) continue;
+      chunk.push(candidate);
+      searched += 1;
+      if (chunk.length < CHUNK && searched < MAX_SEARCHED) continue;
+      const full = await search();
+      if (full !== undefined) return { days, next: full };
+      if (searched === MAX_SEARCHED) return { days, next: { date, spaceId: space.spaceId } };
+    }
+    return { days, next: await search() };
+  };
+}
+
+type Candidate = { readonly space: Space; readonly date: PlainDate };
+
+function* candidatesOf(
+  found: readonly Space[],
+  range: { from: PlainDate; to: PlainDate; weekdays: readonly Weekday[] | undefined; now: number },
+): Generator<Candidate> {
+  for (const date of datesBetween(range.from, range.to)) {
+    if (range.weekdays !== undefined && !range.weekdays.includes(weekdayOf(date))) continue;
+    for (const space of found) if (date >= localDate(range.now, space.timeZone)) yield { space, date };
+  }
+}
