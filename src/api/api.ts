@@ -1,5 +1,5 @@
 import cors from '@fastify/cors';
-import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
+import type { FastifyPluginAsync } from 'fastify';
 import type { Authenticate } from '../auth/authenticate.ts';
 import type { Commands } from '../commands/commands.ts';
 import type { Settings } from '../description/settings.ts';
@@ -7,6 +7,7 @@ import type { Queries } from '../queries/queries.ts';
 import { createAccessHook } from './access.ts';
 import { bookingRoutes } from './bookings.ts';
 import { describeRoutes } from './docs.ts';
+import { acceptJson } from './json-body.ts';
 import { reviewRoutes } from './reviews.ts';
 import { serializerCompiler } from './serializer.ts';
 import { spaceRoutes } from './spaces.ts';
@@ -37,7 +38,7 @@ export const api =
   async (app) => {
     app.setValidatorCompiler(validatorCompiler);
     app.setSerializerCompiler(serializerCompiler);
-    acceptEmptyBodies(app);
+    acceptJson(app);
     describeRoutes(app, deps.settings);
     await app.register(
       async (routes) => {
@@ -70,13 +71,3 @@ export const api =
       { prefix: '/api/v1' },
     );
   };
-
-/** Many clients send `Content-Type: application/json` with every call. An empty body then counts as none (docs/decisions/errors.md). */
-function acceptEmptyBodies(app: FastifyInstance): void {
-  const parseJson = app.getDefaultJsonParser('error', 'error');
-  app.removeContentTypeParser(['application/json', 'text/plain']);
-  app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, body, done) => {
-    if (body === '') done(null, undefined);
-    else parseJson(request, body, done);
-  });
-}

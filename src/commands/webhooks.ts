@@ -78,10 +78,11 @@ export async function createWebhookCommands(deps: {
   });
 
   async function register(command: Registration, context: CommandContext): Promise<RegisteredWebhook | Refusal> {
-    const { owner } = command;
+    const { owner, events } = command;
+    const url = inAscii(command.url);
     const id = webhookId(`wh_${randomBytes(15).toString('base64url')}`);
     const signingSecret = deps.makeSigningSecret();
-    const registered = { ...command, webhookId: id, sealedSecret: sealFor(id, signingSecret) };
+    const registered = { owner, url, events, webhookId: id, sealedSecret: sealFor(id, signingSecret) };
     const registrationContext = { owned: await places.take(owner, id), urlProblem: deps.urlProblem(command.url) };
     const outcome = await handler.execute(streamOf.webhook(id), webhook, context, (state) =>
       registerWebhook(state, registered, registrationContext),
@@ -91,7 +92,7 @@ export async function createWebhookCommands(deps: {
       return outcome;
     }
     if (outcome.at === undefined) throw new Error(`Webhook ${id} was registered without an event`);
-    return { webhookId: id, url: command.url, events: command.events, createdAt: outcome.at, signingSecret };
+    return { webhookId: id, url, events, createdAt: outcome.at, signingSecret };
   }
 
   return {
@@ -131,3 +132,6 @@ export async function createWebhookCommands(deps: {
     },
   };
 }
+
+/** A URL with an international name or letters as it is sent: with Punycode and percent-encoding. Others stay as they were written. */
+const inAscii = (url: string): string => (/\P{ASCII}/u.test(url) ? (URL.parse(url)?.href ?? url) : url);

@@ -47,8 +47,9 @@ export const RATING: NumberLimit = { min: 1, max: 5, step: 1 };
 /** Flags by name: different powers of two. A mask is the sum of some of them. */
 export type Flags = { readonly [name: string]: number };
 
-/** Whether a text has the right length. An emoji counts once rather than twice. */
+/** Whether a text is Unicode and has the right length. An emoji counts once rather than twice. */
 export function hasLength(text: string, { min, max }: TextLimit): boolean {
+  if (!text.isWellFormed()) return false;
   if (min > 0 && text.trim() === '') return false;
   // A code point is at most two code units, so that an endless text need not be counted.
   if (text.length > 2 * max) return false;
@@ -60,9 +61,14 @@ export function hasLength(text: string, { min, max }: TextLimit): boolean {
 export const lengthRule = ({ min, max }: TextLimit): string =>
   `must have ${min === 0 ? 'at most' : `${min} to`} ${max} characters`;
 
-/** Refuses a text of the wrong length (`ValidationError`), naming its field. An absent text counts as empty. */
-export const wrongText = (field: string, text: string | undefined, limit: TextLimit): Refusal | undefined =>
-  hasLength(text ?? '', limit) ? undefined : refuse('ValidationError', `${field} ${lengthRule(limit)}.`);
+/** Refuses a text that is not Unicode or has the wrong length (`ValidationError`), naming its field. An absent text counts as empty. */
+export function wrongText(field: string, text: string | undefined, limit: TextLimit): Refusal | undefined {
+  if (hasLength(text ?? '', limit)) return undefined;
+  return refuse('ValidationError', `${field} ${text?.isWellFormed() === false ? UNICODE_RULE : lengthRule(limit)}.`);
+}
+
+/** Half of a surrogate pair is no character, and cannot be written in UTF-8. */
+const UNICODE_RULE = 'must be Unicode text: it has half of a surrogate pair';
 
 export const isWithin = (value: number, { min, max, step }: NumberLimit): boolean =>
   value >= min && value <= max && Number.isSafeInteger(value / step);

@@ -70,7 +70,7 @@ export function registerWebhook(
   context: { readonly owned: number; readonly urlProblem: string | undefined },
 ): Decision<WebhookRegistered> {
   if (existing !== undefined) return refuse('ValidationError', `Webhook ${command.webhookId} already exists.`);
-  if (context.urlProblem !== undefined) return refuse('ValidationError', `url ${context.urlProblem}`);
+  if (context.urlProblem !== undefined) return refuse('ValidationError', `url ${context.urlProblem}.`);
   const wrong = wrongText('url', command.url, WEBHOOK_URL) ?? wrongMask('events', command.events, WEBHOOK_EVENTS);
   if (wrong !== undefined) return wrong;
   if (context.owned >= MAX_WEBHOOKS)

@@ -77,7 +77,28 @@ export function checkWebhookUrl(url: string, { allowPrivate }: { readonly allowP
   if (parsed === null) return 'must be an absolute URL';
   if (parsed.protocol !== 'https:' && !(allowPrivate && parsed.protocol === 'http:')) return 'must be an https URL';
   if (parsed.username !== '' || parsed.password !== '') return 'must not contain a user name or password';
-  if (allowPrivate) return undefined;
+  const unreachable = allowPrivate ? undefined : privateHost(parsed);
+  if (unreachable !== undefined) return unreachable;
+  // The parser forgives much: blanks around it, line feeds, backslashes, any number of slashes.
+  if (isHttpUrl(url)) return undefined;
+  return `must be a valid URL (RFC 3986): ${isHttpUrl(parsed.href) ? `write ${parsed.href}` : 'percent-encode what it may not contain'}`;
+}
+
+/**
+ * Whether a text is a URL by the letter: two slashes, a host, and percent-encoded where it has to be. Beyond ASCII it may have what
+ * RFC 3987 allows.
+ */
+const isHttpUrl = (text: string): boolean => {
+  const [, host, rest] = /^https?:\/\/([^/?#]+)(.*)$/is.exec(text) ?? [];
+  return host !== undefined && rest !== undefined && HOST.test(host) && REST.test(rest);
+};
+
+const HOST =
+  /^(?:\[[\da-f:.]+\]|(?:[\w.~!$&'()*+,;=\u{a0}-\u{d7ff}\u{f900}-\u{fdcf}\u{fdf0}-\u{ffef}\u{10000}-\u{efffd}-]|%[\da-f]{2})+)(?::\d*)?$/iu;
+const REST =
+  /^(?:[\w.~!$&'()*+,;=:@/?#\u{a0}-\u{d7ff}\u{f900}-\u{fdcf}\u{fdf0}-\u{ffef}\u{10000}-\u{efffd}-]|%[\da-f]{2})*$/iu;
+
+function privateHost(parsed: URL): string | undefined {
   // The URL parser has already normalised octal, decimal, hexadecimal and short IPv4 forms.
   const host = withoutBrackets(parsed.hostname);
   const reachable =

@@ -55,6 +55,41 @@ describe('every failure has the same error shape', () => {
     expect(answer.json()).toEqual({ error: 'ValidationError', details: expect.stringMatching(details) });
   });
 
+  test.each([
+    [
+      'half of a surrogate pair',
+      Buffer.from('{"spaceId":1,"startTime":"2026-12-10","startHour":9,"message":"\\ud800"}'),
+      'message',
+    ],
+    ['the other half', Buffer.from('{"message":"x \\uDC00 y"}'), 'message'],
+    ['half of one in a name', Buffer.from('{"\\udfff":1}'), 'Unicode'],
+    ['half of one deep within', Buffer.from('{"a":[{"b":"\\ud83d"}]}'), 'b'],
+    ['bytes that are not UTF-8', Buffer.from([...Buffer.from('{"message":"'), 0xff, ...Buffer.from('"}')]), 'UTF-8'],
+    ['a surrogate in UTF-8', Buffer.from([...Buffer.from('{"message":"'), 0xed, 0xa0, 0x80, 0x22, 0x7d]), 'UTF-8'],
+    ['UTF-16', Buffer.from('{"spaceId":1}', 'utf16le'), 'JSON'],
+  ])('text that is not Unicode, %s, is refused', async (_, payload, named) => {
+    const answer = await service.app.inject({
+      method: 'POST',
+      url: '/api/v1/bookings',
+      headers: { authorization: `Bearer ${brand.key}`, 'content-type': 'application/json' },
+      payload,
+    });
+    expect(answer.statusCode).toBe(400);
+    expect(answer.json()).toEqual({ error: 'ValidationError', details: expect.stringContaining(named) });
+  });
+
+  test('text that is Unicode is taken, escaped or not, emoji and backslashes included', async () => {
+    const community = await service.community();
+    const spaceId = await service.space(community);
+    for (const [message, startHour] of [
+      ['"\\ud83c\\udf89 \u{1f389} \\\\ud800"', 9],
+      ['"\\u00e9\\u0000"', 15],
+    ] as const) {
+      const body = `{"spaceId":${spaceId},"startTime":"2026-12-10","startHour":${startHour},"message":${message}}`;
+      expect((await service.post('/bookings', { key: brand.key, body })).statusCode).toBe(201);
+    }
+  });
+
   test('an unexpected error is a 500 that reveals no internals', async () => {
     const queries = service.core.queries as { availability: unknown };
     const before = queries.availability;

@@ -32,6 +32,11 @@ test('the secret is returned once and stored nowhere in the clear', async () => 
     expect(JSON.stringify(event)).not.toContain(signingSecret.slice('whsec_'.length));
 });
 
+test('a URL with an international name is registered as it is called', async () => {
+  const made = await register({ url: 'https://bücher.example.com/été', events: 1 }, await service.key(brand.account));
+  expect(made.json()).toMatchObject({ url: 'https://xn--bcher-kva.example.com/%C3%A9t%C3%A9' });
+});
+
 test('registrations belong to the key that made them, and removal is permanent', async () => {
   const other = await service.key(brand.account);
   const { id } = (await register(endpoint, other)).json();
@@ -62,6 +67,12 @@ describe('invalid input is a 400 that names the field', () => {
     [{ ...endpoint, url: 'https://10.1.2.3/' }, /url/],
     [{ ...endpoint, url: 'https://user:password@example.com/' }, /url/],
     [{ ...endpoint, url: 5 }, /url/],
+    [{ ...endpoint, url: ' https://example.com/hooks' }, /url .*write https:\/\/example\.com\/hooks/],
+    [{ ...endpoint, url: 'https://example.com/\nhooks' }, /url .*valid URL/],
+    [{ ...endpoint, url: 'https:example.com' }, /url .*valid URL/],
+    [{ ...endpoint, url: 'https:\\\\example.com' }, /url .*valid URL/],
+    [{ ...endpoint, url: 'https:///example.com' }, /url .*valid URL/],
+    [{ ...endpoint, url: 'https://example.com/\u0000' }, /url .*valid URL/],
     [{ ...endpoint, events: 0 }, /events/],
     [{ ...endpoint, events: 16 }, /events/],
     [{ ...endpoint, events: -1 }, /events/],

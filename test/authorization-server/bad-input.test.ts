@@ -199,6 +199,7 @@ describe('registration', () => {
     ['an account of its own', { ...good, account_id: 'Brand:7' }, 'invalid_client_metadata'],
     ['an unknown scope', { ...good, scope: 'service.admin' }, 'invalid_client_metadata'],
     ['an overlong name', { ...good, client_name: 'x'.repeat(201) }, 'invalid_client_metadata'],
+    ['a name with half of a surrogate pair', { ...good, client_name: 'My \ud83d app' }, 'invalid_client_metadata'],
     ['a blank name', { ...good, client_name: ' ' }, 'invalid_client_metadata'],
     ['too many redirects', { ...good, redirect_uris: Array(21).fill(REDIRECT) }, 'invalid_client_metadata'],
     ['not an object', [1], 'invalid_request'],

@@ -164,6 +164,10 @@ test('refusals say what went wrong and what to do', async () => {
     /^ResourceNotFound: .* find_spaces/,
   );
   expect(await call(brandTools, 'check_availability', { spaceId, date: '2026-11-30' })).toMatch(/^ValidationError: /);
+  for (const half of [{ message: 'x \ud800' }, { idempotencyKey: '\udfff' }])
+    expect(await call(brandTools, 'request_booking', { ...taken, idempotencyKey: 'mcp-5', ...half })).toMatch(
+      /^ValidationError: .* must be Unicode text/,
+    );
   expect(await call(brandTools, 'booking_history', { bookingId: 999 })).toMatch(/^ResourceNotFound: /);
   // Without a completed booking there it is not found, as over REST.
   expect(await call(brandTools, 'list_reviews', { communityId })).toMatch(/^ResourceNotFound: /);

@@ -129,6 +129,38 @@ test.each([
   expect(checkWebhookUrl(url, { allowPrivate: false })).toContain(problem);
 });
 
+test.each([
+  ['a blank before', ' https://example.com/hook', 'https://example.com/hook'],
+  ['a blank after', 'https://example.com/hook ', 'https://example.com/hook'],
+  ['a blank within', 'https://example.com/my hook', 'https://example.com/my%20hook'],
+  ['a line feed', 'https://example.com/\nhook', 'https://example.com/hook'],
+  ['a tab', 'https://exam\tple.com/', 'https://example.com/'],
+  ['no slashes', 'https:example.com', 'https://example.com/'],
+  ['one slash', 'https:/example.com', 'https://example.com/'],
+  ['three slashes', 'https:///example.com', 'https://example.com/'],
+  ['backslashes', 'https:\\\\example.com\\hook', 'https://example.com/hook'],
+  ['a backslash after the host', 'https://example.com\\@evil.example/', 'https://example.com/@evil.example/'],
+  ['NUL', 'https://example.com/a\u0000b', 'https://example.com/a%00b'],
+  ['half of a surrogate pair', 'https://example.com/\ud800', 'https://example.com/%EF%BF%BD'],
+  ['broken percent-encoding', 'https://example.com/%zz', undefined],
+  ['brackets outside the host', 'https://example.com/[1]', undefined],
+])('%s makes no valid URL, for private receivers neither: %j', (_, url, instead) => {
+  for (const allowPrivate of [false, true]) {
+    const problem = checkWebhookUrl(url, { allowPrivate });
+    expect(problem).toMatch(/valid URL/);
+    if (instead === undefined) expect(problem).toContain('percent-encode');
+    else expect(problem).toContain(`write ${instead}`);
+  }
+});
+
+test.each([
+  'https://example.com',
+  'HTTPS://Example.COM:8443/a/b;c=1,2/(d)?x=%C3%A9&y=1#top',
+  'https://[2606:4700::1111]:8443/hook',
+  'https://bücher.example.com/été?größe=1#ende',
+  "https://example.com/~me/!$&'()*+,;=:@/",
+])('%s is one', (url) => expect(checkWebhookUrl(url, { allowPrivate: false })).toBeUndefined());
+
 test('WEBHOOKS_ALLOW_PRIVATE allows http and private addresses, nothing else', () => {
   for (const url of ['http://localhost:8080/', 'http://127.0.0.1:9/', 'https://10.0.0.1/', 'https://intranet/'])
     expect(checkWebhookUrl(url, { allowPrivate: true })).toBeUndefined();

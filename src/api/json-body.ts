@@ -1,0 +1,52 @@
+import { isUtf8 } from 'node:buffer';
+import type { FastifyInstance } from 'fastify';
+
+/** A body that cannot be used. Its message goes to the client (docs/decisions/errors.md). */
+class InvalidBody extends Error {
+  readonly statusCode = 400;
+}
+
+/** The escape of a surrogate: only a text with one can hold half of a pair, once its bytes are known to be UTF-8. */
+const SURROGATE = /\\u[dD][89a-fA-F]/;
+
+/**
+ * Takes JSON in UTF-8. Many clients send `Content-Type: application/json` with every call, so an empty body counts as none. Half of a
+ * surrogate pair is refused wherever it is: no store could hold it, and neither could an answer.
+ */
+export function acceptJson(app: FastifyInstance): void {
+  const parseJson = app.getDefaultJsonParser('error', 'error');
+  app.removeContentTypeParser(['application/json', 'text/plain']);
+  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
+    if (bytes.byteLength === 0) return done(null, undefined);
+    if (!isUtf8(bytes)) return done(new InvalidBody('The body is not text in UTF-8.'));
+    const text = bytes.toString();
+    parseJson(request, text, (error, body) => {
+      if (error !== null && isJson(text))
+        return done(new InvalidBody('The body has a property that is not allowed: __proto__ or constructor.'));
+      const problem = error === null && SURROGATE.test(text) ? unicodeProblem(text) : undefined;
+      if (problem !== undefined) return done(new InvalidBody(problem));
+      done(error, body);
+    });
+  });
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What is not Unicode in valid JSON, if anything. */
+function unicodeProblem(text: string): string | undefined {
+  let problem: string | undefined;
+  JSON.parse(text, (name: string, value: unknown) => {
+    if (!name.isWellFormed()) problem = 'A name in the body must be Unicode text: it has half of a surrogate pair.';
+    else if (typeof value === 'string' && !value.isWellFormed())
+      problem ??= `${name === '' ? 'The body' : name} must be Unicode text: it has half of a surrogate pair.`;
+    return value;
+  });
+  return problem;
+}
