@@ -100,9 +100,9 @@ export const usageNote = (booking: Pick<BookingDocument, 'usageHours' | 'duratio
     : html`<br><span class="small">Usable for only ${duration(booking.usageHours)} of ${duration(booking.durationHours)}, as the space closes.</span>`;
 
 /** Approve, or decline with a reason. */
-export const decisionForms = (visit: Visit, { bookingId }: Pick<BookingDocument, 'bookingId'>): Html =>
-  html`${actionButton(
-    visit,
-    `/console/bookings/${bookingId}/approve`,
-    'Approve',
-  )}<a class="button quiet" href="/console/bookings/${bookingId}/decline">Decline…</a>`;
+export const decisionForms = (visit: Visit, request: BookingDocument): Html =>
+  html`${
+    expiryOf(request) > visit.now
+      ? actionButton(visit, `/console/bookings/${request.bookingId}/approve`, 'Approve')
+      : html`<p class="small">The time to answer is over. The request is being cancelled.</p>`
+  }<a class="button quiet" href="/console/bookings/${request.bookingId}/decline">Decline…</a>`;

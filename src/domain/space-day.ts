@@ -167,7 +167,11 @@ export function requestBooking(
   ];
 }
 
-/** Decides an approval by the community. The price fixed at the request is charged now (docs/decisions/money.md). */
+/**
+ * Decides an approval by the community. The price fixed at the request is charged now (docs/decisions/money.md). From the moment at
+ * which the request expires it is refused (`BookingNotAllowed`), whether or not the cancellation is in the log yet: who waits for an
+ * answer may rely on that moment (docs/decisions/expiry-and-completion.md).
+ */
 export function approveBooking(
   day: SpaceDay,
   command: { readonly bookingId: BookingId; readonly communityId: CommunityId },
@@ -177,6 +181,12 @@ export function approveBooking(
   if (held === undefined || held.request.communityId !== command.communityId) return unknownBooking(command.bookingId);
   if (held.status !== 'Pending') return wrongStatus(held, 'approved');
   if (hasStarted(held, context.now)) return started(held, 'approved');
+  const expiry = expiryOf(held.request);
+  if (expiry <= context.now)
+    return refuse(
+      'BookingNotAllowed',
+      `Booking ${command.bookingId} was to be answered by ${toTimestamp(expiry)} and cannot be approved any more.`,
+    );
   return [{ type: 'BookingApproved', data: { ...factsOf(held.request), charge: held.request.totalPrice } }];
 }
 

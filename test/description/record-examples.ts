@@ -185,6 +185,8 @@ async function recordStory(service: RunningService): Promise<Examples['operation
   for (let count = 0; count < 20; count += 1) await service.post('/webhooks', { key: crowded, body: endpoint });
   await record('createWebhook', 400, 'many', 'As many as are allowed', { key: crowded, body: endpoint });
   const gone = { ...endpoint, url: 'https://hooks.example.com/old', events: 3 };
+  // Lists are in the order of time.
+  time.now += 3_600_000;
   const { id: webhookId } = (await service.post('/webhooks', { key, body: gone })).json();
   accepted(await webhooks.disable({ webhookId, reason: 'The endpoint answered 410.' }, host));
   await record('listWebhooks', 200, 'webhooks', 'One is delivered to, one is disabled', { key });

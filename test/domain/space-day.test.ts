@@ -235,6 +235,24 @@ describe('approving', () => {
       .when(approve({ communityId: communityId(2) }))
       .thenRefused('ResourceNotFound');
   });
+  test('is refused from the moment on at which the time to answer is over, whether or not the request has been cancelled', () => {
+    given(requested())
+      .when(approve({}, { ...context, now: at('2026-12-04T10:59:59.999Z') }))
+      .thenEvents({ type: 'BookingApproved' });
+    for (const moment of ['2026-12-04T11:00:00Z', '2026-12-10T08:59:59Z'])
+      given(requested())
+        .when(approve({}, { ...context, now: at(moment) }))
+        .thenRefused('BookingNotAllowed', /was to be answered by 2026-12-04T11:00:00\.000Z and cannot be approved/);
+  });
+  test('the hours of a request that is overdue stay taken until its cancellation is in the log', () => {
+    const overdue = { ...context, now: at('2026-12-05T00:00:00Z') };
+    given(requested()).when(request({}, overdue)).thenRefused('SlotUnavailable');
+    const { decision } = given(requested()).when((state) => expireBooking(state, { bookingId: bookingId(1) }, overdue));
+    if (isRefusal(decision)) throw new Error(decision.details);
+    given(requested(), ...decision)
+      .when(request({}, overdue))
+      .thenEvents({ type: 'BookingRequested' });
+  });
   test('is refused once the event has started', () => {
     given(requested())
       .when(approve({}, { ...context, now: at('2026-12-10T09:00:00Z') }))
@@ -345,12 +363,14 @@ describe('a booking whose stored moments follow other time-zone rules than those
     const expire = (iso: string) => (state: SpaceDay) => expireBooking(state, { bookingId: id }, when(iso));
 
     test('is approved and cancelled until the hour strikes today, and not after', () => {
+      // It can be answered until then.
+      const soon = made({ date: day('2026-12-02') }, hours);
       for (const decide of [approve, cancel]) {
-        given(booked)
-          .when(decide('2026-12-10T08:59:59Z'))
+        given(soon)
+          .when(decide('2026-12-02T08:59:59Z'))
           .thenEvents({ data: { bookingId: id } });
-        given(booked)
-          .when(decide('2026-12-10T09:00:00Z'))
+        given(soon)
+          .when(decide('2026-12-02T09:00:00Z'))
           .thenRefused('BookingNotAllowed', /started/);
       }
     });

@@ -6,7 +6,7 @@ import { streamOf } from '../../src/domain/streams.ts';
 import { createScheduler } from '../../src/scheduler/scheduler.ts';
 import { underOtherRules } from '../domain/bookings.fixture.ts';
 import { eventually } from '../eventually.ts';
-import { type RunningService, runService } from '../running-service.fixture.ts';
+import { CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
 
 let service: RunningService;
 beforeAll(async () => {
@@ -124,4 +124,33 @@ test('says once that rounds fail, and once that they work again', async () => {
   await eventually(() => expect(logger.info).toHaveBeenCalledTimes(1));
   await scheduler.stop();
   expect(logger.error).toHaveBeenCalledTimes(1);
+});
+
+test('a request can be approved until its answer time and not a moment longer, though no scheduler runs', async () => {
+  const { core, time } = service;
+  const [community, brand, rival] = [await service.community(), await service.brand(), await service.brand('Rival')];
+  const space = await service.space(community, { answerHours: 24 });
+  const requestedAt = time.now;
+  const request = (key: string, startTime: string) =>
+    service.post('/bookings', { key, body: { spaceId: space, startTime, startHour: 10 } });
+  const first: number = (await request(brand.key, '2027-03-10')).json().id;
+  const second: number = (await request(brand.key, '2027-03-11')).json().id;
+  const approve = (id: number) => core.commands.bookings.approve({ bookingId: id, communityId: community.id }, CONTEXT);
+  const slot = async (date: string) =>
+    (await service.get(`/spaces/${space}/availability?date=${date}`, { key: rival.key })).json().timeSlots[1];
+
+  time.now = requestedAt + 24 * 3_600_000 - 1;
+  expect(await approve(first)).not.toHaveProperty('refused');
+  time.now += 1;
+  expect(await approve(second)).toMatchObject({
+    refused: 'BookingNotAllowed',
+    details: expect.stringMatching(/answered by/),
+  });
+
+  // The hour stays taken until the cancellation is in the log.
+  expect(await slot('2027-03-11')).toMatchObject({ hour: 10, isAvailable: false });
+  expect((await request(rival.key, '2027-03-11')).json()).toMatchObject({ error: 'SlotUnavailable' });
+  await core.commands.bookings.expire(second, CONTEXT);
+  expect(await slot('2027-03-11')).toMatchObject({ hour: 10, isAvailable: true });
+  expect((await request(rival.key, '2027-03-11')).statusCode).toBe(201);
 });
