@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -47,6 +48,23 @@ async function conformance(args: readonly string[], onOutput: (output: string) =
   return { code: child.exitCode, output };
 }
 
+const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
+
+const inReadme = (name: string) => readme.split('\n').find((line) => line.startsWith(`| ${name} |`));
+
+/** The row of README that says exactly what passed: every scenario with a check that passed beyond its first. */
+function rowOf(name: string, output: string): string {
+  const scenarios = [...output.matchAll(/^[✓✗] ([\w-]+): (\d+) passed, (\d+) failed/gm)].map(
+    ([, scenario = '', passed, failed]) => ({ scenario, passed: Number(passed), failed: Number(failed) }),
+  );
+  const whole = scenarios.filter(({ passed, failed }) => passed > 0 && failed === 0);
+  const partly = scenarios.filter(({ passed, failed }) => passed > 1 && failed > 0);
+  const partlyPassed = partly.map(({ scenario, passed, failed }) => `${scenario} (${passed} of ${passed + failed})`);
+  const others = scenarios.filter(({ passed, failed }) => passed <= 1 && failed > 0).length;
+  const names = whole.map(({ scenario }) => scenario).join(', ');
+  return `| ${name} | ${names} | ${partlyPassed.join(', ') || 'none'} | ${others} |`;
+}
+
 describe('the MCP server', () => {
   /** Starts a proxy that adds a token, which the suite cannot do. */
   async function withToken() {
@@ -82,6 +100,7 @@ describe('the MCP server', () => {
       proxy.close();
       expect(output).toMatch(/✓ tools-list: \d+ passed, 0 failed/);
       expect(output).toMatch(/✓ dns-rebinding-protection: \d+ passed, 0 failed/);
+      expect(inReadme(revision)).toBe(rowOf(revision, output));
       expect({ code, unexpected: /(?:Unexpected failures|Stale).*/is.exec(output)?.[0] }).toEqual({ code: 0 });
     },
     60_000,
@@ -101,8 +120,14 @@ test('the authorization server: metadata and the authorization code grant', asyn
   });
   expect(output).toMatch(/✓ authorization-server-metadata-endpoint: \d+ passed, 0 failed/);
   expect(output).toMatch(/✓ authorization-code-grant: \d+ passed, 0 failed/);
+  expect(inReadme('authorization server')).toBe(rowOf('authorization server', output));
   expect(code).toBe(0);
 }, 60_000);
+
+test('README names the version of the suite that was run', async () => {
+  const manifest = JSON.parse(await readFile(join(dirname(SUITE), '../package.json'), 'utf8'));
+  expect(readme).toContain(`\`@modelcontextprotocol/conformance\` ${manifest.version}`);
+});
 
 async function signIn(link: string) {
   const browser = new Browser(url);
