@@ -182,6 +182,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
     connectedApps: authorizationServer.connectedApps,
     clients: authorizationServer.clients,
     endSession: authorizationServer.endSession,
+    onSignOut: authorizationServer.onSignOut,
     settings: config,
   });
   return app;

@@ -28,6 +28,8 @@ export type AuthorizationServer = {
   readonly routes: FastifyPluginAsync;
   /** Signs out the browser that sent the request, without confirmation. Connected apps stay connected. */
   endSession(request: FastifyRequest, reply: FastifyReply): Promise<void>;
+  /** Calls `end` with the `Cookie` header of a browser whose user signs out here, for what else was started with the sign-in. */
+  onSignOut(end: (cookie: string) => Promise<void>): void;
   readonly resources: Resources;
   readonly accessTokens: AccessTokens;
   readonly clients: Clients;
@@ -38,7 +40,7 @@ export type AuthorizationServer = {
 export type Limits = SignInLimits & {
   /** Registrations per IP address and hour. */
   readonly registrations: number;
-  /** Requests to the authorization endpoint per IP address and minute; each stores an interaction for a while. */
+  /** Requests to the authorization and to the sign-out endpoint per IP address and minute; each may write to the store. */
   readonly authorizations: number;
   /** Requests to the token, revocation and introspection endpoints per IP address and minute. */
   readonly tokenRequests: number;
@@ -84,6 +86,11 @@ export async function createAuthorizationServer(deps: {
   });
   const rewriting = createRequestRewriting({ issuer, resources, accessTokens });
 
+  const endWithSession: ((cookie: string) => Promise<void>)[] = [];
+  const signedOut = async (cookie: string) => {
+    for (const end of endWithSession) await end(cookie);
+  };
+
   type Built = {
     readonly keys: string;
     readonly provider: Provider;
@@ -100,7 +107,7 @@ export async function createAuthorizationServer(deps: {
     if (built?.keys === keySet.id) return built;
     const provider = buildProvider(
       {
-        ...{ issuer, secretKey, resources, clientDocument },
+        ...{ issuer, secretKey, resources, clientDocument, signedOut },
         ...{ users: sayingUnavailable(users), clients: { ...clients, adapter: sayingUnavailable(clients.adapter) } },
         oidcAdapter: { ...oidcAdapter, adapter: (model) => sayingUnavailable(oidcAdapter.adapter(model)) },
       },
@@ -164,7 +171,7 @@ export async function createAuthorizationServer(deps: {
       app.route({ method: ['POST', 'OPTIONS'], url: path, config: tokenLimit, handler: forward });
     app.route({ method: ['GET', 'POST', 'OPTIONS'], url: PATHS.userinfo, handler: forward });
 
-    app.get(PATHS.logout, forward);
+    app.get(PATHS.logout, { config: authorizationLimit }, forward);
     app.post(PATHS.logout, repeatAsGet(PATHS.logout));
     app.post(`${PATHS.logout}/confirm`, forward);
     app.get(`${PATHS.logout}/success`, forward);
@@ -198,6 +205,7 @@ export async function createAuthorizationServer(deps: {
       const body = Buffer.alloc(0);
       await endSession(provider, await rewriting.rewrite({ method: 'GET', url: '/', headers, body }), raw);
     },
+    onSignOut: (end) => void endWithSession.push(end),
     resources,
     accessTokens,
     clients,

@@ -52,6 +52,8 @@ export async function createOidcAdapter(deps: {
   }
 
   async function upsert(model: string, id: string, payload: AdapterPayload, expiresIn: number) {
+    // A session of nobody holds nothing, and everyone who asks to sign out would get one (`sign-out.ts`).
+    if (model === 'Session' && payload.accountId === undefined) return;
     const key = oidcRecordKey(model, id);
     const now = clock();
     const record: OidcRecord = {

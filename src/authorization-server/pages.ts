@@ -131,7 +131,8 @@ export const signOutPage = (form: string): string =>
   page({
     title: 'Sign out',
     main: html`<div class="card">
-      <div class="stack tight"><h1>Sign out?</h1><p class="muted">Connected apps stay connected.</p></div>
+      <div class="stack tight"><h1>Sign out?</h1>
+        <p class="muted">This ends the console in this browser, too. Connected apps stay connected.</p></div>
       ${raw(form)}
       <button class="button full" type="submit" form="op.logoutForm" name="logout" value="yes">Sign out</button>
       <button class="button quiet full" type="submit" form="op.logoutForm">Stay signed in</button>
@@ -142,6 +143,12 @@ export const signedOutPage = (): string =>
   problemPage('You are signed out', 'You can close this page or sign in again.', {
     href: '/console',
     label: 'Sign in again',
+  });
+
+export const staySignedInPage = (): string =>
+  problemPage('You are still signed in', 'You can close this page or go on to the console.', {
+    href: '/console',
+    label: 'Go to the console',
   });
 
 export const errorPage = (message: string): string =>
@@ -159,9 +166,9 @@ export const unavailablePage = (told: string, begun: boolean): string =>
 
 /**
  * Gives oidc-provider's self-submitting forms the look of the other pages. It uses them to return to the app with
- * `response_mode=form_post` and at the end of a session. Form and script have to be extracted from its bare page, because it has
- * no hook for this: `registerResponseMode` does not replace an existing mode such as `form_post`, and ending a session without
- * anyone signed in uses the same page without calling `logoutSource`.
+ * `response_mode=form_post` and when another user signs in. Form and script have to be extracted from its bare page, because it has
+ * no hook for this: `registerResponseMode` does not replace an existing mode such as `form_post`, and ending the session of the
+ * former user uses the same page without calling `logoutSource`.
  * @returns the page and the target of its form; undefined for any other page
  */
 export function autoSubmitPage(bare: string): { readonly page: string; readonly target: string } | undefined {

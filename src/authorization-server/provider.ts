@@ -24,9 +24,10 @@ import { CONSOLE_CALLBACK_PATH, CONSOLE_CLIENT_ID } from './console-client.ts';
 import { formTarget } from './form-target.ts';
 import { accountOfGrant, newGrantId } from './grant-id.ts';
 import type { OidcAdapter } from './oidc-adapter.ts';
-import { autoSubmitPage, errorPage, signedOutPage, signOutPage, unavailablePage } from './pages.ts';
+import { autoSubmitPage, errorPage, signOutPage, unavailablePage } from './pages.ts';
 import { PATHS } from './paths.ts';
 import { applyRegistrationRules, completeScope } from './registration.ts';
+import { afterSignOut, answerSignOutOfNobody, hasSignedOut } from './sign-out.ts';
 import { RETRY_AFTER_SECONDS } from './unavailable.ts';
 
 // In seconds, the unit of oidc-provider's lifetimes.
@@ -45,13 +46,15 @@ export type ProviderDeps = {
   readonly oidcAdapter: OidcAdapter;
   /** Fetches the metadata document that a client publishes at its id. */
   readonly clientDocument: (url: string) => Promise<Response>;
+  /** Called with the `Cookie` header when the user of a browser has signed out, before that is answered. */
+  readonly signedOut: (cookie: string) => Promise<void>;
 };
 
 /**
  * oidc-provider, configured for docs/specification.md#oauth. It keeps no state in memory, so any process can take over at any time.
  */
 export function buildProvider(deps: ProviderDeps, { keys }: KeySet): Provider {
-  const { issuer, secretKey, resources, users, clients, oidcAdapter, clientDocument } = deps;
+  const { issuer, secretKey, resources, users, clients, oidcAdapter, clientDocument, signedOut } = deps;
   const storedId = storedTokenIds(secretKey);
 
   const configuration: Configuration = {
@@ -201,8 +204,8 @@ export function buildProvider(deps: ProviderDeps, { keys }: KeySet): Provider {
         logoutSource(ctx, form) {
           ctx.body = signOutPage(form);
         },
-        postLogoutSuccessSource(ctx) {
-          ctx.body = signedOutPage();
+        async postLogoutSuccessSource(ctx) {
+          ctx.body = await afterSignOut(ctx);
         },
       },
       resourceIndicators: {
@@ -258,6 +261,8 @@ export function buildProvider(deps: ProviderDeps, { keys }: KeySet): Provider {
       ctx.status = 503;
     }
     if (ctx.status === 503) ctx.set('retry-after', RETRY_AFTER_SECONDS);
+    answerSignOutOfNobody(ctx);
+    if (hasSignedOut(ctx)) await signedOut(ctx.get('cookie'));
     const autoSubmit = typeof ctx.body === 'string' ? autoSubmitPage(ctx.body) : undefined;
     if (autoSubmit !== undefined) {
       ctx.body = autoSubmit.page;

@@ -30,6 +30,7 @@ export type ConsoleDeps = PageDeps & {
   readonly readModels: ReadModels;
   readonly clock: Clock;
   readonly endSession: AuthorizationServer['endSession'];
+  readonly onSignOut: AuthorizationServer['onSignOut'];
   readonly settings: { readonly secretKey: Buffer };
 };
 
@@ -43,6 +44,10 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
   const sessions = await createSessions({ ...deps, secretKey: deps.settings.secretKey });
   const submitOnce = await openSubmittedForms(deps);
   const cookies = createCookies(deps.settings);
+  deps.onSignOut(async (header) => {
+    const id = cookies.inHeader(header, SESSION_COOKIE);
+    if (id !== undefined) await sessions.end(id);
+  });
   const feed = createLiveFeed({ ...deps, logger: app.log });
   const streams = createEventStreams({ feed, sessions });
   app.addHook('preClose', async () => {

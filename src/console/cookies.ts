@@ -1,3 +1,4 @@
+import { fastifyCookie } from '@fastify/cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { defined } from '../domain/defined.ts';
 import { purposes } from '../secrets/purposes.ts';
@@ -28,6 +29,8 @@ export function createCookies({ publicUrl, secretKey }: { readonly publicUrl: st
   return {
     set,
     get,
+    /** The value of a cookie in a `Cookie` header. */
+    inHeader: (header: string, name: string): string | undefined => fastifyCookie.parse(header)[nameOf(name)],
     clear: (reply: FastifyReply, name: string) => set(reply, name, '', 0),
 
     /** Sets an encrypted cookie that only this service can create or read. `maxAge` in seconds. */

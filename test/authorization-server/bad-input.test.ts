@@ -374,14 +374,6 @@ describe('pages that submit themselves', () => {
     expect(page.text).toMatch(/name="code" value="[\w-]{40,}"/);
   });
 
-  test('signing out without a session returns to the app', async () => {
-    const leaving = await TestApp.register(running.url, { post_logout_redirect_uris: [REDIRECT] });
-    const query = new URLSearchParams({ client_id: leaving.id, post_logout_redirect_uri: REDIRECT });
-    const page = await leaving.browser.open(`/connect/logout?${query}`);
-    expectToWork(page, ["'self'", new URL(REDIRECT).origin, running.url]);
-    expect((await leaving.browser.send(page, '/logout/confirm')).url.href).toBe(REDIRECT);
-  });
-
   test('signing in as someone else signs the first user out and asks the second one', async () => {
     const bea = await running.users.add({ email: 'bea@example.com', password: PASSWORD, accounts: [BRAND] });
     expect(bea).toMatchObject({ email: 'bea@example.com' });

@@ -241,3 +241,28 @@ test('a user with several accounts switches between them; a form made for the pr
   const forbidden = await browser.send(page, '/console/account', { account: 'Brand:1' });
   expect(forbidden.status).toBe(403);
 });
+
+test('signing out at the authorization server closes the console in this browser, and no other', async () => {
+  const browser = new Browser(running.url);
+  await browser.signIn(community().user);
+  const elsewhere = new Browser(running.url);
+  await elsewhere.signIn(community().user);
+
+  const kept = await browser.send(await browser.open('/connect/logout'), '/logout/confirm');
+  expect(kept.title).toContain('You are still signed in');
+  expect((await browser.open('/console/spaces')).title).toContain('Spaces');
+
+  const left = await browser.send(await browser.open('/connect/logout'), '/logout/confirm', { logout: 'yes' });
+  expect(left.title).toContain('You are signed out');
+  expect((await browser.open('/console/spaces')).title).toContain('Sign in');
+  expect((await elsewhere.open('/console/spaces')).title).toContain('Spaces');
+});
+
+test('an open page of the console learns that its user has signed out', async () => {
+  const browser = new Browser(running.url);
+  await browser.signIn(community().user);
+  const cookie = browser.cookie('console') ?? '';
+  await browser.send(await browser.open('/connect/logout'), '/logout/confirm', { logout: 'yes' });
+  const stored = await sessions();
+  expect(await stored.get(createHash('sha256').update(cookie).digest('base64url'))).toBeUndefined();
+});

@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { OIDC_RECORDS } from '../../src/authorization-server/oidc-record.ts';
+import { Browser } from '../browser.ts';
+import { ask } from '../document-store/ask.ts';
+import { createSqliteDatabase, type TestDatabase } from '../document-store/engines.ts';
+import { PASSWORD, type RunningServer, runServer } from './running-server.ts';
+import { REDIRECT, TestApp } from './test-app.ts';
+
+const secretKey = randomBytes(32);
+let database: TestDatabase;
+let running: RunningServer;
+let leaving: TestApp;
+
+beforeAll(async () => {
+  database = await createSqliteDatabase();
+  running = await runServer(await database.open(), { secretKey });
+  leaving = await TestApp.register(running.url, { post_logout_redirect_uris: [REDIRECT] });
+});
+afterAll(async () => {
+  await running.close();
+  await database.remove();
+});
+
+const records = async () => {
+  const store = await (await database.open()).open(OIDC_RECORDS);
+  return Array.fromAsync(store.find(ask()), ({ document }) => document.model);
+};
+const logout = (parameters: Record<string, string> = {}) => `/connect/logout?${new URLSearchParams(parameters)}`;
+
+describe('without a session', () => {
+  test('signing out writes nothing and sets no cookie, however often it is asked for', async () => {
+    const before = (await records()).length;
+    for (let count = 0; count < 20; count += 1) {
+      const page = await new Browser(running.url).request(logout(count % 2 === 0 ? {} : { client_id: leaving.id }));
+      expect(page.headers.getSetCookie()).toEqual([]);
+    }
+    const forged = new Browser(running.url);
+    forged.setCookie('venue_session', randomBytes(20).toString('base64url'));
+    await forged.open(logout());
+    expect((await records()).length).toBe(before);
+  });
+
+  test('the user is told so, or returns to the app at once', async () => {
+    const page = await new Browser(running.url).open(logout());
+    expect([page.status, page.title]).toEqual([200, 'You are signed out · Venue Booking']);
+    const parameters = { client_id: leaving.id, post_logout_redirect_uri: REDIRECT, state: 'a b' };
+    const back = await new Browser(running.url).open(logout(parameters));
+    expect(back.url.href).toBe(`${REDIRECT}?state=a+b`);
+  });
+
+  test.each<[string, Record<string, string>, number]>([
+    ['an address that the app did not register', { post_logout_redirect_uri: 'https://evil.example/' }, 400],
+    ['an unknown app', { client_id: 'nobody', post_logout_redirect_uri: 'https://evil.example/' }, 400],
+  ])('%s is not followed', async (_what, parameters, status) => {
+    const page = await new Browser(running.url).open(logout({ client_id: leaving.id, ...parameters }));
+    expect([page.url.origin, page.status]).toEqual([running.url, status]);
+  });
+
+  test('an address without an app is not followed', async () => {
+    const page = await new Browser(running.url).open(logout({ post_logout_redirect_uri: 'https://evil.example/' }));
+    expect([page.url.origin, page.title]).toEqual([running.url, 'You are signed out · Venue Booking']);
+  });
+
+  test('too many requests from one address are refused', async () => {
+    const limited = await runServer(await database.open(), { secretKey, limits: { authorizations: 2 } });
+    const statuses: number[] = [];
+    for (let count = 0; count < 3; count += 1) statuses.push((await fetch(`${limited.url}/connect/logout`)).status);
+    await limited.close();
+    expect(statuses).toEqual([200, 200, 429]);
+  });
+});
+
+describe('with a session', () => {
+  async function signedIn() {
+    const app = await TestApp.register(running.url, { post_logout_redirect_uris: [REDIRECT] });
+    await app.tokens({ email: running.user.email, password: PASSWORD, account: 'Brand:7' });
+    return app;
+  }
+  const isSignedIn = async ({ browser }: TestApp) => {
+    const page = await browser.open((await leaving.authorizationUrl()).url);
+    return !page.text.includes('name="password"');
+  };
+
+  test('staying signed in says so, and is so', async () => {
+    const app = await signedIn();
+    const asked = await app.browser.open(logout({ client_id: app.id }));
+    expect(asked.text).toContain('Stay signed in');
+    const page = await app.browser.send(asked, '/logout/confirm');
+    expect([page.status, page.title]).toEqual([200, 'You are still signed in · Venue Booking']);
+    expect(await isSignedIn(app)).toBe(true);
+  });
+
+  test('signing out says so, and is so', async () => {
+    const app = await signedIn();
+    const asked = await app.browser.open(logout({ client_id: app.id }));
+    const page = await app.browser.send(asked, '/logout/confirm', { logout: 'yes' });
+    expect([page.status, page.title]).toEqual([200, 'You are signed out · Venue Booking']);
+    expect(await isSignedIn(app)).toBe(false);
+  });
+
+  test('the page says what signing out ends', async () => {
+    const app = await signedIn();
+    const page = await app.browser.open(logout());
+    expect(page.text).toContain('the console in this browser');
+    expect(page.text).toContain('Connected apps stay connected');
+  });
+});
