@@ -286,11 +286,12 @@ export class Connection {
     this.#leader.close();
     await Promise.all([...this.#appends.values()].map((appends) => appends.close(CLOSE_TIMEOUT_MS)));
     this.#appends.clear();
+    // A read under way fails. The client would end it as if there were nothing more.
+    for (const client of this.#clients) client.giveUp(new Error('The event store is closed'));
     const disposed = Promise.all([...this.#clients].map((client) => client.dispose()));
+    this.#clients.clear();
     // A call that the server never completes must not keep the process from exiting.
     await within(CLOSE_TIMEOUT_MS, disposed).catch(() => {});
-    for (const client of this.#clients) client.close();
-    this.#clients.clear();
   }
 }
 

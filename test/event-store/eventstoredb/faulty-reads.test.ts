@@ -1,0 +1,131 @@
+import { EventStoreDBClient, persistentSubscriptionToAllSettingsFromDefaults, START } from '@eventstore/db-client';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type EventStore, LOG_START, lastEvent, type StoredEvent } from '../../../src/event-store/event-store.ts';
+import { openEventStoreDb } from '../../../src/event-store/eventstoredb/event-store.ts';
+import { eventually } from '../../eventually.ts';
+import { type Passing, startProxy } from '../../proxy.ts';
+import { EventStoreDbServer } from './server.ts';
+
+const EVENTS = 60;
+/** Large enough for a read to arrive in several pieces. */
+const TEXT = 'x'.repeat(4_000);
+/** So short that a read which never gets anywhere gives up soon, and long enough for a loaded machine. */
+const DEADLINE_MS = 1_000;
+
+const SUBSCRIPTION = 'a subscription';
+const FOR_EVER = 1_000_000;
+/** After the first ones, every so many pieces, so that the test takes seconds. */
+const STEP = 4;
+
+/** What a read returned, in a form that can be compared. */
+type Result = unknown;
+const all = async (events: AsyncIterable<StoredEvent>): Promise<Result> =>
+  (await Array.fromAsync(events)).map(({ data }) => data.n);
+
+/** Every read of the port. */
+const READS: Record<string, (store: EventStore) => Promise<Result>> = {
+  'a stream': (store) => all(store.readStream('thing')),
+  'a stream backward': (store) => all(store.readStream('thing', { direction: 'backward', limit: 50 })),
+  'a stream that does not exist': (store) => all(store.readStream('nothing')),
+  'the log': (store) => all(store.readAll()),
+  'the log backward': (store) => all(store.readAll({ direction: 'backward' })),
+  'the events of a type': (store) => all(store.readAll({ types: ['Rare'] })),
+  'the last event': async (store) => (await lastEvent(store))?.data.n,
+  'the last event, once more': async (store) => [
+    await lastEvent(store).then((event) => event?.data.n),
+    (await lastEvent(store))?.data.n,
+  ],
+  'where a group stands': (store) => store.groupPosition('group'),
+  'where a group stands that does not exist': async (store) => (await store.groupPosition('none')) ?? 'none',
+  'what is parked': async (store) => (await Array.fromAsync(store.parked('group'))).map(({ event }) => event.data.n),
+  [SUBSCRIPTION]: async (store) => {
+    const seen: unknown[] = [];
+    for await (const { events, caughtUp } of store.subscribe({ after: LOG_START, types: ['Made', 'Rare'] })) {
+      seen.push(...events.map(({ data }) => data.n));
+      if (caughtUp) return seen;
+    }
+    return seen;
+  },
+};
+
+let server: EventStoreDbServer;
+beforeAll(async () => {
+  server = await EventStoreDbServer.start();
+  const store = await openEventStoreDb({ url: server.url });
+  const event = (n: number) => ({ type: n % 20 === 19 ? 'Rare' : 'Made', data: { n, text: TEXT }, metadata: {} });
+  for (let n = 0; n < EVENTS; n += 1)
+    await store.append('thing', [event(n)], { expectedRevision: n === 0 ? 'none' : n - 1 });
+  // As an earlier release left it.
+  const client = EventStoreDBClient.connectionString(server.url);
+  const settings = persistentSubscriptionToAllSettingsFromDefaults({ startFrom: START });
+  await client.createPersistentSubscriptionToAll('group', settings);
+  const subscription = client.subscribeToPersistentSubscriptionToAll('group', { bufferSize: 200 });
+  subscription.on('error', () => {});
+  subscription.on('data', (resolved) => {
+    if (resolved.event?.type === 'Rare') void subscription.nack('park', 'Broken', resolved);
+    else void subscription.ack(resolved);
+  });
+  await eventually(() => expect(server.parkedBy('group')).toBe(3));
+  await client.dispose();
+  await store.close();
+  // The group's checkpoint has come to rest.
+  await eventually(() => expect(server.groups).toEqual(['group']));
+});
+afterAll(() => server.stop());
+
+/** Reads through a proxy that goes wrong at the nth thing that passes it, counted from when the log is open. */
+async function readWith(
+  read: (store: EventStore) => Promise<Result>,
+  fault: { readonly passing: Passing; readonly nth: number; readonly times: number },
+): Promise<{ readonly result: Result; readonly error: unknown; readonly passed: number }> {
+  let passed = 0;
+  let isOpen = false;
+  const { hostname, port } = new URL(server.url.replace('esdb:', 'http:'));
+  const proxy = await startProxy({ hostname, port: Number(port) }, (passing) => {
+    if (!isOpen || passing !== fault.passing) return false;
+    passed += 1;
+    return fault.nth > 0 && passed >= fault.nth && passed < fault.nth + fault.times;
+  });
+  const url = `esdb://127.0.0.1:${proxy.port}?tls=false`;
+  const store = await openEventStoreDb({ url, deadlineMs: DEADLINE_MS, startWithinMs: DEADLINE_MS });
+  try {
+    isOpen = true;
+    const result = await read(store);
+    return { result, error: undefined, passed };
+  } catch (error) {
+    return { result: undefined, error, passed };
+  } finally {
+    await store.close();
+    proxy.close();
+  }
+}
+
+describe.concurrent.each(Object.entries(READS))('reading %s', (_, read) => {
+  test.each(['request', 'answer'] as const)(
+    'yields everything when the connection breaks at any %s, and everything or an error when it goes on breaking',
+    { timeout: 120_000 },
+    async (passing) => {
+      const { result: expected, passed } = await readWith(read, { passing, nth: 0, times: 0 });
+      expect(passed).toBeGreaterThan(0);
+      for (let nth = 1; nth <= passed; nth += nth < STEP ? 1 : STEP) {
+        expect(await readWith(read, { passing, nth, times: 1 })).toMatchObject({ result: expected, error: undefined });
+        // A subscription goes on until it gets somewhere.
+        const often = await readWith(read, { passing, nth, times: read === READS[SUBSCRIPTION] ? 4 : FOR_EVER });
+        if (often.error === undefined) expect(often.result).toEqual(expected);
+      }
+    },
+  );
+});
+
+test('a read that is under way when the log is closed does not end as if there were nothing more', async () => {
+  const store = await openEventStoreDb({ url: server.url });
+  const reading = (async () => {
+    const seen: unknown[] = [];
+    for await (const { data } of store.readAll()) {
+      seen.push(data.n);
+      if (seen.length === 1) await store.close();
+    }
+    return seen.length;
+  })();
+  await expect(reading).rejects.toThrow('closed');
+});
