@@ -56,9 +56,8 @@ type Call = ReturnType<InstanceType<typeof streamsGrpc.StreamsClient>['batchAppe
 type Pending = PromiseWithResolvers<StoredAt> & { readonly stream: string };
 
 /**
- * One call of `BatchAppend`, over which any number of appends run at once. The server stores them in the order in which they
- * were sent. It does not reconnect: when it ends, so does every append that is pending, and whether the server stored those is
- * unknown (docs/decisions/batch-append.md).
+ * One call of `BatchAppend`, over which any number of appends run at once, in no order. It does not reconnect: when it ends, so
+ * does every append that is pending, and whether the server stored those is unknown (docs/decisions/batch-append.md).
  */
 export class AppendStream {
   readonly #pending = new Map<string, Pending>();

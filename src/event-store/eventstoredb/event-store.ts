@@ -77,8 +77,6 @@ class EventStoreDb implements EventStore {
   readonly #connection: Connection;
   readonly #groups: ConsumerGroups;
   readonly #closing = new AbortController();
-  /** Settles when the last append to a stream has, for streams that have one pending. */
-  readonly #appending = new Map<string, Promise<void>>();
   #clockStreamIsBounded = false;
   #tail: Tail | undefined;
 
@@ -123,28 +121,16 @@ class EventStoreDb implements EventStore {
     const proposed = propose(stream, checked);
     const ids = checked.map(({ id }) => id);
     const { expectedRevision } = options;
-    const before = this.#appending.get(stream);
-    let isNext = before === undefined;
-    const inTurn = before?.then(() => {
-      isNext = true;
-    });
     const givesUpAt = this.#connection.givesUpAt();
     // Every attempt uses the same ids, so the server stores the events once.
-    const appending = pRetry(
+    return pRetry(
       async (attempt) => {
         if (attempt > 1) {
-          await inTurn;
           const earlier = await this.#findAppended(stream, ids, expectedRevision, givesUpAt);
           if (earlier !== undefined) return earlier;
         }
-        const send = () => this.#send(givesUpAt, stream, proposed, expectedRevision);
-        const stored = await send().catch(async (error: unknown) => {
-          // It may have overtaken one that was lost and will be sent again.
-          if (isNext || !(error instanceof WrongExpectedRevision)) throw error;
-          await inTurn;
-          return send();
-        });
-        return this.#appended(stream, stored, mayBeDuplicate || attempt > 1);
+        const stored = await this.#send(givesUpAt, stream, proposed, expectedRevision);
+        return this.#appended(stream, stored, mayBeDuplicate || attempt > 1, givesUpAt);
       },
       {
         retries: RETRIES,
@@ -156,15 +142,6 @@ class EventStoreDb implements EventStore {
           isTransient(error) && !(error instanceof WrongExpectedRevision) && !this.#closing.signal.aborted,
       },
     );
-    const settled = appending.then(
-      () => {},
-      () => {},
-    );
-    this.#appending.set(stream, settled);
-    void settled.then(() => {
-      if (this.#appending.get(stream) === settled) this.#appending.delete(stream);
-    });
-    return appending;
   }
 
   async #send(givesUpAt: number, stream: string, proposed: Proposed, expected: ExpectedRevision): Promise<StoredAt> {
@@ -177,9 +154,14 @@ class EventStoreDb implements EventStore {
     }
   }
 
-  async #appended(stream: string, { revision, position }: StoredAt, mayBeDuplicate: boolean): Promise<Appended> {
+  async #appended(
+    stream: string,
+    { revision, position }: StoredAt,
+    mayBeDuplicate: boolean,
+    givesUpAt: number,
+  ): Promise<Appended> {
     if (position !== undefined && !mayBeDuplicate) return { revision, position };
-    const [last] = await Array.fromAsync(this.readStream(stream, { from: revision, limit: 1 }));
+    const [last] = await Array.fromAsync(this.#readStream(stream, { from: revision, limit: 1 }, RETRIES, givesUpAt));
     if (last === undefined) throw new Error(`Stream ${stream} has no event at revision ${revision}, just appended`);
     return { revision, position: last.position };
   }

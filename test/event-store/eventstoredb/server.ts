@@ -101,6 +101,9 @@ const ACCESS_DENIED: Failure = {
 const UNAUTHENTICATED: Failure = { code: status.UNAUTHENTICATED, details: 'Received HTTP status code 401' };
 const KILLED: Failure = { code: status.UNAVAILABLE, details: 'The server is going away' };
 
+/** How long a password takes to be checked, at most. */
+const PASSWORD_CHECK_MS = 10;
+
 /** How the protocol represents an unknown position. */
 const UNKNOWN_POSITION = 2n ** 64n - 1n;
 
@@ -387,13 +390,17 @@ export class EventStoreDbServer {
           events.reduce((bytes, { data, metadata }) => bytes + data.length + metadata.length, 0) > this.maxAppendBytes
         )
           return timeOut();
-        this.#appendWithFault({
-          store: () => this.#appendOnce(stream, expected, events),
-          answer: (outcome) => respond(batchAnswer(outcome, expected)),
-          refuse: () => fail([status.OK, 'Server Is Not Ready', 'google.protobuf.Empty']),
-          timeOut,
-          end: (error) => void call.emit('error', error),
-        });
+        const append = () =>
+          this.#appendWithFault({
+            store: () => this.#appendOnce(stream, expected, events),
+            answer: (outcome) => respond(batchAnswer(outcome, expected)),
+            refuse: () => fail([status.OK, 'Server Is Not Ready', 'google.protobuf.Empty']),
+            timeOut,
+            end: (error) => void call.emit('error', error),
+          });
+        // As on a real server, passwords are checked at the same time, and some take longer than others.
+        if (this.#secured === undefined) append();
+        else setTimeout(append, Math.random() * PASSWORD_CHECK_MS);
       });
       call.on('end', () => call.end());
     };

@@ -1,30 +1,12 @@
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { openEventStoreDb } from '../../../src/event-store/eventstoredb/event-store.ts';
-import { EventStoreDbServer, type ServerOptions } from './server.ts';
+import { startSecured } from './secured-server.ts';
 
-const USER = { username: 'venue', password: 'p@ss:w/rd' };
-const AS_USER = 'venue:p%40ss%3Aw%2Frd@';
-
-const file = (name: string) => fileURLToPath(new URL(`tls/${name}`, import.meta.url));
-/** `node` is for localhost and 127.0.0.1, as EventStoreDB's own tool makes them; `named` for localhost only. */
-type Certificate = 'node' | 'named';
-
-async function startSecured(certificate: Certificate, options: ServerOptions = {}) {
-  const secured = {
-    ...{
-      certificate: readFileSync(file(`${certificate}.crt`), 'utf8'),
-      key: readFileSync(file(`${certificate}.key`), 'utf8'),
-    },
-    ...USER,
-  };
-  const server = await EventStoreDbServer.start({ secured, ...options });
-  onTestFinished(() => server.stop());
-  const urlAt = (host: string, user = AS_USER) =>
-    `esdb://${user}${server.nodes.map(({ port }) => `${host}:${port}`).join(',')}?tlsCAFile=${encodeURIComponent(file(`${certificate}.crt`))}`;
-  return { server, urlAt };
-}
+const secured: typeof startSecured = async (...args) => {
+  const started = await startSecured(...args);
+  onTestFinished(() => started.server.stop());
+  return started;
+};
 
 const made = (n: number) => ({ type: 'Made', data: { n }, metadata: {} });
 
@@ -45,7 +27,7 @@ async function use(url: string): Promise<void> {
 }
 
 test.for(['localhost', '127.0.0.1'])('over TLS to %s, as the user that the URL names', async (host) => {
-  const { urlAt } = await startSecured('node');
+  const { urlAt } = await secured('node');
   await use(urlAt(host));
 });
 
@@ -54,12 +36,12 @@ test.for([
   { seeds: '127.0.0.1', advertised: '127.0.0.1' },
   { seeds: 'localhost', advertised: 'localhost' },
 ])('over TLS to a cluster at $seeds whose nodes say that they are at $advertised', async ({ seeds, advertised }) => {
-  const { urlAt } = await startSecured('node', { nodes: 3, advertised });
+  const { urlAt } = await secured('node', { nodes: 3, advertised });
   await use(urlAt(seeds));
 });
 
 test('a connection over TLS that breaks is made again, and the password has to be right', async () => {
-  const { server, urlAt } = await startSecured('node');
+  const { server, urlAt } = await secured('node');
   const store = await openEventStoreDb({ url: urlAt('127.0.0.1') });
   onTestFinished(() => store.close());
   await store.append('thing', [made(0)], { expectedRevision: 'none' });
@@ -70,7 +52,7 @@ test('a connection over TLS that breaks is made again, and the password has to b
 });
 
 test('the certificate has to be for the address', async () => {
-  const { urlAt } = await startSecured('named');
+  const { urlAt } = await secured('named');
   await use(urlAt('localhost'));
   const opening = openEventStoreDb({ url: urlAt('127.0.0.1'), startWithinMs: 1_000 });
   await expect(opening).rejects.toMatchObject({ cause: { message: expect.stringContaining('altnames') } });
