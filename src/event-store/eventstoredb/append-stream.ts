@@ -162,7 +162,7 @@ function failureOf(stream: string, status: ReturnType<streams.BatchAppendResp['g
       break;
     }
     case 'event_store.client.AccessDenied':
-      return new AccessDeniedError(undefined, `The user of EVENTSTORE_URL may not append to ${stream}`);
+      return new AccessDeniedError();
     case 'event_store.client.StreamDeleted':
       return StreamDeletedError.fromStreamName(stream);
     case 'event_store.client.MaximumAppendSizeExceeded':

@@ -3,6 +3,7 @@ import { Wakeup } from '../../runtime/wakeup.ts';
 import type { Batch, Position, StoredEvent } from '../event-store.ts';
 import type { Connection } from './connection.ts';
 import type { NodeClient } from './node-client.ts';
+import { SUBSCRIBE } from './rights.ts';
 import { exactly, positionOf, serverPosition, storedEvent } from './stored-event.ts';
 
 const MAX_EVENTS_PER_BATCH = 512;
@@ -81,7 +82,7 @@ export class CatchUp {
     const client = await connection.open(stop);
     const catchUp = new CatchUp(connection, client, after, types, stop);
     try {
-      await connection.answer(client, connection.deadlineMs, 'a subscription', catchUp.#confirmed.promise);
+      await connection.answer(client, connection.deadlineMs, SUBSCRIBE, catchUp.#confirmed.promise);
       return catchUp;
     } catch (error) {
       if (!stop.aborted) connection.failed(client, error);

@@ -13,12 +13,14 @@ import {
 import pRetry from 'p-retry';
 import type { BaseLogger } from 'pino';
 import { Unavailable } from '../../runtime/unavailable.ts';
+import { UnusableStore } from '../../runtime/unusable-store.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
 import { within } from '../../runtime/within.ts';
 import { AppendStream, type StoredAt } from './append-stream.ts';
 import { addressOf } from './gossip.ts';
 import { Leader } from './leader.ts';
 import { NodeClient } from './node-client.ts';
+import { appendTo, explained, type Task } from './rights.ts';
 import { type Endpoint, readSettings, type Settings } from './settings.ts';
 
 /** The delay between attempts to open a subscription doubles up to this. */
@@ -121,10 +123,10 @@ export class Connection {
   }
 
   /** @throws {NoResponse} if the call exceeds the deadline, which the client does not enforce everywhere */
-  async call<Result>(what: string, call: (client: NodeClient) => Promise<Result>): Promise<Result> {
+  async call<Result>(task: Task, call: (client: NodeClient) => Promise<Result>): Promise<Result> {
     const client = await this.#client('append', this.deadlineMs);
     try {
-      return await this.answer(client, this.deadlineMs * 1.2, what, call(client));
+      return await this.answer(client, this.deadlineMs * 1.2, task, call(client));
     } catch (error) {
       this.failed(client, error);
       throw error;
@@ -133,6 +135,7 @@ export class Connection {
 
   /** As {@link call}, over the stream of appends. */
   async append(givesUpAt: number, ...append: Parameters<AppendStream['append']>): Promise<StoredAt> {
+    const [name] = append;
     const client = await this.#client('append', this.#upTo(givesUpAt));
     let stream = this.#appends.get(client);
     if (stream === undefined || stream.ended) {
@@ -140,7 +143,7 @@ export class Connection {
       this.#appends.set(client, stream);
     }
     try {
-      return await this.answer(client, this.#upTo(givesUpAt), 'an append', stream.append(...append));
+      return await this.answer(client, this.#upTo(givesUpAt), appendTo(name), stream.append(...append));
     } catch (error) {
       this.failed(client, error);
       throw error;
@@ -152,39 +155,43 @@ export class Connection {
    * @throws {NoResponse} if the first item takes longer than until `givesUpAt`, or any one longer than the deadline
    */
   async *read<Item>(
-    what: string,
+    task: Task,
     givesUpAt: number,
     open: (client: NodeClient) => StreamingRead<Item>,
   ): AsyncGenerator<Item> {
     const client = await this.#client('read', this.#upTo(givesUpAt));
     const silent = () => this.#leader.doubt(client.node, 'silent');
     try {
-      yield* readItems(client, open(client), what, [this.#upTo(givesUpAt), this.deadlineMs], silent);
+      yield* readItems(client, open(client), task.what, [this.#upTo(givesUpAt), this.deadlineMs], silent);
     } catch (error) {
       this.failed(client, error);
-      throw error;
+      throw this.#explained(error, task);
     }
   }
 
   /** As {@link read}, from a client of the caller's own. */
-  readFrom<Item>(client: NodeClient, what: string, read: StreamingRead<Item>): AsyncGenerator<Item> {
+  readFrom<Item>(client: NodeClient, { what }: Task, read: StreamingRead<Item>): AsyncGenerator<Item> {
     return readItems(client, read, what, [this.deadlineMs, this.deadlineMs], () => {});
   }
 
   /**
    * What a call to a node resolves to.
-   * @throws {NoResponse} after `milliseconds` without an answer; an error if another node is the leader by then
+   * @throws {NoResponse} after `milliseconds` without an answer
+   * @throws {LeaderChanged} if another node is the leader by then
+   * @throws {UnusableStore} if the user may not do it
    */
-  async answer<R>(client: NodeClient, milliseconds: number, what: string, response: Promise<R>): Promise<R> {
+  async answer<R>(client: NodeClient, milliseconds: number, task: Task, response: Promise<R>): Promise<R> {
     const { promise: ended, reject } = Promise.withResolvers<never>();
     const withdraw = client.onGivenUp(reject);
     const first = Math.min(SILENCE_MS, milliseconds);
     let timer = setTimeout(() => {
       this.#leader.doubt(client.node, 'silent');
-      timer = setTimeout(() => reject(new NoResponse(what, milliseconds)), milliseconds - first);
+      timer = setTimeout(() => reject(new NoResponse(task.what, milliseconds)), milliseconds - first);
     }, first);
     try {
       return await Promise.race([response, ended]);
+    } catch (error) {
+      throw this.#explained(error, task);
     } finally {
       clearTimeout(timer);
       withdraw();
@@ -209,6 +216,9 @@ export class Connection {
       else void appends.close(this.deadlineMs).finally(() => client.retire());
     }
   }
+
+  readonly #explained = (error: unknown, task: Task): unknown =>
+    explained(error, task, this.#settings.credentials !== undefined);
 
   /** Ends everything that waits for a former leader. It is repeated or resumed on the one that leads now. */
   #follow(leader: Endpoint): void {
@@ -324,7 +334,10 @@ export function isTransient(error: unknown): boolean {
     error instanceof UnknownError ||
     error instanceof NoResponse ||
     // Not a response from the server: a failed discovery, a broken socket.
-    (error instanceof Error && !isCommandError(error) && !(error instanceof TypeError))
+    (error instanceof Error &&
+      !isCommandError(error) &&
+      !(error instanceof TypeError) &&
+      !(error instanceof UnusableStore))
   );
 }
 

@@ -23,6 +23,7 @@ import {
 } from '../event-store.ts';
 import { type Connection, isTransient, pause, RECONNECT_DELAY_MS } from './connection.ts';
 import type { NodeClient } from './node-client.ts';
+import { joining, managing, readOf } from './rights.ts';
 import { exactly, hasPosition, positionOf, serverPosition, storedEvent } from './stored-event.ts';
 
 /**
@@ -71,7 +72,7 @@ export class ConsumerGroups {
     // A group's filter cannot be changed later. What it drops is never sent to a consumer, and so never acknowledged by one.
     const filter = eventTypeFilter({ regex: exactly(types) });
     const create = (): Promise<void> =>
-      this.#connection.call('the creation of a consumer group', (client) =>
+      this.#connection.call(managing('the creation', group), (client) =>
         client.createPersistentSubscriptionToAll(group, settings, { filter, deadline: this.#connection.deadlineMs }),
       );
     try {
@@ -101,7 +102,7 @@ export class ConsumerGroups {
 
   async #delete(group: string): Promise<void> {
     try {
-      await this.#connection.call('the removal of a consumer group', (client) =>
+      await this.#connection.call(managing('the removal', group), (client) =>
         client.deletePersistentSubscriptionToAll(group, { deadline: this.#connection.deadlineMs }),
       );
     } catch (error) {
@@ -157,7 +158,7 @@ export class ConsumerGroups {
     const info = await this.#info(group);
     if (info === undefined || info.settings.maxRetryCount >= MAX_RETRIES) return;
     const settings = { ...info.settings, startFrom: info.settings.startFrom ?? START, maxRetryCount: MAX_RETRIES };
-    await this.#connection.call('the update of a consumer group', (client) =>
+    await this.#connection.call(managing('the update', group), (client) =>
       client.updatePersistentSubscriptionToAll(group, settings, { deadline: this.#connection.deadlineMs }),
     );
   }
@@ -165,7 +166,7 @@ export class ConsumerGroups {
   /** Undefined if the group does not exist. */
   async #info(group: string) {
     const look = () =>
-      this.#connection.call('a look at a consumer group', (client) =>
+      this.#connection.call(managing('a look at the state', group), (client) =>
         client.getPersistentSubscriptionToAllInfo(group, { deadline: this.#connection.deadlineMs }),
       );
     try {
@@ -182,7 +183,7 @@ export class ConsumerGroups {
     for (let failures = 0; ; ) {
       try {
         const givesUpAt = this.#connection.givesUpAt();
-        const entries = this.#connection.read(`a read of ${stream}`, givesUpAt, (client) =>
+        const entries = this.#connection.read(readOf(stream), givesUpAt, (client) =>
           client.readStream(stream, { fromRevision: next, resolveLinkTos: true, requiresLeader: true }),
         );
         for await (const entry of entries) {
@@ -363,7 +364,7 @@ class Membership {
     const membership = new Membership({ ...join, client });
     try {
       const { promise } = membership.#confirmed;
-      await connection.answer(client, connection.deadlineMs, 'joining a consumer group', promise);
+      await connection.answer(client, connection.deadlineMs, joining(join.group), promise);
       return membership;
     } catch (error) {
       if (!stop.aborted) connection.failed(client, error);
@@ -396,7 +397,7 @@ class Membership {
       // A response on the same connection means that everything sent before it has arrived. Without one, the events that were
       // acknowledged last may be redelivered.
       const read = this.#client.readAll({ maxCount: 1 });
-      await Array.fromAsync(this.#connection.readFrom(this.#client, 'a final read', read)).catch(() => {});
+      await Array.fromAsync(this.#connection.readFrom(this.#client, readOf('$all'), read)).catch(() => {});
     } else this.#connection.failed(this.#client, this.#end.error);
     this.#close();
   }
@@ -433,7 +434,7 @@ async function eventOf(connection: Connection, recorded: RecordedEvent | undefin
   const { stream, revision } = replay ?? { stream: recorded.streamId, revision: recorded.revision };
   const [found] = await connection.retryWhileStarting(`Reading the event of a parked entry in ${stream}`, () =>
     Array.fromAsync(
-      connection.read('a read of a parked event', connection.givesUpAt(), (client) =>
+      connection.read(readOf(stream), connection.givesUpAt(), (client) =>
         client.readStream(stream, { fromRevision: BigInt(revision), maxCount: 1, requiresLeader: true }),
       ),
     ),

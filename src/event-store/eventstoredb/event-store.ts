@@ -38,6 +38,7 @@ import { CatchUp } from './catch-up.ts';
 import { Connection, type ConnectionOptions, isTransient, pause, RECONNECT_DELAY_MS } from './connection.ts';
 import { ConsumerGroups } from './consumer-groups.ts';
 import type { NodeClient } from './node-client.ts';
+import { appendTo, readOf, type Task } from './rights.ts';
 import { positionOf, serverPosition, storedEvent } from './stored-event.ts';
 
 /** Retries of an append, and of a read that makes no progress. None starts once two deadlines have passed. */
@@ -206,7 +207,7 @@ class EventStoreDb implements EventStore {
           requiresLeader: true,
         });
     };
-    const events = this.#resuming(`a read of ${stream}`, { retries, givesUpAt }, open);
+    const events = this.#resuming(readOf(stream), { retries, givesUpAt }, open);
     // No check of the limit: the server ends the read there.
     for await (const event of events) {
       remaining -= 1;
@@ -224,7 +225,7 @@ class EventStoreDb implements EventStore {
     const start = backward ? END : START;
     if (after !== undefined) serverPosition(after);
     let remaining = limit;
-    const events = this.#resuming('a read of $all', this.#patience(), (last) => {
+    const events = this.#resuming(readOf('$all'), this.#patience(), (last) => {
       const position = last?.position ?? after;
       const from = position === undefined || position === LOG_START ? start : serverPosition(position);
       if (backward && position === LOG_START) return undefined;
@@ -255,7 +256,7 @@ class EventStoreDb implements EventStore {
     };
     const read = (client: NodeClient) =>
       client.readAll({ fromPosition: END, direction: BACKWARDS, requiresLeader: true });
-    for await (const found of this.#resuming('a read of $all', this.#patience(), () => read, isKnown)) {
+    for await (const found of this.#resuming(readOf('$all'), this.#patience(), () => read, isKnown)) {
       event = found;
       break;
     }
@@ -273,7 +274,7 @@ class EventStoreDb implements EventStore {
    * @param isEnough whether to end before an event of the server or of this service
    */
   async *#resuming(
-    what: string,
+    task: Task,
     { retries, givesUpAt }: Patience,
     open: (
       last: StoredEvent | undefined,
@@ -289,7 +290,7 @@ class EventStoreDb implements EventStore {
       if (read === undefined) return;
       let progressed = false;
       try {
-        for await (const { event: recorded } of this.#connection.read(what, untilMs, read)) {
+        for await (const { event: recorded } of this.#connection.read(task, untilMs, read)) {
           progressed = true;
           if (recorded !== undefined && isEnough(recorded)) return;
           const event = storedEvent(recorded);
@@ -370,7 +371,7 @@ class EventStoreDb implements EventStore {
     this.#checkOpen();
     if (!this.#clockStreamIsBounded) {
       await this.#connection
-        .call('bounding the clock stream', (client) =>
+        .call({ ...appendTo(CLOCK_STREAM), what: 'bounding the clock stream' }, (client) =>
           client.setStreamMetadata(
             CLOCK_STREAM,
             { maxCount: 1 },
@@ -383,7 +384,7 @@ class EventStoreDb implements EventStore {
         });
       this.#clockStreamIsBounded = true;
     }
-    await this.#connection.call('an append', (client) =>
+    await this.#connection.call(appendTo(CLOCK_STREAM), (client) =>
       client.appendToStream(CLOCK_STREAM, jsonEvent({ type: CLOCK_TYPE, data: {} }), this.#withDeadline()),
     );
     // If another process has appended in the meantime, its event is the later one, and as good.
@@ -394,7 +395,7 @@ class EventStoreDb implements EventStore {
         maxCount: 1,
         requiresLeader: true,
       });
-    for await (const { event } of this.#connection.read('a read of the clock', this.#connection.givesUpAt(), read))
+    for await (const { event } of this.#connection.read(readOf(CLOCK_STREAM), this.#connection.givesUpAt(), read))
       if (event !== undefined) return event.created.getTime();
     throw new Error(`${CLOCK_STREAM} is empty, right after an append`);
   }
@@ -406,7 +407,13 @@ class EventStoreDb implements EventStore {
   async ping(): Promise<void> {
     this.#checkOpen();
     const read = (client: NodeClient) => client.readAll({ maxCount: 1, requiresLeader: true });
-    await Array.fromAsync(this.#connection.read('a ping', performance.now() + this.#connection.deadlineMs, read));
+    await Array.fromAsync(
+      this.#connection.read(
+        { ...readOf('$all'), what: 'a ping' },
+        performance.now() + this.#connection.deadlineMs,
+        read,
+      ),
+    );
   }
 
   async close(): Promise<void> {

@@ -4,6 +4,7 @@ import { isIP, isIPv6 } from 'node:net';
 import gossipGrpc from '@eventstore/db-client/generated/gossip_grpc_pb.js';
 import gossip from '@eventstore/db-client/generated/gossip_pb.js';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
+import { status } from '@grpc/grpc-js';
 import type { Endpoint, Settings } from './settings.ts';
 
 /** A node of the cluster, as another one sees it. */
@@ -11,9 +12,15 @@ export type Member = { readonly endpoint: Endpoint; readonly leads: boolean };
 
 /** A node answered, but not with what it knows: it is there. */
 export class GossipRefused extends Error {
-  constructor(status: number, reason: string) {
-    super(`it answered with gRPC status ${status}${reason === '' ? '' : ` (${reason})`}`);
+  /** The node does not know the user, or not by this password. */
+  readonly knowsNotUser: boolean;
+
+  constructor(http: number, grpc: number, reason: string) {
+    super(
+      `it answered with ${http === 200 ? `gRPC status ${grpc}` : `HTTP status ${http}`}${reason && ` (${reason})`}`,
+    );
     this.name = 'GossipRefused';
+    this.knowsNotUser = http === constants.HTTP_STATUS_UNAUTHORIZED || grpc === status.UNAUTHENTICATED;
   }
 }
 
@@ -71,12 +78,10 @@ function ask(
     [constants.HTTP2_HEADER_TE]: 'trailers',
   });
   const received: Buffer[] = [];
-  const refusedBy = (from: Readonly<Record<string, unknown>>): boolean => {
-    const http = from[':status'] ?? 200;
+  const refusedBy = (from: Readonly<Record<string, unknown>>): void => {
+    const http = Number(from[':status'] ?? 200);
     const grpc = Number(from['grpc-status'] ?? 0);
-    if (http === 200 && grpc === 0) return false;
-    reject(new GossipRefused(grpc, http === 200 ? String(from['grpc-message'] ?? '') : `HTTP status ${http}`));
-    return true;
+    if (http !== 200 || grpc !== 0) reject(new GossipRefused(http, grpc, String(from['grpc-message'] ?? '')));
   };
   call
     .on('error', reject)

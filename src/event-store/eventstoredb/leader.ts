@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
 import { within } from '../../runtime/within.ts';
 import { addressOf, GossipRefused, type Member, readGossip, resolveSeed } from './gossip.ts';
+import { unknownUser } from './rights.ts';
 import type { Endpoint, Settings } from './settings.ts';
 
 /** The pause between two rounds of asking doubles up to this. */
@@ -53,6 +54,7 @@ export class Leader {
    * The node that leads, as soon as there is one.
    * @param withinMs how long to wait; without it, as long as it takes
    * @throws {NoLeader} with what each node said
+   * @throws {UnusableStore} if the nodes do not know the user
    */
   async find(withinMs?: number): Promise<Endpoint> {
     if (this.#known !== undefined) return this.#known;
@@ -129,7 +131,9 @@ export class Leader {
             if (this.#isCluster) for (const member of members) ask(member.endpoint);
           },
           (error: unknown) => {
+            // One node that is alone has answered, whatever it was.
             if (error instanceof GossipRefused && !this.#isCluster) answers.set(address, []);
+            else if (error instanceof GossipRefused && error.knowsNotUser) found.reject(unknownUser(error));
             findings.set(address, `${address}: ${error instanceof Error ? error.message || error.name : error}`);
           },
         )

@@ -49,7 +49,7 @@ export type AppendFault =
   | 'acknowledged late';
 
 /** What a user needs a right for. A real server has these in access control lists and groups of users. */
-export type Right = 'read $all' | 'read streams' | 'read system streams' | 'append' | 'manage groups';
+export type Right = 'read gossip' | 'read $all' | 'read streams' | 'read system streams' | 'append' | 'manage groups';
 
 /** Over TLS. Whoever does not name the user may do nothing. */
 export type Secured = Certificate & {
@@ -830,8 +830,12 @@ export class EventStoreDbServer {
 
   #gossip =
     (node: Node): handleUnaryCall<shared.Empty, gossip.ClusterInfo> =>
-    (_call, respond) => {
+    (call, respond) => {
       this.gossipReads += 1;
+      // Nobody has to say who they are. Who does is looked up.
+      const isNamed = call.metadata.get('authorization').length > 0;
+      const refusal = isNamed ? this.#refusal(call.metadata, 'read gossip') : undefined;
+      if (refusal !== undefined) return respond(refusal);
       const leader = this.#says.get(node) ?? this.#leader;
       const { LEADER, FOLLOWER } = gossip.MemberInfo.VNodeState;
       const members = this.nodes.map((member) =>

@@ -48,7 +48,12 @@ test('a connection over TLS that breaks is made again, and the password has to b
   server.dropConnections();
   await store.append('thing', [made(1)], { expectedRevision: 0 });
   expect(await Array.fromAsync(store.readStream('thing'))).toHaveLength(2);
-  await expect(openEventStoreDb({ url: urlAt('127.0.0.1', 'venue:wrong@') })).rejects.toThrow('401');
+  await expect(openEventStoreDb({ url: urlAt('127.0.0.1', 'venue:wrong@') })).rejects.toThrow('password');
+});
+
+test('a wrong password is told at once, whichever node is asked', async () => {
+  const { urlAt } = await secured('node', { nodes: 3 });
+  await expect(openEventStoreDb({ url: urlAt('localhost', 'venue:wrong@') })).rejects.toThrow('not by this password');
 });
 
 test('the certificate has to be for the address', async () => {

@@ -1,0 +1,53 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { startSecured } from '../event-store/eventstoredb/secured-server.ts';
+import type { Right } from '../event-store/eventstoredb/server.ts';
+import { freePort } from '../free-port.ts';
+import { runNode } from './node-process.ts';
+import { temporaryDataDir } from './service-process.ts';
+
+/** Starts the service as a user and waits until it has ended. */
+async function start(user: { readonly url?: string; readonly lacks?: readonly Right[] }) {
+  const { server, urlAt } = await startSecured('node', { lacks: user.lacks ?? [] });
+  onTestFinished(() => server.stop());
+  const began = performance.now();
+  const ended = await runNode('src/main.js', [], {
+    PORT: String(await freePort()),
+    DATA_DIR: temporaryDataDir(),
+    SECRET_KEY: randomBytes(32).toString('base64'),
+    EVENTSTORE_URL: urlAt('localhost', user.url),
+  });
+  return { ...ended, tookMs: performance.now() - began };
+}
+
+/** A start that cannot reach a server goes on trying for 30 s. */
+const AT_ONCE_MS = 20_000;
+
+describe.concurrent('a start with a user of EventStoreDB', () => {
+  test.each<[string, Right, RegExp]>([
+    ['that may not read the log', 'read $all', /may not read \$all; it needs the right to read \(\$r\) of \$all/],
+    ['that may not read streams', 'read streams', /may not read log; .*\$r.*default user ACL/],
+    ['that may not append', 'append', /may not append to log; .*\$w.*default user ACL/],
+    ['that may not manage consumer groups', 'manage groups', /may not .*consumer group.*; .*\$ops/],
+    [
+      'that may not read system streams',
+      'read system streams',
+      /may not read \$persistentsubscription.*; .*\$r.*default system ACL/,
+    ],
+  ])('%s ends at once with one line that names the right', async (_, lacked, line) => {
+    const { code, stderr, tookMs } = await start({ lacks: [lacked] });
+    expect(stderr).toMatch(new RegExp(`^EVENTSTORE_URL: the user .*${line.source}.*docs/operations\\.md.*\\n$`));
+    expect(code).toBe(1);
+    expect(tookMs).toBeLessThan(AT_ONCE_MS);
+  });
+
+  test.each([
+    ['whose password is wrong', 'venue:wrong@', 'EventStoreDB does not know the user, or not by this password'],
+    ['that the URL does not name', '', 'EventStoreDB wants a user, and the URL names none'],
+  ])('%s ends at once with one line that says so', async (_, url, line) => {
+    const { code, stderr, tookMs } = await start({ url });
+    expect(stderr).toBe(`EVENTSTORE_URL: ${line}\n`);
+    expect(code).toBe(1);
+    expect(tookMs).toBeLessThan(AT_ONCE_MS);
+  });
+});
