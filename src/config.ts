@@ -18,6 +18,8 @@ export type Config = {
   readonly dataDir: string;
   /** Unset: the embedded event store in `dataDir`. */
   readonly eventStoreUrl: string | undefined;
+  /** What the names of the store begin with on an EventStoreDB that others share. */
+  readonly eventStorePrefix: string | undefined;
   /** Unset: the embedded document store in `dataDir`. */
   readonly mongoUrl: string | undefined;
   readonly roles: ReadonlySet<Role>;
@@ -78,6 +80,7 @@ export function readConfig(env: Environment): Config {
     trustProxy: proxies(value('TRUST_PROXY')),
     dataDir,
     eventStoreUrl,
+    eventStorePrefix: eventStorePrefix(value('EVENTSTORE_PREFIX'), eventStoreUrl),
     mongoUrl,
     roles: roles(value('ROLES')),
     serviceFeePercent: number(value, 'SERVICE_FEE_PERCENT', 15, (n) => n >= 0 && n <= 100, 'a percentage, 0 to 100'),
@@ -198,6 +201,16 @@ function secretKey(text: string | undefined, embedded: boolean, dataDir: string)
 function place(text: string | undefined): string | undefined {
   if (text === undefined || /^[\w.:-]{1,64}$/.test(text)) return text;
   throw new ConfigError('PLACE', `must be 1 to 64 letters, digits or any of . : _ -, got "${text}"`);
+}
+
+function eventStorePrefix(text: string | undefined, eventStoreUrl: string | undefined): string | undefined {
+  if (text !== undefined && eventStoreUrl === undefined)
+    throw new ConfigError('EVENTSTORE_PREFIX', 'is for an EventStoreDB: set EVENTSTORE_URL, too');
+  if (text === undefined || /^[A-Za-z0-9][\w-]{0,63}$/.test(text)) return text;
+  throw new ConfigError(
+    'EVENTSTORE_PREFIX',
+    `must be 1 to 64 letters, digits, _ or -, the first a letter or a digit, got "${text}"`,
+  );
 }
 
 function clockShift(text: string | undefined): number {

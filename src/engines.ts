@@ -5,6 +5,7 @@ import type { Config } from './config.ts';
 import type { DocumentStore } from './document-store/document-store.ts';
 import { isAnyoneBeating } from './document-store/heartbeats.ts';
 import { defined } from './domain/defined.ts';
+import { STREAM_KINDS } from './domain/streams.ts';
 import type { EventStore } from './event-store/event-store.ts';
 import { openReadModelState } from './read-models/state.ts';
 import type { Clock } from './runtime/clock.ts';
@@ -16,7 +17,7 @@ import type { StoreWriter } from './threads/store-writer.ts';
 import { fanOutPositions } from './webhooks/fan-out-positions.ts';
 
 /** Where the stores are: in `DATA_DIR`, or on the engines that URLs name. */
-export type StoreConfig = Pick<Config, 'dataDir' | 'eventStoreUrl' | 'mongoUrl'>;
+export type StoreConfig = Pick<Config, 'dataDir' | 'eventStoreUrl' | 'eventStorePrefix' | 'mongoUrl'>;
 
 const LOG_FILE = 'events.db';
 const RECORDS_FILE = 'records.sqlite';
@@ -45,7 +46,7 @@ export const isEmbedded = ({ eventStoreUrl, mongoUrl }: StoreConfig): boolean =>
 
 /** Opens only the log. @throws {UnusableStore} if it cannot be used */
 export async function openEvents(
-  { eventStoreUrl, dataDir }: StoreConfig,
+  { eventStoreUrl, eventStorePrefix: prefix, dataDir }: StoreConfig,
   logger: Pick<BaseLogger, 'warn'>,
   appendElsewhere?: StoreWriter['append'],
 ): Promise<EventStore> {
@@ -54,7 +55,8 @@ export async function openEvents(
     return openSqliteEventStore({ path: join(dataDir, LOG_FILE), logger, ...defined({ appendElsewhere }) });
   }
   const { openEventStoreDb } = await import('./event-store/eventstoredb/event-store.ts');
-  return openEventStoreDb({ url: eventStoreUrl, logger }).catch(inOneLine('EVENTSTORE_URL'));
+  const names = { kinds: STREAM_KINDS, ...defined({ prefix }) };
+  return openEventStoreDb({ url: eventStoreUrl, ...names, logger }).catch(inOneLine('EVENTSTORE_URL'));
 }
 
 type DocumentOptions = {

@@ -19,6 +19,7 @@ test('unset, every setting has its default', () => {
     trustProxy: [],
     dataDir: folder,
     eventStoreUrl: undefined,
+    eventStorePrefix: undefined,
     mongoUrl: undefined,
     roles: new Set(['api', 'projector', 'webhooks', 'scheduler']),
     serviceFeePercent: 15,

@@ -16,6 +16,7 @@ test.each([
   ['TRUST_PROXY', 'true'],
   ['TRUST_PROXY', '10.0.0.0/33'],
   ['EVENTSTORE_URL', 'http://localhost:2113'],
+  ['EVENTSTORE_PREFIX', 'without-an-url'],
   ['MONGODB_URL', 'localhost:27017'],
   ['ROLES', 'api,worker'],
   ['SERVICE_FEE_PERCENT', '-1'],
@@ -49,6 +50,11 @@ test.each([
   ['MONGODB_URL', 'user:password@host', 'must start with mongodb:// or mongodb+srv://'],
 ])('%s=%s: %s', (variable, value, problem) => {
   expect(() => readConfig({ SECRET_KEY, [variable]: value })).toThrow(`${variable}: ${problem}`);
+});
+
+test.each(['a.b', '$all', '-a', 'a b', 'ä', 'x'.repeat(65)])('EVENTSTORE_PREFIX=%s is refused', (prefix) => {
+  const read = () => readConfig({ SECRET_KEY, EVENTSTORE_URL: 'esdb://localhost', EVENTSTORE_PREFIX: prefix });
+  expect(read).toThrow(/^EVENTSTORE_PREFIX: must be 1 to 64 letters, digits, _ or -, .+$/);
 });
 
 test('the production engines require SECRET_KEY, and have demo data only if asked', () => {

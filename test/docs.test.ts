@@ -65,3 +65,10 @@ test('code cites only pages of this repository', () => {
   const own = relative(ROOT, import.meta.filename);
   expect(CODE.filter((file) => file !== own && elsewhere.test(read(file)))).toEqual([]);
 });
+
+test('the version of the event store is named in docker-compose.yml only', () => {
+  const named = [...CODE, ...PAGES, 'docker-compose.yml', 'Dockerfile']
+    .filter((path) => !path.startsWith('docs/benchmarks'))
+    .filter((path) => /(?:eventstore|kurrentdb):\d/.test(read(path)));
+  expect(named).toEqual(['docker-compose.yml']);
+});

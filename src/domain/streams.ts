@@ -1,3 +1,5 @@
+import { keysOf } from './keys-of.ts';
+
 /** Names of the streams: one for each thing that guards a rule (docs/decisions/streams.md). */
 export const streamOf = {
   /** Holds nothing but the id of the log. */
@@ -12,3 +14,6 @@ export const streamOf = {
   readModel: (name: string) => `readModel-${name}`,
   sequence: (name: string) => `sequence-${name}`,
 };
+
+/** What the names of streams begin with, up to the first hyphen. */
+export const STREAM_KINDS: readonly string[] = keysOf(streamOf);

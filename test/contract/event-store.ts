@@ -570,7 +570,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
     });
 
     describe('load', () => {
-      test('fills an empty log with the events of another one, in their order', async ({ skip }) => {
+      test('fills an empty log with the events of another one, in their order', async () => {
         const [one, another] = [unique('thing'), unique('thing')];
         await store.append(one, events('Made', 2), { expectedRevision: 'none' });
         await store.append(another, [event('Bought')], { expectedRevision: 'none' });
@@ -580,7 +580,6 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         const second = await start();
         const filled = await second.open();
         try {
-          if ((await Array.fromAsync(filled.readStream(one))).length > 0) skip('the server is the same one');
           const positions = [...(await filled.load(wanted.slice(0, 2))), ...(await filled.load(wanted.slice(2)))];
           const found = await Array.fromAsync(filled.readAll());
           expect(found).toEqual(wanted.map((each, index) => ({ ...each, position: positions[index] })));

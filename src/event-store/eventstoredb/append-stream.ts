@@ -16,6 +16,7 @@ import streams from '@eventstore/db-client/generated/streams_pb.js';
 import { within } from '../../runtime/within.ts';
 import type { CheckedEvent } from '../check-event.ts';
 import type { ExpectedRevision, Position } from '../event-store.ts';
+import type { Names } from './names.ts';
 import type { NodeClient } from './node-client.ts';
 import { positionOf } from './stored-event.ts';
 
@@ -30,9 +31,10 @@ const CALL_ARGUMENTS = 'callArguments';
 export type Proposed = readonly streams.BatchAppendReq.ProposedMessage[];
 
 /** @throws {RangeError} if they are more than a server takes at once: it would answer that it timed out */
-export function propose(stream: string, events: readonly CheckedEvent[]): Proposed {
+export function propose(stream: string, events: readonly CheckedEvent[], names: Names): Proposed {
   let bytes = 0;
-  const proposed = events.map(({ id, type, ...event }) => {
+  const proposed = events.map(({ id, type: ours, ...event }) => {
+    const type = names.onServer(ours);
     const data = Buffer.from(JSON.stringify(event.data));
     const metadata = Buffer.from(JSON.stringify(event.metadata));
     // As the server counts it.

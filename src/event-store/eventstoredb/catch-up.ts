@@ -4,7 +4,7 @@ import type { Batch, Position, StoredEvent } from '../event-store.ts';
 import type { Connection } from './connection.ts';
 import type { NodeClient } from './node-client.ts';
 import { SUBSCRIBE } from './rights.ts';
-import { exactly, positionOf, serverPosition, storedEvent } from './stored-event.ts';
+import { positionOf, serverPosition, storedEvent } from './stored-event.ts';
 
 const MAX_EVENTS_PER_BATCH = 512;
 /** The server sends a checkpoint to a filtered subscription after this many events, filtered-out ones included. */
@@ -43,7 +43,7 @@ export class CatchUp {
         fromPosition: serverPosition(after),
         requiresLeader: true,
         filter: eventTypeFilter({
-          regex: types === undefined ? '^[^$]' : exactly(types),
+          regex: connection.names.filter(types),
           checkpointInterval: 1,
           maxSearchWindow: SEARCH_WINDOW,
           // Must not throw: the client would wait forever for it to finish.
@@ -120,7 +120,7 @@ export class CatchUp {
     while (events.length < MAX_EVENTS_PER_BATCH) {
       resolved = this.#subscription.read();
       if (resolved === null) break;
-      const event = storedEvent(resolved.event);
+      const event = storedEvent(resolved.event, this.#connection.names);
       if (event === undefined || event.position <= this.#position) continue;
       this.#position = event.position;
       events.push(event);

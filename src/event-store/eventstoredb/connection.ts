@@ -19,6 +19,7 @@ import { within } from '../../runtime/within.ts';
 import { AppendStream, type StoredAt } from './append-stream.ts';
 import { addressOf } from './gossip.ts';
 import { Leader } from './leader.ts';
+import { Names, type NamesOptions } from './names.ts';
 import { NodeClient } from './node-client.ts';
 import { appendTo, explained, type Task } from './rights.ts';
 import { type Endpoint, readSettings, type Settings } from './settings.ts';
@@ -48,7 +49,7 @@ class LeaderChanged extends Error {
   }
 }
 
-export type ConnectionOptions = {
+export type ConnectionOptions = NamesOptions & {
   /** `esdb://…` or `kurrentdb://…` */
   readonly url: string;
   readonly logger?: Pick<BaseLogger, 'warn'>;
@@ -61,6 +62,7 @@ export type ConnectionOptions = {
 /** Creates clients of the node that leads, and replaces them when it fails or another one does. */
 export class Connection {
   readonly deadlineMs: number;
+  readonly names: Names;
   readonly #startWithinMs: number;
   /** Passed to every append of the client's own, which makes it use the plain append (docs/decisions/batch-append.md). */
   readonly credentials: Credentials;
@@ -75,6 +77,7 @@ export class Connection {
   /** @throws {TypeError} if the URL cannot be used */
   constructor(options: ConnectionOptions) {
     this.#settings = readSettings(options.url);
+    this.names = new Names(options);
     this.#logger = options.logger;
     this.deadlineMs = options.deadlineMs ?? 5_000;
     this.#startWithinMs = options.startWithinMs ?? 30_000;

@@ -24,7 +24,7 @@ import {
 import { type Connection, isTransient, pause, RECONNECT_DELAY_MS } from './connection.ts';
 import type { NodeClient } from './node-client.ts';
 import { joining, managing, readOf } from './rights.ts';
-import { exactly, hasPosition, positionOf, serverPosition, storedEvent } from './stored-event.ts';
+import { hasPosition, positionOf, serverPosition, storedEvent } from './stored-event.ts';
 
 /**
  * The server counts how often it has handed out an event and parks it at this number: never, since a count takes a time-out of
@@ -46,7 +46,7 @@ const REPLAY_TYPE = '$venue-parked-replay';
 
 type Resolved = PersistentSubscriptionToAllResolvedEvent;
 
-/** Persistent subscriptions to `$all`, filtered by the server. */
+/** Persistent subscriptions to `$all`, filtered by the server. Their names are those that they have on the server. */
 export class ConsumerGroups {
   readonly #connection: Connection;
   readonly #messageTimeoutMs: number;
@@ -70,7 +70,7 @@ export class ConsumerGroups {
       checkPointLowerBound: 1,
     });
     // A group's filter cannot be changed later. What it drops is never sent to a consumer, and so never acknowledged by one.
-    const filter = eventTypeFilter({ regex: exactly(types) });
+    const filter = eventTypeFilter({ regex: this.#connection.names.filter(types) });
     const create = (): Promise<void> =>
       this.#connection.call(managing('the creation', group), (client) =>
         client.createPersistentSubscriptionToAll(group, settings, { filter, deadline: this.#connection.deadlineMs }),
@@ -430,7 +430,8 @@ class Membership {
  */
 async function eventOf(connection: Connection, recorded: RecordedEvent | undefined): Promise<StoredEvent | undefined> {
   const replay = replayOf(recorded);
-  if (recorded === undefined || (replay === undefined && hasPosition(recorded))) return storedEvent(recorded);
+  if (recorded === undefined || (replay === undefined && hasPosition(recorded)))
+    return storedEvent(recorded, connection.names);
   const { stream, revision } = replay ?? { stream: recorded.streamId, revision: recorded.revision };
   const [found] = await connection.retryWhileStarting(`Reading the event of a parked entry in ${stream}`, () =>
     Array.fromAsync(
@@ -439,7 +440,7 @@ async function eventOf(connection: Connection, recorded: RecordedEvent | undefin
       ),
     ),
   );
-  return storedEvent(found?.event);
+  return storedEvent(found?.event, connection.names);
 }
 
 /** A replay: the event it refers to, the revision of that event's entry in the parked stream, and where the replay stands. */

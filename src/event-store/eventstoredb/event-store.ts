@@ -119,7 +119,7 @@ class EventStoreDb implements EventStore {
     this.#checkOpen();
     checkStreamName(stream);
     const checked = checkEvents(events);
-    const proposed = propose(stream, checked);
+    const proposed = propose(stream, checked, this.#connection.names);
     const ids = checked.map(({ id }) => id);
     const { expectedRevision } = options;
     const givesUpAt = this.#connection.givesUpAt();
@@ -147,7 +147,8 @@ class EventStoreDb implements EventStore {
 
   async #send(givesUpAt: number, stream: string, proposed: Proposed, expected: ExpectedRevision): Promise<StoredAt> {
     try {
-      return await this.#connection.append(givesUpAt, stream, proposed, expected);
+      const onServer = this.#connection.names.onServer(stream);
+      return await this.#connection.append(givesUpAt, onServer, proposed, expected);
     } catch (error) {
       if (!(error instanceof WrongExpectedVersionError)) throw error;
       const actual = typeof error.actualVersion === 'bigint' ? Number(error.actualVersion) : 'none';
@@ -196,18 +197,19 @@ class EventStoreDb implements EventStore {
     if (limit <= 0) return;
     const backward = direction === 'backward';
     let remaining = limit;
+    const onServer = this.#connection.names.onServer(stream);
     const open = (last: StoredEvent | undefined) => {
       const next = last === undefined ? from : last.revision + (backward ? -1 : 1);
       if (remaining === 0 || (next !== undefined && next < 0)) return undefined;
       return (client: NodeClient) =>
-        client.readStream(stream, {
+        client.readStream(onServer, {
           fromRevision: next === undefined ? (backward ? END : START) : BigInt(next),
           direction: backward ? BACKWARDS : FORWARDS,
           maxCount: remaining,
           requiresLeader: true,
         });
     };
-    const events = this.#resuming(readOf(stream), { retries, givesUpAt }, open);
+    const events = this.#resuming(readOf(onServer), { retries, givesUpAt }, open);
     // No check of the limit: the server ends the read there.
     for await (const event of events) {
       remaining -= 1;
@@ -293,7 +295,7 @@ class EventStoreDb implements EventStore {
         for await (const { event: recorded } of this.#connection.read(task, untilMs, read)) {
           progressed = true;
           if (recorded !== undefined && isEnough(recorded)) return;
-          const event = storedEvent(recorded);
+          const event = storedEvent(recorded, this.#connection.names);
           if (event === undefined || event.id === last?.id) continue;
           last = event;
           yield event;
@@ -339,27 +341,27 @@ class EventStoreDb implements EventStore {
 
   async createGroup(group: string, options: CreateGroup): Promise<void> {
     this.#checkOpen();
-    await this.#groups.create(group, options);
+    await this.#groups.create(this.#connection.names.onServer(group), options);
   }
 
   async moveGroup(group: string, options: CreateGroup): Promise<void> {
     this.#checkOpen();
-    await this.#groups.move(group, options);
+    await this.#groups.move(this.#connection.names.onServer(group), options);
   }
 
   async groupPosition(group: string): Promise<Position | undefined> {
     this.#checkOpen();
-    return this.#groups.position(group);
+    return this.#groups.position(this.#connection.names.onServer(group));
   }
 
   async consume(group: string, options: Consume, handler: HandleEvent): Promise<Consumer> {
     this.#checkOpen();
-    return this.#groups.consume(group, options, handler);
+    return this.#groups.consume(this.#connection.names.onServer(group), options, handler);
   }
 
   parked(group: string): AsyncIterable<ParkedEvent> {
     this.#checkOpen();
-    return this.#groups.parked(group);
+    return this.#groups.parked(this.#connection.names.onServer(group));
   }
 
   reach(): Promise<void> {
@@ -369,14 +371,11 @@ class EventStoreDb implements EventStore {
   /** The server says what time it is only by the time at which it stores an event. */
   async now(): Promise<number> {
     this.#checkOpen();
+    const stream = this.#connection.names.onServer(CLOCK_STREAM);
     if (!this.#clockStreamIsBounded) {
       await this.#connection
-        .call({ ...appendTo(CLOCK_STREAM), what: 'bounding the clock stream' }, (client) =>
-          client.setStreamMetadata(
-            CLOCK_STREAM,
-            { maxCount: 1 },
-            { ...this.#withDeadline(), expectedRevision: NO_STREAM },
-          ),
+        .call({ ...appendTo(stream), what: 'bounding the clock stream' }, (client) =>
+          client.setStreamMetadata(stream, { maxCount: 1 }, { ...this.#withDeadline(), expectedRevision: NO_STREAM }),
         )
         // Another process has done it, or it may not: the stream then only takes more room.
         .catch((error: unknown) => {
@@ -384,20 +383,20 @@ class EventStoreDb implements EventStore {
         });
       this.#clockStreamIsBounded = true;
     }
-    await this.#connection.call(appendTo(CLOCK_STREAM), (client) =>
-      client.appendToStream(CLOCK_STREAM, jsonEvent({ type: CLOCK_TYPE, data: {} }), this.#withDeadline()),
+    await this.#connection.call(appendTo(stream), (client) =>
+      client.appendToStream(stream, jsonEvent({ type: CLOCK_TYPE, data: {} }), this.#withDeadline()),
     );
     // If another process has appended in the meantime, its event is the later one, and as good.
     const read = (client: NodeClient) =>
-      client.readStream(CLOCK_STREAM, {
+      client.readStream(stream, {
         direction: BACKWARDS,
         fromRevision: END,
         maxCount: 1,
         requiresLeader: true,
       });
-    for await (const { event } of this.#connection.read(readOf(CLOCK_STREAM), this.#connection.givesUpAt(), read))
+    for await (const { event } of this.#connection.read(readOf(stream), this.#connection.givesUpAt(), read))
       if (event !== undefined) return event.created.getTime();
-    throw new Error(`${CLOCK_STREAM} is empty, right after an append`);
+    throw new Error(`${stream} is empty, right after an append`);
   }
 
   #withDeadline(): Pick<AppendToStreamOptions, 'credentials' | 'deadline'> {

@@ -1,5 +1,6 @@
 import type { RecordedEvent } from '@eventstore/db-client';
 import { type JsonObject, LOG_START, type Position, type StoredEvent } from '../event-store.ts';
+import type { Names } from './names.ts';
 
 type ServerPosition = { readonly commit: bigint; readonly prepare: bigint };
 
@@ -12,18 +13,21 @@ export function hasPosition(recorded: RecordedEvent | undefined): boolean {
 }
 
 /**
- * Undefined for anything that is not an event of this service: system events (`$…`), and data that is not a JSON object.
+ * Undefined for anything that is not an event of this service: system events (`$…`), those of other applications, and data that is
+ * not a JSON object.
  * @throws if the server did not send the position
  */
-export function storedEvent(recorded: RecordedEvent | undefined): StoredEvent | undefined {
-  if (recorded === undefined || recorded.type.startsWith('$') || !isJsonObject(recorded.data)) return undefined;
+export function storedEvent(recorded: RecordedEvent | undefined, names: Names): StoredEvent | undefined {
+  if (recorded === undefined || !isJsonObject(recorded.data)) return undefined;
+  const [type, stream] = [names.type(recorded.type), names.stream(recorded.streamId)];
+  if (type === undefined || stream === undefined) return undefined;
   if (recorded.position === undefined || recorded.position.commit === UNKNOWN_POSITION) {
-    throw new Error(`EventStoreDB sent no position for event ${recorded.id}; version 22.6 or later is required`);
+    throw new Error(`EventStoreDB sent no position for event ${recorded.id}; it is too old (docs/operations.md)`);
   }
   return {
     id: recorded.id,
-    type: recorded.type,
-    stream: recorded.streamId,
+    type,
+    stream,
     revision: Number(recorded.revision),
     position: positionOf(recorded.position),
     data: recorded.data,
@@ -48,9 +52,4 @@ export function serverPosition(position: Position): ServerPosition | 'start' {
 
 function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array);
-}
-
-/** A regular expression for the server that matches exactly these types. */
-export function exactly(types: readonly string[]): string {
-  return `^(${types.map((type) => type.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|')})$`;
 }

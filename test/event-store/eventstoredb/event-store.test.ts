@@ -8,7 +8,7 @@ import {
   START,
 } from '@eventstore/db-client';
 import { status } from '@grpc/grpc-js';
-import { test as base, describe, expect, vi } from 'vitest';
+import { afterAll, test as base, describe, expect, vi } from 'vitest';
 import {
   type Batch,
   type EventStore,
@@ -29,16 +29,34 @@ import { type AppendFault, EventStoreDbServer } from './server.ts';
 
 reportEngine('event store', 'EventStoreDB client against the gRPC test server', 'tested');
 
+/** What another application has in the log: events of the types and in the streams of the tests, without their prefix. */
+async function writeAsAnother(url: string): Promise<void> {
+  const client = EventStoreDBClient.connectionString(url);
+  for (const stream of ['thing', `thing-${randomUUID()}`, `other.thing-${randomUUID()}`])
+    for (const type of ['Made', 'Bought', 'other.Made'])
+      await client.appendToStream(stream, jsonEvent({ type, data: { n: -1 } }));
+  await client.dispose();
+}
+
 eventStoreContract('EventStoreDB, gRPC test server, three nodes with TLS and a user', async () => {
-  const { server, urlAt } = await startSecured('node', { nodes: 3 });
-  return { open: () => openEventStoreDb({ url: urlAt('localhost') }), stop: () => server.stop() };
+  const { server, urlAt } = await startSecured('node', { nodes: 3, advertised: 'localhost' });
+  const url = urlAt('localhost');
+  await writeAsAnother(url);
+  const open = () => openEventStoreDb({ url, prefix: 'suite', kinds: ['thing', 'taken'] });
+  return { open, stop: () => server.stop() };
 });
 
 const real = await startRealServer();
 if ('missing' in real) reportEngine('event store', 'EventStoreDB', `not tested: ${real.missing}`);
 else {
   reportEngine('event store', real.name, 'tested');
-  eventStoreContract(real.name, async () => ({ open: () => openEventStoreDb({ url: real.url }), stop: real.stop }));
+  eventStoreContract(real.name, async () => {
+    await writeAsAnother(real.url);
+    // Another store each time that the suite asks for one.
+    const prefix = `suite-${randomUUID()}`;
+    return { open: () => openEventStoreDb({ url: real.url, prefix }), stop: async () => {} };
+  });
+  afterAll(real.stop);
 }
 
 const made = (n: number) => ({ type: 'Made', data: { n }, metadata: {} });
@@ -269,8 +287,10 @@ describe.concurrent('EventStoreDB failures', () => {
       await expect(impatient.append('other', [large], { expectedRevision: 'none' })).rejects.toThrow('took too long');
     });
 
-    test('a missing right is told as such, at once, and disturbs nothing else', async ({ server, open }) => {
-      const store = await open();
+    test('a missing right is told as such, at once, and disturbs nothing else', async ({ open, onTestFinished }) => {
+      const { server, urlAt } = await startSecured('node');
+      onTestFinished(() => server.stop());
+      const store = await open({ url: urlAt('localhost') });
       server.readOnly.add('secret');
       const [denied, stored] = await Promise.allSettled([
         store.append('secret', [made(0)], { expectedRevision: 'none' }),

@@ -1,7 +1,5 @@
 import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers';
-
-/** The version used in production. */
-const IMAGE = 'eventstore/eventstore:24.10';
+import { SERVER_IMAGE } from './server-version.ts';
 
 export type RealServer = { readonly url: string; readonly name: string; readonly stop: () => Promise<void> };
 
@@ -14,19 +12,19 @@ export async function startRealServer(): Promise<RealServer | { readonly missing
   } catch {
     return { missing: 'EVENTSTORE_URL is not set and Docker is not available' };
   }
-  const container = await new GenericContainer(IMAGE)
+  const container = await new GenericContainer(SERVER_IMAGE)
     .withEnvironment({
-      EVENTSTORE_INSECURE: 'true',
-      EVENTSTORE_MEM_DB: 'true',
-      EVENTSTORE_RUN_PROJECTIONS: 'None',
-      EVENTSTORE_TELEMETRY_OPTOUT: 'true',
+      KURRENTDB_INSECURE: 'true',
+      KURRENTDB_MEM_DB: 'true',
+      KURRENTDB_RUN_PROJECTIONS: 'None',
+      KURRENTDB_TELEMETRY_OPTOUT: 'true',
     })
     .withExposedPorts(2113)
     .withWaitStrategy(Wait.forHttp('/health/live', 2113).forStatusCode(204))
     .start();
   return {
     url: `esdb://${container.getHost()}:${container.getMappedPort(2113)}?tls=false`,
-    name: `EventStoreDB, ${IMAGE} in Docker`,
+    name: `EventStoreDB, ${SERVER_IMAGE} in Docker`,
     stop: async () => {
       await container.stop();
     },

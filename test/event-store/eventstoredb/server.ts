@@ -19,6 +19,7 @@ import {
   status,
 } from '@grpc/grpc-js';
 import { type Certificate, Node } from './node.ts';
+import { SERVER_VERSION } from './server-version.ts';
 
 type Recorded = {
   readonly id: string;
@@ -811,7 +812,7 @@ export class EventStoreDbServer {
 
   readonly #supportedMethods: handleUnaryCall<shared.Empty, features.SupportedMethods> = (_call, respond) => {
     if (this.unresponsive) return;
-    const methods = new features.SupportedMethods().setEventStoreServerVersion('24.10.0');
+    const methods = new features.SupportedMethods().setEventStoreServerVersion(SERVER_VERSION);
     for (const [service, names] of [
       ['event_store.client.streams.streams', ['read', 'append', 'batchappend']],
       [
