@@ -4,7 +4,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import type { Logger } from 'pino';
 import manifest from '../package.json' with { type: 'json' };
 import { projections } from '../projections/index.ts';
-import { api } from './api/api.ts';
+import { api, unroutable } from './api/api.ts';
 import { handleClientError, handleError, sendNotFound } from './api/errors.ts';
 import { healthRoutes } from './api/health.ts';
 import { type ApiKeyUsage, createApiKeyUsage } from './auth/api-key-usage.ts';
@@ -134,7 +134,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
     // Only the API has schemas, and brings what compiles them. Without these, Fastify would load its own, and ajv with it.
     schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     clientErrorHandler: handleClientError,
-    frameworkErrors: (error, request, reply) => void handleError(error, request, reply),
+    frameworkErrors: (error, request, reply) => refuseUnroutable(error, request, reply),
   });
   app.log = loggerInstance;
   noteArrivals(app.server);
@@ -161,12 +161,14 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
       stopping,
     }),
   );
+  const challenge = challengeOf(authorizationServer.resources.api);
+  const refuseUnroutable = unroutable({ authenticate, challenge });
   await app.register(
     api({
       commands,
       queries,
       authenticate,
-      challenge: challengeOf(authorizationServer.resources.api),
+      challenge,
       settings: config,
       // Time zones have versions, too.
       release: JSON.stringify([manifest.version, process.versions.tz, projections.map(idOf)]),

@@ -1,4 +1,4 @@
-import type { FastifyReply, onRequestHookHandler } from 'fastify';
+import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import { type Access, refuseAccess } from '../auth/access.ts';
 import { type Authenticate, bearerToken } from '../auth/authenticate.ts';
 import type { Caller } from '../auth/caller.ts';
@@ -14,17 +14,14 @@ declare module 'fastify' {
   }
 }
 
-/**
- * The hook that enforces access to a route before the request is parsed: 401, then InsufficientPermissions, then ScopeViolation
- * (docs/decisions/order-of-refusals.md). It is created per route, so that calls need not look up what their route requires.
- */
-export function createAccessHook({
-  authenticate,
-  challenge,
-}: {
+type AuthenticationDeps = {
   readonly authenticate: Authenticate;
+  /** The `WWW-Authenticate` challenge of a 401. */
   readonly challenge: string;
-}) {
+};
+
+/** Passes on who calls, and answers 401 if nobody may. `failed` gets what nobody expected. */
+export function createAuthentication({ authenticate, challenge }: AuthenticationDeps) {
   function sendUnauthenticated(reply: FastifyReply, token: string | undefined): FastifyReply {
     const [header, details] =
       token === undefined
@@ -33,18 +30,40 @@ export function createAccessHook({
     return sendError(reply.header('www-authenticate', header), 'InvalidApiKey', details);
   }
 
-  return (access: Access): onRequestHookHandler =>
-    (request, reply, done) => {
-      const token = bearerToken(request.headers.authorization);
-      const enter = (caller: Caller | undefined): void => {
-        if (caller === undefined) return void sendUnauthenticated(reply, token);
-        const refused = refuseAccess(caller, access);
-        if (refused !== undefined) return void sendRefusal(reply, refused);
-        request.caller = caller;
-        done();
-      };
-      const found = token === undefined ? undefined : authenticate(token);
-      if (found instanceof Promise) found.then(enter, done);
-      else enter(found);
+  return (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    then: (caller: Caller) => void,
+    failed: (error: Error) => void,
+  ): void => {
+    const token = bearerToken(request.headers.authorization);
+    const enter = (caller: Caller | undefined): void => {
+      if (caller === undefined) sendUnauthenticated(reply, token);
+      else then(caller);
     };
+    const found = token === undefined ? undefined : authenticate(token);
+    if (found instanceof Promise) found.then(enter, failed);
+    else enter(found);
+  };
+}
+
+/**
+ * The hook that enforces access to a route before the request is parsed: 401, then InsufficientPermissions, then ScopeViolation
+ * (docs/decisions/order-of-refusals.md). It is created per route, so that calls need not look up what their route requires.
+ */
+export function createAccessHook(deps: AuthenticationDeps) {
+  const authenticated = createAuthentication(deps);
+  return (access: Access): onRequestHookHandler =>
+    (request, reply, done) =>
+      authenticated(
+        request,
+        reply,
+        (caller) => {
+          const refused = refuseAccess(caller, access);
+          if (refused !== undefined) return void sendRefusal(reply, refused);
+          request.caller = caller;
+          done();
+        },
+        done,
+      );
 }

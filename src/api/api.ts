@@ -1,13 +1,14 @@
 import cors from '@fastify/cors';
-import type { FastifyPluginAsync } from 'fastify';
+import type { FastifyError, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { Authenticate } from '../auth/authenticate.ts';
 import type { Commands } from '../commands/commands.ts';
-import type { Settings } from '../description/settings.ts';
+import { PREFIX, type Settings } from '../description/settings.ts';
 import type { Queries } from '../queries/queries.ts';
-import { createAccessHook } from './access.ts';
+import { createAccessHook, createAuthentication } from './access.ts';
 import { bookingRoutes } from './bookings.ts';
 import { describeRoutes } from './docs.ts';
-import { acceptJson } from './json-body.ts';
+import { handleError } from './errors.ts';
+import { acceptJson, forgetTypeOfNothing } from './json-body.ts';
 import { reviewRoutes } from './reviews.ts';
 import { serializerCompiler } from './serializer.ts';
 import { spaceRoutes } from './spaces.ts';
@@ -43,9 +44,8 @@ export const api =
     await app.register(
       async (routes) => {
         routes.addHook('onRequest', (request, reply, done) => {
-          // Responses are for one caller: unless a route says otherwise they must not be cached, nor be taken for anything but JSON.
-          reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
-          if (request.headers.origin !== undefined) reply.headers(CROSS_ORIGIN);
+          begin(request, reply);
+          forgetTypeOfNothing(request);
           done();
         });
         // In a scope of its own, so that only preflights run through the plugin.
@@ -68,6 +68,26 @@ export const api =
         await routes.register(reviewRoutes(deps));
         await routes.register(webhookRoutes(deps));
       },
-      { prefix: '/api/v1' },
+      { prefix: PREFIX },
     );
   };
+
+/** Responses are for one caller: unless a route says otherwise they must not be cached, nor be taken for anything but JSON. */
+function begin(request: FastifyRequest, reply: FastifyReply): void {
+  reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
+  if (request.headers.origin !== undefined) reply.headers(CROSS_ORIGIN);
+}
+
+/**
+ * Answers requests whose URL cannot be read, so that no route and no hook sees them. Below the API they have to be authenticated first
+ * all the same (docs/decisions/order-of-refusals.md).
+ */
+export function unroutable(deps: Pick<ApiDeps, 'authenticate' | 'challenge'>) {
+  const authenticated = createAuthentication(deps);
+  return (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
+    if (!request.url.startsWith(`${PREFIX}/`)) return void handleError(error, request, reply);
+    begin(request, reply);
+    const answer = (thrown: Error) => void handleError(thrown, request, reply);
+    authenticated(request, reply, () => answer(error), answer);
+  };
+}

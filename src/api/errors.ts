@@ -21,19 +21,37 @@ const REQUEST_PROBLEMS: Readonly<Record<string, string>> = {
   FST_ERR_CTP_INVALID_JSON_BODY: 'The body is not valid JSON.',
   FST_ERR_CTP_BODY_TOO_LARGE: 'The body is too large.',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'The length of the body does not match Content-Length.',
+};
+
+/** Those that no route is looked up for. */
+const URL_PROBLEMS: Readonly<Record<string, string>> = {
   FST_ERR_BAD_URL: 'The URL is malformed: check its percent-encoding.',
+  FST_ERR_MAX_PARAM_LENGTH: 'The path is too long.',
 };
 
 /** For an unknown path, or a method that the path does not support. */
-export const sendNotFound = (request: FastifyRequest, reply: FastifyReply): FastifyReply =>
-  sendError(reply, 'ResourceNotFound', `There is no ${request.method} ${request.url.split('?', 1)[0]}.`);
+export function sendNotFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const [path = ''] = request.url.split('?', 1);
+  const asked = path.length > REPEATED_PATH ? 'such path' : `${request.method} ${path}`;
+  return sendError(reply, 'ResourceNotFound', `There is no ${asked}.`);
+}
+
+/** Characters of a path that an answer repeats: more than any of ours has. */
+const REPEATED_PATH = 100;
 
 const RETRY_AFTER_SECONDS = 2;
 
+/** What is thrown: by Fastify, with more than other errors have, or by anybody. */
+type Thrown = Error & Partial<Pick<FastifyError, 'code' | 'statusCode' | 'validation' | 'validationContext'>>;
+
 /** Turns anything thrown into our error shape. Unexpected errors reveal no internals. */
-export function handleError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+export function handleError(error: Thrown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const unreadable = URL_PROBLEMS[error.code ?? ''];
+  if (unreadable !== undefined) return sendError(reply, 'ValidationError', unreadable);
+  // Whatever is wrong with its body: there is nothing that it could have been for.
+  if (request.is404) return sendNotFound(request, reply);
   if (error.validation) return sendError(reply, 'ValidationError', validationDetails(error));
-  const known = REQUEST_PROBLEMS[error.code];
+  const known = REQUEST_PROBLEMS[error.code ?? ''];
   if (known !== undefined) return sendError(reply, 'ValidationError', known);
   if (error.statusCode === 403 || error.statusCode === 404) return sendNotFound(request, reply);
   if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500)
@@ -61,8 +79,10 @@ function adviceOn(error: Error, { headers }: FastifyRequest): string {
 }
 
 /** Names the invalid field, wherever in the request it is: `startHour must be a whole number, 0 to 23` */
-function validationDetails(error: FastifyError): string {
+function validationDetails(error: Thrown): string {
   const problems = (error.validation ?? []).map(({ instancePath, keyword, params, message }) => {
+    if (keyword === 'type' && instancePath === '' && error.validationContext === 'body')
+      return 'A body is required: a JSON object';
     const within = instancePath.slice(1).replaceAll('/', '.');
     const field = keyword === 'required' ? [within, params.missingProperty].filter(Boolean).join('.') : within;
     const problem =

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 /** A body that cannot be used. Its message goes to the client (docs/decisions/errors.md). */
 class InvalidBody extends Error {
@@ -16,6 +16,11 @@ const SURROGATE = /\\u[dD][89a-fA-F]/;
 export function acceptJson(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('error', 'error');
   app.removeContentTypeParser(['application/json', 'text/plain']);
+  // Only a body of no bytes in chunks gets past it: of others the length is known.
+  app.addContentTypeParser<Buffer>('*', { parseAs: 'buffer' }, (_request, bytes, done) => {
+    if (bytes.byteLength === 0) done(null, undefined);
+    else done(new InvalidBody('The body must be JSON: send Content-Type: application/json.'));
+  });
   app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
     if (bytes.byteLength === 0) return done(null, undefined);
     if (!isUtf8(bytes)) return done(new InvalidBody('The body is not text in UTF-8.'));
@@ -37,6 +42,13 @@ function isJson(text: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Without a body, its type says nothing: Fastify would refuse one that it does not know. */
+export function forgetTypeOfNothing({ method, headers }: FastifyRequest): void {
+  if (method === 'GET' || headers['content-type'] === undefined || headers['transfer-encoding'] !== undefined) return;
+  const length = headers['content-length'];
+  if (length === undefined || length === '0') delete headers['content-type'];
 }
 
 /** What is not Unicode in valid JSON, if anything. */

@@ -5,6 +5,7 @@ import { errors } from '../contract/errors.ts';
 import { Type } from '../contract/schema.ts';
 import {
   CreateWebhook,
+  isWebhookId,
   toWebhookCreatedDto,
   toWebhookDto,
   WebhookCreatedDto,
@@ -14,7 +15,7 @@ import {
 import { isRefusal } from '../domain/decision.ts';
 import type { WebhookOwner } from '../domain/events.ts';
 import type { Queries } from '../queries/queries.ts';
-import { sendRefusal } from './errors.ts';
+import { sendError, sendRefusal } from './errors.ts';
 
 /**
  * Registrations belong to the API key, or the OAuth client and account, that made them
@@ -75,9 +76,12 @@ export const webhookRoutes =
         },
       },
       async (request, reply) => {
+        const { id } = request.params;
+        // Nor is it repeated: it may be anything.
+        if (!isWebhookId(id)) return sendError(reply, 'ResourceNotFound', 'There is no webhook with this id.');
         const by = ownerOf(request.caller);
         const context = { actor: actorOf(request.caller), correlationId: request.id };
-        const outcome = await commands.webhooks.remove({ webhookId: request.params.id, by }, context);
+        const outcome = await commands.webhooks.remove({ webhookId: id, by }, context);
         if (isRefusal(outcome)) return sendRefusal(reply, outcome);
         return reply.code(204).send(null);
       },

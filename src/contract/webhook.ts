@@ -7,11 +7,13 @@ import { Mask, OneOf, Timestamp } from './scalars.ts';
 import { type Static, Type } from './schema.ts';
 import { shaped } from './shaped.ts';
 
+const WEBHOOK_ID = /^wh_[A-Za-z0-9_-]+$/;
+
 /** A registered endpoint (docs/specification.md#resources). */
 export const WebhookDto = Type.Object(
   {
     id: Type.String({
-      pattern: '^wh_[A-Za-z0-9_-]+$',
+      pattern: WEBHOOK_ID.source,
       description: 'Registration identifier, wh_ followed by characters.',
     }),
     url: Type.String({ format: 'uri', maxLength: WEBHOOK_URL.max, description: 'Registered HTTPS endpoint.' }),
@@ -92,6 +94,9 @@ export const toOperatorWebhookSecret = (rotated: {
   readonly signingSecret: string;
   readonly previousUntil: Moment;
 }): Static<typeof OperatorWebhookSecret> => operatorWebhookSecret(publicWebhook(rotated));
+
+/** Whether a text could be the identifier of a registration. */
+export const isWebhookId = (text: string): boolean => text.length <= 100 && WEBHOOK_ID.test(text);
 
 export const WebhookParams = Type.Object({ id: Type.String({ description: 'Webhook identifier.' }) });
 

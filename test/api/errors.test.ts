@@ -37,13 +37,24 @@ describe('every failure has the same error shape', () => {
 
   test.each([
     ['broken JSON', '{"spaceId":', 'application/json', /not valid JSON/],
-    ['an empty body', '', 'application/json', /empty|body/],
+    ['an empty body', '', 'application/json', /A body is required/],
     ['a JSON array', '[]', 'application/json', /object/],
     ['null', 'null', 'application/json', /object/],
     ['another content type', 'spaceId=1', 'application/x-www-form-urlencoded', /application\/json/],
     ['plain text', '{"spaceId":1}', 'text/plain', /application\/json/],
     ['a body too large', JSON.stringify({ message: 'x'.repeat(100_000) }), 'application/json', /too large/],
-    ['a prototype', '{"__proto__":{"x":1}}', 'application/json', /./],
+    [
+      'a prototype',
+      '{"__proto__":{"x":1}}',
+      'application/json',
+      /^The body has a property that is not allowed: __proto__/,
+    ],
+    [
+      'a constructor',
+      '{"constructor":{"prototype":{}}}',
+      'application/json',
+      /^The body has a property that is not allowed/,
+    ],
   ])('%s', async (_, payload, type, details) => {
     const answer = await service.app.inject({
       method: 'POST',
@@ -175,6 +186,90 @@ describe('other origins', () => {
 
   test('OPTIONS without preflight headers is answered too', async () => {
     expect((await options({})).statusCode).toBe(204);
+  });
+});
+
+describe('what cannot be routed', () => {
+  const UNREADABLE = [
+    ['broken percent-encoding', 'DELETE', '/api/v1/webhooks/%ff%'],
+    ['broken percent-encoding of a number', 'GET', '/api/v1/bookings/%zz/history'],
+    ['an id that is too long', 'DELETE', `/api/v1/webhooks/${'abc'.repeat(700)}`],
+    ['a number that is too long', 'GET', `/api/v1/bookings/${'123'.repeat(700)}/history`],
+  ] as const;
+
+  test.each(UNREADABLE)(
+    '%s: 401 without a credential, with a challenge, and open to other origins',
+    async (_, method, url) => {
+      for (const key of [undefined, 'vbs_live_short']) {
+        const headers = { origin: 'https://app.example' };
+        const answer = await service.call(method, url, { ...defined({ key }), headers });
+        expect([answer.statusCode, answer.json()]).toEqual([401, shape('InvalidApiKey')]);
+        expect(answer.headers).toMatchObject({
+          'www-authenticate': expect.stringMatching(/^Bearer/),
+          'cache-control': 'no-store',
+          'access-control-allow-origin': '*',
+        });
+      }
+    },
+  );
+
+  test.each(UNREADABLE)('%s: 400 with one, which repeats nothing of it', async (_, method, url) => {
+    const answer = await service.call(method, url, { key: brand.key });
+    expect([answer.statusCode, answer.json()]).toEqual([400, shape('ValidationError')]);
+    expect(answer.json().details).not.toMatch(/%|abc|123/);
+  });
+
+  test('outside the API, it needs no credential', async () => {
+    const answer = await service.call('GET', '/%zz');
+    expect([answer.statusCode, answer.json()]).toEqual([400, shape('ValidationError')]);
+  });
+
+  test.each([
+    ['an id that could not be one', 'DELETE', `/api/v1/webhooks/${'abc'.repeat(100)}`],
+    ['an id that is markup', 'DELETE', '/api/v1/webhooks/%3Cscript%3Eabc'],
+    ['a path', 'GET', `/api/v1/${'abc'.repeat(100)}`],
+  ] as const)('%s is 404, and not repeated either', async (_, method, url) => {
+    const answer = await service.call(method, url, { key: brand.key });
+    expect([answer.statusCode, answer.json()]).toEqual([404, shape('ResourceNotFound')]);
+    expect(answer.json().details).not.toContain('abc');
+  });
+
+  test.each(['QUERY', 'PROPFIND', 'TRACE', 'PATCH'])('the method %s is 404, whatever it sends', async (method) => {
+    for (const [headers, payload] of [
+      [{}, undefined],
+      [{ 'content-type': 'application/json' }, '{'],
+      [{ 'content-type': 'text/plain' }, 'x'],
+    ] as const)
+      for (const url of ['/api/v1/bookings', '/nothing']) {
+        const answer = await service.app.inject({ method: method as 'PATCH', url, headers, ...defined({ payload }) });
+        expect([answer.statusCode, answer.json()], `${url} ${payload}`).toEqual([404, shape('ResourceNotFound')]);
+      }
+  });
+});
+
+describe('no body', () => {
+  const TYPES = [
+    'application/json',
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'application/xml',
+    ';;;',
+    'json',
+  ];
+  test.each(TYPES)('counts as none, though its Content-Type is %s', async (type) => {
+    const url = 'https://example.com/hooks';
+    const { id } = (await service.post('/webhooks', { key: brand.key, body: { url, events: 1 } })).json();
+    const headers = { 'content-type': type };
+    const removed = await service.delete(`/webhooks/${id}`, { key: brand.key, headers });
+    expect([removed.statusCode, removed.body]).toEqual([204, '']);
+    const missing = await service.post('/bookings', { key: brand.key, headers });
+    expect([missing.statusCode, missing.json().details]).toEqual([400, 'A body is required: a JSON object.']);
+  });
+
+  test('counts as none in chunks, too', async () => {
+    const headers = { 'content-type': 'text/plain', 'transfer-encoding': 'chunked' };
+    const answer = await service.delete('/webhooks/wh_none', { key: brand.key, headers });
+    expect(answer.statusCode).toBe(404);
   });
 });
 
