@@ -15,15 +15,24 @@ export type Proxy = {
   close(): void;
 };
 
-/** A proxy to a server, for tests that break connections. `drops` says whether to cut the connection instead of passing on. */
+/**
+ * Says whether to cut a connection instead of passing on what arrived: without a byte of it, or after the first half.
+ * @param connection counts the connections
+ */
+export type Drops = (passing: Passing, chunk: Buffer, connection: number) => boolean | 'half';
+
+/** A proxy to a server, for tests that break connections. */
 export async function startProxy(
   target: { readonly port: number; readonly hostname: string },
-  drops: (passing: Passing, chunk: Buffer) => boolean = () => false,
+  drops: Drops = () => false,
 ): Promise<Proxy> {
   const sockets = new Set<Socket>();
   let stopped = false;
+  let connections = 0;
   const server = createServer((client) => {
-    if (drops('connection', Buffer.alloc(0))) return client.resetAndDestroy();
+    connections += 1;
+    const connection = connections;
+    if (drops('connection', Buffer.alloc(0), connection)) return client.resetAndDestroy();
     const backend = connect(target.port, target.hostname);
     for (const [from, to, passing] of [
       [client, backend, 'request'],
@@ -37,9 +46,10 @@ export async function startProxy(
         to.destroy();
       });
       from.on('data', (chunk: Buffer) => {
-        if (!drops(passing, chunk)) return void to.write(chunk);
-        client.destroy();
-        backend.destroy();
+        const dropped = drops(passing, chunk, connection);
+        if (dropped === false) return void to.write(chunk);
+        if (dropped === true) from.destroy();
+        else to.end(chunk.subarray(0, chunk.length / 2), () => from.destroy());
       });
       if (stopped) from.pause();
     }
@@ -68,10 +78,7 @@ export async function startProxy(
 }
 
 /** A proxy to the server that a URL names, and the URL that names the proxy instead, with the same credentials and options. */
-export async function startProxyTo(
-  url: string,
-  drops?: Parameters<typeof startProxy>[1],
-): Promise<Proxy & { readonly url: string }> {
+export async function startProxyTo(url: string, drops?: Drops): Promise<Proxy & { readonly url: string }> {
   const through = new URL(url);
   const proxy = await startProxy({ hostname: through.hostname, port: Number(through.port) }, drops);
   through.hostname = '127.0.0.1';

@@ -1,0 +1,161 @@
+import { expect } from 'vitest';
+import type { Collection, DocumentStore, Documents } from '../../src/document-store/document-store.ts';
+import { type EventStore, LOG_START } from '../../src/event-store/event-store.ts';
+import { ask } from '../document-store/ask.ts';
+
+/** Makes what an engine is asked fail. */
+export type Faults = {
+  /** From now on, the nth thing that the engine is asked fails; with `lasting`, everything after it, too. */
+  arm(nth: number, lasting: boolean): void;
+  /** Lets everything work again. @returns how much the engine was asked since `arm` */
+  disarm(): number;
+};
+
+/** Reads, by what they are called. Each resolves to everything that it read. */
+type Reads<S> = Readonly<Record<string, (subject: S) => Promise<unknown>>>;
+
+/**
+ * "Could not be read" must never look like "there is nothing": a read yields everything or throws, wherever a fault hits it.
+ * @param open opens what is read, for each attempt anew where an engine would otherwise answer from memory
+ */
+export async function expectWholeOrThrown<S>(
+  read: (subject: S) => Promise<unknown>,
+  { open, faults }: { readonly open: () => Promise<S>; readonly faults: Faults },
+): Promise<void> {
+  faults.arm(Number.POSITIVE_INFINITY, false);
+  const all = await read(await open());
+  faults.disarm();
+  // Otherwise there would be no telling it from nothing.
+  expect(all).not.toEqual([]);
+  for (const lasting of [false, true]) {
+    for (let nth = 1, asked = nth; nth <= asked; nth += 1) {
+      const subject = await open();
+      faults.arm(nth, lasting);
+      const outcome = await read(subject).then(
+        (found) => ({ found }),
+        (error: unknown) => ({ error }),
+      );
+      asked = faults.disarm();
+      if (asked < nth) break;
+      if ('found' in outcome) expect(outcome.found).toEqual(all);
+      else expect(outcome.error).toBeInstanceOf(Error);
+      // And it can be read again.
+      if (lasting) expect(await read(subject)).toEqual(all);
+    }
+  }
+}
+
+export type Numbered = { readonly n: number; readonly half: string; readonly text: string };
+
+const COUNT = 1_300;
+const keyOf = (n: number): string => String(n).padStart(4, '0');
+const numbered = (n: number): Numbered => ({ n, half: n % 2 === 0 ? 'even' : 'odd', text: 'x'.repeat(100) });
+const KEYS = Array.from({ length: COUNT }, (_, n) => keyOf(n));
+
+export const records: Collection<Numbered> = {
+  name: 'numbered',
+  kind: 'record',
+  indexes: [{ fields: ['half', 'n'] }, { fields: ['n'] }],
+};
+export const readModel: Collection<Numbered> = { ...records, name: 'numbers@1.0', kind: 'readModel' };
+
+/** What {@link documentReads} read. */
+export type DocumentSubject = {
+  readonly store: DocumentStore;
+  readonly records: Documents<Numbered>;
+  readonly readModel: Documents<Numbered>;
+};
+
+export async function openDocumentSubject(store: DocumentStore): Promise<DocumentSubject> {
+  return { store, records: await store.open(records), readModel: await store.open(readModel) };
+}
+
+/** Longer than a page of either engine, however it is read. */
+export async function fillDocuments({ records, readModel }: DocumentSubject): Promise<void> {
+  const all = Array.from({ length: COUNT }, (_, n) => n);
+  for (let from = 0; from < COUNT; from += 100)
+    await Promise.all(all.slice(from, from + 100).map((n) => records.insert(keyOf(n), numbered(n))));
+  await readModel.project(all.map((n) => ({ key: keyOf(n), position: keyOf(n), document: numbered(n) })));
+}
+
+/** Every read of the port `DocumentStore`. */
+export const documentReads: Reads<DocumentSubject> = {
+  get: ({ records }) => records.get(keyOf(7)),
+  getNow: async ({ records }) => (records.getNow ?? records.get)(keyOf(7)),
+  getMany: ({ records }) => records.getMany(KEYS),
+  'find, in order': ({ records }) => Array.fromAsync(records.find(ask({ sort: [{ field: 'n' }] }))),
+  'find, with a condition': ({ records }) =>
+    Array.fromAsync(
+      records.find(ask<Numbered>({ where: { half: 'odd' }, sort: [{ field: 'n', direction: 'descending' }] })),
+    ),
+  'find, up to a limit': ({ records }) => Array.fromAsync(records.find(ask({ limit: 700 }))),
+  'find of a read model': ({ readModel }) => Array.fromAsync(readModel.find(ask())),
+  pages: async ({ readModel }) =>
+    (await Array.fromAsync(readModel.pages(ask({ sort: [{ field: 'n' }] })))).flat().map((unread) => unread.read()),
+  count: ({ records }) => records.count(ask({ where: { half: 'odd' } })),
+  projected: ({ readModel }) => readModel.projected(KEYS),
+  'open, and find': async ({ store }) => Array.fromAsync((await store.open(records)).find(ask())),
+  lastWritten: ({ store }) => store.lastWritten(readModel.name),
+  names: ({ store }) => store.names(),
+  collections: ({ store }) => store.collections(),
+  room: async ({ store }) => typeof (await store.room()),
+  now: async ({ store }) => typeof (await store.now()),
+  ping: ({ store }) => store.ping(),
+};
+
+const STREAM = 'stream-0';
+export const GROUP = 'group';
+const TYPE = 'Even';
+
+/** Longer than a page of any read. */
+export async function fillLog(events: EventStore): Promise<void> {
+  for (let from = 0; from < COUNT; from += 100) {
+    const some = Array.from({ length: 100 }, (_, i) => ({
+      type: i % 2 === 0 ? TYPE : 'Odd',
+      data: { n: from + i },
+      metadata: {},
+    }));
+    await events.append(STREAM, some, { expectedRevision: from === 0 ? 'none' : from - 1 });
+  }
+  await events.append('stream-1', [{ type: TYPE, data: {}, metadata: {} }], { expectedRevision: 'none' });
+  await events.createGroup(GROUP, { types: [TYPE], after: LOG_START });
+}
+
+/** Every read of the port `EventStore` that ends. */
+export const logReads: Reads<EventStore> = {
+  readStream: (events) => Array.fromAsync(events.readStream(STREAM)),
+  'readStream, backward': (events) => Array.fromAsync(events.readStream(STREAM, { direction: 'backward', limit: 700 })),
+  readAll: (events) => Array.fromAsync(events.readAll()),
+  'readAll, of a type': (events) => Array.fromAsync(events.readAll({ types: [TYPE] })),
+  'readAll, backward': (events) => Array.fromAsync(events.readAll({ direction: 'backward' })),
+  'the last event': (events) => Array.fromAsync(events.readAll({ direction: 'backward', limit: 1 })),
+  groupPosition: (events) => events.groupPosition(GROUP),
+  parked: (events) => Array.fromAsync(events.parked(GROUP)),
+  now: async (events) => typeof (await events.now()),
+  ping: (events) => events.ping(),
+};
+
+/** Those that never end by themselves: they have no other way to say that something is missing than to go on until it is there. */
+export const endlessLogReads: Reads<EventStore> = {
+  async subscribe(events) {
+    const found: unknown[] = [];
+    const end = new AbortController();
+    for await (const batch of events.subscribe({ types: [TYPE], signal: end.signal })) {
+      found.push(...batch.events);
+      if (found.length >= COUNT / 2 + 1) end.abort();
+    }
+    return found;
+  },
+  async consume(events) {
+    const handled = new Map<string, unknown>();
+    const all = Promise.withResolvers<void>();
+    const consumer = await events.consume(`consumed-${++consumed}`, { types: [TYPE] }, async (event) => {
+      handled.set(event.position, event);
+      if (handled.size >= COUNT / 2 + 1) all.resolve();
+    });
+    await all.promise;
+    await consumer.close();
+    return [...handled].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, event]) => event);
+  },
+};
+let consumed = 0;

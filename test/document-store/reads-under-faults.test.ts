@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { DocumentStore } from '../../src/document-store/document-store.ts';
+import { openMongoDocumentStore } from '../../src/document-store/mongodb/document-store.ts';
+import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
+import {
+  documentReads,
+  expectWholeOrThrown,
+  type Faults,
+  fillDocuments,
+  openDocumentSubject,
+} from '../contract/reads-under-faults.ts';
+import { type Drops, startProxyTo } from '../proxy.ts';
+import { sqliteFaults } from '../sqlite/faults.ts';
+import { ask } from './ask.ts';
+import { mongoServer } from './engines.ts';
+import { commandIn } from './mongodb/commands.ts';
+
+const reads = Object.entries(documentReads);
+
+describe('reads of documents on SQLite yield everything or throw, whatever fails', () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'venue-faults-'));
+    const store = await openSqliteDocumentStore({ folder });
+    await fillDocuments(await openDocumentSubject(store));
+    await store.close();
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  test.each(reads)('%s', async (_, read) => {
+    let store: DocumentStore | undefined;
+    const open = async () => {
+      // With nothing in memory.
+      await store?.close();
+      store = await openSqliteDocumentStore({ folder });
+      return openDocumentSubject(store);
+    };
+    const faults = sqliteFaults();
+    try {
+      await expectWholeOrThrown(read, { open, faults });
+    } finally {
+      faults.restore();
+      await store?.close();
+    }
+  });
+});
+
+/** What becomes of a command: it does not arrive, or its answer does not, or half of it. */
+const LOSSES = ['command', 'answer', 'half of the answer'] as const;
+
+/** The driver's own, by which it watches the server. */
+const OF_THE_DRIVER = /^(hello|ismaster|isMaster|endSessions|killCursors)$/;
+
+describe.skipIf('missing' in mongoServer)('reads of documents on MongoDB yield everything or throw', () => {
+  const database = `test-${randomUUID()}`;
+  const url = 'missing' in mongoServer ? '' : mongoServer.url;
+  beforeAll(async () => {
+    const store = await openMongoDocumentStore({ url, database });
+    await fillDocuments(await openDocumentSubject(store));
+    await store.close();
+  });
+
+  /** Loses commands or their answers. */
+  function losing(lost: (typeof LOSSES)[number]): Faults & { readonly drops: Drops } {
+    let armed: { readonly nth: number; readonly lasting: boolean } | undefined;
+    let asked = 0;
+    const answers = new Set<number>();
+    return {
+      arm(nth, lasting) {
+        armed = { nth, lasting };
+        asked = 0;
+      },
+      disarm() {
+        armed = undefined;
+        answers.clear();
+        return asked;
+      },
+      drops(passing, chunk, connection) {
+        if (passing === 'answer') return answers.delete(connection) && (lost === 'answer' || 'half');
+        const command = passing === 'request' ? commandIn(chunk) : undefined;
+        if (armed === undefined || command === undefined || OF_THE_DRIVER.test(command.name)) return false;
+        asked += 1;
+        if (armed.lasting ? asked < armed.nth : asked !== armed.nth) return false;
+        if (lost === 'command') return true;
+        answers.add(connection);
+        return false;
+      },
+    };
+  }
+
+  async function opened(drops: Drops) {
+    const proxy = await startProxyTo(url, drops);
+    const through = new URL(proxy.url);
+    for (const [name, value] of Object.entries(IMPATIENT)) through.searchParams.set(name, value);
+    const store = await openMongoDocumentStore({ url: through.href, database });
+    return {
+      store,
+      async close() {
+        await store.close();
+        proxy.close();
+      },
+    };
+  }
+
+  describe.each(LOSSES)('without the %s', (lost) => {
+    test.concurrent.each(reads)('%s', { timeout: 120_000 }, async (_, read) => {
+      const faults = losing(lost);
+      const { store, close } = await opened(faults.drops);
+      const subject = await openDocumentSubject(store);
+      try {
+        await expectWholeOrThrown(read, { open: async () => subject, faults });
+      } finally {
+        await close();
+      }
+    });
+  });
+
+  test('a store that is closed under a read throws, too', async () => {
+    const { store, close } = await opened(() => false);
+    const { records } = await openDocumentSubject(store);
+    const found: unknown[] = [];
+    const reading = (async () => {
+      for await (const each of records.find(ask())) {
+        found.push(each);
+        if (found.length === 10) await close();
+      }
+    })();
+    await expect(reading).rejects.toThrow();
+  });
+});
+
+/** Otherwise the driver looks for a server that it has lost for seconds, and twice a second only. */
+const IMPATIENT = { directConnection: 'true', minHeartbeatFrequencyMS: '20', serverSelectionTimeoutMS: '1000' };

@@ -1,0 +1,55 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, beforeAll, describe, test } from 'vitest';
+import type { EventStore } from '../../../src/event-store/event-store.ts';
+import { openSqliteEventStore } from '../../../src/event-store/sqlite/event-store.ts';
+import { endlessLogReads, expectWholeOrThrown, fillLog, GROUP, logReads } from '../../contract/reads-under-faults.ts';
+import { sqliteFaults } from '../../sqlite/faults.ts';
+
+describe('reads of the embedded log yield everything or throw, whatever fails', () => {
+  let folder: string;
+  let path: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'venue-faults-'));
+    path = join(folder, 'events.db');
+    const events = await openSqliteEventStore({ path });
+    await fillLog(events);
+    await events.close();
+    // As releases left them whose groups counted retries.
+    const database = new DatabaseSync(path);
+    database
+      .prepare(
+        `INSERT INTO deliveries (group_name, position, attempts, reason, parked_at)
+         SELECT ?, position, 5, 'refused', 1 FROM events WHERE type = 'Even'`,
+      )
+      .run(GROUP);
+    database.close();
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  async function withFaults(test: (deps: Parameters<typeof expectWholeOrThrown<EventStore>>[1]) => Promise<void>) {
+    let events: EventStore | undefined;
+    const faults = sqliteFaults();
+    const open = async () => {
+      await events?.close();
+      events = await openSqliteEventStore({ path, logger: { warn() {} } });
+      return events;
+    };
+    try {
+      await test({ open, faults });
+    } finally {
+      faults.restore();
+      await events?.close();
+    }
+  }
+
+  test.each(Object.entries(logReads))('%s', (_, read) => withFaults((deps) => expectWholeOrThrown(read, deps)));
+
+  test.each(Object.entries(endlessLogReads))('%s goes on until it has everything', (_, read) =>
+    withFaults((deps) =>
+      expectWholeOrThrown(read, { ...deps, faults: { ...deps.faults, arm: (nth) => deps.faults.arm(nth, false) } }),
+    ),
+  );
+});
