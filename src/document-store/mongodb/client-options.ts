@@ -28,6 +28,8 @@ const TIMEOUTS = {
   socketTimeoutMS: 7_000,
   /** Between two looks at whether the server is there; one that is not gets its connections closed, whatever waits on them. */
   heartbeatFrequencyMS: 5_000,
+  /** Between two looks while somebody waits for a server. The driver's own half second would be added to every lost connection. */
+  minHeartbeatFrequencyMS: 100,
 } as const;
 
 /** For what takes as long as there is data, such as making an index: only a server that is found gone ends it. */

@@ -12,6 +12,7 @@ import {
 import { mongoBulkLoad } from './bulk-load.ts';
 import { clientOptions, optionsIn, WITHOUT_TIMEOUT } from './client-options.ts';
 import { type Entry, mongoDocuments, type Retry } from './documents.ts';
+import { noticeEndedSockets } from './ended-sockets.ts';
 import { isAway, isTransient, unavailable } from './failures.ts';
 import { indexesOf } from './query.ts';
 import { createRegistry, kindByName, REGISTRY, type RegistryEntry } from './registry.ts';
@@ -47,6 +48,7 @@ export async function openMongoDocumentStore({
   readonly database?: string;
   readonly logger?: Pick<BaseLogger, 'warn'>;
 }): Promise<DocumentStore> {
+  noticeEndedSockets();
   const client = new MongoClient(url, clientOptions(url));
   const server = watchServer(client);
   const startBy = performance.now() + Number(optionsIn(url).get('serverselectiontimeoutms') ?? START_WITHIN_MS);

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import { MongoBulkWriteError, MongoClient } from 'mongodb';
 import { describe, expect, it, vi } from 'vitest';
 import { clientOptions } from '../../../src/document-store/mongodb/client-options.ts';
@@ -6,7 +7,7 @@ import { openMongoDocumentStore } from '../../../src/document-store/mongodb/docu
 import { existingKeys } from '../../../src/document-store/mongodb/duplicate-keys.ts';
 import { Unavailable } from '../../../src/runtime/unavailable.ts';
 import { freePort } from '../../free-port.ts';
-import { startProxy } from '../../proxy.ts';
+import { startProxy, startProxyTo } from '../../proxy.ts';
 import { ask } from '../ask.ts';
 import { mongoServer } from '../engines.ts';
 import { commandIn, monitorCommands } from './commands.ts';
@@ -96,6 +97,48 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
       // A page that fails a few times is asked for again; what has been yielded cannot be taken back.
       if (command === 'find') expect(outcomes).toEqual(['all', 'all', 'all', 'all', 'all', 'thrown']);
       expect(await numbers()).toEqual(all);
+    } finally {
+      await store.close();
+      proxy.close();
+    }
+  });
+
+  it('finds the server again after all of its connections have ended at once', async () => {
+    if ('missing' in mongoServer) return;
+    const proxy = await startProxyTo(mongoServer.url);
+    const store = await openMongoDocumentStore({ url: proxy.url, database: `test-${randomUUID()}` });
+    try {
+      const documents = await store.open<{ n: number }>({ name: 'numbers', kind: 'record', indexes: [] });
+      await documents.insert('a', { n: 1 });
+      const end = new AbortController();
+      const reading = Array.from({ length: 8 }, async () => {
+        while (!end.signal.aborted) expect((await documents.getMany(['a'])).length).toBe(1);
+      });
+      for (let round = 0; round < 5; round += 1) {
+        await setTimeout(500);
+        proxy.cut();
+      }
+      end.abort();
+      await Promise.all(reading);
+    } finally {
+      await store.close();
+      proxy.close();
+    }
+  });
+
+  it('does not wait for ever to write to a server that takes nothing', async () => {
+    if ('missing' in mongoServer) return;
+    const proxy = await startProxyTo(mongoServer.url);
+    const through = new URL(proxy.url);
+    const patience = ['serverSelectionTimeoutMS', 'connectTimeoutMS', 'socketTimeoutMS'];
+    for (const name of patience) through.searchParams.set(name, '500');
+    const store = await openMongoDocumentStore({ url: through.href, database: `test-${randomUUID()}` });
+    try {
+      const documents = await store.open<{ text: string }>({ name: 'texts', kind: 'record', indexes: [] });
+      proxy.stop();
+      // More than the system takes for the other end.
+      const inserted = documents.insert('a', { text: 'x'.repeat(12_000_000) });
+      await expect(inserted).rejects.toThrow(Unavailable);
     } finally {
       await store.close();
       proxy.close();
