@@ -45,19 +45,19 @@ export async function expectWholeOrThrown<S>(
   }
 }
 
-export type Numbered = { readonly n: number; readonly half: string; readonly text: string };
+type Numbered = { readonly n: number; readonly half: string; readonly text: string };
 
 const COUNT = 1_300;
 const keyOf = (n: number): string => String(n).padStart(4, '0');
 const numbered = (n: number): Numbered => ({ n, half: n % 2 === 0 ? 'even' : 'odd', text: 'x'.repeat(100) });
 const KEYS = Array.from({ length: COUNT }, (_, n) => keyOf(n));
 
-export const records: Collection<Numbered> = {
+const records: Collection<Numbered> = {
   name: 'numbered',
   kind: 'record',
   indexes: [{ fields: ['half', 'n'] }, { fields: ['n'] }],
 };
-export const readModel: Collection<Numbered> = { ...records, name: 'numbers@1.0', kind: 'readModel' };
+const readModel: Collection<Numbered> = { ...records, name: 'numbers@1.0', kind: 'readModel' };
 
 /** What {@link documentReads} read. */
 export type DocumentSubject = {
