@@ -2,6 +2,7 @@ import Provider from 'oidc-provider';
 import { type Dispatcher, fetch } from 'undici';
 import { ForbiddenAddress, type GuardOptions, guardedAgent } from '../outbound/address-guard.ts';
 import type { DocumentCopies } from './document-copies.ts';
+import { withKnownGrants } from './known-grants.ts';
 import { applyRegistrationRules } from './registration.ts';
 
 const MAX_BYTES = 5 * 1024;
@@ -59,7 +60,7 @@ export function createClientDocuments(
     if (status !== 200) return new Response(null, { status: status < 400 ? 404 : status });
     const document: unknown = JSON.parse(text);
     if (!isRecord(document) || typeof document.client_id !== 'string') return new Response(text, { headers });
-    const metadata = { ...document, client_id: document.client_id };
+    const metadata = { ...withKnownGrants(document), client_id: document.client_id };
     applyRegistrationRules(metadata);
     const accepted = JSON.stringify(metadata);
     await copies.fetched(url, accepted);

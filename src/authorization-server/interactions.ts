@@ -14,7 +14,7 @@ import { CONSOLE_CLIENT_ID } from './console-client.ts';
 import { formTarget } from './form-target.ts';
 import { accountOfGrant, newGrantId } from './grant-id.ts';
 import { oidcProvider } from './oidc-provider.ts';
-import { type App, consentPage, errorPage, signInPage } from './pages.ts';
+import { type App, consentPage, errorPage, signInPage, whereTo } from './pages.ts';
 import { PATHS } from './paths.ts';
 import type { SignInAttempts } from './sign-in-attempts.ts';
 
@@ -212,11 +212,3 @@ const requestedScopes = ({ params }: Interaction) =>
   text(params.scope)
     .split(' ')
     .filter((scope) => KNOWN.has(scope));
-
-/** Where the user will be sent back to, in terms that a person can judge. */
-function whereTo(redirectUri: string): App['sendsBackTo'] {
-  const url = new URL(redirectUri);
-  if (url.protocol === 'https:') return { onDevice: false, address: url.host };
-  // Plain http is for loopback addresses only (docs/decisions/client-registration.md).
-  return { onDevice: true, address: url.protocol === 'http:' ? url.host : url.protocol };
-}

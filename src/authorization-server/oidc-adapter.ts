@@ -122,7 +122,11 @@ export async function createOidcAdapter(deps: {
         else await records.delete(oidcRecordKey(model, id));
       },
 
-      revokeByGrantId: (grantId) => revocation.endAllOf('grantId', grantId, model),
+      async revokeByGrantId(grantId) {
+        // The app has given back an access token alone. It stays connected, and can get another.
+        if (await isRevokingAccessToken()) return;
+        await revocation.endAllOf('grantId', grantId, model);
+      },
       findByUserCode: () => Promise.resolve(undefined),
     }),
 
@@ -168,6 +172,11 @@ const isThere = (stored: object | undefined): boolean => stored !== undefined;
 
 /** The endpoint that is being called. */
 const route = async () => (await oidcProvider()).default.ctx?.oidc.route;
+
+async function isRevokingAccessToken(): Promise<boolean> {
+  const oidc = (await oidcProvider()).default.ctx?.oidc;
+  return oidc?.route === 'revocation' && oidc.entities.AccessToken !== undefined;
+}
 
 const invalidGrant = async (description: string) => new (await oidcProvider()).errors.InvalidGrant(description);
 

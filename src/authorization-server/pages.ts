@@ -171,14 +171,45 @@ export const unavailablePage = (told: string, begun: boolean): string =>
  * former user uses the same page without calling `logoutSource`.
  * @returns the page and the target of its form; undefined for any other page
  */
-export function autoSubmitPage(bare: string): { readonly page: string; readonly target: string } | undefined {
+export function autoSubmitPage(bare: string): AutoSubmitPage | undefined {
   const match = /<script>(.*?)<\/script>.*<form method="post" action="([^"]*)">(.*?)<noscript>/s.exec(bare);
   if (match === null) return undefined;
   const [, script = '', action = '', inputs = ''] = match;
+  const form = raw(
+    `<form method="post" action="${action}">${inputs}<button class="button full" type="submit">Continue</button></form>`,
+  );
   const main = html`<div class="card">
     <div class="stack tight"><h1>One moment</h1><p class="muted">If nothing happens, select Continue.</p></div>
-    ${raw(`<form method="post" action="${action}">${inputs}<button class="button full" type="submit">Continue</button></form>`)}
+    ${form}
     ${raw(`<script>${script}</script>`)}
   </div>`;
-  return { page: page({ title: 'One moment', main }), target: action.replaceAll('&amp;', '&') };
+  return { page: page({ title: 'One moment', main }), way: { form }, target: action.replaceAll('&amp;', '&') };
+}
+
+type AutoSubmitPage = { readonly page: string; readonly way: Way; readonly target: string };
+
+/** How the user gets to the app: by a link, or by a form. */
+type Way = { readonly href: string } | { readonly form: Html };
+
+/** Asks whether to go on to an app that this user has not allowed before. */
+export const leavingPage = ({ app, way }: { readonly app: App; readonly way: Way }): string =>
+  page({
+    title: 'Continue to the app?',
+    main: html`<div class="card">
+      <div class="stack tight">
+        <h1>Continue to the app?</h1>
+        <p>An app sent you here to see whether you had allowed it. You have not, and it gets no access.</p>
+      </div>
+      ${facts(app)}
+      <p class="small muted">Continue only if you know this address. Otherwise close this page.</p>
+      ${'form' in way ? way.form : html`<a class="button full" href="${way.href}">Continue</a>`}
+    </div>`,
+  });
+
+/** Where the user will be sent back to, in terms that a person can judge. */
+export function whereTo(redirectUri: string): App['sendsBackTo'] {
+  const url = new URL(redirectUri);
+  if (url.protocol === 'https:') return { onDevice: false, address: url.host };
+  // Plain http is for loopback addresses only (docs/decisions/client-registration.md).
+  return { onDevice: true, address: url.protocol === 'http:' ? url.host : url.protocol };
 }

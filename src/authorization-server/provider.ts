@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import Provider, {
   type AccessToken,
+  type ClientAuthMethod,
   type ClientCredentials,
   type Configuration,
   errors,
@@ -17,18 +18,16 @@ import { pageHeaders } from '../html/layout.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
 import { derivedKey } from '../secrets/derived-key.ts';
 import { purposes } from '../secrets/purposes.ts';
+import { rewriteAnswer } from './answer-rewriting.ts';
 import { completeAuthorization, type RequestingClient } from './authorization-request.ts';
-import { isDocumentAway } from './client-documents.ts';
 import { ACCOUNT_OF_CLIENT, type Clients } from './clients.ts';
 import { CONSOLE_CALLBACK_PATH, CONSOLE_CLIENT_ID } from './console-client.ts';
-import { formTarget } from './form-target.ts';
 import { accountOfGrant, newGrantId } from './grant-id.ts';
 import type { OidcAdapter } from './oidc-adapter.ts';
-import { autoSubmitPage, errorPage, signOutPage, unavailablePage } from './pages.ts';
+import { errorPage, signOutPage } from './pages.ts';
 import { PATHS } from './paths.ts';
 import { applyRegistrationRules, completeScope } from './registration.ts';
 import { afterSignOut, answerSignOutOfNobody, hasSignedOut } from './sign-out.ts';
-import { RETRY_AFTER_SECONDS } from './unavailable.ts';
 
 // In seconds, the unit of oidc-provider's lifetimes.
 const MINUTE = 60;
@@ -99,7 +98,7 @@ export function buildProvider(deps: ProviderDeps, { keys }: KeySet): Provider {
     responseTypes: ['code'],
     scopes: SCOPES,
     claims: { openid: ['sub'], profile: ['preferred_username', 'updated_at'], email: ['email', 'email_verified'] },
-    clientAuthMethods: ['none', 'client_secret_basic', 'client_secret_post'],
+    clientAuthMethods: CLIENT_AUTH_METHODS,
     clientBasedCORS,
     clients: [
       {
@@ -230,7 +229,12 @@ export function buildProvider(deps: ProviderDeps, { keys }: KeySet): Provider {
         },
       },
     },
-    discovery: { service_documentation: `${issuer}/docs` },
+    discovery: {
+      service_documentation: `${issuer}/docs`,
+      // RFC 8414 takes `client_secret_basic` for the only method where nothing is said.
+      revocation_endpoint_auth_methods_supported: CLIENT_AUTH_METHODS,
+      introspection_endpoint_auth_methods_supported: CLIENT_AUTH_METHODS,
+    },
     // Only client metadata documents are fetched: registration drops every other URL.
     fetch: (url) => clientDocument(String(url)),
   };
@@ -240,11 +244,7 @@ export function buildProvider(deps: ProviderDeps, { keys }: KeySet): Provider {
   provider.proxy = true;
   provider.use(async (ctx, next) => {
     // Security headers for pages. oidc-provider sets the content type and cache control of its responses itself.
-    const {
-      'content-type': _,
-      'cache-control': __,
-      ...headers
-    } = pageHeaders(formTarget(ctx.query.post_logout_redirect_uri));
+    const { 'content-type': _, 'cache-control': __, ...headers } = pageHeaders([]);
     ctx.set(headers);
     // Shorter than the ten minutes for which a new key is published before it signs.
     if (CACHEABLE.has(ctx.path)) ctx.set('cache-control', 'public, max-age=300');
@@ -254,22 +254,9 @@ export function buildProvider(deps: ProviderDeps, { keys }: KeySet): Provider {
       ctx.querystring = parameters.toString();
     }
     await next();
-    if (isDocumentAway(ctx) && ctx.status >= 400) {
-      const told = 'The metadata document of the client cannot be fetched at the moment';
-      const isPage = ctx.response.is('html') !== false;
-      ctx.body = isPage ? unavailablePage(told, false) : { error: 'temporarily_unavailable', error_description: told };
-      ctx.status = 503;
-    }
-    if (ctx.status === 503) ctx.set('retry-after', RETRY_AFTER_SECONDS);
     answerSignOutOfNobody(ctx);
     if (hasSignedOut(ctx)) await signedOut(ctx.get('cookie'));
-    const autoSubmit = typeof ctx.body === 'string' ? autoSubmitPage(ctx.body) : undefined;
-    if (autoSubmit !== undefined) {
-      ctx.body = autoSubmit.page;
-      const policy = ctx.response.get('content-security-policy');
-      const addTarget = (targets: string) => [targets, ...formTarget(autoSubmit.target)].join(' ');
-      ctx.set('content-security-policy', policy.replace(/form-action [^;]*/, addTarget));
-    }
+    await rewriteAnswer(ctx, oidcAdapter);
     const { AuthorizationCode, RotatedRefreshToken } = ctx.oidc?.entities ?? {};
     if (ctx.path !== PATHS.token || ctx.status !== 200) return;
     if (AuthorizationCode !== undefined) await oidcAdapter.answered('AuthorizationCode', AuthorizationCode.jti);
@@ -292,6 +279,7 @@ export async function endSession(provider: Provider, request: IncomingMessage, r
 }
 
 const CACHEABLE: ReadonlySet<string> = new Set([PATHS.jwks, PATHS.openidConfiguration, PATHS.oauthMetadata]);
+const CLIENT_AUTH_METHODS: ClientAuthMethod[] = ['none', 'client_secret_basic', 'client_secret_post'];
 const RESOURCE_REQUIRED = 'resource must be "api" or "mcp"';
 
 /** The fields that oidc-provider would store if the token were opaque; it ignores unknown ones. */

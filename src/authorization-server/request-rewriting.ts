@@ -3,6 +3,7 @@ import { Socket } from 'node:net';
 import type { AccessTokens } from '../auth/access-tokens.ts';
 import type { Resources } from '../auth/resources.ts';
 import { AUDIENCE_SCOPES } from '../auth/scopes.ts';
+import { withKnownGrants } from './known-grants.ts';
 import { PATHS } from './paths.ts';
 
 /** An incoming request with its body read and its URL unparsed. */
@@ -85,12 +86,26 @@ export function createRequestRewriting(deps: {
       let body = originalBody;
       if (isForm(headers['content-type'])) {
         body = await rewriteForm(path, originalBody);
+      } else if (path === PATHS.registration) body = rewriteRegistration(originalBody);
+      if (body !== originalBody) {
         headers['content-length'] = String(body.length);
         delete headers['transfer-encoding'];
       }
       return message({ method, url: target, headers, body });
     },
   };
+}
+
+function rewriteRegistration(body: Buffer): Buffer {
+  let metadata: unknown;
+  try {
+    metadata = JSON.parse(body.toString('utf8'));
+  } catch {
+    // oidc-provider refuses it.
+    return body;
+  }
+  if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) return body;
+  return Buffer.from(JSON.stringify(withKnownGrants({ ...metadata })));
 }
 
 /** An id that no token has: introspection answers inactive, revocation does nothing, userinfo refuses. */

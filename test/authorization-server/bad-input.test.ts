@@ -112,7 +112,7 @@ describe('token requests', () => {
     ['an unknown client', { client_id: 'nobody' }, 'invalid_client'],
     ['an unknown code', { code: 'nothing' }, 'invalid_grant'],
     ['an unknown grant', { grant_type: 'password', username: 'ada', password: 'x' }, 'unsupported_grant_type'],
-    ['a grant that the client does not have', { grant_type: 'client_credentials' }, 'invalid_request'],
+    ['a grant that the client does not have', { grant_type: 'client_credentials' }, 'unauthorized_client'],
   ])('%s: %j → %s', async (_what, fields, error) => {
     const { callback, verifier } = await app.allow(consent);
     const { status, body } = await exchange(callback, { code_verifier: verifier, ...fields });

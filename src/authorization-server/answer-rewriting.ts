@@ -1,0 +1,96 @@
+import type { KoaContextWithOIDC } from 'oidc-provider';
+import { defined } from '../domain/defined.ts';
+import { isDocumentAway } from './client-documents.ts';
+import { CONSOLE_CLIENT_ID } from './console-client.ts';
+import { formTarget } from './form-target.ts';
+import type { OidcAdapter } from './oidc-adapter.ts';
+import { autoSubmitPage, leavingPage, unavailablePage, whereTo } from './pages.ts';
+import { PATHS } from './paths.ts';
+import { RETRY_AFTER_SECONDS } from './unavailable.ts';
+
+/** oidc-provider's context; `oidc` is missing where no route of its own was called. */
+type Context = Omit<KoaContextWithOIDC, 'oidc'> & Partial<Pick<KoaContextWithOIDC, 'oidc'>>;
+
+type Grants = Pick<OidcAdapter, 'grantsOf'>;
+
+/** Adapts what oidc-provider has answered, where it has no option or hook for it. */
+export async function rewriteAnswer(ctx: Context, grants: Grants): Promise<void> {
+  if (isDocumentAway(ctx) && ctx.status >= 400) {
+    const told = 'The metadata document of the client cannot be fetched at the moment';
+    const isPage = ctx.response.is('html') !== false;
+    ctx.body = isPage ? unavailablePage(told, false) : { error: 'temporarily_unavailable', error_description: told };
+    ctx.status = 503;
+  }
+  if (ctx.status === 503) ctx.set('retry-after', RETRY_AFTER_SECONDS);
+  const formTargets = await dressed(ctx, grants);
+  // oidc-provider may have added the hash of a script.
+  const policy = ctx.response.get('content-security-policy');
+  ctx.set(
+    'content-security-policy',
+    policy.replace(/form-action [^;]*/, (own: string) => [own, ...formTargets].join(' ')),
+  );
+  if (DISCOVERY.has(ctx.path)) ctx.body = withoutUnissuedClaims(ctx.body);
+  if (ctx.path === PATHS.token && isForbiddenGrant(ctx)) ctx.body = { ...ctx.body, error: 'unauthorized_client' };
+}
+
+const DISCOVERY: ReadonlySet<string> = new Set([PATHS.openidConfiguration, PATHS.oauthMetadata]);
+
+/**
+ * Gives pages that are oidc-provider's own the look of ours.
+ * @returns the CSP sources for where their forms may lead. Only addresses that oidc-provider has found to be the client's are named.
+ */
+async function dressed(ctx: Context, grants: Grants): Promise<string[]> {
+  if (ctx.path === PATHS.authorization && isSilent(ctx.oidc?.params?.prompt) && !(await isTrusted(ctx, grants)))
+    return heldBack(ctx);
+  const own = typeof ctx.body === 'string' ? autoSubmitPage(ctx.body) : undefined;
+  if (own !== undefined) ctx.body = own.page;
+  const leavesFor =
+    ctx.path === PATHS.logout && ctx.status < 400 ? ctx.oidc?.params?.post_logout_redirect_uri : undefined;
+  return [...formTarget(leavesFor), ...formTarget(own?.target)];
+}
+
+const isSilent = (prompt: unknown): boolean => typeof prompt === 'string' && prompt.split(' ').includes('none');
+
+/** Whether a client is ours, or the user who is signed in has allowed it before. */
+async function isTrusted({ oidc }: Context, grants: Grants): Promise<boolean> {
+  const clientId = oidc?.client?.clientId;
+  if (clientId === undefined || clientId === CONSOLE_CLIENT_ID) return true;
+  const userId = oidc?.session?.accountId;
+  if (userId === undefined) return false;
+  return (await grants.grantsOf({ userId })).some(({ payload }) => payload.clientId === clientId);
+}
+
+/**
+ * Shows a page instead of sending the browser on: otherwise whoever registers a client could use our address for links that lead to
+ * any other (RFC 9700, 4.11.2).
+ */
+function heldBack(ctx: Context): string[] {
+  const { client, params } = ctx.oidc ?? {};
+  const to = ctx.response.get('location');
+  const form = typeof ctx.body === 'string' ? autoSubmitPage(ctx.body) : undefined;
+  if (client === undefined || (to === '' && form === undefined)) return [];
+  const app = {
+    ...defined({ name: client.clientName, publishedBy: URL.parse(client.clientId)?.host }),
+    sendsBackTo: whereTo(String(params?.redirect_uri)),
+  };
+  ctx.status = 200;
+  ctx.remove('location');
+  ctx.type = 'html';
+  ctx.body = leavingPage({ app, way: form?.way ?? { href: to } });
+  return form === undefined ? [] : formTarget(form.target);
+}
+
+/** No ID token names a session. */
+const withoutUnissuedClaims = (metadata: Readonly<Record<string, unknown>>): Record<string, unknown> => {
+  const { claims_supported: claims } = metadata;
+  return { ...metadata, claims_supported: Array.isArray(claims) ? claims.filter((name) => name !== 'sid') : claims };
+};
+
+/** A client may not use a grant type: RFC 6749, 5.2 has a code for that, and oidc-provider says `invalid_request`. */
+function isForbiddenGrant({ body, oidc }: Context): boolean {
+  const type = oidc?.params?.grant_type;
+  const isKnown = typeof type === 'string' && GRANT_TYPES.has(type);
+  return isKnown && body?.error === 'invalid_request' && oidc?.client?.grantTypeAllowed(type) === false;
+}
+
+const GRANT_TYPES: ReadonlySet<string> = new Set(['authorization_code', 'refresh_token', 'client_credentials']);

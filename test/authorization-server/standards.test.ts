@@ -1,0 +1,215 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { Browser } from '../browser.ts';
+import { createSqliteDatabase, type TestDatabase } from '../document-store/engines.ts';
+import { BRAND, PASSWORD, type RunningServer, runServer } from './running-server.ts';
+import { API_SCOPE, REDIRECT, TestApp } from './test-app.ts';
+
+/** What RFCs say and a client may rely on, where oidc-provider alone does otherwise. */
+
+let database: TestDatabase;
+let running: RunningServer;
+beforeAll(async () => {
+  database = await createSqliteDatabase();
+  running = await runServer(await database.open(), { secretKey: randomBytes(32) });
+});
+afterAll(async () => {
+  await running.close();
+  await database.remove();
+});
+
+const consentOf = () => ({ email: running.user.email, password: PASSWORD, account: 'Brand:7' });
+
+/** A client of the brand's own, and how it authenticates. */
+async function confidential() {
+  const added = await running.server.clients.addClient({ account: BRAND, grant: 'client_credentials', name: 'own' });
+  if (!('clientSecret' in added)) throw new Error(added.details);
+  const credentials = Buffer.from(`${added.clientId}:${added.clientSecret}`).toString('base64');
+  return { authorization: `Basic ${credentials}` };
+}
+
+async function post(path: string, form: Record<string, string>, headers: Record<string, string> = {}) {
+  const response = await fetch(running.url + path, { method: 'POST', body: new URLSearchParams(form), headers });
+  const text = await response.text();
+  return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
+}
+
+describe('metadata (RFC 8414)', () => {
+  test.each(['openid-configuration', 'oauth-authorization-server'])('%s says what is so', async (name) => {
+    const metadata = await (await fetch(`${running.url}/.well-known/${name}`)).json();
+    const methods = ['none', 'client_secret_basic', 'client_secret_post'];
+    expect(metadata).toMatchObject({
+      token_endpoint_auth_methods_supported: methods,
+      revocation_endpoint_auth_methods_supported: methods,
+      introspection_endpoint_auth_methods_supported: methods,
+      service_documentation: `${running.url}/docs`,
+    });
+    const app = await TestApp.register(running.url);
+    const tokens = await app.tokens({ ...consentOf(), scope: `openid profile email ${API_SCOPE}` });
+    expect(tokens.claims()?.sid).toBeUndefined();
+    expect(metadata).toMatchObject({ claims_supported: expect.not.arrayContaining(['sid']) });
+  });
+
+  test('the methods it names for revocation and introspection are accepted', async () => {
+    const basic = await confidential();
+    const app = await TestApp.register(running.url);
+    for (const path of ['/connect/revoke', '/connect/introspect']) {
+      expect((await post(path, { token: 'x' }, basic)).status).toBe(200);
+      expect((await post(path, { token: 'x', client_id: app.id })).status).toBe(200);
+    }
+  });
+});
+
+describe('error codes (RFC 6749, 5.2; RFC 7662, 2.2)', () => {
+  test('unauthorized_client for a grant type that the client may not use', async () => {
+    const app = await TestApp.register(running.url);
+    const ofOthers = await post('/connect/token', {
+      grant_type: 'client_credentials',
+      client_id: app.id,
+      resource: 'api',
+    });
+    expect(ofOthers).toMatchObject({ status: 400, body: { error: 'unauthorized_client' } });
+    const code = { grant_type: 'authorization_code', code: 'x', redirect_uri: REDIRECT, resource: 'api' };
+    expect((await post('/connect/token', code, await confidential())).body.error).toBe('unauthorized_client');
+  });
+
+  test('other mistakes keep their codes', async () => {
+    const app = await TestApp.register(running.url);
+    const asked = { client_id: app.id, resource: 'api' };
+    const errorOf = async (form: Record<string, string>) => (await post('/connect/token', form)).body.error;
+    expect(await errorOf({ ...asked, grant_type: 'password' })).toBe('unsupported_grant_type');
+    expect(await errorOf({ ...asked, grant_type: 'authorization_code' })).toBe('invalid_request');
+    expect(await errorOf({ ...asked, grant_type: 'refresh_token', refresh_token: 'x' })).toBe('invalid_grant');
+    expect(await errorOf({ resource: 'api', grant_type: 'refresh_token', client_id: 'nobody' })).toBe('invalid_client');
+  });
+
+  test.each(['x', 'a.b', 'a.b.c', 'a.b.c.d.e', 'a.b.c.d.e.f', '....', ' ', '\u{1f600}'])(
+    'what is no token (%j) is inactive',
+    async (token) => {
+      const answer = await post('/connect/introspect', { token }, await confidential());
+      expect(answer).toEqual({ status: 200, body: { active: false } });
+    },
+  );
+});
+
+describe('registration (RFC 7591, 2)', () => {
+  async function register(metadata: object) {
+    const headers = { 'content-type': 'application/json' };
+    const body = JSON.stringify({ redirect_uris: [REDIRECT], token_endpoint_auth_method: 'none', ...metadata });
+    const response = await fetch(`${running.url}/connect/register`, { method: 'POST', headers, body });
+    return { status: response.status, body: await response.json() };
+  }
+  const DEVICE = 'urn:ietf:params:oauth:grant-type:device_code';
+
+  test('a grant that we do not have is left out, and the answer says what is left', async () => {
+    const grants = await register({ grant_types: ['authorization_code', DEVICE, 'refresh_token', 'implicit'] });
+    expect(grants).toMatchObject({ status: 201, body: { grant_types: ['authorization_code', 'refresh_token'] } });
+    const types = await register({ response_types: ['code', 'code id_token'] });
+    expect(types).toMatchObject({ status: 201, body: { response_types: ['code'] } });
+  });
+
+  test.each<[string, object]>([
+    ['grants of which we have none', { grant_types: [DEVICE] }],
+    ['response types of which we have none', { response_types: ['id_token'] }],
+    ['a grant for accounts', { grant_types: ['authorization_code', 'client_credentials'] }],
+    ['grants that are no list', { grant_types: 'authorization_code' }],
+  ])('refused: %s', async (_what, metadata) => {
+    expect(await register(metadata)).toMatchObject({ status: 400, body: { error: 'invalid_client_metadata' } });
+  });
+
+  test.each(['', '{', '[]', 'null', '"x"'])('refused: a body that is %j', async (body) => {
+    const headers = { 'content-type': 'application/json' };
+    const response = await fetch(`${running.url}/connect/register`, { method: 'POST', headers, body });
+    expect(response.status).toBe(400);
+  });
+});
+
+describe('revocation (RFC 7009, 2.1)', () => {
+  const grantsOf = () => running.server.connectedApps.grantsOf({ userId: running.user.id });
+
+  test('of an access token ends that one; the app stays connected and can get another', async () => {
+    const app = await TestApp.register(running.url);
+    const tokens = await app.tokens(consentOf());
+    await post('/connect/revoke', { token: tokens.access_token, client_id: app.id });
+    expect(await running.server.accessTokens.authenticate(tokens.access_token)).toBeUndefined();
+    expect((await grantsOf()).map(({ clientId }) => clientId)).toContain(app.id);
+    const refreshed = await app.refresh(tokens.refresh_token);
+    expect(await running.server.accessTokens.authenticate(refreshed.access_token)).toBeDefined();
+  });
+
+  test('of a refresh token disconnects the app', async () => {
+    const app = await TestApp.register(running.url);
+    const tokens = await app.tokens(consentOf());
+    await post('/connect/revoke', { token: tokens.refresh_token ?? '', client_id: app.id });
+    expect(await running.server.accessTokens.authenticate(tokens.access_token)).toBeUndefined();
+    expect((await grantsOf()).map(({ clientId }) => clientId)).not.toContain(app.id);
+    await expect(app.refresh(tokens.refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' });
+  });
+});
+
+describe('nobody is sent to an address that a stranger registered (RFC 9700, 4.11.2)', () => {
+  let app: TestApp;
+  beforeEach(async () => {
+    app = await TestApp.register(running.url);
+  });
+
+  async function silent(browser: Browser, more: Record<string, string> = {}) {
+    const { url } = await app.authorizationUrl({ prompt: 'none', ...more });
+    return browser.request(url);
+  }
+
+  test.each(['query', 'fragment', 'form_post'])(
+    'prompt=none shows a page first, with response_mode=%s',
+    async (mode) => {
+      const page = await silent(app.browser, { response_mode: mode });
+      expect(page.status).toBe(200);
+      expect(page.location).toBeUndefined();
+      expect(page.text).toContain('Continue to the app?');
+      expect(page.text).toContain('Test app');
+      expect(page.text).toContain(new URL(REDIRECT).host);
+      expect(page.text).not.toContain('<script>');
+      if (mode === 'form_post') {
+        expect(page.form(REDIRECT).body.get('error')).toBe('login_required');
+        expect(page.headers.get('content-security-policy')).toContain(
+          `form-action 'self' ${new URL(REDIRECT).origin};`,
+        );
+      } else {
+        const link = /href="([^"]*error=login_required[^"]*)"/.exec(page.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+        expect(link.startsWith(REDIRECT)).toBe(true);
+      }
+    },
+  );
+
+  test('also for a user who is signed in and has not allowed the app', async () => {
+    const other = await TestApp.register(running.url);
+    await other.tokens(consentOf());
+    const page = await silent(other.browser);
+    expect(page.text).toContain('Continue to the app?');
+  });
+
+  test('an app that the user has allowed before is answered at once', async () => {
+    const WEB = 'https://app.example/callback';
+    app = await TestApp.register(running.url, { redirect_uris: [WEB] });
+    const asked = { redirect_uri: WEB, scope: 'openid service.api.read' };
+    const { url } = await app.authorizationUrl(asked);
+    const consent = await app.browser.send(await app.browser.open(url), '/sign-in', consentOf());
+    await app.browser.send(consent, '/consent', consentOf());
+    const answered = await silent(app.browser, asked);
+    expect(answered.location?.href.startsWith(WEB)).toBe(true);
+    expect(answered.location?.searchParams.get('code')).toBeTruthy();
+    const refused = await silent(app.browser, { ...asked, scope: 'openid service.api.write' });
+    expect(refused.location?.searchParams.get('error')).toBe('consent_required');
+  });
+
+  test('an address of a client that is signing out is named to the browser only if it is registered', async () => {
+    const evil = 'https://evil.example';
+    for (const query of [
+      `post_logout_redirect_uri=${encodeURIComponent(evil)}`,
+      `client_id=${app.id}&post_logout_redirect_uri=${encodeURIComponent(evil)}`,
+    ]) {
+      const page = await new Browser(running.url).request(`${running.url}/connect/logout?${query}`);
+      expect(page.headers.get('content-security-policy')).toContain('form-action');
+      expect(page.headers.get('content-security-policy')).not.toContain('evil.example');
+    }
+  });
+});
