@@ -198,7 +198,7 @@ export const leavingPage = ({ app, way }: { readonly app: App; readonly way: Way
     main: html`<div class="card">
       <div class="stack tight">
         <h1>Continue to the app?</h1>
-        <p>An app sent you here to see whether you had allowed it. You have not, and it gets no access.</p>
+        <p>An app sent you here to find out whether it may act for you. It gets no access.</p>
       </div>
       ${facts(app)}
       <p class="small muted">Continue only if you know this address. Otherwise close this page.</p>

@@ -8,6 +8,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { VerifiedToken } from '../auth/access-tokens.ts';
 import type { AccountKind } from '../domain/account.ts';
+import { wrongParams } from './request-params.ts';
 import type { ToolCall, ToolDeps } from './tool.ts';
 import { createTools } from './tools.ts';
 
@@ -60,7 +61,9 @@ export function createHandler(deps: {
       return undefined;
     },
 
-    answer(request: Request, token: VerifiedToken, call: ToolCall): Promise<Response> {
+    async answer(request: Request, token: VerifiedToken, call: ToolCall): Promise<Response> {
+      const wrong = await wrongParams(request);
+      if (wrong !== undefined) return wrong;
       const { clientId, scopes, expiresAt } = token;
       const authInfo: AuthInfo = {
         token: '',

@@ -102,6 +102,24 @@ test('speaks the current protocol and the earlier ones', async () => {
   }
 });
 
+const HELLO = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } };
+test.each<[string, string, object | undefined, string]>([
+  ['initialize', 'without a version', { ...HELLO, protocolVersion: undefined }, 'params.protocolVersion'],
+  ['initialize', 'with a version that is no text', { ...HELLO, protocolVersion: 7 }, 'params.protocolVersion'],
+  ['initialize', 'without parameters', undefined, 'params'],
+  ['tools/list', 'with a cursor that is no text', { cursor: 7 }, 'params.cursor'],
+  ['tools/call', 'without a name', {}, 'params.name'],
+  ['tools/call', 'with arguments that are no object', { name: 'find_spaces', arguments: 7 }, 'params.arguments'],
+])('%s %s is an error of its parameters', async (method, _what, params, path) => {
+  const headers = { authorization: `Bearer ${await mcpToken()}` };
+  const answer = await post({ jsonrpc: '2.0', id: 'a', method, ...(params && { params }) }, headers);
+  expect(await answer.json()).toMatchObject({
+    jsonrpc: '2.0',
+    id: 'a',
+    error: { code: -32602, message: expect.stringContaining(`${path}: `) },
+  });
+});
+
 test('every tool has a description, both schemas, and says whether it writes', async () => {
   const { tools } = await brandTools.listTools();
   const READING = [
