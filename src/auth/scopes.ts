@@ -2,6 +2,7 @@ import { Permission, SCOPE_PERMISSIONS } from '../domain/permissions.ts';
 
 /** The `aud` of an access token (docs/decisions/oauth-resources.md). */
 export type Audience = 'api' | 'mcp';
+const AUDIENCES: readonly Audience[] = ['api', 'mcp'];
 
 export const MCP_SCOPE = 'service.mcp';
 /** Asks for a refresh token. */
@@ -17,6 +18,37 @@ export const AUDIENCE_SCOPES: Readonly<Record<Audience, readonly string[]>> = {
   api: API_SCOPES,
   mcp: [MCP_SCOPE],
 };
+
+/** What a request without a scope asks for, unless its client registered other ones (RFC 6749, 3.3). */
+export const DEFAULT_SCOPE: Readonly<Record<Audience, string>> = { api: 'service.api.read', mcp: MCP_SCOPE };
+
+const KNOWN: ReadonlySet<string> = new Set(SCOPES);
+const audiencesOf = (scope: string) => AUDIENCES.filter((audience) => AUDIENCE_SCOPES[audience].includes(scope));
+
+/** The only resource that has any of these scopes; undefined if none has, or both do. */
+export function resourceOfScopes(scopes: readonly string[]): Audience | undefined {
+  const audiences = new Set(scopes.flatMap(audiencesOf));
+  const [only] = audiences;
+  return audiences.size === 1 ? only : undefined;
+}
+
+/**
+ * The scopes of a request that a resource has. Those of the other one are dropped as long as some remain, because clients ask
+ * for whatever the metadata lists; unknown ones only if the user is to be identified, as OpenID Connect Core 1.0, 3.1.2.1 asks.
+ *
+ * @returns undefined if the request has to be refused (`invalid_scope`)
+ */
+export function fittingScopes(scopes: readonly string[], audience: Audience): Set<string> | undefined {
+  const known = scopes.filter((scope) => KNOWN.has(scope));
+  if (known.length < scopes.length && !known.includes('openid')) return undefined;
+  const ofResources = known.filter((scope) => audiencesOf(scope).length > 0);
+  const fitting = new Set(
+    known.filter((scope) => !ofResources.includes(scope) || audiencesOf(scope).includes(audience)),
+  );
+  if (ofResources.length > 0 && !ofResources.some((scope) => fitting.has(scope))) return undefined;
+  const grantsSomething = [...fitting].some((scope) => scope !== OFFLINE_SCOPE);
+  return grantsSomething ? fitting : undefined;
+}
 
 /** Everything but webhooks, for which there is no MCP tool (docs/decisions/mcp.md). */
 const MCP_PERMISSIONS =

@@ -1,15 +1,25 @@
 import type { Resources } from '../auth/resources.ts';
-import { MCP_SCOPE, OFFLINE_SCOPE } from '../auth/scopes.ts';
+import {
+  type Audience,
+  DEFAULT_SCOPE,
+  fittingScopes,
+  MCP_SCOPE,
+  OFFLINE_SCOPE,
+  resourceOfScopes,
+} from '../auth/scopes.ts';
 
 /** What the request of a client is completed from. */
 export type RequestingClient = {
   /** Whether it registered the grant `refresh_token`. */
   readonly mayRefresh: boolean;
+  /** The scopes that it registered, if any. */
+  readonly scope: string | undefined;
 };
 
 /**
- * Completes an authorization request with what its client left out (docs/decisions/oauth-resources.md). Parameters that were sent
- * twice are left alone: oidc-provider refuses them.
+ * Completes an authorization request with what its client left out, and drops scopes that the resource does not have
+ * (docs/decisions/oauth-resources.md). What cannot be completed is left as it is, and refused later; so are parameters that were
+ * sent twice.
  *
  * @param client undefined if the client is not known; oidc-provider refuses the request then
  */
@@ -18,21 +28,34 @@ export function completeAuthorization(
   { resources, client }: { readonly resources: Resources; readonly client: RequestingClient | undefined },
 ): void {
   if (['scope', 'prompt', 'resource'].some((name) => parameters.getAll(name).length > 1)) return;
-  const scopes = new Set(scopesOf(parameters.get('scope')));
-  const forMcp = parameters.get('resource') === resources.mcp.uri;
-  if (scopes.size === 0 && forMcp) scopes.add(MCP_SCOPE);
-  const prompts = new Set(scopesOf(parameters.get('prompt')));
+  const registered = wordsOf(client?.scope).filter((scope) => scope !== OFFLINE_SCOPE);
+  const requested = parameters.has('scope') ? wordsOf(parameters.get('scope')) : undefined;
+  const named = parameters.get('resource');
+  const audience = named === null ? resourceOfScopes(requested ?? registered) : resources.named(named)?.audience;
+  if (audience === undefined) return;
+  if (named === null) parameters.set('resource', resources[audience].uri);
+  const scopes = fittingScopes(requested ?? defaultsOf(audience, registered), audience);
+  if (scopes === undefined) return;
+
+  const prompts = new Set(wordsOf(parameters.get('prompt')));
   // Without a user, nothing that needs consent can be added.
   const asksUser = !prompts.has('none');
-  // Assistants are used for weeks, and MCP clients ask for exactly the scope of the challenge (docs/decisions/mcp.md).
-  if (forMcp && scopes.has(MCP_SCOPE) && asksUser && client?.mayRefresh) scopes.add(OFFLINE_SCOPE);
+  // Assistants are used for weeks, and MCP clients ask for exactly the scope of the challenge (docs/decisions/oauth-resources.md).
+  if (scopes.has(MCP_SCOPE) && asksUser && client?.mayRefresh) scopes.add(OFFLINE_SCOPE);
   // OpenID Connect requires prompt=consent for offline_access; without it oidc-provider drops the scope.
   if (scopes.has(OFFLINE_SCOPE) && asksUser) prompts.add('consent');
   setList(parameters, 'scope', scopes);
   setList(parameters, 'prompt', prompts);
 }
 
-const scopesOf = (list: string | null) => (list === null ? [] : list.split(' ').filter((name) => name !== ''));
+/** The default of RFC 6749, 3.3: what the client registered, as far as the resource has it. */
+function defaultsOf(audience: Audience, registered: readonly string[]): readonly string[] {
+  return registered.length > 0 && fittingScopes(registered, audience) !== undefined
+    ? registered
+    : [DEFAULT_SCOPE[audience]];
+}
+
+const wordsOf = (list: string | null | undefined) => list?.split(' ').filter((word) => word !== '') ?? [];
 
 function setList(parameters: URLSearchParams, name: string, values: ReadonlySet<string>) {
   if (values.size > 0) parameters.set(name, [...values].join(' '));

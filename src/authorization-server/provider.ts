@@ -9,8 +9,8 @@ import Provider, {
   type Account as OidcAccount,
 } from 'oidc-provider';
 import { ACCOUNT_CLAIM, storedTokenIds } from '../auth/access-tokens.ts';
-import type { Resources } from '../auth/resources.ts';
-import { SCOPES } from '../auth/scopes.ts';
+import type { Resource, Resources } from '../auth/resources.ts';
+import { AUDIENCE_SCOPES, fittingScopes, IDENTITY_SCOPES, OFFLINE_SCOPE, SCOPES } from '../auth/scopes.ts';
 import { type KeySet, SIGNING_ALGORITHM } from '../auth/signing-keys.ts';
 import type { Users } from '../auth/users.ts';
 import { accountKey } from '../domain/account.ts';
@@ -90,7 +90,10 @@ export function buildProvider(deps: ProviderDeps, { keys }: KeySet): Provider {
     expiresWithSession: () => false,
     rotateRefreshToken(ctx) {
       // Checked before the token is consumed: a mistake in the request must not cost the client its grant.
-      if (ctx.oidc.params?.resource !== ctx.oidc.entities.RefreshToken?.resource) throw new errors.InvalidTarget();
+      const { resource, scope } = ctx.oidc.params ?? {};
+      if (resource !== ctx.oidc.entities.RefreshToken?.resource) throw new errors.InvalidTarget();
+      const named = resources.named(String(resource));
+      if (scope !== undefined && named !== undefined) refuseUnfitScopes(ctx, named);
       return true;
     },
 
@@ -224,6 +227,7 @@ export function buildProvider(deps: ProviderDeps, { keys }: KeySet): Provider {
             throw new errors.InvalidTarget('only one resource is allowed');
           const resource = resources.named(indicator);
           if (resource === undefined) throw new errors.InvalidTarget(RESOURCE_REQUIRED);
+          if (SCOPES_CHECKED.has(ctx.oidc.params?.grant_type)) refuseUnfitScopes(ctx, resource);
           const { audience, scope } = resource;
           return { audience, scope, accessTokenFormat: 'jwt', jwt: { sign: { alg: SIGNING_ALGORITHM } } };
         },
@@ -280,6 +284,25 @@ export async function endSession(provider: Provider, request: IncomingMessage, r
 
 const CACHEABLE: ReadonlySet<string> = new Set([PATHS.jwks, PATHS.openidConfiguration, PATHS.oauthMetadata]);
 const CLIENT_AUTH_METHODS: ClientAuthMethod[] = ['none', 'client_secret_basic', 'client_secret_post'];
+/** Authorization requests, which have no grant type, and those that ask for a token without one. */
+const SCOPES_CHECKED: ReadonlySet<unknown> = new Set([undefined, 'client_credentials']);
+
+/** @throws {errors.InvalidScope} if the request asks for an unknown scope, or for none that the resource has */
+function refuseUnfitScopes(ctx: KoaContextWithOIDC, { audience }: Resource): void {
+  const scope = String(ctx.oidc.params?.scope ?? '');
+  const scopes = scope.split(' ').filter((name) => name !== '');
+  const fitting = fittingScopes(scopes, audience);
+  // Without a user there is nobody to identify and nothing to refresh.
+  const ofUser = ctx.oidc.params?.grant_type !== 'client_credentials';
+  const enough = ofUser ? fitting !== undefined : AUDIENCE_SCOPES[audience].some((name) => fitting?.has(name));
+  if (enough) return;
+  const available = [...AUDIENCE_SCOPES[audience], ...(ofUser ? [...IDENTITY_SCOPES, OFFLINE_SCOPE] : [])].join(', ');
+  throw new errors.InvalidScope(
+    `a requested scope is unknown or not available for this resource, which has ${available}`,
+    scope,
+  );
+}
+
 const RESOURCE_REQUIRED = 'resource must be "api" or "mcp"';
 
 /** The fields that oidc-provider would store if the token were opaque; it ignores unknown ones. */
@@ -304,7 +327,7 @@ async function requestingClient(
 ): Promise<RequestingClient | undefined> {
   try {
     const client = await provider.Client.find(parameters.get('client_id') ?? '');
-    return client && { mayRefresh: client.grantTypeAllowed('refresh_token') };
+    return client && { mayRefresh: client.grantTypeAllowed('refresh_token'), scope: client.scope };
   } catch (error) {
     // oidc-provider looks the client up again, and answers then.
     if (error instanceof errors.OIDCProviderError || isUnavailable(error)) return undefined;

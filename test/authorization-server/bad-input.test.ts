@@ -43,7 +43,7 @@ const register = (metadata: unknown, headers: Record<string, string> = { 'conten
 
 describe('authorization requests', () => {
   test.each<[string, Record<string, string | undefined>, string]>([
-    ['no resource', { resource: undefined }, 'invalid_target'],
+    ['no resource, and scopes that say none', { resource: undefined, scope: 'openid' }, 'invalid_target'],
     ['an unknown resource', { resource: 'https://other.example/api' }, 'invalid_target'],
     ['a resource that is not a URI', { resource: 'API' }, 'invalid_target'],
     ['PKCE plain', { code_challenge_method: 'plain' }, 'invalid_request'],
