@@ -2,10 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from '@commander-js/extra-typings';
 import { toOperatorApiKey, toOperatorIssuedApiKey } from '../contract/api-key.ts';
 import { isRefusal } from '../domain/decision.ts';
-import { listOf } from '../domain/limits.ts';
+import { LABEL, listOf } from '../domain/limits.ts';
 import { ALL_PERMISSIONS, Permission, permissionNames } from '../domain/permissions.ts';
 import { namedAccount, nameOf, requiredAccount } from './accounts.ts';
-import { wholeNumber } from './arguments.ts';
+import { sumOrNames, wholeNumber } from './arguments.ts';
 import { operate } from './operation.ts';
 import { fields, table } from './print.ts';
 
@@ -25,16 +25,22 @@ function addCommands(apiKey: Command): void {
     .description('issue an API key, which is shown only once')
     .option('--community <id>', 'community the key acts for', wholeNumber)
     .option('--brand <id>', 'brand the key acts for', wholeNumber)
-    .option('--permissions <sum>', 'sum of permission flags (default: all)', wholeNumber)
-    .option('--label <label>', 'label to recognise the key by', 'Command line')
+    .option(
+      '--permissions <flags>',
+      `sum of permission flags, or their names with commas (default: ${ALL_PERMISSIONS}, all of them)`,
+      sumOrNames(Permission),
+    )
+    .option('--label <label>', `label to recognise the key by, ${LABEL.min} to ${LABEL.max} characters`, 'Command line')
     .addHelpText(
       'after',
       `
-Permission flags: ${listOf(Permission)}. Only brands can use WriteBookings.
+Exactly one of --community and --brand is required.
+Permission flags: ${listOf(Permission)}.
+The key of a community may have WriteBookings, too, but is refused (ScopeViolation) when it is used.
 
 Examples:
   venue api-key issue --brand 1
-  venue api-key issue --community 2 --permissions 3 --label "Front desk"`,
+  venue api-key issue --community 2 --permissions ReadAvailability,ReadBookings --label "Front desk"`,
     )
     .action(({ permissions: wanted, label, ...named }, command) => {
       const account = requiredAccount(named);

@@ -1,6 +1,8 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { isPlainDate, toTimestamp } from '../domain/calendar.ts';
 import type { Cents, PlainDate, Timestamp } from '../domain/ids.ts';
+import { keysOf } from '../domain/keys-of.ts';
+import { type Flags, listOf } from '../domain/limits.ts';
 import { parseAmount } from '../domain/pricing.ts';
 
 /** Parsers for command-line arguments. Each throws `InvalidArgumentError` with the rule that the argument breaks. */
@@ -9,6 +11,18 @@ export function wholeNumber(text: string): number {
   if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
   return Number(text);
 }
+
+/** A sum of flags, or their names with commas between them. Which sums are allowed is for the domain to say. */
+export const sumOrNames =
+  (flags: Flags) =>
+  (text: string): number => {
+    if (/^\d{1,15}$/.test(text)) return Number(text);
+    const names = text.split(',');
+    const known = keysOf(flags).filter((name) => names.includes(String(name)));
+    if (known.length !== new Set(names).size)
+      throw new InvalidArgumentError(`It must be a sum of these values, or their names with commas: ${listOf(flags)}.`);
+    return known.reduce((sum, name) => sum + (flags[name] ?? 0), 0);
+  };
 
 export function decimal(text: string): number {
   if (!/^\d{1,6}(\.\d{1,6})?$/.test(text)) throw new InvalidArgumentError('It must be a number such as 2.5.');

@@ -1,4 +1,5 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
+import manifest from '../../package.json' with { type: 'json' };
 import { UnusableBackup } from '../backup/unusable-backup.ts';
 import { ConfigError } from '../config.ts';
 import { StoreInUse } from '../runtime/unusable-store.ts';
@@ -66,6 +67,7 @@ export async function runVenue(args: readonly string[], output: Output = TERMINA
 function program(asJson: boolean, { out, err }: Output): Command {
   const venue = new Command('venue')
     .description('Manage the venue booking service, whether or not it is running.')
+    .version(manifest.version, '-V, --version', 'print the version of the service')
     .option('--json', 'print JSON instead of text')
     .helpOption('-h, --help', 'show help, with examples')
     .configureHelp({ showGlobalOptions: true })

@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_ANSWER_HOURS, listOf } from '../../src/domain/limits.ts';
-import { Permission } from '../../src/domain/permissions.ts';
+import manifest from '../../package.json' with { type: 'json' };
+import { DEFAULT_ANSWER_HOURS, LABEL, listOf } from '../../src/domain/limits.ts';
+import { ALL_PERMISSIONS, Permission } from '../../src/domain/permissions.ts';
 import { inDays } from '../in-days.ts';
 import { call } from '../service/client.ts';
 import { startServiceProcess, temporaryDataDir, venue } from '../service/service-process.ts';
@@ -241,4 +242,56 @@ test.each([
   useDataDir(temporaryDataDir());
   const expected = await json(newName, 'list');
   expect(await json(oldName, 'list')).toEqual(expected);
+});
+
+test('--version is that of the service', async () => {
+  for (const flag of ['--version', '-V'])
+    expect(await inProcess(flag)).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' });
+  expect(await inProcess('--version', '--json')).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' });
+  expect((await inProcess('--help')).stdout).toMatch(/-V, --version +/);
+});
+
+describe('issuing an API key', () => {
+  const issue = async (...args: readonly string[]) => {
+    const { code, stdout, stderr } = await inProcess('api-key', 'issue', ...args, '--json');
+    return code === 0 ? JSON.parse(stdout) : { code, ...JSON.parse(stderr) };
+  };
+
+  test('takes what its help says, for either kind of account', async () => {
+    useDataDir(temporaryDataDir());
+    await json('community', 'add', '--name', 'Mill', '--time-zone', 'UTC');
+    await json('brand', 'add', '--name', 'Acme');
+    const help = (await inProcess('api-key', 'issue', '--help')).stdout.replaceAll(/\s+/g, ' ');
+    expect(help).toContain('Exactly one of --community and --brand is required.');
+    expect(help).toContain(`default: ${ALL_PERMISSIONS}, all of them`);
+    expect(help).toContain(`Permission flags: ${listOf(Permission)}.`);
+    expect(help).toContain(
+      'The key of a community may have WriteBookings, too, but is refused (ScopeViolation) when it is used.',
+    );
+    expect(help).toContain(`${LABEL.min} to ${LABEL.max} characters`);
+    for (const account of [
+      ['--brand', '1'],
+      ['--community', '1'],
+    ]) {
+      expect(await issue(...account)).toMatchObject({ permissions: ALL_PERMISSIONS });
+      for (const [name, value] of Object.entries(Permission)) {
+        expect(help).toContain(`${value} ${name}`);
+        expect(await issue(...account, '--permissions', `${value}`)).toMatchObject({ permissions: value });
+        expect(await issue(...account, '--permissions', name)).toMatchObject({ permissions: value });
+      }
+      const both = 'ReadAvailability,ReadBookings';
+      expect(help).toContain(both);
+      expect(await issue(...account, '--permissions', both)).toMatchObject({ permissions: 3 });
+      expect(await issue(...account, '--permissions', `${both},ReadBookings`)).toMatchObject({ permissions: 3 });
+    }
+  });
+
+  test.each(['ReadEverything', 'ReadBookings,', '1e1', '-1', '', 'readbookings'])(
+    'permissions %j are a usage error that names the flags',
+    async (permissions) => {
+      const refused = await issue('--brand', '1', `--permissions=${permissions}`);
+      expect(refused).toMatchObject({ code: 2, error: 'ValidationError' });
+      expect(refused.details).toContain(listOf(Permission));
+    },
+  );
 });
