@@ -23,3 +23,15 @@ test('with a server that does not answer the start fails with 1 and one line tha
     /^MONGODB_URL: MongoDB at 127\.0\.0\.1:\d+ cannot be reached: connect ECONNREFUSED .+\n$/,
   );
 });
+
+test('with a URL of MongoDB that contradicts what is promised the start fails with 1 and one line that says what it has to be', async () => {
+  const ended = await runNode('src/main.js', [], {
+    DATA_DIR: temporaryDataDir(),
+    SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
+    MONGODB_URL: 'mongodb://ada:secret@127.0.0.1:1/venue?w=1',
+  });
+  expect(ended).toMatchObject({
+    code: 1,
+    stderr: 'MONGODB_URL: w=1 is not supported: it has to be majority, which is also the default\n',
+  });
+});

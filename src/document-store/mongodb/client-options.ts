@@ -10,6 +10,7 @@ const ACKNOWLEDGED_WITHIN_MS = 5_000;
 const NEEDED: Readonly<Record<string, string>> = {
   w: 'majority',
   journal: 'true',
+  j: 'true',
   readPreference: 'primary',
   readConcernLevel: 'majority',
 };
@@ -46,6 +47,9 @@ export function clientOptions(url: string): MongoClientOptions {
     if (said !== undefined && said !== value)
       throw new TypeError(`${name}=${said} is not supported: it has to be ${value}, which is also the default`);
   }
+  const wtimeoutMS = given.get('wtimeoutms') ?? String(ACKNOWLEDGED_WITHIN_MS);
+  if (!/^[1-9]\d*$/.test(wtimeoutMS))
+    throw new TypeError(`wtimeoutMS=${wtimeoutMS} is not supported: it has to be a number of milliseconds above 0`);
   return {
     appName: 'venue-booking',
     ignoreUndefined: true,
@@ -54,10 +58,7 @@ export function clientOptions(url: string): MongoClientOptions {
     retryWrites: given.get('retrywrites') !== 'false',
     readPreference: 'primary',
     readConcern: { level: 'majority' },
-    writeConcern: {
-      ...{ w: 'majority', journal: true },
-      wtimeoutMS: Number(given.get('wtimeoutms') ?? ACKNOWLEDGED_WITHIN_MS),
-    },
+    writeConcern: { w: 'majority', journal: true, wtimeoutMS: Number(wtimeoutMS) },
     ...Object.fromEntries(Object.entries(TIMEOUTS).filter(([name]) => !given.has(name.toLowerCase()))),
   };
 }

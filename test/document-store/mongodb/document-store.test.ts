@@ -145,41 +145,53 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
     }
   });
 
-  it('applies a write once, and says so, when its answer is lost', async () => {
-    if ('missing' in mongoServer) return;
-    const { hostname, port } = new URL(mongoServer.url);
-    let losing = false;
-    const proxy = await startProxy({ hostname, port: Number(port) }, (passing) => {
-      if (!losing || passing !== 'answer') return false;
-      losing = false;
-      return true;
-    });
-    const options = 'directConnection=true&minHeartbeatFrequencyMS=20&heartbeatFrequencyMS=60000';
-    const url = `mongodb://127.0.0.1:${proxy.port}/?${options}`;
-    const store = await openMongoDocumentStore({ url, database: `test-${randomUUID()}` });
-    try {
-      const documents = await store.open<{ n: number }>({ name: 'numbers', kind: 'record', indexes: [] });
-      const losingAnswer = <R>(write: () => Promise<R>): Promise<R> => {
-        losing = true;
-        return write();
-      };
-      expect(await losingAnswer(() => documents.insert('a', { n: 1 }))).toBe(true);
-      expect(await losingAnswer(() => documents.insert('a', { n: 2 }))).toBe(false);
-      expect(await losingAnswer(() => documents.replace('a', { n: 3 }, 1))).toBe(true);
-      expect(await losingAnswer(() => documents.replace('a', { n: 4 }, 1))).toBe(false);
-      expect(await documents.get('a')).toEqual({ key: 'a', version: 2, document: { n: 3 } });
-      // Nobody can tell who deleted it, so the outcome is an error, unless the server recognises repeated writes.
-      await losingAnswer(() => documents.delete('a', 2)).catch(() => {});
-      expect(losing).toBe(false);
-      expect(await documents.get('a')).toBeUndefined();
-      // A removed document may be inserted again.
-      expect(await losingAnswer(() => documents.insert('a', { n: 5 }))).toBe(true);
-      expect(await documents.get('a')).toMatchObject({ document: { n: 5 } });
-    } finally {
-      await store.close();
-      proxy.close();
-    }
-  });
+  it.each(['retryWrites=true', 'retryWrites=false'])(
+    'applies a write once, and says so, when its answer is lost, with %s',
+    async (retryWrites) => {
+      if ('missing' in mongoServer) return;
+      const { hostname, port } = new URL(mongoServer.url);
+      let losing = false;
+      const proxy = await startProxy({ hostname, port: Number(port) }, (passing) => {
+        if (!losing || passing !== 'answer') return false;
+        losing = false;
+        return true;
+      });
+      const options = `directConnection=true&minHeartbeatFrequencyMS=20&heartbeatFrequencyMS=60000&${retryWrites}`;
+      const url = `mongodb://127.0.0.1:${proxy.port}/?${options}`;
+      const store = await openMongoDocumentStore({ url, database: `test-${randomUUID()}` });
+      try {
+        const documents = await store.open<{ n: number }>({ name: 'numbers', kind: 'record', indexes: [] });
+        const losingAnswer = <R>(write: () => Promise<R>): Promise<R> => {
+          losing = true;
+          return write();
+        };
+        expect(await losingAnswer(() => documents.insert('a', { n: 1 }))).toBe(true);
+        expect(await losingAnswer(() => documents.insert('a', { n: 2 }))).toBe(false);
+        expect(await losingAnswer(() => documents.replace('a', { n: 3 }, 1))).toBe(true);
+        expect(await losingAnswer(() => documents.replace('a', { n: 4 }, 1))).toBe(false);
+        expect(await documents.get('a')).toEqual({ key: 'a', version: 2, document: { n: 3 } });
+        expect(await losingAnswer(() => documents.delete('a', 2))).toBe(true);
+        expect(await losingAnswer(() => documents.delete('a', 2))).toBe(false);
+        expect(losing).toBe(false);
+        expect(await documents.get('a')).toBeUndefined();
+        // Whoever of two deletes it, one of them did.
+        for (let round = 0; round < 10; round += 1) {
+          await documents.insert('both', { n: round });
+          const other = documents.delete('both');
+          expect((await Promise.all([losingAnswer(() => documents.delete('both')), other])).sort()).toEqual([
+            false,
+            true,
+          ]);
+        }
+        // A removed document may be inserted again.
+        expect(await losingAnswer(() => documents.insert('a', { n: 5 }))).toBe(true);
+        expect(await documents.get('a')).toMatchObject({ document: { n: 5 } });
+      } finally {
+        await store.close();
+        proxy.close();
+      }
+    },
+  );
 
   it('loads a thousand new documents per round trip, and makes all indexes in one, at the end', async () => {
     if ('missing' in mongoServer) return;
@@ -221,6 +233,8 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
     ['w=1', 'w=1 is not supported: it has to be majority'],
     ['W=0', 'w=0 is not supported'],
     ['journal=false', 'journal=false is not supported: it has to be true'],
+    ['j=false', 'j=false is not supported: it has to be true'],
+    ['wtimeoutMS=0', 'wtimeoutMS=0 is not supported: it has to be a number of milliseconds above 0'],
     ['readPreference=secondaryPreferred', 'readPreference=secondaryPreferred is not supported: it has to be primary'],
     ['readConcernLevel=local', 'readConcernLevel=local is not supported: it has to be majority'],
   ])('refuses a URL with %s, which would break a promise', async (option, message) => {

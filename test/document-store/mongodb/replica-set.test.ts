@@ -1,0 +1,122 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Document } from 'mongodb';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Collection, DocumentStore } from '../../../src/document-store/document-store.ts';
+import { openMongoDocumentStore } from '../../../src/document-store/mongodb/document-store.ts';
+import { Unavailable } from '../../../src/runtime/unavailable.ts';
+import { ask } from '../ask.ts';
+import { NEVER, type ReplicaSet, startReplicaSet } from './replica-set.ts';
+
+type Numbered = { readonly n: number };
+const RECORDS: Collection<Numbered> = { name: 'numbers', kind: 'record', indexes: [{ fields: ['n'] }] };
+
+const DUPLICATE = { ok: 1, n: 0, writeErrors: [{ index: 0, code: 11_000, errmsg: 'duplicate' }] };
+const NOT_BY_A_MAJORITY = {
+  ok: 1,
+  n: 1,
+  nModified: 1,
+  writeConcernError: { code: 64, codeName: 'WriteConcernTimeout', errmsg: 'waiting for replication timed out' },
+};
+
+describe('MongoDB document store on a replica set', () => {
+  let set: ReplicaSet;
+  let store: DocumentStore;
+  let answer: (command: Document) => Document | undefined | Promise<Document | undefined>;
+
+  beforeEach(async () => {
+    answer = () => undefined;
+    set = await startReplicaSet((command) => answer(command));
+  });
+  afterEach(async () => {
+    await store.close();
+    set.stop();
+  });
+
+  async function open(options = '') {
+    store = await openMongoDocumentStore({ url: `${set.url}${options}` });
+    return store.open(RECORDS);
+  }
+  const sent = (name: string) => set.commands.filter((command) => name in command);
+
+  it('makes indexes although a member is down', async () => {
+    // The server waits for every member that votes unless it is told to wait for fewer.
+    answer = (command) => ('createIndexes' in command && command.commitQuorum !== 'majority' ? NEVER : undefined);
+    await open();
+    expect(sent('createIndexes')).toHaveLength(1);
+    const load = await store.load({ ...RECORDS, name: 'loaded', kind: 'readModel' });
+    await load?.finish();
+    expect(sent('createIndexes').map(({ createIndexes }) => createIndexes)).toEqual(['numbers', 'loaded']);
+  });
+
+  it('makes indexes for longer than anything else may take', async () => {
+    answer = async (command) => void ('createIndexes' in command && (await delay(1_500)));
+    await open('&socketTimeoutMS=500&connectTimeoutMS=5000');
+    expect(sent('createIndexes')).toHaveLength(1);
+  });
+
+  it('asks a majority, its journal and the primary for everything, whatever the URL leaves open', async () => {
+    const documents = await open();
+    await documents.insert('a', { n: 1 });
+    await documents.replace('a', { n: 2 }, 1);
+    await documents.project([{ key: 'a', position: '1', document: { n: 3 } }]);
+    await documents.delete('a');
+    await documents.getMany(['a']);
+    await Array.fromAsync(documents.find(ask()));
+    const writes = ['create', 'createIndexes', 'insert', 'update', 'delete'].flatMap(sent);
+    expect(writes.length).toBeGreaterThanOrEqual(6);
+    for (const write of writes) expect(write.writeConcern).toEqual({ w: 'majority', j: true, wtimeout: 5_000 });
+    const reads = sent('find').filter(({ find }) => find === 'numbers');
+    expect(reads).toHaveLength(2);
+    for (const read of reads) {
+      expect(read.readConcern).toEqual({ level: 'majority' });
+      expect(read.$readPreference).toBeUndefined();
+    }
+  });
+
+  it('has the server recognise repeated writes, unless the URL says that it does not', async () => {
+    const documents = await open();
+    await documents.insert('a', { n: 1 });
+    await documents.delete('a');
+    expect([...sent('insert'), ...sent('delete')].map(({ txnNumber }) => typeof txnNumber)).toEqual([
+      'number',
+      'number',
+    ]);
+    expect(sent('update').filter(({ update }) => update === 'numbers')).toEqual([]);
+  });
+
+  it('tells a server that does not recognise repeated writes nothing of them, and deletes in two steps', async () => {
+    const documents = await open('&retryWrites=false');
+    await documents.insert('a', { n: 1 });
+    expect(await documents.delete('a')).toBe(true);
+    const writes = set.commands.filter((command) =>
+      ['insert', 'update', 'delete'].some((name) => command[name] === 'numbers'),
+    );
+    expect(writes.map((command) => Object.keys(command)[0])).toEqual(['insert', 'update', 'delete']);
+    expect(writes.map(({ txnNumber }) => txnNumber)).toEqual([undefined, undefined, undefined]);
+  });
+
+  it('finds out what became of a write that no majority acknowledged in time', async () => {
+    const documents = await open();
+    let inserts = 0;
+    answer = (command) => {
+      if (!('insert' in command)) return undefined;
+      inserts += 1;
+      return inserts === 1 ? NOT_BY_A_MAJORITY : DUPLICATE;
+    };
+    expect(await documents.insert('a', { n: 1 })).toBe(true);
+    // By a write that changes nothing, which a majority has to acknowledge, too.
+    const [looked] = sent('update').filter(({ update }) => update === 'numbers');
+    expect(looked).toMatchObject({
+      writeConcern: { w: 'majority' },
+      updates: [{ u: { $set: { w: expect.any(String) } } }],
+    });
+  });
+
+  it('says that it is unknown whether a write was applied that no majority ever acknowledges', async () => {
+    const documents = await open();
+    answer = (command) => ('insert' in command || 'update' in command ? NOT_BY_A_MAJORITY : undefined);
+    const error = await documents.insert('a', { n: 1 }).catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(Unavailable);
+    expect(error).toHaveProperty('message', expect.stringContaining('whether a write was applied is unknown'));
+  });
+});
