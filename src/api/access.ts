@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify
 import { type Access, refuseAccess } from '../auth/access.ts';
 import { type Authenticate, bearerToken } from '../auth/authenticate.ts';
 import type { Caller } from '../auth/caller.ts';
+import { apiScopeOf } from '../auth/scopes.ts';
 import { sendError, sendRefusal } from './errors.ts';
 
 declare module 'fastify' {
@@ -53,17 +54,22 @@ export function createAuthentication({ authenticate, challenge }: Authentication
  */
 export function createAccessHook(deps: AuthenticationDeps) {
   const authenticated = createAuthentication(deps);
-  return (access: Access): onRequestHookHandler =>
-    (request, reply, done) =>
+  return (access: Access): onRequestHookHandler => {
+    // RFC 6750, 3.1. An API key cannot ask for more.
+    const insufficientScope = `${deps.challenge}, scope="${apiScopeOf(access.permission)}", error="insufficient_scope"`;
+    return (request, reply, done) =>
       authenticated(
         request,
         reply,
         (caller) => {
           const refused = refuseAccess(caller, access);
+          if (refused?.refused === 'InsufficientPermissions' && caller.credential.kind === 'client')
+            reply.header('www-authenticate', insufficientScope);
           if (refused !== undefined) return void sendRefusal(reply, refused);
           request.caller = caller;
           done();
         },
         done,
       );
+  };
 }

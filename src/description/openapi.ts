@@ -173,6 +173,12 @@ const FAILURE_HEADERS: { readonly [status: number]: { readonly [name: string]: J
       schema: { type: 'string' },
     },
   },
+  403: {
+    'WWW-Authenticate': {
+      description: 'Present if an access token lacks a scope: the scope to ask for (RFC 6750).',
+      schema: { type: 'string' },
+    },
+  },
   500: {
     'Retry-After': {
       description: 'Seconds to wait before trying again; present if the cause is known to pass.',

@@ -67,6 +67,45 @@ test('scopes grant permissions: anything else is 403', async () => {
   expect((await service.get('/bookings', { key: nothing })).json().error).toBe('InsufficientPermissions');
 });
 
+test('403 for a missing scope says which scope to ask for; other refusals do not (RFC 6750, 3.1)', async () => {
+  const app = await TestApp.register(url);
+  const { access_token: reader } = await app.tokens({ ...asBrand(), scope: 'service.api.read' });
+  const { access_token: hooks } = await app.tokens({ ...asBrand(), scope: 'service.api.webhooks' });
+  const metadata = `resource_metadata="${url}/.well-known/oauth-protected-resource/api/v1"`;
+  const challenge = (scope: string) => `Bearer ${metadata}, scope="${scope}", error="insufficient_scope"`;
+  for (const [refused, scope] of [
+    [await service.post('/bookings', { key: reader, body: booking(15) }), 'service.api.write'],
+    [await service.get('/webhooks', { key: reader }), 'service.api.webhooks'],
+    [await service.delete('/webhooks/wh_1', { key: reader }), 'service.api.webhooks'],
+    [await service.get('/bookings', { key: hooks }), 'service.api.read'],
+    [await service.get(`/spaces/${spaceId}/availability?date=2026-12-10`, { key: hooks }), 'service.api.read'],
+    [await service.get('/communities/1/reviews', { key: hooks }), 'service.api.read'],
+  ] as const) {
+    expect([refused.statusCode, refused.json().error]).toEqual([403, 'InsufficientPermissions']);
+    expect(refused.headers['www-authenticate']).toBe(challenge(scope));
+  }
+  // A browser app may read it.
+  const preflighted = await fetch(`${url}/api/v1/webhooks`, {
+    headers: { authorization: `Bearer ${reader}`, origin: 'https://app.example' },
+  });
+  expect(preflighted.headers.get('access-control-expose-headers')?.toLowerCase()).toContain('www-authenticate');
+
+  // No scope gives an API key more permissions, or a community those of a brand.
+  const narrow = await service.key({ kind: 'Brand', id: brand.id as never }, 1);
+  const { access_token: ofCommunity } = await app.tokens({
+    ...user,
+    account: `Community:${community.id}`,
+    scope: API_SCOPE,
+  });
+  for (const refused of [
+    await service.get('/bookings', { key: narrow }),
+    await service.post('/bookings', { key: ofCommunity, body: booking(16) }),
+  ]) {
+    expect(refused.statusCode).toBe(403);
+    expect(refused.headers['www-authenticate']).toBeUndefined();
+  }
+});
+
 test('the chosen account counts: a community may not book, and sees its own bookings', async () => {
   const app = await TestApp.register(url);
   const consent = { ...user, account: `Community:${community.id}`, scope: API_SCOPE };
