@@ -3,8 +3,8 @@ import { OutcomeUnknown, Unavailable } from './unavailable.ts';
 
 /** How long a request may take until its answer begins. The README promises 10 s. */
 const ANSWERED_WITHIN_MS = 9_500;
-/** How often a request that has not arrived completely by then is looked at again. */
-const LOOK_AGAIN_MS = 500;
+/** How often requests that are under way are looked at. */
+const LOOK_EVERY_MS = 100;
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -12,8 +12,6 @@ declare module 'fastify' {
     begun: boolean;
     /** When it has to be answered, by `performance.now()`. */
     answerBy: number;
-    /** Answers it when nobody else has. */
-    answering: NodeJS.Timeout | undefined;
   }
 }
 
@@ -25,20 +23,51 @@ declare module 'fastify' {
 export function answerInTime(app: FastifyInstance, withinMs = ANSWERED_WITHIN_MS): void {
   app.decorateRequest('begun', false);
   app.decorateRequest('answerBy', Number.POSITIVE_INFINITY);
-  app.decorateRequest('answering', undefined);
   app.addHook('onRoute', (route) => {
     if (mayChange(route)) route.preHandler = [...[route.preHandler ?? []].flat(), begin];
   });
+  const watch = createWatch();
   app.addHook('onRequest', (request, reply, done) => {
     request.answerBy = performance.now() + withinMs;
-    request.answering = setTimeout(late, withinMs, request, reply);
+    watch(reply);
     done();
   });
-  app.addHook('onSend', (request, _reply, payload, done) => {
-    clearTimeout(request.answering);
-    done(null, payload);
-  });
 }
+
+/**
+ * Watches requests until they are answered. Most are by the end of the turn of the event loop in which they arrived, and cost no timer
+ * and no hook.
+ */
+function createWatch(): (reply: FastifyReply) => void {
+  const arrived: FastifyReply[] = [];
+  let open: FastifyReply[] = [];
+  let isLooking = false;
+
+  function endTurn(): void {
+    for (const reply of arrived) if (!isAnswered(reply)) open.push(reply);
+    arrived.length = 0;
+    if (!isLooking && open.length > 0) lookLater();
+  }
+
+  function look(): void {
+    const now = performance.now();
+    open = open.filter((reply) => !isAnswered(reply) && !answerLate(reply, now));
+    if (open.length > 0) lookLater();
+    else isLooking = false;
+  }
+
+  function lookLater(): void {
+    isLooking = true;
+    setTimeout(look, LOOK_EVERY_MS);
+  }
+
+  return (reply) => {
+    if (arrived.push(reply) === 1) setImmediate(endTurn);
+  };
+}
+
+/** Also past Fastify, or given up by the client. */
+const isAnswered = ({ raw }: FastifyReply): boolean => raw.headersSent || raw.destroyed;
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 const mayChange = ({ method }: RouteOptions): boolean => [method].flat().some((each) => !READS.has(each));
@@ -48,14 +77,11 @@ function begin(request: FastifyRequest, _reply: FastifyReply, done: () => void):
   done();
 }
 
-function late(request: FastifyRequest, reply: FastifyReply): void {
-  // Answered past Fastify, or given up by the client.
-  if (reply.raw.headersSent || reply.raw.destroyed) return;
-  // It is the client that takes its time; how long it may, the server itself watches.
-  if (request.raw.complete === false) {
-    request.answering = setTimeout(late, LOOK_AGAIN_MS, request, reply);
-    return;
-  }
+/** @returns whether it was time */
+function answerLate(reply: FastifyReply, now: number): boolean {
+  const { request } = reply;
+  // While it has not arrived completely, it is the client that takes its time; how long it may, the server itself watches.
+  if (request.answerBy > now || request.raw.complete === false) return false;
   const send = reply.send.bind(reply);
   // What the handler still has to say comes too late.
   reply.send = (...payload) => (reply.raw.headersSent ? reply : send(...payload));
@@ -63,4 +89,5 @@ function late(request: FastifyRequest, reply: FastifyReply): void {
   reply.send(
     request.begun ? new OutcomeUnknown(what) : new Unavailable(what, undefined, 'The service did not answer in time'),
   );
+  return true;
 }
