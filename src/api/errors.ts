@@ -17,7 +17,6 @@ export const sendRefusal = (reply: FastifyReply, { refused, details }: Refusal):
  */
 const REQUEST_PROBLEMS: Readonly<Record<string, string>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'The body must be JSON: send Content-Type: application/json.',
-  FST_ERR_CTP_EMPTY_JSON_BODY: 'The body is empty, but a JSON object is required.',
   FST_ERR_CTP_INVALID_JSON_BODY: 'The body is not valid JSON.',
   FST_ERR_CTP_BODY_TOO_LARGE: 'The body is too large.',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'The length of the body does not match Content-Length.',

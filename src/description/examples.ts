@@ -14,10 +14,15 @@ type DeliveryExample = { readonly headers: { readonly [name: string]: string }; 
 
 export type Examples = {
   readonly operations: { readonly [operationId: string]: OperationExamples };
+  /** What the authorization server and the MCP server say, by the name under which the guide asks for it. */
+  readonly exchanges: { readonly [name: string]: unknown };
   /** What the deliveries are signed with. */
   readonly signingSecret: string;
   readonly deliveries: { readonly [event: string]: DeliveryExample };
 };
+
+/** Where the service was that they were recorded from. */
+export const RECORDED_AT = 'https://bookings.example.org';
 
 /** The examples, recorded from a running service by test/description/examples.test.ts. */
 export const readExamples = (): Examples =>

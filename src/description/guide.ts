@@ -4,7 +4,8 @@ import { keysOf } from '../domain/keys-of.ts';
 import { DEFAULT_ANSWER_HOURS, IDEMPOTENCY_KEY } from '../domain/limits.ts';
 import { Permission, type PermissionName, SCOPE_PERMISSIONS } from '../domain/permissions.ts';
 import { MAX_WEBHOOKS } from '../domain/webhook.ts';
-import type { Examples } from './examples.ts';
+import { type Examples, RECORDED_AT } from './examples.ts';
+import { readable } from './readable.ts';
 import { baseUrlOf, type Settings } from './settings.ts';
 
 type Section = 'overview' | 'spaces' | 'bookings' | 'reviews' | 'webhooks' | 'deliveries' | 'assistants';
@@ -57,9 +58,15 @@ export function guide(section: Section, settings: Settings, examples: Examples):
       .map((code) => `| \`${code}\` | ${ERROR_STATUS[code]} | ${ERROR_MEANING[code]} |`)
       .join('\n'),
   };
+  const exchanges = Object.fromEntries(
+    Object.entries(examples.exchanges).map(([name, said]) => [
+      name,
+      readable(said).replaceAll(RECORDED_AT, settings.publicUrl),
+    ]),
+  );
   const text = readFileSync(new URL(`./guide/${section}.md`, import.meta.url), 'utf8').trim();
   return text.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => {
-    const fact = facts[name];
+    const fact = facts[name] ?? exchanges[name];
     if (fact === undefined) throw new Error(`The guide asks for ${name}`);
     return String(fact);
   });

@@ -7,6 +7,7 @@ import type { NamedExamples, Operation, Response } from './document.ts';
 import { readExamples } from './examples.ts';
 import { guide } from './guide.ts';
 import type { ApiDescription } from './openapi.ts';
+import { readable } from './readable.ts';
 import type { Settings } from './settings.ts';
 
 /** The names of the failures that say no more of one operation than of another; they are shown once, for all. */
@@ -34,9 +35,7 @@ ${
 ${examples(operation.requestBody.content['application/json'].examples, 'Request')}`
 }
 <h4>Responses</h4>
-${Object.entries(operation.responses)
-  .filter(([status]) => !COMMON.includes(status))
-  .map(([status, response]) => responseDetails(status, response, markdown))}
+${Object.entries(operation.responses).map(([status, response]) => responseDetails(status, response, markdown, COMMON.includes(status) ? any : undefined))}
 </article>`;
 
   const deliveryArticle = ([event, { post }]: readonly [string, { readonly post: Operation }]): Html =>
@@ -143,14 +142,23 @@ function parameters({ parameters: list = [] }: Operation, markdown: Markdown): I
   )}</dl>`;
 }
 
-function responseDetails(status: string, response: Response | undefined, markdown: Markdown): Html {
+/** @param shown an operation whose examples of this status need not be repeated */
+function responseDetails(
+  status: string,
+  response: Response | undefined,
+  markdown: Markdown,
+  shown?: Operation,
+): Html | undefined {
   const content = response?.content?.['application/json'];
+  const before = shown?.responses[status]?.content?.['application/json'].examples ?? {};
+  const named = Object.entries(content?.examples ?? {}).filter(([name]) => !(name in before));
+  if (shown !== undefined && named.length === 0) return undefined;
   return html`<details${raw(Number(status) < 300 ? ' open' : '')}><summary><span class="status">${status}</span> ${
     Number(status) < 300 ? 'Success' : status === '304' ? 'Not modified' : codesIn(content?.examples)
   }</summary>
 ${markdown(response?.description ?? '').content}
 ${content && html`<p>${typeOf(content.schema)}</p>`}
-${examples(content?.examples)}
+${examples(Object.fromEntries(named))}
 </details>`;
 }
 
@@ -166,18 +174,6 @@ const examples = (shown: NamedExamples = {}, prefix?: string): Interpolated =>
   );
 
 const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
-
-/** JSON on several lines, but for what fits on one. */
-function readable(value: unknown, indent = ''): string {
-  const line = JSON.stringify(value, undefined, 1)?.replaceAll(/\n */g, ' ') ?? '';
-  if (line.length <= 88 || typeof value !== 'object' || value === null) return line;
-  const deeper = `${indent}  `;
-  const entries = Array.isArray(value)
-    ? value.map((item) => readable(item, deeper))
-    : Object.entries(value).map(([name, item]) => `${JSON.stringify(name)}: ${readable(item, deeper)}`);
-  const [open, close] = Array.isArray(value) ? '[]' : '{}';
-  return `${open}\n${entries.map((entry) => deeper + entry).join(',\n')}\n${indent}${close}`;
-}
 
 const schemaArticle = (name: string, schema: JsonSchema, markdown: Markdown): Html =>
   html`<article id="schema/${name}"><h3>${name}</h3>

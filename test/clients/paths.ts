@@ -1205,7 +1205,7 @@ export interface operations {
             path: {
                 /**
                  * @description Webhook identifier.
-                 * @example wh_mQ4dT9rXk2VbN7sLcE01
+                 * @example wh_mQ4dT9rXk2VbN7sLcE02
                  */
                 id: string;
             };

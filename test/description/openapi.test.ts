@@ -4,14 +4,13 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { IDEMPOTENCY_KEY_KEPT_MS } from '../../src/commands/idempotency-keys.ts';
 import { ERROR_STATUS } from '../../src/contract/errors.ts';
+import { RECORDED_AT } from '../../src/description/examples.ts';
 import type { ApiDescription } from '../../src/description/openapi.ts';
 import { isPlainDate } from '../../src/domain/calendar.ts';
 import { MAX_WEBHOOKS } from '../../src/domain/webhook.ts';
 import { DISABLE_AFTER_MS, GIVE_UP_AFTER_MS, PLANNED_DELAYS_MS } from '../../src/webhooks/schedule.ts';
 import { DEADLINE_MS } from '../../src/webhooks/sender.ts';
 import { type RunningService, runService } from '../running-service.fixture.ts';
-
-const PUBLIC_URL = 'https://bookings.example.org';
 
 type Schema = { readonly [keyword: string]: unknown };
 type Media = { readonly schema: Schema; readonly examples: Record<string, { summary: string; value: unknown }> };
@@ -45,7 +44,7 @@ let operations: readonly (Operation & { readonly call: string })[];
 let valid: (schema: Schema, value: unknown) => unknown;
 
 beforeAll(async () => {
-  service = await runService({ PUBLIC_URL });
+  service = await runService({ PUBLIC_URL: RECORDED_AT });
   const answer = await service.call('GET', '/openapi.json', { headers: { origin: 'https://tools.example' } });
   expect(answer.headers['access-control-allow-origin']).toBe('*');
   expect(answer.headers['content-type']).toMatch(/^application\/json/);
@@ -290,19 +289,19 @@ test('says how to authenticate, with keys and with OpenID Connect', () => {
   const { apiKey, openIdConnect, oauth2 } = api.components.securitySchemes;
   expect(apiKey).toMatchObject({ type: 'http', scheme: 'bearer', description: expect.stringContaining('vbs_live_') });
   expect(openIdConnect).toMatchObject({
-    openIdConnectUrl: `${PUBLIC_URL}/.well-known/openid-configuration`,
+    openIdConnectUrl: `${RECORDED_AT}/.well-known/openid-configuration`,
     description: expect.stringMatching(
       /resource=api.*service\.api\.read.*service\.api\.write.*service\.api\.webhooks/s,
     ),
   });
-  expect(oauth2).toMatchObject({ flows: { authorizationCode: { tokenUrl: `${PUBLIC_URL}/connect/token` } } });
+  expect(oauth2).toMatchObject({ flows: { authorizationCode: { tokenUrl: `${RECORDED_AT}/connect/token` } } });
 });
 
 test('says who made it, under which licence, where it is, and what every tag is about', () => {
   expect(api).toMatchObject({
     openapi: '3.1.0',
-    info: { license: { identifier: 'MIT' }, contact: { url: PUBLIC_URL } },
-    servers: [{ url: `${PUBLIC_URL}/api/v1` }],
+    info: { license: { identifier: 'MIT' }, contact: { url: RECORDED_AT } },
+    servers: [{ url: `${RECORDED_AT}/api/v1` }],
   });
   const described = api.tags.filter(({ description }) => description.length > 100).map(({ name }) => name);
   expect(described).toEqual(['Spaces', 'Bookings', 'Reviews', 'Webhooks', 'Deliveries']);

@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ERROR_STATUS } from '../../src/contract/errors.ts';
-import { readExamples } from '../../src/description/examples.ts';
+import { RECORDED_AT, readExamples } from '../../src/description/examples.ts';
 import { OPERATIONS } from '../../src/description/operations.ts';
 import { hasChromium, launchChromium, openWindow, type Screen, violationsOn } from '../console/chromium.ts';
 import { type RunningService, runService } from '../running-service.fixture.ts';
@@ -48,6 +48,15 @@ test('has the webhooks with their headers and bodies, OAuth, MCP and the schemas
     expect(text).toContain(body);
     expect(text).toContain(`X-Service-Signature: ${headers['x-service-signature']}`);
   }
+  const { exchanges } = readExamples();
+  const squeezed = text.replaceAll(' ', '');
+  expect(Object.keys(exchanges)).toEqual(['tokenAnswer', 'tokenRefusal', 'mcpChallenge', 'mcpCall', 'mcpResult']);
+  for (const said of Object.values(exchanges))
+    expect(squeezed).toContain(
+      (typeof said === 'string' ? said : JSON.stringify(said))
+        .replaceAll(' ', '')
+        .replaceAll(RECORDED_AT, 'http://localhost:3000'),
+    );
   expect(text).toMatch(/Authentication .* authorization code with PKCE .* resource=api/);
   expect(text).toMatch(/Assistants \(MCP\) .*\/mcp.* \(Streamable HTTP\)/);
   for (const name of ['BookingDto', 'WebhookCreatedDto', 'Error']) expect(page).toContain(`id="schema/${name}"`);

@@ -1,11 +1,11 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { LightMyRequestResponse } from 'fastify';
-import type { Examples, OperationExamples } from '../../src/description/examples.ts';
+import { type Examples, type OperationExamples, RECORDED_AT } from '../../src/description/examples.ts';
 import { OPERATIONS, type OperationId } from '../../src/description/operations.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { ALL_PERMISSIONS, Permission } from '../../src/domain/permissions.ts';
 import { startRoles } from '../../src/roles.ts';
-import { Unavailable } from '../../src/runtime/unavailable.ts';
+import { OutcomeUnknown, Unavailable } from '../../src/runtime/unavailable.ts';
 import { signatureHeaders } from '../../src/webhooks/signature.ts';
 import { accepted } from '../accepted.ts';
 import { type RunningService, runService } from '../running-service.fixture.ts';
@@ -41,11 +41,12 @@ const ROUTES: { readonly [O in OperationId]: readonly ['GET' | 'POST' | 'DELETE'
 /** What running services say: an example of every request and of every answer that an operation may give, and of every delivery. */
 export async function recordExamples(): Promise<Examples> {
   const operations = withoutChance(await recordOperations());
-  return { operations, signingSecret: SIGNING_SECRET, deliveries: withoutChance(await recordDeliveries()) };
+  const exchanges = withoutChance(await recordExchanges());
+  return { operations, exchanges, signingSecret: SIGNING_SECRET, deliveries: withoutChance(await recordDeliveries()) };
 }
 
 async function recordOperations(): Promise<Examples['operations']> {
-  const service = await runService({ WEBHOOKS_ALLOW_PRIVATE: 'false', PUBLIC_URL: 'https://bookings.example.org' });
+  const service = await runService({ WEBHOOKS_ALLOW_PRIVATE: 'false', PUBLIC_URL: RECORDED_AT });
   try {
     return await recordStory(service);
   } finally {
@@ -201,7 +202,7 @@ async function recordStory(service: RunningService): Promise<Examples['operation
   // What every operation may answer.
   const valid: { readonly [O in OperationId]: Call } = {
     ...{ getAvailability: { parameters: { ...there, date: '2026-12-20' } }, listBookings: {} },
-    createBooking: { body: { ...body, startTime: '2026-12-20' } },
+    createBooking: { body: { ...body, startTime: '2026-12-20' }, parameters: { 'idempotency-key': 'order-4713' } },
     ...{ getBookingHistory: { parameters: { id: cancelled } }, listReviews: { parameters: where }, listWebhooks: {} },
     ...{ createWebhook: { body: endpoint }, deleteWebhook: { parameters: { id: 'wh_none' } } },
   };
@@ -213,7 +214,13 @@ async function recordStory(service: RunningService): Promise<Examples['operation
     const permission = PERMISSION_OF[operation];
     const without = await service.key(brand.account, ALL_PERMISSIONS - Permission[permission]);
     await record(operation, 403, 'permission', 'The permission is missing', { ...call, key: without });
+    const unknown = [
+      'outcome',
+      'Nothing answered in time, and whether it was done is unknown',
+      new OutcomeUnknown('An example'),
+    ] as const;
     for (const [name, summary, error] of [
+      ...(ROUTES[operation][0] === 'GET' ? [] : [unknown]),
       ['unexpected', 'Nobody expected this', new Error('An example')],
       ['unavailable', 'A store cannot be reached at the moment', new Unavailable('The example store is unavailable')],
     ] as const) {
@@ -253,6 +260,62 @@ function breakAll({ core: { queries, commands } }: RunningService, error: Error)
   return () => {
     for (const [index, [of, name]] of broken.entries()) Reflect.set(of, name, before[index]);
   };
+}
+
+/** What the authorization server and the MCP server say. */
+async function recordExchanges(): Promise<Examples['exchanges']> {
+  const service = await runService({ PUBLIC_URL: RECORDED_AT });
+  const { authorizationServer } = service.core;
+  try {
+    const community = await service.community('Europe/Berlin', 'Harbour Lofts');
+    const { account } = await service.brand('Acme');
+    const spaceId = await service.space(community, { name: 'Great Hall' });
+    const client = accepted(
+      await authorizationServer.clients.addClient({ account, grant: 'client_credentials', name: 'Nightly import' }),
+    );
+    const { host } = new URL(RECORDED_AT);
+    const token = async (more: Readonly<Record<string, string>>): Promise<{ access_token: string }> => {
+      const authorization = `Basic ${btoa(`${client.clientId}:${client.clientSecret}`)}`;
+      const answer = await service.app.inject({
+        method: 'POST',
+        url: '/connect/token',
+        headers: { host, authorization, 'content-type': 'application/x-www-form-urlencoded' },
+        payload: new URLSearchParams({ grant_type: 'client_credentials', ...more }).toString(),
+      });
+      return answer.json();
+    };
+    const details = { spaceId, date: DATE, startHour: 10 };
+    const mcpCall = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'request_booking', arguments: { ...details, idempotencyKey: 'order-4711' } },
+    };
+    const call = (credential: object) =>
+      service.app.inject({
+        method: 'POST',
+        url: '/mcp',
+        headers: {
+          host,
+          accept: 'application/json, text/event-stream',
+          'mcp-protocol-version': '2025-11-25',
+          ...credential,
+        },
+        payload: mcpCall,
+      });
+    const { access_token } = await token({ resource: 'mcp' });
+    const called = await call({ authorization: `Bearer ${access_token}` });
+    const { result } = JSON.parse(/^data: (.*)$/m.exec(called.body)?.[1] ?? called.body);
+    return {
+      tokenAnswer: await token({ resource: 'api' }),
+      tokenRefusal: await token({}),
+      mcpChallenge: (await call({})).headers['www-authenticate'],
+      mcpCall,
+      mcpResult: result.structuredContent,
+    };
+  } finally {
+    await service.stop();
+  }
 }
 
 /** What a receiver really gets, signed with the example's secret instead of its own, at the time of the event. */
@@ -318,6 +381,7 @@ function withoutChance<T>(recorded: T): T {
   for (const [pattern, sample] of [
     [/\bwh_(?!none\b)[\w-]+/g, (n: number) => `wh_mQ4dT9rXk2VbN7sLcE${String(n).padStart(2, '0')}`],
     [/\bkey_[\w-]+/g, (n: number) => `key_p7FzRj3Wq8Ht${String(n).padStart(2, '0')}`],
+    [/\beyJ[\w-]+\.[\w-]+\.[\w-]+/g, () => 'eyJhbGciOiJSUzI1NiIsInR5cCI6ImF0K2p3dCJ9…'],
     [/\bwhsec_[A-Za-z0-9+/]{43}=/g, () => SIGNING_SECRET],
     [/\(request [\w-]+\)/g, () => '(request 5d0c9a3e-1f)'],
   ] as const) {
