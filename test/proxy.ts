@@ -16,10 +16,11 @@ export type Proxy = {
 };
 
 /**
- * Says whether to cut a connection instead of passing on what arrived: without a byte of it, or after the first half.
+ * Says whether to cut a connection instead of passing on what arrived: without a byte of it, or after the first half; or for how many
+ * milliseconds to hold it back.
  * @param connection counts the connections
  */
-export type Drops = (passing: Passing, chunk: Buffer, connection: number) => boolean | 'half';
+export type Drops = (passing: Passing, chunk: Buffer, connection: number) => boolean | 'half' | number;
 
 /** A proxy to a server, for tests that break connections. */
 export async function startProxy(
@@ -48,6 +49,7 @@ export async function startProxy(
       from.on('data', (chunk: Buffer) => {
         const dropped = drops(passing, chunk, connection);
         if (dropped === false) return void to.write(chunk);
+        if (typeof dropped === 'number') return void setTimeout(() => to.write(chunk), dropped);
         if (dropped === true) from.destroy();
         else to.end(chunk.subarray(0, chunk.length / 2), () => from.destroy());
       });

@@ -1,0 +1,71 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { pino } from 'pino';
+import { expect, onTestFinished, test } from 'vitest';
+import { startService } from '../../src/app.ts';
+import { readConfig } from '../../src/config.ts';
+import { startDemo } from '../console/console.fixture.ts';
+import { mongoServer } from '../document-store/engines.ts';
+import { commandIn } from '../document-store/mongodb/commands.ts';
+import { EventStoreDbServer } from '../event-store/eventstoredb/server.ts';
+import { eventually } from '../eventually.ts';
+import { freePort } from '../free-port.ts';
+import { startProxyTo } from '../proxy.ts';
+import { temporaryDataDir } from './service-process.ts';
+
+/** Longer than a start waits for read models before it answers requests. */
+const INDEXES_TAKE_MS = 7_000;
+
+/** Empty stores, on which the indexes of one read model take their time. */
+async function slowStores() {
+  if ('missing' in mongoServer) throw new Error(mongoServer.missing);
+  const log = await EventStoreDbServer.start();
+  const url = new URL(mongoServer.url);
+  url.pathname = `/test-${randomUUID()}`;
+  const mongo = await startProxyTo(url.href, (passing, chunk) => {
+    const { name, collection = '' } = (passing === 'request' && commandIn(chunk)) || {};
+    return name === 'createIndexes' && collection.startsWith('communities@') && INDEXES_TAKE_MS;
+  });
+  onTestFinished(async () => {
+    mongo.close();
+    await log.stop();
+  });
+  const SECRET_KEY = randomBytes(32).toString('base64');
+  return { EVENTSTORE_URL: log.url, MONGODB_URL: mongo.url, SECRET_KEY, LOG_LEVEL: 'silent' };
+}
+
+test.skipIf('missing' in mongoServer)(
+  'a first start waits for its read models, however long their indexes take',
+  async () => {
+    const running = await startDemo({ ...(await slowStores()), DEMO: 'true' });
+    onTestFinished(() => running.stop());
+    expect(running.demo.communities).toHaveLength(2);
+    expect((await fetch(`${running.url}/readyz`)).status).toBe(200);
+    const [brand] = running.demo.brands;
+    const bookings = await fetch(`${running.url}/api/v1/bookings`, {
+      headers: { authorization: `Bearer ${brand?.apiKey}` },
+    });
+    expect(await bookings.json()).not.toEqual([]);
+  },
+);
+
+test.skipIf('missing' in mongoServer)(
+  'a process is not ready until there are read models, whoever builds them',
+  async () => {
+    const stores = await slowStores();
+    const start = async (ROLES: string) => {
+      const config = readConfig({ ...stores, ROLES, DATA_DIR: temporaryDataDir(), PORT: String(await freePort()) });
+      const service = await startService(config, pino({ level: 'silent' }));
+      onTestFinished(() => service.stop());
+      return config.port;
+    };
+    const port = await start('api');
+    const ready = async () => {
+      const answer = await fetch(`http://127.0.0.1:${port}/readyz`);
+      return [answer.status, await answer.text()];
+    };
+    expect(await ready()).toEqual([503, expect.stringContaining('"communities":"being built')]);
+    const building = start('projector');
+    await eventually(async () => expect((await ready())[0]).toBe(200));
+    await building;
+  },
+);
