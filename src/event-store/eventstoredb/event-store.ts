@@ -13,6 +13,7 @@ import {
   WrongExpectedVersionError,
 } from '@eventstore/db-client';
 import pRetry from 'p-retry';
+import { OutcomeUnknown, Unavailable } from '../../runtime/unavailable.ts';
 import { checkEvents, checkStreamName } from '../check-event.ts';
 import {
   type Appended,
@@ -142,7 +143,16 @@ class EventStoreDb implements EventStore {
         shouldRetry: ({ error }) =>
           isTransient(error) && !(error instanceof WrongExpectedRevision) && !this.#closing.signal.aborted,
       },
-    );
+    ).catch((error: unknown) => {
+      if (error instanceof WrongExpectedRevision || !this.#isAway(error)) throw error;
+      // It may have been stored, or be stored yet.
+      throw new OutcomeUnknown(error.message, error);
+    });
+  }
+
+  /** Whether an error is one of a server that does not answer, rather than of what was asked. */
+  #isAway(error: unknown): error is Error {
+    return error instanceof Error && isTransient(error) && !this.#closing.signal.aborted;
   }
 
   async #send(givesUpAt: number, stream: string, proposed: Proposed, expected: ExpectedRevision): Promise<StoredAt> {
@@ -308,7 +318,8 @@ class EventStoreDb implements EventStore {
           untilMs = this.#connection.givesUpAt();
         }
         failures += 1;
-        if (!isTransient(error) || failures > retries || performance.now() > untilMs) throw error;
+        if (!this.#isAway(error)) throw error;
+        if (failures > retries || performance.now() > untilMs) throw new Unavailable(error.message, error);
         await sleep(50 * 3 ** failures * (0.5 + Math.random()));
       }
     }

@@ -1,0 +1,40 @@
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import type { EventStore } from '../../../src/event-store/event-store.ts';
+import { openEventStoreDb } from '../../../src/event-store/eventstoredb/event-store.ts';
+import { OutcomeUnknown, Unavailable } from '../../../src/runtime/unavailable.ts';
+import { EventStoreDbServer } from './server.ts';
+
+const MADE = { type: 'Made', data: {}, metadata: {} };
+let server: EventStoreDbServer;
+let events: EventStore;
+
+beforeEach(async () => {
+  server = await EventStoreDbServer.start();
+  onTestFinished(() => server.stop());
+  events = await openEventStoreDb({ url: server.url, deadlineMs: 200 });
+  onTestFinished(() => events.close());
+});
+
+const failed = (call: Promise<unknown>): Promise<unknown> =>
+  call.then(
+    () => 'not failed',
+    (error: unknown) => error,
+  );
+
+test('of an append that is never acknowledged, it is unknown whether it was stored', async () => {
+  server.appendFaults.push(...Array.from({ length: 20 }, () => 'neither stored nor acknowledged' as const));
+  const error = await failed(events.append('thing', [MADE], { expectedRevision: 'none' }));
+  expect(error).toBeInstanceOf(OutcomeUnknown);
+  expect(error).toHaveProperty('told', expect.stringContaining('whether this was done is not known'));
+});
+
+test('a read that is never answered says that the log cannot be read, not that there is nothing', async () => {
+  await events.append('thing', [MADE], { expectedRevision: 'none' });
+  server.unresponsive = true;
+  for (const read of [events.readStream('thing'), events.readAll()]) {
+    const error = await failed(Array.fromAsync(read));
+    expect(error).toBeInstanceOf(Unavailable);
+    expect(error).not.toBeInstanceOf(OutcomeUnknown);
+  }
+  server.unresponsive = false;
+});
