@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify
 import { type Access, refuseAccess } from '../auth/access.ts';
 import { type Authenticate, bearerToken } from '../auth/authenticate.ts';
 import type { Caller } from '../auth/caller.ts';
-import { apiScopeOf } from '../auth/scopes.ts';
+import { scopesGranting } from '../domain/permissions.ts';
 import { sendError, sendRefusal } from './errors.ts';
 
 declare module 'fastify' {
@@ -56,7 +56,7 @@ export function createAccessHook(deps: AuthenticationDeps) {
   const authenticated = createAuthentication(deps);
   return (access: Access): onRequestHookHandler => {
     // RFC 6750, 3.1. An API key cannot ask for more.
-    const insufficientScope = `${deps.challenge}, scope="${apiScopeOf(access.permission)}", error="insufficient_scope"`;
+    const insufficientScope = `${deps.challenge}, scope="${scopesGranting(access.permission).join(' ')}", error="insufficient_scope"`;
     return (request, reply, done) =>
       authenticated(
         request,

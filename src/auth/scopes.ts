@@ -1,4 +1,4 @@
-import { allows, Permission, type PermissionName, SCOPE_PERMISSIONS } from '../domain/permissions.ts';
+import { Permission, SCOPE_PERMISSIONS } from '../domain/permissions.ts';
 
 /** The `aud` of an access token (docs/decisions/oauth-resources.md). */
 export type Audience = 'api' | 'mcp';
@@ -59,10 +59,6 @@ export const permissionsOf = (scope: string): number =>
   scope
     .split(' ')
     .reduce((mask, name) => mask | (name === MCP_SCOPE ? MCP_PERMISSIONS : (SCOPE_PERMISSIONS[name] ?? 0)), 0);
-
-/** The scope of the REST API that grants a permission. */
-export const apiScopeOf = (permission: PermissionName): string | undefined =>
-  API_SCOPES.find((scope) => allows(permissionsOf(scope), permission));
 
 /** What a scope lets an app do, for the consent page and the list of connected apps. */
 export const SCOPE_DESCRIPTIONS: Readonly<Record<string, string>> = {

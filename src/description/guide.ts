@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { ERROR_STATUS, type ErrorCode } from '../contract/errors.ts';
 import { keysOf } from '../domain/keys-of.ts';
 import { DEFAULT_ANSWER_HOURS, IDEMPOTENCY_KEY } from '../domain/limits.ts';
-import { Permission, type PermissionName, SCOPE_PERMISSIONS } from '../domain/permissions.ts';
+import { Permission, type PermissionName, scopesGranting } from '../domain/permissions.ts';
 import { MAX_WEBHOOKS } from '../domain/webhook.ts';
 import { type Examples, RECORDED_AT } from './examples.ts';
 import { readable } from './readable.ts';
@@ -32,10 +32,6 @@ const PERMISSION_MEANING: { readonly [P in PermissionName]: string } = {
   Webhooks: 'register, list and remove webhooks',
 };
 
-/** The scopes that grant a permission. */
-export const scopesOf = (permission: PermissionName): readonly string[] =>
-  Object.keys(SCOPE_PERMISSIONS).filter((scope) => ((SCOPE_PERMISSIONS[scope] ?? 0) & Permission[permission]) !== 0);
-
 /** A section of the guide, in Markdown, with what is particular to this installation. */
 export function guide(section: Section, settings: Settings, examples: Examples): string {
   const facts: Readonly<Record<string, string | number>> = {
@@ -51,7 +47,7 @@ export function guide(section: Section, settings: Settings, examples: Examples):
     permissions: keysOf(Permission)
       .map(
         (name) =>
-          `| \`${name}\` | ${Permission[name]} | \`${scopesOf(name).join(' ')}\` | ${PERMISSION_MEANING[name]} |`,
+          `| \`${name}\` | ${Permission[name]} | \`${scopesGranting(name).join(' ')}\` | ${PERMISSION_MEANING[name]} |`,
       )
       .join('\n'),
     errors: keysOf(ERROR_STATUS)

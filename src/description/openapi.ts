@@ -2,12 +2,12 @@ import type { Access } from '../auth/access.ts';
 import { ERROR_STATUS, type ErrorCode } from '../contract/errors.ts';
 import type { TObject, TSchema } from '../contract/schema.ts';
 import { keysOf } from '../domain/keys-of.ts';
-import { Permission } from '../domain/permissions.ts';
+import { Permission, scopesGranting } from '../domain/permissions.ts';
 import { type Components, createComponents, type JsonSchema } from './components.ts';
 import { describeDeliveries } from './deliveries.ts';
 import type { Operation, Parameter, Response } from './document.ts';
 import { type Examples, type OperationExamples, readExamples } from './examples.ts';
-import { ERROR_MEANING, guide, scopesOf } from './guide.ts';
+import { ERROR_MEANING, guide } from './guide.ts';
 import { OPERATIONS, type OperationId } from './operations.ts';
 import { securityOf, securitySchemes } from './security.ts';
 import { baseUrlOf, PREFIX, type Settings } from './settings.ts';
@@ -81,7 +81,7 @@ function describeOperation(route: DescribedRoute, components: Components, exampl
     operationId,
     tags: [tag],
     summary,
-    description: `${description}\n\nNeeds the permission \`${access.permission}\` (${Permission[access.permission]}), which the scope \`${scopesOf(access.permission).join(' ')}\` grants${account}.`,
+    description: `${description}\n\nNeeds the permission \`${access.permission}\` (${Permission[access.permission]}), which the scope \`${scopesGranting(access.permission).join(' ')}\` grants${account}.`,
     'x-permission': access.permission,
     security: securityOf(access.permission),
     ...(parameters.length > 0 && { parameters }),

@@ -1,6 +1,5 @@
 import { API_SCOPES, SCOPE_DESCRIPTIONS } from '../auth/scopes.ts';
-import type { PermissionName } from '../domain/permissions.ts';
-import { scopesOf } from './guide.ts';
+import { type PermissionName, scopesGranting } from '../domain/permissions.ts';
 import { baseUrlOf, type Settings } from './settings.ts';
 
 /** The two ways to authenticate; tools that do not read OpenID Connect metadata find the second one spelt out as OAuth 2. */
@@ -49,5 +48,5 @@ export const securityOf = (permission: PermissionName): readonly { readonly [sch
   { apiKey: [] },
   // Spectral knows scopes of OAuth 2 only, which are the same.
   { openIdConnect: [] },
-  { oauth2: scopesOf(permission) },
+  { oauth2: scopesGranting(permission) },
 ];

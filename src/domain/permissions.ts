@@ -28,3 +28,7 @@ export const SCOPE_PERMISSIONS: Readonly<Record<string, number>> = {
   'service.api.write': Permission.WriteBookings,
   'service.api.webhooks': Permission.Webhooks,
 };
+
+/** The scopes that grant a permission. */
+export const scopesGranting = (permission: PermissionName): readonly string[] =>
+  Object.keys(SCOPE_PERMISSIONS).filter((scope) => allows(SCOPE_PERMISSIONS[scope] ?? 0, permission));
