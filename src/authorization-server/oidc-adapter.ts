@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 import type { DocumentStore, Stored } from '../document-store/document-store.ts';
 import type { AccountKey } from '../domain/account.ts';
@@ -85,6 +86,28 @@ export async function createOidcAdapter(deps: {
   // An answer is recorded before it is sent: without one, nobody has got tokens, and a second use proves no theft.
   const isUnanswered = ({ consumedAt, answered = false }: OidcRecord) => consumedAt !== undefined && !answered;
 
+  /** How many requests wait for each token that is being used. */
+  const waiting = new Map<string, number>();
+
+  /**
+   * Refuses all but the first of several requests that use a token at once (docs/decisions/refresh-tokens.md): one after the other,
+   * each when the one before has been answered and its client has had time to store the new token. Clients repeat a refused request
+   * with what they have stored by then; the 1.x MCP SDK does so at once. Any earlier, that would be the used token again, which
+   * ends the grant.
+   */
+  async function refuseInTurn(key: string): Promise<never> {
+    const turn = (waiting.get(key) ?? 0) + 1;
+    waiting.set(key, turn);
+    for (let waited = 0; waited < MAX_WAIT_MS; waited += POLL_MS) {
+      const stored = await records.get(key);
+      if (stored === undefined || !isUnanswered(stored.document)) break;
+      await setTimeout(POLL_MS);
+    }
+    await setTimeout(Math.min(turn * TURN_MS, MAX_WAIT_MS));
+    if (waiting.get(key) === turn) waiting.delete(key);
+    throw await invalidGrant(ALREADY_USED);
+  }
+
   return {
     asker,
 
@@ -96,7 +119,7 @@ export async function createOidcAdapter(deps: {
         if (stored === undefined) return undefined;
         // A second use revokes the grant, but not while the first is unanswered: if a client sends a request twice at once (two
         // tabs, a retry), one is served and the other refused (docs/decisions/refresh-tokens.md).
-        if (isUnanswered(stored.document) && (await route()) === 'token') throw await invalidGrant(ALREADY_USED);
+        if (isUnanswered(stored.document) && (await route()) === 'token') return refuseInTurn(stored.key);
         const payload = open(stored);
         // The userinfo endpoint refuses tokens with an audience. Ours have one, and are valid there if their scope has `openid`.
         if (model === 'AccessToken' && (await route()) === 'userinfo') delete payload.aud;
@@ -112,9 +135,10 @@ export async function createOidcAdapter(deps: {
       /** Exactly one of several concurrent calls succeeds; for the others it has already been used. */
       async consume(id) {
         const stored = await records.get(oidcRecordKey(model, id));
-        if (stored === undefined || stored.document.consumedAt !== undefined) throw await invalidGrant(ALREADY_USED);
+        if (stored === undefined || stored.document.consumedAt !== undefined)
+          return refuseInTurn(oidcRecordKey(model, id));
         const consumed = { ...stored.document, consumedAt: new Date(clock()).toISOString() };
-        if (!(await records.replace(stored.key, consumed, stored.version))) throw await invalidGrant(ALREADY_USED);
+        if (!(await records.replace(stored.key, consumed, stored.version))) return refuseInTurn(stored.key);
       },
 
       async destroy(id) {
@@ -181,4 +205,9 @@ async function isRevokingAccessToken(): Promise<boolean> {
 const invalidGrant = async (description: string) => new (await oidcProvider()).errors.InvalidGrant(description);
 
 const ISSUED_UNDER_A_GRANT: ReadonlySet<string> = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken']);
+/** How long the first request may take. If its process has died, the second waits in vain. */
+const MAX_WAIT_MS = 2_000;
+const POLL_MS = 20;
+/** For the answer to arrive and to be stored, and for the next request to be answered. */
+const TURN_MS = 250;
 const ALREADY_USED = 'already used';

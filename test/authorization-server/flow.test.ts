@@ -97,6 +97,28 @@ describe.each(documentEngines)('the authorization server on %s', (_name, createD
     for (const { server } of [running, other]) expect(await server.accessTokens.authenticate(token)).toBeDefined();
   });
 
+  test('a second use is not refused before the first is answered, so that its client can go on with the new token', async () => {
+    const app = await TestApp.register(running.url);
+    const { refresh_token: used } = await app.tokens(consent);
+    const store = await database.open();
+    const records = await store.open(OIDC_RECORDS);
+    const mark = async (state: object) => {
+      for await (const { key, document, version } of records.find(withField('clientId', app.id)))
+        if (document.model === 'RefreshToken') await records.replace(key, { ...document, ...state }, version);
+    };
+    await mark({ consumedAt: new Date().toISOString() });
+    const order: string[] = [];
+    const refused = app.refresh(used).catch((error: { error?: string }) => {
+      order.push('refused');
+      return error;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    order.push('answered');
+    await mark({ answered: true });
+    expect(await refused).toMatchObject({ error: 'invalid_grant' });
+    expect(order).toEqual(['answered', 'refused']);
+  });
+
   test('of ten parallel refreshes through two processes exactly one succeeds', async () => {
     const app = await TestApp.register(running.url);
     for (let round = 0; round < 3; round += 1) {

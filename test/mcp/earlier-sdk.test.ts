@@ -103,6 +103,19 @@ test('an app on the 1.x SDK works for a week without asking its user again', asy
   expect(memory.asked).toBe(1);
 });
 
+test('calls that run in parallel are all answered when the token has expired, though each refreshes it', async () => {
+  const memory = new EarlierMemory();
+  const client = await connectEarlier(memory);
+  for (let round = 0; round < 5; round += 1) {
+    await idle();
+    moveClock(2 * HOUR_MS);
+    const calls = [1, 2].map(() => client.callTool({ name: 'find_spaces', arguments: {} }));
+    for (const { structuredContent } of await Promise.all(calls))
+      expect(structuredContent).toMatchObject({ spaces: [{ spaceId: 1 }] });
+  }
+  expect(memory.asked).toBe(1);
+});
+
 test('the consent page says that the app keeps its access', async () => {
   const memory = new EarlierMemory();
   await expect(earlierClient(memory).connect()).rejects.toThrow(UnauthorizedError);
