@@ -1,8 +1,8 @@
 import { appendFileSync, existsSync, readFileSync, rmSync } from 'node:fs';
 
-/** Contract suites report which engines they ran against, or why not, so that no run skips one silently. */
+/** Suites report which engines, browsers and generators of clients they ran against, or why not, so that no run skips one silently. */
 export function reportEngine(
-  port: 'event store' | 'document store' | 'browser',
+  port: 'event store' | 'document store' | 'browser' | 'client',
   engine: string,
   outcome: string,
 ): void {

@@ -19,7 +19,7 @@ declare module 'fastify' {
  */
 export function describeRoutes(app: FastifyInstance, settings: Settings): void {
   const routes: DescribedRoute[] = [];
-  routesOnDemand(app, ['/openapi.json', '/docs'], async () => {
+  routesOnDemand(app, ['/openapi.json', '/docs', '/docs/'], async () => {
     const { openDescription } = await import('../description/server.ts');
     const description = await openDescription(routes, settings, app.log);
     description.setErrorHandler(handleError);

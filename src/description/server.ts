@@ -24,5 +24,6 @@ export async function openDescription(
     page ??= docsPage(api, settings);
     return sendPage(reply, 200, page);
   });
+  app.get('/docs/', (_request, reply) => reply.redirect('/docs'));
   return app;
 }

@@ -5,18 +5,24 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { reportEngine } from '../engines.ts';
 import { type RunningService, runService } from '../running-service.fixture.ts';
 
 const run = promisify(execFile);
 const here = (path: string) => new URL(path, import.meta.url).pathname;
 
-/** Made by .ci/run, or by hand: python3 -m venv .venv && .venv/bin/pip install -r test/clients/requirements.txt */
+/** Made by .ci/run, or by hand: see below. */
 const BIN = here('../../.venv/bin');
 const env = { ...process.env, PATH: [BIN, process.env.PATH].join(delimiter), PYTHONDONTWRITEBYTECODE: '1' };
 const hasGenerator = spawnSync(join(BIN, 'openapi-python-client'), ['--version']).status === 0;
-const unless = hasGenerator
-  ? ''
-  : ' (did not run: no openapi-python-client in .venv, see test/clients/requirements.txt)';
+
+reportEngine(
+  'client',
+  'Python',
+  hasGenerator
+    ? 'openapi-python-client in .venv'
+    : 'NOT TESTED: no .venv/bin/openapi-python-client (python3 -m venv .venv && .venv/bin/pip install -r test/clients/requirements.txt)',
+);
 
 /** What an integrator writes with the generated package. */
 const SCRIPT = `
@@ -62,7 +68,7 @@ afterAll(async () => {
 });
 
 test.skipIf(!hasGenerator)(
-  `openapi-python-client generates a client without a warning, which books and reads refusals${unless}`,
+  'openapi-python-client generates a client without a warning, which books and reads refusals',
   async () => {
     const document = ['--path', here('../../docs/openapi.json')];
     const output = ['--meta', 'none', '--output-path', join(folder, 'venue')];

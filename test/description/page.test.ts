@@ -62,6 +62,11 @@ test('has the webhooks with their headers and bodies, OAuth, MCP and the schemas
   for (const name of ['BookingDto', 'WebhookCreatedDto', 'Error']) expect(page).toContain(`id="schema/${name}"`);
 });
 
+test('is found with a slash, too', async () => {
+  const answer = await service.call('GET', '/docs/');
+  expect([answer.statusCode, answer.headers.location]).toEqual([302, '/docs']);
+});
+
 test('every link within the page leads somewhere', () => {
   const ids = new Set([...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id));
   const links = [...page.matchAll(/href="#([^"]+)"/g)].map(([, id]) => id);

@@ -1,12 +1,13 @@
 import { registerHooks } from 'node:module';
 import { pino } from 'pino';
 
-// Starts a service, without listening, and prints the packages that this has loaded, one per line.
+// Starts a service, without listening, and prints the packages and the modules of its own that this has loaded, one per line.
+const ROOT = new URL('../../', import.meta.url).href;
 const packages = new Set<string>();
 registerHooks({
   load(url, context, next) {
     const name = [...url.matchAll(/\/node_modules\/((?:@[^/]+\/)?[^/]+)\//g)].at(-1)?.[1];
-    if (name !== undefined) packages.add(name);
+    packages.add(name ?? url.slice(ROOT.length));
     return next(url, context);
   },
 });
