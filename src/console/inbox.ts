@@ -1,6 +1,7 @@
 import type { BookingDocument } from '../../projections/bookings.ts';
 import type { Account } from '../domain/account.ts';
 import { expiryOf } from '../domain/booking-moments.ts';
+import type { BookingId } from '../domain/ids.ts';
 import { type Html, html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
 import type { BrandRecord } from '../queries/bookings.ts';
@@ -99,8 +100,11 @@ export const usageNote = (booking: Pick<BookingDocument, 'usageHours' | 'duratio
     ? undefined
     : html`<br><span class="small">Usable for only ${duration(booking.usageHours)} of ${duration(booking.durationHours)}, as the space closes.</span>`;
 
-/** Approve, or decline with a reason. */
-export const decisionForms = (visit: Visit, request: BookingDocument): Html =>
+/** Approve, as long as there is time to, or decline with a reason. */
+export const decisionForms = (
+  visit: Pick<Visit, 'csrf' | 'now'>,
+  request: { readonly bookingId: BookingId } & Parameters<typeof expiryOf>[0],
+): Html =>
   html`${
     expiryOf(request) > visit.now
       ? actionButton(visit, `/console/bookings/${request.bookingId}/approve`, 'Approve')

@@ -1,0 +1,13 @@
+import { expect, test } from 'vitest';
+import { decisionForms } from '../../src/console/inbox.ts';
+import { at, requested } from '../domain/bookings.fixture.ts';
+
+test('approval is offered as long as it can be given', () => {
+  const { data } = requested();
+  const shown = (now: number) => decisionForms({ csrf: 'x', now }, data).markup;
+  const lastMoment = at(data.expiresAt) - 1;
+  expect(shown(lastMoment)).toMatch(/action="\/console\/bookings\/1\/approve".*Decline/s);
+  const late = shown(lastMoment + 1);
+  expect(late).not.toContain('approve');
+  expect(late).toMatch(/The time to answer is over\. .*Decline/s);
+});
