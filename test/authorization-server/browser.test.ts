@@ -1,0 +1,105 @@
+import { randomBytes } from 'node:crypto';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hasChromium, launchChromium, openWindow, violationsOn } from '../console/chromium.ts';
+import { type Running, startDemo } from '../console/console.fixture.ts';
+import { TestApp } from './test-app.ts';
+
+/** The sign-in and consent pages in a real browser, for apps whose names and addresses are made to mislead. */
+
+const HOSTILE = [
+  ['a name that turns the line round', 'gro.liam \u202e moc.eugnev', 'http://127.0.0.1:9/callback'],
+  [
+    'a name that talks into our sentence, and a long address',
+    'Calendar, verified by Venue Booking. It sends you back to venue.example 🎉',
+    `https://venue.example.${'login-session.'.repeat(12)}evil.example:8443/cb`,
+  ],
+  ['a pile of accents', `Z${'\u0301\u0302\u0303\u0304\u0305\u0306'.repeat(25)}algo`, 'com.example.app:/cb'],
+  ['a name without a blank', 'W'.repeat(200), 'https://xn--pple-43d.com/cb'],
+  ['a name that is written from right to left', 'تطبيق حجز القاعات والمساحات 12', 'https://app.example/cb'],
+  ['no name', undefined, 'http://[::1]:9/callback'],
+] as const;
+
+/** Whether the letters of an element stand from left to right. Runs in the page. */
+const LEFT_TO_RIGHT = `(element) => {
+  const letters = [];
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode())
+    for (let at = 0; at < node.length; at += 1) {
+      const range = document.createRange();
+      range.setStart(node, at);
+      range.setEnd(node, at + 1);
+      const { left, top, width } = range.getBoundingClientRect();
+      if (width > 0) letters.push({ left, top });
+    }
+  return letters.every((one, at) => at === 0 || one.top > letters[at - 1].top + 4 || one.left >= letters[at - 1].left);
+}`;
+
+/** What we say, and addresses, whose letters do not stand as they were written. */
+const TURNED_ROUND = `[...document.querySelectorAll('h1, p, li, button, label, .claims dt, .claims .host')]
+  .filter((element) => !(${LEFT_TO_RIGHT})(element)).map(({ textContent }) => textContent)`;
+/** Names whose ink may reach outside. */
+const NOT_CLIPPED = `[...document.querySelectorAll('.given')]
+  .filter((element) => getComputedStyle(element).overflow !== 'clip').map(({ textContent }) => textContent)`;
+
+describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
+  let running: Running;
+  let browser: Browser;
+  beforeAll(async () => {
+    [running, browser] = await Promise.all([startDemo(), launchChromium()]);
+  });
+  afterAll(async () => {
+    await browser.close();
+    await running.stop();
+  });
+
+  test.each(
+    HOSTILE.flatMap(([what, name, redirect]) =>
+      ([390, 1280] as const).map((width) => [what, width, name, redirect] as const),
+    ),
+  )('%s misleads nobody, at %i px', async (_what, width, name, redirect) => {
+    const [user] = running.demo.brands.map((brand) => brand.user);
+    if (user === undefined) throw new Error('The demo has no brand');
+    const clientId = `old-${randomBytes(6).toString('hex')}`;
+    // As registered before names were checked.
+    await running.service.core.authorizationServer.clients.adapter.upsert(
+      clientId,
+      {
+        client_id: clientId,
+        ...(name !== undefined && { client_name: name }),
+        redirect_uris: [redirect],
+        token_endpoint_auth_method: 'none',
+        grant_types: ['authorization_code', 'refresh_token'],
+        response_types: ['code'],
+        application_type: redirect.startsWith('https:') ? 'web' : 'native',
+      },
+      0,
+    );
+    const app = await TestApp.register(running.url);
+    const request = { client_id: clientId, redirect_uri: redirect, resource: 'mcp', scope: 'service.mcp' };
+    const { url } = await app.authorizationUrl(request);
+    const colorScheme = width === 390 ? 'dark' : 'light';
+    const { context, page, complaints } = await openWindow(browser, running.url, { width, colorScheme, script: true });
+
+    async function look() {
+      expect(await violationsOn(page)).toEqual([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+      // Everything we say, and the address, stands as it was written.
+      expect(await page.evaluate(TURNED_ROUND)).toEqual([]);
+      expect(await page.evaluate(NOT_CLIPPED)).toEqual([]);
+      expect(await page.title()).not.toContain(name ?? clientId);
+      if (process.env.SCREENSHOTS)
+        await page.screenshot({ path: `${process.env.SCREENSHOTS}/${clientId}-${width}-${await page.title()}.png` });
+    }
+
+    await page.goto(url.href);
+    await look();
+    await page.getByLabel('E-mail').fill(user.email);
+    await page.getByLabel('Password').fill(user.password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Allow this app?' }).waitFor();
+    await look();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+});
