@@ -16,6 +16,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { isUnavailable, OutcomeUnknown, Unavailable } from '../runtime/unavailable.ts';
 import { within } from '../runtime/within.ts';
 import { inputCheck } from './input-check.ts';
+import { visible } from './visible-text.ts';
 
 /** What the tools are made of. */
 export type ToolDeps = {
@@ -97,7 +98,8 @@ export function tool<I extends TObject, O extends TObject>(definition: Definitio
             const wanted = refuseCaller(call.caller) ?? checked(input);
             const outcome = isRefusal(wanted) ? wanted : await answered(definition.run(wanted, call), call);
             if (isRefusal(outcome)) return failed(outcome, definition.advice?.[outcome.refused]);
-            return { content: [{ type: 'text', text: JSON.stringify(outcome) }], structuredContent: { ...outcome } };
+            const shown = visible(outcome);
+            return { content: [{ type: 'text', text: JSON.stringify(shown) }], structuredContent: { ...shown } };
           } catch (error) {
             // A tool error, too, so that the model knows it may try again.
             if (isUnavailable(error)) return notAvailable(error);
