@@ -5,7 +5,10 @@ import { expect, test } from 'vitest';
 const ROOT = new URL('..', import.meta.url).pathname;
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
-const CODE = globSync(['src/**/*.ts', 'projections/**/*.ts', 'test/**/*.ts'], { cwd: ROOT });
+const CODE = globSync(['src/**/*.ts', 'projections/**/*.ts', 'test/**/*.ts'], {
+  cwd: ROOT,
+  exclude: ['**/node_modules/**'],
+});
 const PAGES = ['README.md', 'src/README.md', ...globSync('docs/**/*.md', { cwd: ROOT })].filter((path) =>
   existsSync(join(ROOT, path)),
 );

@@ -55,7 +55,7 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['test/**/*.test.ts'],
-          exclude: UNIT,
+          exclude: [...UNIT, '**/node_modules/**'],
           globalSetup: './test/document-store/mongodb/server.ts',
         },
       },
