@@ -1,8 +1,8 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { startDemo } from './console/console.fixture.ts';
-import { mongoServer } from './document-store/engines.ts';
+import { mongoServer, ownDatabase } from './document-store/engines.ts';
 import { EventStoreDbServer } from './event-store/eventstoredb/server.ts';
 import { eventually } from './eventually.ts';
 import { inDays } from './in-days.ts';
@@ -19,11 +19,8 @@ test.skipIf('missing' in mongoServer)(
   'cutting the connections to MongoDB every 200 ms under load empties no list and loses no delivery',
   { timeout: 120_000 },
   async () => {
-    if ('missing' in mongoServer) return;
     const log = await EventStoreDbServer.start();
-    const mongo = new URL(mongoServer.url);
-    mongo.pathname = `/test-${randomUUID()}`;
-    const proxy = await startProxyTo(mongo.href);
+    const proxy = await startProxyTo(ownDatabase());
     const running = await startDemo({
       ...{ EVENTSTORE_URL: log.url, MONGODB_URL: proxy.url, SECRET_KEY: randomBytes(32).toString('base64') },
       ...{ DEMO: 'true', LOG_LEVEL: 'silent' },

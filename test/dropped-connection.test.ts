@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,38 +5,34 @@ import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { type Service, startService } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
-import { mongoServer } from './document-store/engines.ts';
+import { mongoServer, ownDatabase } from './document-store/engines.ts';
 import { EventStoreDbServer } from './event-store/eventstoredb/server.ts';
 import { freePort } from './free-port.ts';
-import { type Passing, startProxy } from './proxy.ts';
+import { type Passing, startProxyTo } from './proxy.ts';
 
 /** Every so many chunks, so that the test takes seconds. */
 const STEP = 3;
 
 /** Starts the service on both engines, through a proxy to one of them. Counts what passes, and drops the nth. */
 async function startWithDrop(engine: 'EventStoreDB' | 'MongoDB', passing: Passing, nth: number): Promise<number> {
-  if ('missing' in mongoServer) throw new Error(mongoServer.missing);
   const eventStore = await EventStoreDbServer.start();
   const dataDir = await mkdtemp(join(tmpdir(), 'venue-'));
   let passed = 0;
-  const addresses = { EventStoreDB: new URL(eventStore.url), MongoDB: new URL(mongoServer.url) };
-  const { hostname, port } = addresses[engine];
-  const proxy = await startProxy({ hostname, port: Number(port) }, (what) => {
+  const urls = { EventStoreDB: eventStore.url, MongoDB: ownDatabase() };
+  const proxy = await startProxyTo(urls[engine], (what) => {
     if (what !== passing) return false;
     passed += 1;
     return passed === nth;
   });
-  addresses[engine].port = String(proxy.port);
-  addresses[engine].hostname = '127.0.0.1';
-  addresses.MongoDB.pathname = `test-${randomUUID()}`;
+  urls[engine] = proxy.url;
   let service: Service | undefined;
   try {
     const config = readConfig({
       PORT: String(await freePort()),
       DATA_DIR: dataDir,
       SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
-      EVENTSTORE_URL: addresses.EventStoreDB.href,
-      MONGODB_URL: addresses.MongoDB.href,
+      EVENTSTORE_URL: urls.EventStoreDB,
+      MONGODB_URL: urls.MongoDB,
     });
     service = await startService(config, pino({ level: 'silent' }));
     expect((await fetch(`http://127.0.0.1:${config.port}/healthz`)).status).toBe(200);

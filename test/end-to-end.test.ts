@@ -1,11 +1,11 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { accepted } from './accepted.ts';
-import { mongoServer } from './document-store/engines.ts';
+import { mongoServer, ownDatabase } from './document-store/engines.ts';
 import { EventStoreDbServer } from './event-store/eventstoredb/server.ts';
 import { eventually } from './eventually.ts';
 import { CONTEXT, type RunningService, runService } from './running-service.fixture.ts';
@@ -17,13 +17,10 @@ const embedded = async (): Promise<Engines> => ({ settings: {}, stop: async () =
 
 /** EventStoreDB's client against the gRPC test server, and whichever MongoDB is available here. */
 const production = async (): Promise<Engines> => {
-  if ('missing' in mongoServer) throw new Error(mongoServer.missing);
   const log = await EventStoreDbServer.start();
-  const url = new URL(mongoServer.url);
-  url.pathname = `/job-${randomUUID()}`;
   const settings = {
     EVENTSTORE_URL: log.url,
-    MONGODB_URL: url.href,
+    MONGODB_URL: ownDatabase(),
     SECRET_KEY: randomBytes(32).toString('base64'),
   };
   return { settings, stop: () => log.stop() };

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { atPort, hostOf } from './document-store/mongodb/server-url.ts';
 
 /** What a proxy is about to do: accept a connection, or pass on what the client or the server sent. */
 export type Passing = 'connection' | 'request' | 'answer';
@@ -81,6 +82,10 @@ export async function startProxy(
 
 /** A proxy to the server that a URL names, and the URL that names the proxy instead, with the same credentials and options. */
 export async function startProxyTo(url: string, drops?: Drops): Promise<Proxy & { readonly url: string }> {
+  if (url.startsWith('mongodb')) {
+    const proxy = await startProxy(hostOf(url), drops);
+    return { ...proxy, url: atPort(url, proxy.port) };
+  }
   const through = new URL(url);
   const proxy = await startProxy({ hostname: through.hostname, port: Number(through.port) }, drops);
   through.hostname = '127.0.0.1';

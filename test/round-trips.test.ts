@@ -1,6 +1,6 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { test as base, describe, expect } from 'vitest';
-import { mongoServer } from './document-store/engines.ts';
+import { mongoServer, ownDatabase } from './document-store/engines.ts';
 import { monitorCommands } from './document-store/mongodb/commands.ts';
 import { EventStoreDbServer } from './event-store/eventstoredb/server.ts';
 import { eventually } from './eventually.ts';
@@ -20,11 +20,8 @@ const test = base.extend<{ venue: Awaited<ReturnType<typeof openVenue>> }>({
 
 /** The service on servers that count what it asks of them, and a booking of each day. */
 async function openVenue() {
-  if ('missing' in mongoServer) throw new Error(mongoServer.missing);
   const log = await EventStoreDbServer.start();
-  const url = new URL(mongoServer.url);
-  url.pathname = `/test-${randomUUID()}`;
-  const mongo = await monitorCommands(url.href);
+  const mongo = await monitorCommands(ownDatabase());
   const SECRET_KEY = randomBytes(32).toString('base64');
   const service = await runService({ EVENTSTORE_URL: log.url, MONGODB_URL: mongo.url, SECRET_KEY });
   const spaceId = await service.space(await service.community());

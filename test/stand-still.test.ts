@@ -1,9 +1,9 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { API_SCOPE, TestApp } from './authorization-server/test-app.ts';
 import { Browser } from './browser.ts';
 import { startDemo } from './console/console.fixture.ts';
-import { mongoServer } from './document-store/engines.ts';
+import { mongoServer, ownDatabase } from './document-store/engines.ts';
 import { EventStoreDbServer } from './event-store/eventstoredb/server.ts';
 import { eventually } from './eventually.ts';
 import { inDays } from './in-days.ts';
@@ -23,11 +23,8 @@ type Answered = {
 };
 
 async function open() {
-  if ('missing' in mongoServer) throw new Error(mongoServer.missing);
   const log = await EventStoreDbServer.start();
-  const mongo = new URL(mongoServer.url);
-  mongo.pathname = `/test-${randomUUID()}`;
-  const proxies = { EventStoreDB: await startProxyTo(log.url), MongoDB: await startProxyTo(mongo.href) };
+  const proxies = { EventStoreDB: await startProxyTo(log.url), MongoDB: await startProxyTo(ownDatabase()) };
   const running = await startDemo({
     EVENTSTORE_URL: proxies.EventStoreDB.url,
     MONGODB_URL: proxies.MongoDB.url,

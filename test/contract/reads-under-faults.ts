@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import type { Collection, DocumentStore, Documents } from '../../src/document-store/document-store.ts';
 import { type EventStore, LOG_START } from '../../src/event-store/event-store.ts';
 import { ask } from '../document-store/ask.ts';
+import { eventually } from '../eventually.ts';
 
 /** Makes what an engine is asked fail. */
 export type Faults = {
@@ -40,7 +41,7 @@ export async function expectWholeOrThrown<S>(
       if ('found' in outcome) expect(outcome.found).toEqual(all);
       else expect(outcome.error).toBeInstanceOf(Error);
       // And it can be read again.
-      if (lasting) expect(await read(subject)).toEqual(all);
+      if (lasting) expect(await eventually(() => read(subject))).toEqual(all);
     }
   }
 }

@@ -8,6 +8,7 @@ import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import { openMongoDocumentStore } from '../../src/document-store/mongodb/document-store.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import type { MongoServer } from './mongodb/server.ts';
+import { inDatabase } from './mongodb/server-url.ts';
 
 /** An empty database, with as many stores on it as a test needs: each stands for a separate process. */
 export type TestDatabase = {
@@ -29,15 +30,19 @@ export const mongoServer: MongoServer = JSON.parse(
   await (await fetch(`http://127.0.0.1:${inject('mongoServer')}`)).text(),
 );
 
-async function createMongoDatabase(): Promise<TestDatabase> {
+/** The URL of a new database on it, which is dropped when the run has ended. */
+export function ownDatabase(): string {
   if ('missing' in mongoServer) throw new Error(mongoServer.missing);
-  const { url } = mongoServer;
-  const database = `test-${randomUUID()}`;
+  return inDatabase(mongoServer.url, `${mongoServer.databases}${randomUUID().slice(0, 18)}`);
+}
+
+async function createMongoDatabase(): Promise<TestDatabase> {
+  const url = ownDatabase();
   return testDatabase(
-    () => openMongoDocumentStore({ url, database }),
+    () => openMongoDocumentStore({ url }),
     async () => {
       const client = new MongoClient(url);
-      await client.db(database).dropDatabase();
+      await client.db().dropDatabase();
       await client.close();
     },
   );

@@ -11,7 +11,7 @@ import { declaredQueries } from '../../src/document-store/queries.ts';
 import { openSqliteFile } from '../../src/document-store/sqlite/file.ts';
 import { orderOf, rangesAfter, selectCount, selectRange } from '../../src/document-store/sqlite/query.ts';
 import { openTable } from '../../src/document-store/sqlite/table.ts';
-import { mongoServer } from './engines.ts';
+import { mongoServer, ownDatabase } from './engines.ts';
 
 // Modules declare their queries when they are loaded, and the app loads them all.
 import '../../src/app.ts';
@@ -21,6 +21,9 @@ const queries = declaredQueries().map(({ of, query }) => [of.name, JSON.stringif
 
 /** A query that reads a whole collection in no order needs no index. */
 const isOrdered = ({ where, sort }: Find<Row>) => where !== undefined || sort !== undefined;
+
+/** What `everyDocument` asks, which is not declared: it needs no index, but must not be sorted. */
+const EVERYTHING: (typeof queries)[number] = ['users', '{}', { name: 'users', indexes: [] }, {}];
 
 test('queries on all these collections are declared', () => {
   const asked = new Set(queries.map(([name]) => name));
@@ -70,21 +73,20 @@ describe('indexes', () => {
   });
 
   // mongo-java-server does not support `explain`. The engine report says that it was not a real MongoDB.
-  it.skipIf('missing' in mongoServer || !mongoServer.real).each(queries)(
+  it.skipIf('missing' in mongoServer || !mongoServer.real).each([...queries, EVERYTHING])(
     'of %s serve %s on MongoDB',
     async (name, _, of, query) => {
       if ('missing' in mongoServer) return;
-      const database = `indexes-${process.pid}-${Date.now()}`;
-      const store = await openMongoDocumentStore({ url: mongoServer.url, database });
-      const client = new MongoClient(mongoServer.url);
+      const url = ownDatabase();
+      const store = await openMongoDocumentStore({ url });
+      const client = new MongoClient(url);
       try {
         await store.open({ name, indexes: of.indexes, kind: 'readModel' });
-        const cursor = client.db(database).collection(name).find(filterOf(query.where)).sort(sortOf(query));
+        const cursor = client.db().collection(name).find(filterOf(query.where)).sort(sortOf(query));
         const plan = JSON.stringify((await cursor.explain('queryPlanner')).queryPlanner.winningPlan);
         expect(plan).toMatch(/IXSCAN/);
         expect(plan).not.toMatch(/COLLSCAN|"stage":"SORT"/);
       } finally {
-        await client.db(database).dropDatabase();
         await client.close();
         await store.close();
       }

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,8 +15,9 @@ import {
 import { type Drops, startProxyTo } from '../proxy.ts';
 import { sqliteFaults } from '../sqlite/faults.ts';
 import { ask } from './ask.ts';
-import { mongoServer } from './engines.ts';
+import { mongoServer, ownDatabase } from './engines.ts';
 import { commandIn } from './mongodb/commands.ts';
+import { withOptions } from './mongodb/server-url.ts';
 
 const reads = Object.entries(documentReads);
 
@@ -56,10 +56,9 @@ const LOSSES = ['command', 'answer', 'half of the answer'] as const;
 const OF_THE_DRIVER = /^(hello|ismaster|isMaster|endSessions|killCursors)$/;
 
 describe.skipIf('missing' in mongoServer)('reads of documents on MongoDB yield everything or throw', () => {
-  const database = `test-${randomUUID()}`;
-  const url = 'missing' in mongoServer ? '' : mongoServer.url;
+  const url = 'missing' in mongoServer ? '' : ownDatabase();
   beforeAll(async () => {
-    const store = await openMongoDocumentStore({ url, database });
+    const store = await openMongoDocumentStore({ url });
     await fillDocuments(await openDocumentSubject(store));
     await store.close();
   });
@@ -94,9 +93,7 @@ describe.skipIf('missing' in mongoServer)('reads of documents on MongoDB yield e
 
   async function opened(drops: Drops) {
     const proxy = await startProxyTo(url, drops);
-    const through = new URL(proxy.url);
-    for (const [name, value] of Object.entries(IMPATIENT)) through.searchParams.set(name, value);
-    const store = await openMongoDocumentStore({ url: through.href, database });
+    const store = await openMongoDocumentStore({ url: withOptions(proxy.url, IMPATIENT) });
     return {
       store,
       async close() {
@@ -134,4 +131,4 @@ describe.skipIf('missing' in mongoServer)('reads of documents on MongoDB yield e
 });
 
 /** Otherwise the driver looks for a server that it has lost for seconds, and twice a second only. */
-const IMPATIENT = { directConnection: 'true', minHeartbeatFrequencyMS: '20', serverSelectionTimeoutMS: '1000' };
+const IMPATIENT = { minHeartbeatFrequencyMS: 20, serverSelectionTimeoutMS: 1_000 };

@@ -1,23 +1,21 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Collection, DocumentStore } from '../../src/document-store/document-store.ts';
 import { openMongoDocumentStore } from '../../src/document-store/mongodb/document-store.ts';
 import type { EventStore } from '../../src/event-store/event-store.ts';
 import { openEventStoreDb } from '../../src/event-store/eventstoredb/event-store.ts';
-import { mongoServer } from '../document-store/engines.ts';
+import { mongoServer, ownDatabase } from '../document-store/engines.ts';
 import { EventStoreDbServer } from '../event-store/eventstoredb/server.ts';
 import { runNode } from './node-process.ts';
 import { startServiceProcess, temporaryDataDir } from './service-process.ts';
 
 /** A new EventStoreDB, of the test server, and a new MongoDB database. */
 async function servers(SECRET_KEY: string) {
-  if ('missing' in mongoServer) throw new Error(mongoServer.missing);
   const log = await EventStoreDbServer.start();
   onTestFinished(() => log.stop());
-  const url = new URL(mongoServer.url);
-  url.pathname = `/test-${randomUUID()}`;
-  const env = { EVENTSTORE_URL: log.url, MONGODB_URL: url.href, SECRET_KEY, DATA_DIR: temporaryDataDir() };
+  const url = ownDatabase();
+  const env = { EVENTSTORE_URL: log.url, MONGODB_URL: url, SECRET_KEY, DATA_DIR: temporaryDataDir() };
   return {
     env,
     run: (...args: readonly string[]) => runNode('src/cli.js', [...args, '--json'], env),
@@ -31,7 +29,7 @@ async function servers(SECRET_KEY: string) {
       return work(events).finally(() => events.close());
     },
     async onDocuments<R>(work: (documents: DocumentStore) => Promise<R>): Promise<R> {
-      const documents = await openMongoDocumentStore({ url: url.href });
+      const documents = await openMongoDocumentStore({ url });
       return work(documents).finally(() => documents.close());
     },
   };

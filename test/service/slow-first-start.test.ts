@@ -1,10 +1,10 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { startService } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { startDemo } from '../console/console.fixture.ts';
-import { mongoServer } from '../document-store/engines.ts';
+import { mongoServer, ownDatabase } from '../document-store/engines.ts';
 import { commandIn } from '../document-store/mongodb/commands.ts';
 import { EventStoreDbServer } from '../event-store/eventstoredb/server.ts';
 import { eventually } from '../eventually.ts';
@@ -17,11 +17,8 @@ const INDEXES_TAKE_MS = 7_000;
 
 /** Empty stores, on which the indexes of one read model take their time. */
 async function slowStores() {
-  if ('missing' in mongoServer) throw new Error(mongoServer.missing);
   const log = await EventStoreDbServer.start();
-  const url = new URL(mongoServer.url);
-  url.pathname = `/test-${randomUUID()}`;
-  const mongo = await startProxyTo(url.href, (passing, chunk) => {
+  const mongo = await startProxyTo(ownDatabase(), (passing, chunk) => {
     const { name, collection = '' } = (passing === 'request' && commandIn(chunk)) || {};
     return name === 'createIndexes' && collection.startsWith('communities@') && INDEXES_TAKE_MS;
   });

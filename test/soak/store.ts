@@ -9,6 +9,7 @@ import { readConfig } from '../../src/config.ts';
 import { openEvents } from '../../src/engines.ts';
 import type { EventStore } from '../../src/event-store/event-store.ts';
 import { startMongoServer } from '../document-store/mongodb/server.ts';
+import { inDatabase } from '../document-store/mongodb/server-url.ts';
 import { EventStoreDbServer } from '../event-store/eventstoredb/server.ts';
 import { type Ended, type Environment, runNode } from '../service/node-process.ts';
 
@@ -60,10 +61,12 @@ export async function standInEngines(): Promise<Engines> {
     name: 'stand-ins',
     async openStore() {
       const log = await EventStoreDbServer.start();
-      const url = new URL(server.url);
-      url.pathname = `/soak-${randomUUID()}`;
       const SECRET_KEY = randomBytes(32).toString('base64');
-      const store = await storeWith({ EVENTSTORE_URL: log.url, MONGODB_URL: url.href, SECRET_KEY });
+      const store = await storeWith({
+        EVENTSTORE_URL: log.url,
+        MONGODB_URL: inDatabase(server.url, `soak-${randomUUID()}`),
+        SECRET_KEY,
+      });
       const cut = async (forMs: number) => {
         if (forMs === 0) return log.dropConnections();
         await log.disconnect();

@@ -1,4 +1,4 @@
-import { startProxy } from '../../proxy.ts';
+import { startProxyTo } from '../../proxy.ts';
 
 /** A command that a client sent to MongoDB, such as `update` of `bookings@2.1`. */
 type SentCommand = { readonly name: string; readonly collection: string };
@@ -13,16 +13,13 @@ type CommandMonitor = {
 
 /** Where the commands of a MongoDB can be counted: each is a round trip. */
 export async function monitorCommands(url: string): Promise<CommandMonitor> {
-  const target = new URL(url);
   const commands: SentCommand[] = [];
-  const proxy = await startProxy({ hostname: target.hostname, port: Number(target.port) }, (passing, chunk) => {
+  const proxy = await startProxyTo(url, (passing, chunk) => {
     const command = passing === 'request' ? commandIn(chunk) : undefined;
     if (command !== undefined) commands.push(command);
     return false;
   });
-  target.hostname = '127.0.0.1';
-  target.port = String(proxy.port);
-  return { url: target.href, commands, close: proxy.close };
+  return { url: proxy.url, commands, close: proxy.close };
 }
 
 /** https://www.mongodb.com/docs/manual/reference/mongodb-wire-protocol/#op_msg */

@@ -1,10 +1,12 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
+import { MongoClient } from 'mongodb';
 import { GenericContainer, getContainerRuntimeClient, type StartedTestContainer, Wait } from 'testcontainers';
 import type { TestProject } from 'vitest/node';
 
@@ -17,7 +19,13 @@ declare module 'vitest' {
 
 /** A MongoDB to test against, or the reason why there is none. */
 export type MongoServer =
-  | { readonly url: string; readonly name: string; readonly real: boolean }
+  | {
+      readonly url: string;
+      readonly name: string;
+      readonly real: boolean;
+      /** How the names of the databases of this run begin. */
+      readonly databases: string;
+    }
   | { readonly missing: string };
 
 const folder = new URL('mongo-java-server/', import.meta.url).pathname;
@@ -38,16 +46,30 @@ export default function setup(project: TestProject) {
       project.provide('mongoServer', (requests.address() as AddressInfo).port);
       resolve(async () => {
         requests.close();
-        await (await started)?.stop();
+        const { server, stop } = (await started) ?? {};
+        if (server !== undefined && 'url' in server && server.real) await dropDatabases(server).catch(() => {});
+        await stop?.();
       });
     });
   });
 }
 
+/** A server that the run was given outlives it; what its tests left there does not. */
+async function dropDatabases({ url, databases }: { readonly url: string; readonly databases: string }): Promise<void> {
+  const client = new MongoClient(url);
+  try {
+    const { databases: found } = await client.db().admin().listDatabases({ nameOnly: true });
+    for (const { name } of found) if (name.startsWith(databases)) await client.db(name).dropDatabase();
+  } finally {
+    await client.close();
+  }
+}
+
 /** Starts whatever MongoDB there is, for processes that run without vitest. */
 export async function startMongoServer(): Promise<{ server: MongoServer; stop: () => Promise<unknown> }> {
-  const url = process.env.MONGODB_URL;
-  if (url !== undefined) return { server: { url, name: 'MONGODB_URL', real: true }, stop: async () => {} };
+  const url = process.env.MONGODB_URL ?? '';
+  const databases = `test-${randomUUID().slice(0, 8)}-`;
+  if (url !== '') return { server: { url, name: 'MONGODB_URL', real: true, databases }, stop: async () => {} };
   const reasons = ['MONGODB_URL is not set'];
   try {
     await getContainerRuntimeClient();
@@ -57,7 +79,7 @@ export async function startMongoServer(): Promise<{ server: MongoServer; stop: (
       server: {
         url: `mongodb://${container.getHost()}:${port}/?directConnection=true`,
         name: `a ${IMAGE} container`,
-        real: true,
+        ...{ real: true, databases },
       },
       stop: () => container.stop(),
     };
@@ -70,7 +92,7 @@ export async function startMongoServer(): Promise<{ server: MongoServer; stop: (
       server: {
         url: `mongodb://127.0.0.1:${port}/`,
         name: `mongo-java-server in memory, not on a real MongoDB (${reasons.join('; ')})`,
-        real: false,
+        ...{ real: false, databases },
       },
       stop: async () => child.kill('SIGKILL'),
     };

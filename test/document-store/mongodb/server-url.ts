@@ -1,0 +1,50 @@
+/** The parts of a URL of MongoDB. `URL` cannot parse one with several hosts. */
+type Parts = {
+  readonly protocol: string;
+  readonly credentials: string | undefined;
+  readonly hosts: string;
+  readonly database: string;
+  readonly options: URLSearchParams;
+};
+
+function partsOf(url: string): Parts {
+  const match = /^(mongodb(?:\+srv)?:\/\/)(?:([^@/?]*)@)?([^/?]+)(?:\/([^?]*))?(?:\?(.*))?$/.exec(url);
+  if (match === null) throw new Error('MONGODB_URL is not a URL of MongoDB');
+  const [, protocol = '', credentials, hosts = '', database = '', options] = match;
+  return { protocol, credentials, hosts, database, options: new URLSearchParams(options) };
+}
+
+const urlOf = ({ protocol, credentials, hosts, database, options }: Parts): string =>
+  `${protocol}${credentials === undefined ? '' : `${credentials}@`}${hosts}/${database}${options.size === 0 ? '' : `?${options}`}`;
+
+/** Names another database of the same server, with the same credentials and options. */
+export function inDatabase(url: string, database: string): string {
+  const parts = partsOf(url);
+  // Otherwise the user would be looked up in the other database.
+  if (parts.credentials !== undefined && !parts.options.has('authSource'))
+    parts.options.set('authSource', parts.database === '' ? 'admin' : parts.database);
+  return urlOf({ ...parts, database });
+}
+
+/** The same URL with options added to it. */
+export function withOptions(url: string, options: Readonly<Record<string, string | number | boolean>>): string {
+  const parts = partsOf(url);
+  for (const [name, value] of Object.entries(options)) parts.options.set(name, String(value));
+  return urlOf(parts);
+}
+
+/** The first host that a URL names. */
+export function hostOf(url: string): { readonly hostname: string; readonly port: number } {
+  const { protocol, hosts } = partsOf(url);
+  if (protocol !== 'mongodb://') throw new Error('The tests that break connections need a URL that names hosts');
+  const [, hostname = '', port = '27017'] = /^(.*?)(?::(\d+))?$/.exec(hosts.split(',')[0] ?? '') ?? [];
+  return { hostname, port: Number(port) };
+}
+
+/** The same, of a proxy to the first host: the driver would go past it to the others, and to the first by its own name. */
+export function atPort(url: string, port: number): string {
+  const parts = partsOf(url);
+  parts.options.set('directConnection', 'true');
+  parts.options.delete('replicaSet');
+  return urlOf({ ...parts, hosts: `127.0.0.1:${port}` });
+}
