@@ -32,6 +32,9 @@ export function applyRegistrationRules(metadata: ClientMetadata): void {
     // A message that starts with redirect_uris makes oidc-provider answer invalid_redirect_uri.
     if (!/^[!-[\]-~]+$/.test(uri))
       refuse('redirect_uris must be written in visible ASCII characters without backslashes (RFC 3986)');
+    // The parser takes any number of slashes.
+    if (/^https?:$/.test(url.protocol) && !/^https?:\/\/[^/?#]/i.test(uri))
+      refuse('redirect_uris with http or https must have two slashes and a host (RFC 3986)');
     if (url.username !== '' || url.password !== '') refuse('redirect_uris must not have a user name or password');
     if (url.hostname.length > MAX_HOST) refuse(`redirect_uris must have a host of at most ${MAX_HOST} characters`);
     if (url.protocol === 'http:' && !LOOPBACK.has(url.hostname))

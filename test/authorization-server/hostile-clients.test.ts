@@ -159,6 +159,9 @@ describe('the address to which the user is sent back', () => {
     ['a path that turns the line round', 'https://app.example/\u202ecb'],
     ['a line feed', 'https://app.example/c\nb'],
     ['a backslash', 'https:\\\\app.example\\cb'],
+    ['no slashes', 'https:app.example/cb'],
+    ['one slash', 'https:/app.example/cb'],
+    ['three slashes', 'https:///app.example/cb'],
   ])('cannot be registered: %s', async (_what, redirect) => {
     const { status, body } = await register({ redirect_uris: [redirect] });
     expect([status, body.error]).toEqual([400, 'invalid_redirect_uri']);
