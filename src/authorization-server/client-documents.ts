@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import Provider from 'oidc-provider';
 import { type Dispatcher, fetch } from 'undici';
 import { ForbiddenAddress, type GuardOptions, guardedAgent } from '../outbound/address-guard.ts';
@@ -9,6 +10,12 @@ const MAX_BYTES = 5 * 1024;
 const TIMEOUT_MS = 2_500;
 /** For how long a copy is used before its publisher is asked again, in seconds. */
 const COPY_VALID_S = 60;
+
+/** What has been fetched for the request that is being answered. */
+const fetchedForRequest = new AsyncLocalStorage<Map<string, Promise<Fetched>>>();
+
+/** Answers a request, for which each document is fetched once, however often its client is looked up. */
+export const eachDocumentOnce = <R>(answer: () => R): R => fetchedForRequest.run(new Map(), answer);
 
 /** Neither the document nor a copy of it is to be had for now, which says nothing about the client. */
 const away = new WeakSet<object>();
@@ -42,6 +49,9 @@ export function createClientDocuments(
     return { status: response.status, text, cacheControl: response.headers.get('cache-control') ?? '' };
   }
 
+  const loadForRequest = (url: string): Promise<Fetched> =>
+    fetchedForRequest.getStore()?.getOrInsertComputed(url, load) ?? load(url);
+
   async function copyOf(url: string): Promise<Response> {
     const text = await copies.get(url);
     if (text !== undefined) return new Response(text, { headers: { 'cache-control': `max-age=${COPY_VALID_S}` } });
@@ -50,7 +60,7 @@ export function createClientDocuments(
   }
 
   return async (url) => {
-    const fetched = await load(url).catch((error: unknown) => {
+    const fetched = await loadForRequest(url).catch((error: unknown) => {
       if (isRefused(error)) throw error;
       return undefined;
     });

@@ -20,6 +20,7 @@ import { derivedKey } from '../secrets/derived-key.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { rewriteAnswer } from './answer-rewriting.ts';
 import { completeAuthorization, type RequestingClient } from './authorization-request.ts';
+import { eachDocumentOnce } from './client-documents.ts';
 import { ACCOUNT_OF_CLIENT, type Clients } from './clients.ts';
 import { CONSOLE_CALLBACK_PATH, CONSOLE_CLIENT_ID } from './console-client.ts';
 import { accountOfGrant, newGrantId } from './grant-id.ts';
@@ -246,6 +247,7 @@ export function buildProvider(deps: ProviderDeps, { keys }: KeySet): Provider {
   const provider = new Provider(issuer, configuration);
   // Trusts the forwarding headers, which request-rewriting.ts sets to the issuer's host and protocol.
   provider.proxy = true;
+  provider.use((_ctx, next) => eachDocumentOnce(next));
   provider.use(async (ctx, next) => {
     // Security headers for pages. oidc-provider sets the content type and cache control of its responses itself.
     const { 'content-type': _, 'cache-control': __, ...headers } = pageHeaders([]);

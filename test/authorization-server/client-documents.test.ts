@@ -198,6 +198,16 @@ describe('while its publisher is down', () => {
   });
 });
 
+test('a document that cannot be used is fetched once for a request, and again for the next', async () => {
+  const id = publish({ redirect_uris: ['http://127.0.0.1/callback'], grant_types: ['client_credentials'] });
+  const { pathname } = new URL(id);
+  const fetched = () => publisher.received.filter(({ path }) => path === pathname).length;
+  await open(id, 'http://127.0.0.1/callback');
+  expect(fetched()).toBe(1);
+  await open(id, 'http://127.0.0.1/callback');
+  expect(fetched()).toBe(2);
+});
+
 test('redirects are not followed', async () => {
   const { page } = await open(`https://localhost:${publisher.port}/moved.json`, 'http://127.0.0.1/callback');
   expect(page.status).toBeGreaterThanOrEqual(400);
