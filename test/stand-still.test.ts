@@ -112,6 +112,7 @@ describe.skipIf('missing' in mongoServer)('a server that stands still', { timeou
       .catch((error: unknown) => error);
     return { outcome, ms: performance.now() - began };
   };
+  const toolRequest = (day: number) => ({ spaceId: venue.spaceId, date: inDays(day), startHour: 12 });
   const stop = (engine: Engine) => {
     const proxy = venue.proxies[engine];
     proxy.stop();
@@ -187,17 +188,34 @@ describe.skipIf('missing' in mongoServer)('a server that stands still', { timeou
       stored.push(stream);
       return appended;
     });
+    // On another day, because commands on one wait for each other.
+    const calling = venue.tools.callTool({
+      name: 'request_booking',
+      arguments: { ...toolRequest(61), idempotencyKey: 'tool' },
+    });
     const posted = await book(60, 'late');
     inTime(posted);
+    const called = await calling;
+    expect([called.isError, JSON.stringify(called.content)]).toEqual([
+      true,
+      expect.stringMatching(/whether this was done is not known\. .*same input.* is safe/),
+    ]);
     expect(posted).toMatchObject({ status: 500, retryAfter: '2', body: expect.stringMatching(INTERNAL_ERROR) });
     expect(posted.body).toMatch(/whether this was done is not known.*same Idempotency-Key again is safe/);
     deadline.resolve();
-    await eventually(() => expect(stored).toEqual([`spaceDay-${venue.spaceId}-${inDays(60)}`]));
+    await eventually(() =>
+      expect(stored.sort()).toEqual([60, 61].map((day) => `spaceDay-${venue.spaceId}-${inDays(day)}`)),
+    );
 
     const again = await book(60, 'late');
     expect(again.status).toBe(201);
     const listed = await get(`/bookings?startDate=${inDays(60)}&endDate=${inDays(60)}`);
     expect(JSON.parse(listed.body)).toEqual([JSON.parse(again.body)]);
+    const tool = await venue.tools.callTool({
+      name: 'request_booking',
+      arguments: { ...toolRequest(61), idempotencyKey: 'tool' },
+    });
+    expect(tool).toMatchObject({ structuredContent: { status: 'Pending', date: inDays(61) } });
     // Another key shows that the hour was taken by the first request.
     expect((await book(60, 'other')).body).toContain('SlotUnavailable');
   });

@@ -1,4 +1,4 @@
-import type { MongoClientOptions } from 'mongodb';
+import type { CommandOperationOptions, MongoClientOptions } from 'mongodb';
 
 /** How long the other members of a replica set may take to acknowledge a write. */
 const ACKNOWLEDGED_WITHIN_MS = 5_000;
@@ -34,7 +34,7 @@ const TIMEOUTS = {
 } as const;
 
 /** For what takes as long as there is data, such as making an index: only a server that is found gone ends it. */
-export const WITHOUT_TIMEOUT = { socketTimeoutMS: 0 };
+export const WITHOUT_TIMEOUT: CommandOperationOptions & { readonly socketTimeoutMS: number } = { socketTimeoutMS: 0 };
 
 /**
  * The options of every connection to MongoDB, which the promises of the port need whatever the URL says.

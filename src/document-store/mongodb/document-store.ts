@@ -23,8 +23,9 @@ const DEFAULT_DATABASE = 'venue-booking';
 /** How long a start waits for a server, unless `serverSelectionTimeoutMS` in the URL says otherwise. */
 const START_WITHIN_MS = 30_000;
 const PAUSES = { minTimeout: 50, maxTimeout: 2_000, randomize: true } as const;
-/** An attempt that took long is the last: whoever asked has a deadline (docs/decisions/deadlines.md). */
-const RETRIES = { ...PAUSES, retries: 5, maxRetryTime: 5_000 } as const;
+const RETRIES = 5;
+/** An attempt that took longer is the last: whoever asked has a deadline (docs/decisions/deadlines.md). */
+const RETRIED_WITHIN_MS = 5_000;
 
 /** While MongoDB is away, every operation fails several times: a line in so many milliseconds says it. */
 const SAID_EVERY_MS = 10_000;
@@ -69,10 +70,10 @@ export async function openMongoDocumentStore({
   let closed = false;
   let saidAt = Number.NEGATIVE_INFINITY;
 
-  const retry: Retry = async (operation) => {
+  const retryWithin = async <R>(maxRetryTime: number, operation: (attempt: number) => Promise<R>): Promise<R> => {
     if (closed) throw new Error('The document store is closed');
     return pRetry(operation, {
-      ...RETRIES,
+      ...{ ...PAUSES, retries: RETRIES, maxRetryTime },
       shouldRetry: ({ error }) => !closed && isTransient(error),
       onFailedAttempt: ({ error, attemptNumber }) => {
         if (!isTransient(error) || performance.now() - saidAt < SAID_EVERY_MS) return;
@@ -81,13 +82,17 @@ export async function openMongoDocumentStore({
       },
     }).catch(unavailable);
   };
+  const retry: Retry = (operation) => retryWithin(RETRIED_WITHIN_MS, operation);
 
   /** Makes the indexes that are missing, however long that takes. */
   async function makeIndexes(name: string, indexes: IndexDescription[]): Promise<void> {
     if (indexes.length === 0) return;
     // Otherwise every member has to be ready, and one that is down would hold up a start for as long as it is.
     const quorum = server.isReplicated() ? { commitQuorum: 'majority' } : {};
-    await retry(() => db.collection(name).createIndexes(indexes, { ...WITHOUT_TIMEOUT, ...quorum }));
+    // The server goes on with what it has begun, whoever asks again.
+    await retryWithin(Number.POSITIVE_INFINITY, () =>
+      db.collection(name).createIndexes(indexes, { ...WITHOUT_TIMEOUT, ...quorum }),
+    );
   }
 
   const registry = createRegistry(db.collection<RegistryEntry>(REGISTRY), retry);
@@ -143,7 +148,7 @@ export async function openMongoDocumentStore({
     async drop(name) {
       opened.delete(name);
       await retry(() =>
-        db.dropCollection(name).catch(async (error: unknown) => {
+        db.dropCollection(name, WITHOUT_TIMEOUT).catch(async (error: unknown) => {
           // Servers before 7.0 refuse to drop what is not there.
           if (!(error instanceof MongoServerError) || (await namesOfAll()).includes(name)) throw error;
         }),
