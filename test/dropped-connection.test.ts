@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { type Service, startService } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
 import { mongoServer, ownDatabase } from './document-store/engines.ts';
-import { EventStoreDbServer } from './event-store/eventstoredb/server.ts';
+import { createOwnLog } from './event-store/eventstoredb/own-log.ts';
 import { freePort } from './free-port.ts';
 import { type Passing, startProxyTo } from './proxy.ts';
 
@@ -15,10 +15,10 @@ const STEP = 3;
 
 /** Starts the service on both engines, through a proxy to one of them. Counts what passes, and drops the nth. */
 async function startWithDrop(engine: 'EventStoreDB' | 'MongoDB', passing: Passing, nth: number): Promise<number> {
-  const eventStore = await EventStoreDbServer.start();
+  const log = await createOwnLog({ forProxy: true });
   const dataDir = await mkdtemp(join(tmpdir(), 'venue-'));
   let passed = 0;
-  const urls = { EventStoreDB: eventStore.url, MongoDB: ownDatabase() };
+  const urls = { EventStoreDB: log.settings.EVENTSTORE_URL, MongoDB: ownDatabase() };
   const proxy = await startProxyTo(urls[engine], (what) => {
     if (what !== passing) return false;
     passed += 1;
@@ -31,6 +31,7 @@ async function startWithDrop(engine: 'EventStoreDB' | 'MongoDB', passing: Passin
       PORT: String(await freePort()),
       DATA_DIR: dataDir,
       SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
+      ...log.settings,
       EVENTSTORE_URL: urls.EventStoreDB,
       MONGODB_URL: urls.MongoDB,
     });
@@ -40,7 +41,7 @@ async function startWithDrop(engine: 'EventStoreDB' | 'MongoDB', passing: Passin
   } finally {
     await service?.stop();
     proxy.close();
-    await eventStore.stop();
+    await log.stop();
     await rm(dataDir, { recursive: true, force: true });
   }
 }

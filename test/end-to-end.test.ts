@@ -6,7 +6,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { accepted } from './accepted.ts';
 import { mongoServer, ownDatabase } from './document-store/engines.ts';
-import { EventStoreDbServer } from './event-store/eventstoredb/server.ts';
+import { createOwnLog } from './event-store/eventstoredb/own-log.ts';
 import { eventually } from './eventually.ts';
 import { CONTEXT, type RunningService, runService } from './running-service.fixture.ts';
 
@@ -17,9 +17,9 @@ const embedded = async (): Promise<Engines> => ({ settings: {}, stop: async () =
 
 /** EventStoreDB's client against the gRPC test server, and whichever MongoDB is available here. */
 const production = async (): Promise<Engines> => {
-  const log = await EventStoreDbServer.start();
+  const log = await createOwnLog();
   const settings = {
-    EVENTSTORE_URL: log.url,
+    ...log.settings,
     MONGODB_URL: ownDatabase(),
     SECRET_KEY: randomBytes(32).toString('base64'),
   };

@@ -4,7 +4,7 @@ import { API_SCOPE, TestApp } from './authorization-server/test-app.ts';
 import { Browser } from './browser.ts';
 import { startDemo } from './console/console.fixture.ts';
 import { mongoServer, ownDatabase } from './document-store/engines.ts';
-import { EventStoreDbServer } from './event-store/eventstoredb/server.ts';
+import { createOwnLog } from './event-store/eventstoredb/own-log.ts';
 import { eventually } from './eventually.ts';
 import { inDays } from './in-days.ts';
 import { connect } from './mcp/connected-client.ts';
@@ -23,9 +23,13 @@ type Answered = {
 };
 
 async function open() {
-  const log = await EventStoreDbServer.start();
-  const proxies = { EventStoreDB: await startProxyTo(log.url), MongoDB: await startProxyTo(ownDatabase()) };
+  const log = await createOwnLog({ forProxy: true });
+  const proxies = {
+    EventStoreDB: await startProxyTo(log.settings.EVENTSTORE_URL),
+    MongoDB: await startProxyTo(ownDatabase()),
+  };
   const running = await startDemo({
+    ...log.settings,
     EVENTSTORE_URL: proxies.EventStoreDB.url,
     MONGODB_URL: proxies.MongoDB.url,
     SECRET_KEY: randomBytes(32).toString('base64'),

@@ -4,18 +4,17 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { Collection, DocumentStore } from '../../src/document-store/document-store.ts';
 import { openMongoDocumentStore } from '../../src/document-store/mongodb/document-store.ts';
 import type { EventStore } from '../../src/event-store/event-store.ts';
-import { openEventStoreDb } from '../../src/event-store/eventstoredb/event-store.ts';
 import { mongoServer, ownDatabase } from '../document-store/engines.ts';
-import { EventStoreDbServer } from '../event-store/eventstoredb/server.ts';
+import { createOwnLog } from '../event-store/eventstoredb/own-log.ts';
 import { runNode } from './node-process.ts';
 import { startServiceProcess, temporaryDataDir } from './service-process.ts';
 
 /** A new EventStoreDB, of the test server, and a new MongoDB database. */
 async function servers(SECRET_KEY: string) {
-  const log = await EventStoreDbServer.start();
+  const log = await createOwnLog();
   onTestFinished(() => log.stop());
   const url = ownDatabase();
-  const env = { EVENTSTORE_URL: log.url, MONGODB_URL: url, SECRET_KEY, DATA_DIR: temporaryDataDir() };
+  const env = { ...log.settings, MONGODB_URL: url, SECRET_KEY, DATA_DIR: temporaryDataDir() };
   return {
     env,
     run: (...args: readonly string[]) => runNode('src/cli.js', [...args, '--json'], env),
@@ -25,7 +24,7 @@ async function servers(SECRET_KEY: string) {
       return JSON.parse(ended.stdout);
     },
     async onLog<R>(work: (events: EventStore) => Promise<R>): Promise<R> {
-      const events = await openEventStoreDb({ url: log.url });
+      const events = await log.open();
       return work(events).finally(() => events.close());
     },
     async onDocuments<R>(work: (documents: DocumentStore) => Promise<R>): Promise<R> {

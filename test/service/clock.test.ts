@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { mongoServer, ownDatabase } from '../document-store/engines.ts';
-import { EventStoreDbServer } from '../event-store/eventstoredb/server.ts';
+import { createOwnLog } from '../event-store/eventstoredb/own-log.ts';
 import { eventually } from '../eventually.ts';
 import { inDays } from '../in-days.ts';
 import { runService } from '../running-service.fixture.ts';
@@ -76,10 +76,10 @@ test('a clock that is set 20 days forward cancels no request, also after a resta
 
 describe.skipIf('missing' in mongoServer)('on EventStoreDB and MongoDB', () => {
   test('a process whose clock is 20 days ahead cancels no request; one with CLOCK_SHIFT does', async () => {
-    const eventStore = await EventStoreDbServer.start();
-    onTestFinished(() => eventStore.stop());
+    const log = await createOwnLog();
+    onTestFinished(() => log.stop());
     const engines = {
-      EVENTSTORE_URL: eventStore.url,
+      ...log.settings,
       MONGODB_URL: ownDatabase(),
       SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
     };

@@ -47,10 +47,11 @@ export const embeddedEngines: Engines = {
   close: async () => {},
 };
 
-/** The EventStoreDB and the MongoDB that the environment names. An EventStoreDB has one log, so that all rounds share the store. */
+/** The EventStoreDB and the MongoDB that the environment names. All rounds share the store, which may be one of before. */
 export function givenEngines(env: { readonly EVENTSTORE_URL: string; readonly MONGODB_URL: string }): Engines {
-  const SECRET_KEY = process.env.SECRET_KEY ?? randomBytes(32).toString('base64');
-  return { name: 'given', openStore: () => storeWith({ ...env, SECRET_KEY }, true), close: async () => {} };
+  const { SECRET_KEY = randomBytes(32).toString('base64'), EVENTSTORE_PREFIX = '' } = process.env;
+  const settings = { ...env, EVENTSTORE_PREFIX, SECRET_KEY };
+  return { name: 'given', openStore: () => storeWith(settings, true), close: async () => {} };
 }
 
 /** A server in this process that speaks the protocol of EventStoreDB, and what the tests take for a MongoDB. Both are in memory. */

@@ -5,14 +5,13 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import { type EventStore, logEnd } from '../../src/event-store/event-store.ts';
-import { openEventStoreDb } from '../../src/event-store/eventstoredb/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import { UnusableStore } from '../../src/runtime/unusable-store.ts';
 import { ensureLogId } from '../../src/store-identity/log-id.ts';
 import { openStoreIdentity, WrongSecretKey } from '../../src/store-identity/store-identity.ts';
 import { READ_MODELS_MEMORY } from '../../src/store-identity/store-memory.ts';
 import { documentEngines } from '../document-store/engines.ts';
-import { EventStoreDbServer } from '../event-store/eventstoredb/server.ts';
+import { createOwnLog } from '../event-store/eventstoredb/own-log.ts';
 
 async function sqliteLog() {
   const folder = await mkdtemp(join(tmpdir(), 'venue-identity-'));
@@ -21,9 +20,9 @@ async function sqliteLog() {
 }
 
 async function eventStoreDbLog() {
-  const server = await EventStoreDbServer.start();
-  onTestFinished(() => server.stop());
-  return () => openEventStoreDb({ url: server.url });
+  const log = await createOwnLog();
+  onTestFinished(() => log.stop());
+  return log.open;
 }
 
 const KEY = randomBytes(32);

@@ -1,34 +1,50 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import {
-  EventStoreDBClient,
   eventTypeFilter,
+  PersistentSubscriptionDoesNotExistError,
   persistentSubscriptionToAllSettingsFromDefaults,
   START,
 } from '@eventstore/db-client';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { LOG_START } from '../../src/event-store/event-store.ts';
-import { openEventStoreDb } from '../../src/event-store/eventstoredb/event-store.ts';
 import { openFailedEvents } from '../../src/webhooks/failed-events.ts';
 import { setFanOutPositions } from '../../src/webhooks/fan-out-positions.ts';
-import { EventStoreDbServer } from '../event-store/eventstoredb/server.ts';
+import { createOwnLog, type OwnLog } from '../event-store/eventstoredb/own-log.ts';
 import { eventually } from '../eventually.ts';
 import { approved, requested } from './deliverable-events.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
 import { COMMUNITY, openVenue, type Venue } from './venue.ts';
 
-let server: EventStoreDbServer;
+let log: OwnLog;
 let venue: Venue;
 let receiver: Receiver;
 beforeEach(async () => {
-  server = await EventStoreDbServer.start();
-  venue = await openVenue({ log: await openEventStoreDb({ url: server.url }) });
+  log = await createOwnLog();
+  venue = await openVenue({ log: await log.open() });
   receiver = await startReceiver();
 });
 afterEach(async () => {
   await venue.close();
   await receiver.close();
-  await server.stop();
+  await log.stop();
 });
+
+/** The group of earlier releases. */
+const FORMER = 'webhook-deliveries';
+
+/** How many events the server has parked for a group; none if there is no such group. */
+async function parkedBy(group: string): Promise<number> {
+  const client = log.client();
+  try {
+    const { stats } = await client.getPersistentSubscriptionToAllInfo(log.onServer(group));
+    return Number(stats.parkedMessageCount);
+  } catch (error) {
+    if (error instanceof PersistentSubscriptionDoesNotExistError) return 0;
+    throw error;
+  } finally {
+    await client.dispose();
+  }
+}
 
 const eventIds = () => receiver.received.map(({ headers }) => String(headers['webhook-id']).split(':')[0]).toSorted();
 
@@ -49,26 +65,26 @@ test('events wait for the read models without being counted', async () => {
   expect(eventIds()).toEqual(happened.toSorted());
   expect(await webhooks.listFailedEvents()).toEqual([]);
   for (const kind of ['BookingRequested', 'BookingApproved'])
-    expect(server.parkedBy(`webhook-deliveries-${kind}`)).toBe(0);
+    expect(await parkedBy(`webhook-deliveries-${kind}`)).toBe(0);
 });
 
 /** A process of an earlier release that parks an event, holds another and acknowledges the others. It then ends. */
 async function earlierRelease({ parks, holds }: { readonly parks: string; readonly holds?: string }): Promise<void> {
-  const client = EventStoreDBClient.connectionString(server.url);
+  const client = log.client();
   await client.createPersistentSubscriptionToAll(
-    'webhook-deliveries',
+    log.onServer(FORMER),
     persistentSubscriptionToAllSettingsFromDefaults({ startFrom: START, maxRetryCount: 110 }),
     { filter: eventTypeFilter({ regex: '^([^$]|\\$venue-parked-replay$)' }) },
   );
-  const former = client.subscribeToPersistentSubscriptionToAll('webhook-deliveries', { bufferSize: 64 });
+  const former = client.subscribeToPersistentSubscriptionToAll(log.onServer(FORMER), { bufferSize: 64 });
   former.on('error', () => {});
   former.on('data', (resolved) => {
     const id = resolved.event?.id;
     if (id === parks) void former.nack('park', 'The read models have not reached it', resolved);
     else if (id !== holds) void former.ack(resolved);
   });
-  await eventually(() => expect(server.parkedBy('webhook-deliveries')).toBe(1));
-  await eventually(async () => expect((await venue.events.groupPosition('webhook-deliveries')) ?? '').not.toBe(''));
+  await eventually(async () => expect(await parkedBy(FORMER)).toBe(1));
+  await eventually(async () => expect((await venue.events.groupPosition(FORMER)) ?? '').not.toBe(''));
   await former.unsubscribe();
   await client.dispose();
 }
@@ -98,8 +114,8 @@ test('what an earlier release had parked outlasts that its group is moved', asyn
   const parked = await venue.append(requested());
   await earlierRelease({ parks: parked });
   const { events, documents, clock } = venue;
-  await setFanOutPositions({ events, documents, clock }, { 'webhook-deliveries': LOG_START });
-  expect(server.parkedBy('webhook-deliveries')).toBe(0);
+  await setFanOutPositions({ events, documents, clock }, { [FORMER]: LOG_START });
+  expect(await parkedBy(FORMER)).toBe(0);
   const { list } = await openFailedEvents({ documents, clock });
   expect(await list()).toMatchObject([{ eventId: parked, state: 'Parked' }]);
 });

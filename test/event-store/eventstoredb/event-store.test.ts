@@ -23,25 +23,17 @@ import { Unavailable } from '../../../src/runtime/unavailable.ts';
 import { eventStoreContract } from '../../contract/event-store.ts';
 import { reportEngine } from '../../engines.ts';
 import { eventually } from '../../eventually.ts';
+import { writeAsAnother } from './own-log.ts';
 import { startRealServer } from './real-server.ts';
 import { startSecured } from './secured-server.ts';
 import { type AppendFault, EventStoreDbServer } from './server.ts';
 
 reportEngine('event store', 'EventStoreDB client against the gRPC test server', 'tested');
 
-/** What another application has in the log: events of the types and in the streams of the tests, without their prefix. */
-async function writeAsAnother(url: string): Promise<void> {
-  const client = EventStoreDBClient.connectionString(url);
-  for (const stream of ['thing', `thing-${randomUUID()}`, `other.thing-${randomUUID()}`])
-    for (const type of ['Made', 'Bought', 'other.Made'])
-      await client.appendToStream(stream, jsonEvent({ type, data: { n: -1 } }));
-  await client.dispose();
-}
-
 eventStoreContract('EventStoreDB, gRPC test server, three nodes with TLS and a user', async () => {
   const { server, urlAt } = await startSecured('node', { nodes: 3, advertised: 'localhost' });
   const url = urlAt('localhost');
-  await writeAsAnother(url);
+  await writeAsAnother(EventStoreDBClient.connectionString(url));
   const open = () => openEventStoreDb({ url, prefix: 'suite', kinds: ['thing', 'taken'] });
   return { open, stop: () => server.stop() };
 });
@@ -51,7 +43,7 @@ if ('missing' in real) reportEngine('event store', 'EventStoreDB', `not tested: 
 else {
   reportEngine('event store', real.name, 'tested');
   eventStoreContract(real.name, async () => {
-    await writeAsAnother(real.url);
+    await writeAsAnother(EventStoreDBClient.connectionString(real.url));
     // Another store each time that the suite asks for one.
     const prefix = `suite-${randomUUID()}`;
     return { open: () => openEventStoreDb({ url: real.url, prefix }), stop: async () => {} };
@@ -236,7 +228,7 @@ describe.concurrent('EventStoreDB failures', () => {
     test.for(faults)(
       '%s: each of several at once is stored once, or meets a conflict',
       async (fault, { server, open }) => {
-        const store = await open({ deadlineMs: 600 });
+        const store = await open({ deadlineMs: 2_000 });
         server.appendFaults.push('acknowledged late', fault);
         const appends = await Promise.allSettled(
           range(10).map((n) => store.append('thing', [made(n)], { expectedRevision: revisionOf(n) })),

@@ -636,7 +636,8 @@ export class EventStoreDbServer {
       .setLiveBufferSize(settings.getLiveBufferSize())
       .setReadBatchSize(settings.getReadBatchSize())
       .setBufferSize(settings.getHistoryBufferSize())
-      .setNamedConsumerStrategy('RoundRobin');
+      .setNamedConsumerStrategy('RoundRobin')
+      .setParkedMessageCount(String(this.parkedBy(group.name)));
     const checkpoint = this.#checkpointOf(group);
     if (checkpoint !== undefined)
       info.setLastCheckpointedEventPosition(`C:${checkpoint.commit}/P:${checkpoint.prepare}`);

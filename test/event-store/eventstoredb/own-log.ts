@@ -1,0 +1,46 @@
+import { randomUUID } from 'node:crypto';
+import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
+import type { EventStore } from '../../../src/event-store/event-store.ts';
+import { openEventStoreDb } from '../../../src/event-store/eventstoredb/event-store.ts';
+import { EventStoreDbServer } from './server.ts';
+
+/** A log of a test's own, which others have written to. */
+export type OwnLog = {
+  /** What a service is given. */
+  readonly settings: { readonly EVENTSTORE_URL: string; readonly EVENTSTORE_PREFIX: string };
+  open(): Promise<EventStore>;
+  /** The client of EventStoreDB itself, to be disposed of, and what it calls a stream, a group or a type. */
+  client(): EventStoreDBClient;
+  onServer(name: string): string;
+  stop(): Promise<void>;
+};
+
+/**
+ * Under a prefix of its own in the EventStoreDB that `EVENTSTORE_URL` names, or on a test server.
+ * @param options.forProxy whether it is reached through a proxy, which a cluster and a server with TLS are not
+ */
+export async function createOwnLog({ forProxy = false } = {}): Promise<OwnLog> {
+  const url = process.env.EVENTSTORE_URL ?? '';
+  const isPlain = /^[^,]+\?(.*&)?tls=false/.test(url) && !url.includes('+discover');
+  const given = forProxy && !isPlain ? '' : url;
+  const server = given === '' ? await EventStoreDbServer.start() : undefined;
+  const used = server?.url ?? given;
+  const prefix = `test-${randomUUID().slice(0, 13)}`;
+  const client = () => EventStoreDBClient.connectionString(used.replace(/^kurrent(db)?(?=[:+])/, 'esdb'));
+  await writeAsAnother(client());
+  return {
+    settings: { EVENTSTORE_URL: used, EVENTSTORE_PREFIX: prefix },
+    open: () => openEventStoreDb({ url: used, prefix }),
+    client,
+    onServer: (name) => `${prefix}.${name}`,
+    stop: async () => server?.stop(),
+  };
+}
+
+/** What another application and another store have in the log: events of our types, in streams that are called like ours. */
+export async function writeAsAnother(client: EventStoreDBClient): Promise<void> {
+  for (const stream of ['thing', `space-${randomUUID()}`, `other.space-${randomUUID()}`, `order-${randomUUID()}`])
+    for (const type of ['Made', 'BookingRequested', 'other.BookingApproved'])
+      await client.appendToStream(stream, jsonEvent({ type, data: { another: true } }));
+  await client.dispose();
+}
