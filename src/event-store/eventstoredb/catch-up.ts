@@ -10,6 +10,14 @@ const MAX_EVENTS_PER_BATCH = 512;
 /** The server sends a checkpoint to a filtered subscription after this many events, filtered-out ones included. */
 const SEARCH_WINDOW = 256;
 
+type Options = {
+  /** The position after which it begins. */
+  readonly after: Position;
+  /** The only types of events that it is for. Default: all. */
+  readonly types: readonly string[] | undefined;
+  readonly stop: AbortSignal;
+};
+
 /** One catch-up subscription over one connection. It does not reconnect. */
 export class CatchUp {
   readonly #connection: Connection;
@@ -25,14 +33,10 @@ export class CatchUp {
   readonly #confirmed = Promise.withResolvers<void>();
   readonly #onStop = (): void => this.#fail(new Error('The subscriber stopped'));
   readonly #withdraw: () => void;
+  readonly #end: () => void;
 
-  private constructor(
-    connection: Connection,
-    client: NodeClient,
-    after: Position,
-    types: readonly string[] | undefined,
-    stop: AbortSignal,
-  ) {
+  private constructor(connection: Connection, client: NodeClient, { after, types, stop }: Options, end: () => void) {
+    this.#end = end;
     this.#connection = connection;
     this.#client = client;
     this.#stop = stop;
@@ -73,14 +77,20 @@ export class CatchUp {
    * Opens it as soon as there is a leader. Rejects if that does not confirm the subscription within the deadline, or if `stop` is
    * aborted.
    */
-  static async open(
-    connection: Connection,
-    after: Position,
-    types: readonly string[] | undefined,
-    stop: AbortSignal,
-  ): Promise<CatchUp> {
-    const client = await connection.open(stop);
-    const catchUp = new CatchUp(connection, client, after, types, stop);
+  static async open(connection: Connection, options: Options): Promise<CatchUp> {
+    const client = await connection.open(options.stop);
+    return CatchUp.#on(connection, client, options, () => connection.release(client));
+  }
+
+  /** As {@link open}, on the client that all reads share. @param givesUpAt until when to wait for a leader */
+  static async openShared(connection: Connection, options: Options, givesUpAt: number): Promise<CatchUp> {
+    const client = await connection.reader(givesUpAt);
+    return CatchUp.#on(connection, client, options, () => {});
+  }
+
+  static async #on(connection: Connection, client: NodeClient, options: Options, end: () => void): Promise<CatchUp> {
+    const { stop } = options;
+    const catchUp = new CatchUp(connection, client, options, end);
     try {
       await connection.answer(client, connection.deadlineMs, SUBSCRIBE, catchUp.#confirmed.promise);
       return catchUp;
@@ -105,12 +115,17 @@ export class CatchUp {
     return undefined;
   }
 
+  /** As {@link next}, while it catches up: the server then sends something all the time, if only how far it has looked. */
+  async nextWhileBehind(): Promise<Batch | undefined> {
+    return this.#connection.answer(this.#client, this.#connection.deadlineMs, SUBSCRIBE, this.next());
+  }
+
   close(): void {
     this.#withdraw();
     this.#stop.removeEventListener('abort', this.#onStop);
     this.#subscription.unsubscribe().catch(() => {});
     this.#subscription.destroy();
-    this.#connection.release(this.#client);
+    this.#end();
   }
 
   #read(): Batch | undefined {

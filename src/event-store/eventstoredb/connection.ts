@@ -106,6 +106,11 @@ export class Connection {
     return client;
   }
 
+  /** The client that reads share. @param givesUpAt until when to wait for a leader */
+  reader(givesUpAt: number): Promise<NodeClient> {
+    return this.#client('read', this.#upTo(givesUpAt));
+  }
+
   #open(node: Endpoint): NodeClient {
     const client = new NodeClient(node, this.#settings);
     this.#clients.add(client);
@@ -162,7 +167,7 @@ export class Connection {
     givesUpAt: number,
     open: (client: NodeClient) => StreamingRead<Item>,
   ): AsyncGenerator<Item> {
-    const client = await this.#client('read', this.#upTo(givesUpAt));
+    const client = await this.reader(givesUpAt);
     const silent = () => this.#leader.doubt(client.node, 'silent');
     try {
       yield* readItems(client, open(client), task.what, [this.#upTo(givesUpAt), this.deadlineMs], silent);

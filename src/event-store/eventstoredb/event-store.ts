@@ -232,25 +232,69 @@ class EventStoreDb implements EventStore {
     const { after, direction = 'forward', limit = Number.MAX_SAFE_INTEGER } = options;
     if (limit <= 0) return;
     const backward = direction === 'backward';
-    const types = options.types === undefined ? undefined : new Set(options.types);
-    if (backward && limit === 1 && after === undefined && types === undefined) return yield* this.#last();
-    const start = backward ? END : START;
     if (after !== undefined) serverPosition(after);
+    if (!backward) return yield* this.#forward(after ?? LOG_START, options.types, limit);
+    if (limit === 1 && after === undefined && options.types === undefined) return yield* this.#last();
+    const types = options.types === undefined ? undefined : new Set(options.types);
     let remaining = limit;
     const events = this.#resuming(readOf('$all'), this.#patience(), (last) => {
       const position = last?.position ?? after;
-      const from = position === undefined || position === LOG_START ? start : serverPosition(position);
-      if (backward && position === LOG_START) return undefined;
-      const direction = backward ? BACKWARDS : FORWARDS;
-      return (client) => client.readAll({ fromPosition: from, direction, requiresLeader: true });
+      if (position === LOG_START) return undefined;
+      const from = position === undefined ? END : serverPosition(position);
+      return (client) =>
+        client.readAll({
+          fromPosition: from === 'start' ? START : from,
+          direction: BACKWARDS,
+          requiresLeader: true,
+        });
     });
     for await (const event of events) {
-      // A forward read from the server includes the position it starts from.
-      if (after !== undefined && (backward ? event.position >= after : event.position <= after)) continue;
+      if (after !== undefined && event.position >= after) continue;
       if (types !== undefined && !types.has(event.type)) continue;
       yield event;
       remaining -= 1;
       if (remaining === 0) return;
+    }
+  }
+
+  /**
+   * Reads the log forward to its end. A subscription, because the server filters it and says all the time how far it has looked,
+   * however much of the log is not ours.
+   */
+  async *#forward(after: Position, types: readonly string[] | undefined, limit: number): AsyncGenerator<StoredEvent> {
+    let position = after;
+    let remaining = limit;
+    let failures = 0;
+    let givesUpAt = this.#connection.givesUpAt();
+    for (;;) {
+      this.#checkOpen();
+      let progressed = false;
+      let catchUp: CatchUp | undefined;
+      try {
+        const options = { after: position, types, stop: this.#closing.signal };
+        catchUp = await CatchUp.openShared(this.#connection, options, givesUpAt);
+        for (;;) {
+          const batch = await catchUp.nextWhileBehind();
+          if (batch === undefined) break;
+          progressed ||= batch.position > position;
+          position = batch.position;
+          for (const event of batch.events) {
+            yield event;
+            remaining -= 1;
+            if (remaining === 0) return;
+          }
+          if (batch.caughtUp) return;
+        }
+      } catch (error) {
+        if (progressed) {
+          failures = 0;
+          givesUpAt = this.#connection.givesUpAt();
+        }
+        failures += 1;
+        await this.#pauseBeforeRetry(error, failures, { retries: RETRIES, givesUpAt });
+      } finally {
+        catchUp?.close();
+      }
     }
   }
 
@@ -274,6 +318,16 @@ class EventStoreDb implements EventStore {
     }
     this.#tail = { end, event };
     if (event !== undefined) yield event;
+  }
+
+  /**
+   * Waits before a read is resumed; longer after each failure in a row.
+   * @throws {Unavailable} if it has been given up; the error itself if another attempt is no use
+   */
+  async #pauseBeforeRetry(error: unknown, failures: number, { retries, givesUpAt }: Patience): Promise<void> {
+    if (!this.#isAway(error)) throw error;
+    if (failures > retries || performance.now() > givesUpAt) throw new Unavailable(error.message, error);
+    await sleep(50 * 3 ** failures * (0.5 + Math.random()));
   }
 
   #patience(): Patience {
@@ -318,9 +372,7 @@ class EventStoreDb implements EventStore {
           untilMs = this.#connection.givesUpAt();
         }
         failures += 1;
-        if (!this.#isAway(error)) throw error;
-        if (failures > retries || performance.now() > untilMs) throw new Unavailable(error.message, error);
-        await sleep(50 * 3 ** failures * (0.5 + Math.random()));
+        await this.#pauseBeforeRetry(error, failures, { retries, givesUpAt: untilMs });
       }
     }
   }
@@ -331,7 +383,7 @@ class EventStoreDb implements EventStore {
     const stop = signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal]);
     let position: Position = after;
     while (!stop.aborted) {
-      const open = (): Promise<CatchUp> => CatchUp.open(this.#connection, position, types, stop);
+      const open = (): Promise<CatchUp> => CatchUp.open(this.#connection, { after: position, types, stop });
       const catchUp = await this.#connection.retryForever('Opening a catch-up subscription', open, stop);
       if (catchUp === undefined) return;
       try {

@@ -114,6 +114,18 @@ test('the system events behind the last event are read once, however often it is
   expect(await lastEvent(store)).toMatchObject({ position: next.position });
 });
 
+test('of a log that others fill, reads from its beginning are sent what they are for', async ({ server, open }) => {
+  const [store, other] = [await open({ prefix: 'one' }), await open({ prefix: 'other' })];
+  for (const n of range(4)) {
+    await other.append('thing', range(700).map(made), { expectedRevision: revisionOf(n * 700) });
+    await store.append('thing', [made(n), { ...made(n), type: 'Rare' }], { expectedRevision: revisionOf(n * 2) });
+  }
+  const before = server.eventsRead;
+  expect(numbers(await Array.fromAsync(store.readAll()))).toEqual([0, 0, 1, 1, 2, 2, 3, 3]);
+  expect(numbers(await Array.fromAsync(store.readAll({ types: ['Rare'] })))).toEqual([0, 1, 2, 3]);
+  expect(server.eventsRead - before).toBe(12);
+});
+
 // Concurrent, because they spend most of their time waiting for deadlines and servers.
 describe.concurrent('EventStoreDB failures', () => {
   describe('append', () => {

@@ -139,7 +139,7 @@ export class EventStoreDbServer {
   readonly readOnly = new Set<string>();
   /** The most that one append may hold, in bytes. */
   maxAppendBytes = 1_048_576;
-  /** Events sent in answer to reads. */
+  /** Events sent in answer to reads, and to subscriptions. */
   eventsRead = 0;
   /** Catch-up subscriptions that the server still serves. */
   readonly subscriptions = new Set<ServerWritableStream<streams.ReadReq, streams.ReadResp>>();
@@ -547,7 +547,10 @@ export class EventStoreDbServer {
       if (record !== undefined) {
         next += 1;
         scanned += 1;
-        if (regex.test(record.type)) await write(new streams.ReadResp().setEvent(readEvent(record)));
+        if (regex.test(record.type)) {
+          this.eventsRead += 1;
+          await write(new streams.ReadResp().setEvent(readEvent(record)));
+        }
         if (filter !== undefined && scanned % window === 0) {
           const at = this.#log[Math.max(0, next - 1 - this.checkpointLag)] ?? record;
           const checkpoint = new streams.ReadResp.Checkpoint();
