@@ -1,21 +1,18 @@
-import './own-log-preload.ts';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { EventStoreDBClient, eventTypeFilter, jsonEvent, NO_STREAM, StreamNotFoundError } from '@eventstore/db-client';
+import { EventStoreDBClient, jsonEvent, NO_STREAM, StreamNotFoundError, streamNameFilter } from '@eventstore/db-client';
 import { MongoClient } from 'mongodb';
 import { projections } from '../../projections/index.ts';
 import { spaces } from '../../projections/spaces.ts';
 import type { Core } from '../../src/app.ts';
-import { type EventStore, logEnd } from '../../src/event-store/event-store.ts';
+import type { EventStore } from '../../src/event-store/event-store.ts';
 import { openEventStoreDb } from '../../src/event-store/eventstoredb/event-store.ts';
-import { serverPosition } from '../../src/event-store/eventstoredb/stored-event.ts';
 import { rebuild } from '../../src/projector/rebuild.ts';
 import { type Environment, startNode } from '../service/node-process.ts';
 import { type Bench, type Figure, interleaved, median, percentile, rangeOf } from './figure.ts';
 import { load } from './load.ts';
-import type { OwnLog } from './own-log.ts';
 import { appendBookings, dateIn, makeVenue, SLOTS_PER_DAY, type Venue, withCore } from './venue.ts';
 
 const ROUNDS = 3;
@@ -25,8 +22,6 @@ const CLIENTS = 32;
 const DAYS_PER_ROUND = 200;
 const REBUILT_EVENTS = 20_000;
 const DELIVERIES = 100;
-/** Where the adapter asks the server for the time, whatever part of the log it works in. */
-const CLOCK_STREAM = 'clock';
 
 /**
  * The service on the EventStoreDB and the MongoDB that the environment names, against what the client of EventStoreDB does by
@@ -38,15 +33,14 @@ export const servers: Bench = async () => {
     const notMeasured = 'EVENTSTORE_URL and MONGODB_URL must name servers, and no stand-in is quoted';
     return [{ name: 'on EventStoreDB and MongoDB', notMeasured }];
   }
-  const log = await openEventStoreDb({ url: EVENTSTORE_URL });
-  const client = EventStoreDBClient.connectionString(EVENTSTORE_URL.replace(/^kurrent(db)?(?=[:+])/, 'esdb'));
   const database = `bench-${randomUUID().slice(0, 8)}`;
-  const own: OwnLog = { prefix: `${database}-`, from: await logEnd(log) };
-  const hadClock = await hasStream(client, CLOCK_STREAM);
-  process.env.BENCH_LOG = JSON.stringify(own);
+  const log = await openEventStoreDb({ url: EVENTSTORE_URL, prefix: database });
+  const client = EventStoreDBClient.connectionString(EVENTSTORE_URL.replace(/^kurrent(db)?(?=[:+])/, 'esdb'));
+  // What everything is called on the server begins with this.
+  const own = `${database}.`;
   const settings = {
-    BENCH_LOG: process.env.BENCH_LOG,
     EVENTSTORE_URL,
+    EVENTSTORE_PREFIX: database,
     MONGODB_URL: withDatabase(MONGODB_URL, database),
     SECRET_KEY: randomBytes(32).toString('base64'),
     WEBHOOKS_ALLOW_PRIVATE: 'true',
@@ -63,7 +57,6 @@ export const servers: Bench = async () => {
     }
   } finally {
     await removeFrom(log, client, own);
-    if (!hadClock && (await hasStream(client, CLOCK_STREAM))) await client.deleteStream(CLOCK_STREAM);
     await Promise.all([log.close(), client.dispose()]);
     const mongo = await MongoClient.connect(settings.MONGODB_URL);
     await mongo.db(database).dropDatabase();
@@ -74,7 +67,7 @@ export const servers: Bench = async () => {
 type Measured = {
   readonly log: EventStore;
   readonly client: EventStoreDBClient;
-  readonly own: OwnLog;
+  readonly own: string;
   readonly venue: Venue;
   readonly settings: Environment;
 };
@@ -82,7 +75,6 @@ type Measured = {
 async function bookings({ log, client, own, venue, settings }: Measured): Promise<Figure[]> {
   const service = await startNode('src/main.js', '/readyz', {
     ...{ ...settings, DATA_DIR: venue.dataDir, DEMO: 'false', LOG_LEVEL: 'warn' },
-    NODE_OPTIONS: `--import=${new URL('own-log-preload.ts', import.meta.url).href}`,
   });
   try {
     // In the time zone of the space, it may already be tomorrow.
@@ -98,12 +90,10 @@ async function bookings({ log, client, own, venue, settings }: Measured): Promis
       return perSecond;
     };
     const batch = (atOnce: number) =>
-      appends(atOnce, (n) =>
-        log.append(`bare-${own.prefix}${randomUUID()}`, [eventLikeABooking(n)], { expectedRevision: 'none' }),
-      );
+      appends(atOnce, (n) => log.append(`bare-${randomUUID()}`, [eventLikeABooking(n)], { expectedRevision: 'none' }));
     const unary = (atOnce: number) =>
       appends(atOnce, (n) =>
-        client.appendToStream(`bare-${own.prefix}${randomUUID()}`, jsonEvent(eventLikeABooking(n)), {
+        client.appendToStream(`${own}bare-${randomUUID()}`, jsonEvent(eventLikeABooking(n, own)), {
           expectedRevision: NO_STREAM,
           // Makes the client use the plain call.
           credentials: credentialsIn(settings.EVENTSTORE_URL ?? ''),
@@ -216,20 +206,19 @@ async function eventsIn({ events }: Pick<Core, 'events'>): Promise<number> {
   return count;
 }
 
-async function readBySubscription(client: EventStoreDBClient, { prefix, from }: OwnLog, count: number): Promise<void> {
-  const filter = eventTypeFilter({ regex: '^[^$]' });
-  const subscription = client.subscribeToAll({ fromPosition: serverPosition(from), filter });
+async function readBySubscription(client: EventStoreDBClient, own: string, count: number): Promise<void> {
+  const subscription = client.subscribeToAll({ filter: streamNameFilter({ prefixes: [own] }) });
   let remaining = count;
   for await (const { event } of subscription) {
-    if (event?.streamId.startsWith(prefix)) remaining -= 1;
+    if (event !== undefined) remaining -= 1;
     if (remaining === 0) break;
   }
   await subscription.unsubscribe();
 }
 
 /** About the size of a booking's event. */
-const eventLikeABooking = (n: number) => ({
-  type: 'Booked',
+const eventLikeABooking = (n: number, own = '') => ({
+  type: `${own}Booked`,
   data: { n, more: 'x'.repeat(700) },
   metadata: { more: 'x'.repeat(250) },
 });
@@ -273,11 +262,11 @@ function figureOf(
   return { name, unit, value: median(rounds), ceiling, ranges: { value, ceiling: rangeOf(against.rounds) } };
 }
 
-/** Deletes the streams and groups of a part of the log. The server's next scavenge takes the events. */
-async function removeFrom(log: EventStore, client: EventStoreDBClient, { prefix, from }: OwnLog): Promise<void> {
+/** Deletes the streams and groups of the benchmark. The server's next scavenge takes the events. */
+async function removeFrom(log: EventStore, client: EventStoreDBClient, own: string): Promise<void> {
   const streams = new Set<string>();
-  for await (const { stream } of log.readAll({ after: from }))
-    if (stream.startsWith(prefix) || stream.startsWith(`bare-${prefix}`)) streams.add(stream);
+  for await (const { stream } of log.readAll()) streams.add(`${own}${stream}`);
+  if (await hasStream(client, `${own}clock`)) streams.add(`${own}clock`);
   const left = [...streams];
   await Promise.all(
     Array.from({ length: CLIENTS }, async () => {
@@ -286,7 +275,7 @@ async function removeFrom(log: EventStore, client: EventStoreDBClient, { prefix,
   );
   const groups = await client.listPersistentSubscriptionsToAll();
   for (const { groupName } of groups)
-    if (groupName.startsWith(prefix)) await client.deletePersistentSubscriptionToAll(groupName);
+    if (groupName.startsWith(own)) await client.deletePersistentSubscriptionToAll(groupName);
 }
 
 async function hasStream(client: EventStoreDBClient, stream: string): Promise<boolean> {

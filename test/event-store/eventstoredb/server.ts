@@ -528,7 +528,7 @@ export class EventStoreDbServer {
     };
     for (const event of ['cancelled', 'close', 'finish', 'error']) call.on(event, end);
     const filter = options.getFilter();
-    const regex = new RegExp(filter?.getEventType()?.getRegex() ?? '');
+    const passes = passing(filter);
     const window = (filter?.getMax() || 32) * (filter?.getCheckpointintervalmultiplier() || 1);
     const position = options.getAll()?.getPosition();
     // A subscription starts after its position.
@@ -547,7 +547,7 @@ export class EventStoreDbServer {
       if (record !== undefined) {
         next += 1;
         scanned += 1;
-        if (regex.test(record.type)) {
+        if (passes(record)) {
           this.eventsRead += 1;
           await write(new streams.ReadResp().setEvent(readEvent(record)));
         }
@@ -882,6 +882,17 @@ async function send(
     };
     for (const event of ['drain', 'close', 'cancelled']) call.on(event, go);
   });
+}
+
+/** By the type of an event or the name of its stream: a regular expression, or prefixes. */
+function passing(filter: streams.ReadReq.Options.FilterOptions | undefined): (record: Recorded) => boolean {
+  const [types, names] = [filter?.getEventType(), filter?.getStreamIdentifier()];
+  const prefixes = (types ?? names)?.getPrefixList() ?? [];
+  const regex = new RegExp((types ?? names)?.getRegex() ?? '');
+  return (record) => {
+    const subject = types === undefined ? record.stream : record.type;
+    return prefixes.length > 0 ? prefixes.some((prefix) => subject.startsWith(prefix)) : regex.test(subject);
+  };
 }
 
 function system(type: string): Proposed {
