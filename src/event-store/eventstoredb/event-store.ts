@@ -200,7 +200,7 @@ class EventStoreDb implements EventStore {
     stream: string,
     options: ReadStream,
     retries: number,
-    givesUpAt = this.#connection.givesUpAt(),
+    until?: number,
   ): AsyncGenerator<StoredEvent> {
     this.#checkOpen();
     const { from, direction = 'forward', limit = Number.MAX_SAFE_INTEGER } = options;
@@ -219,6 +219,8 @@ class EventStoreDb implements EventStore {
           requiresLeader: true,
         });
     };
+    // Not before the first event is asked for, which may be long after the call.
+    const givesUpAt = until ?? this.#connection.givesUpAt();
     const events = this.#resuming(readOf(onServer), { retries, givesUpAt }, open);
     // No check of the limit: the server ends the read there.
     for await (const event of events) {
