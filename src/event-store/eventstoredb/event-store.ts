@@ -38,6 +38,7 @@ import { type Proposed, propose, type StoredAt } from './append-stream.ts';
 import { CatchUp } from './catch-up.ts';
 import { Connection, type ConnectionOptions, isTransient, pause, RECONNECT_DELAY_MS } from './connection.ts';
 import { ConsumerGroups } from './consumer-groups.ts';
+import { NoLeader } from './leader.ts';
 import type { NodeClient } from './node-client.ts';
 import { appendTo, readOf, type Task } from './rights.ts';
 import { positionOf, serverPosition, storedEvent } from './stored-event.ts';
@@ -124,14 +125,18 @@ class EventStoreDb implements EventStore {
     const ids = checked.map(({ id }) => id);
     const { expectedRevision } = options;
     const givesUpAt = this.#connection.givesUpAt();
+    let isSent = false;
     // Every attempt uses the same ids, so the server stores the events once.
     return pRetry(
       async (attempt) => {
-        if (attempt > 1) {
+        if (isSent) {
           const earlier = await this.#findAppended(stream, ids, expectedRevision, givesUpAt);
           if (earlier !== undefined) return earlier;
         }
-        const stored = await this.#send(givesUpAt, stream, proposed, expectedRevision);
+        const stored = await this.#send(givesUpAt, stream, proposed, expectedRevision).catch((error: unknown) => {
+          isSent ||= !(error instanceof NoLeader);
+          throw error;
+        });
         return this.#appended(stream, stored, mayBeDuplicate || attempt > 1, givesUpAt);
       },
       {
@@ -145,8 +150,8 @@ class EventStoreDb implements EventStore {
       },
     ).catch((error: unknown) => {
       if (error instanceof WrongExpectedRevision || !this.#isAway(error)) throw error;
-      // It may have been stored, or be stored yet.
-      throw new OutcomeUnknown(error.message, error);
+      // What was sent may have been stored, or be stored yet.
+      throw isSent ? new OutcomeUnknown(error.message, error) : new Unavailable(error.message, error);
     });
   }
 

@@ -13,7 +13,7 @@ const WARN_EVERY_MS = 5_000;
 const TRUSTED_FOR_MS = 1_000;
 
 /** No node says that it leads, or the one node there is does not answer. */
-class NoLeader extends Error {
+export class NoLeader extends Error {
   constructor(findings: readonly string[]) {
     super(`EventStoreDB has no leader that answers: ${findings.join('; ') || 'nobody has answered yet'}`);
     this.name = 'NoLeader';

@@ -136,7 +136,13 @@ describe.concurrent('a cluster of three whose leader hangs', () => {
     const { result, tookMs } = await timed(
       store.append('thing', [made(1)], { expectedRevision: 0 }).catch((error: unknown) => error),
     );
-    expect(result).toMatchObject({ message: expect.stringMatching(/did not respond|no leader/i) });
+    expect(result).toMatchObject({
+      name: 'OutcomeUnknown',
+      message: expect.stringMatching(/did not respond|no leader/),
+    });
+    // Nobody was there to send it to.
+    const unsent = await store.append('thing', [made(2)], { expectedRevision: 0 }).catch((error: unknown) => error);
+    expect(unsent).toMatchObject({ name: 'Unavailable', message: expect.stringContaining('no leader that answers') });
     // Twice the deadline, and what a loaded machine takes.
     expect(tookMs).toBeLessThan(3_000);
     await expect(Array.fromAsync(store.readStream('thing'))).rejects.toThrow(/did not respond|no leader/i);
