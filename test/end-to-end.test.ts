@@ -15,7 +15,7 @@ type Engines = { readonly settings: Settings; stop(): Promise<void> };
 
 const embedded = async (): Promise<Engines> => ({ settings: {}, stop: async () => {} });
 
-/** EventStoreDB's client against the gRPC test server, and whichever MongoDB is available here. */
+/** The EventStoreDB of `EVENTSTORE_URL`, or the gRPC test server, and whichever MongoDB is available here. */
 const production = async (): Promise<Engines> => {
   const log = await createOwnLog();
   const settings = {

@@ -9,7 +9,7 @@ import { createOwnLog } from '../event-store/eventstoredb/own-log.ts';
 import { runNode } from './node-process.ts';
 import { startServiceProcess, temporaryDataDir } from './service-process.ts';
 
-/** A new EventStoreDB, of the test server, and a new MongoDB database. */
+/** A log of its own and a new MongoDB database. */
 async function servers(SECRET_KEY: string) {
   const log = await createOwnLog();
   onTestFinished(() => log.stop());
