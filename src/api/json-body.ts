@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { unicodeProblem } from '../domain/unicode.ts';
 
 /** A body that cannot be used. Its message goes to the client (docs/decisions/errors.md). */
 class InvalidBody extends Error {
@@ -28,8 +29,8 @@ export function acceptJson(app: FastifyInstance): void {
     parseJson(request, text, (error, body) => {
       if (error !== null && isJson(text))
         return done(new InvalidBody('The body has a property that is not allowed: __proto__ or constructor.'));
-      const problem = error === null && SURROGATE.test(text) ? unicodeProblem(text) : undefined;
-      if (problem !== undefined) return done(new InvalidBody(problem));
+      const problem = error === null && SURROGATE.test(text) ? unicodeProblem(body, 'The body') : undefined;
+      if (problem !== undefined) return done(new InvalidBody(`${problem}.`));
       done(error, body);
     });
   });
@@ -49,16 +50,4 @@ export function forgetTypeOfNothing({ method, headers }: FastifyRequest): void {
   if (method === 'GET' || headers['content-type'] === undefined || headers['transfer-encoding'] !== undefined) return;
   const length = headers['content-length'];
   if (length === undefined || length === '0') delete headers['content-type'];
-}
-
-/** What is not Unicode in valid JSON, if anything. */
-function unicodeProblem(text: string): string | undefined {
-  let problem: string | undefined;
-  JSON.parse(text, (name: string, value: unknown) => {
-    if (!name.isWellFormed()) problem = 'A name in the body must be Unicode text: it has half of a surrogate pair.';
-    else if (typeof value === 'string' && !value.isWellFormed())
-      problem ??= `${name === '' ? 'The body' : name} must be Unicode text: it has half of a surrogate pair.`;
-    return value;
-  });
-  return problem;
 }

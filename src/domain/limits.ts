@@ -1,4 +1,5 @@
 import { type Refusal, refuse } from './decision.ts';
+import { UNICODE_RULE } from './unicode.ts';
 
 /**
  * The lengths, ranges and amounts that the rules allow. Deciders enforce them, and schemas, forms and the command line read
@@ -66,9 +67,6 @@ export function wrongText(field: string, text: string | undefined, limit: TextLi
   if (hasLength(text ?? '', limit)) return undefined;
   return refuse('ValidationError', `${field} ${text?.isWellFormed() === false ? UNICODE_RULE : lengthRule(limit)}.`);
 }
-
-/** Half of a surrogate pair is no character, and cannot be written in UTF-8. */
-const UNICODE_RULE = 'must be Unicode text: it has half of a surrogate pair';
 
 export const isWithin = (value: number, { min, max, step }: NumberLimit): boolean =>
   value >= min && value <= max && Number.isSafeInteger(value / step);

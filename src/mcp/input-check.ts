@@ -2,6 +2,7 @@ import { Ajv, type ErrorObject } from 'ajv';
 import { isPlainDate } from '../domain/calendar.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import { lengthRule, rangeRule } from '../domain/limits.ts';
+import { unicodeProblem } from '../domain/unicode.ts';
 
 type Schema = { readonly properties?: { readonly [name: string]: unknown } };
 
@@ -29,6 +30,8 @@ export function inputCheck<I extends object>(tool: string, schema: Schema): (inp
   }
 
   return (input) => {
+    const notText = unicodeProblem(input, 'The input');
+    if (notText !== undefined) return refuse('ValidationError', `${notText}.`);
     if (validate(input)) return input;
     const problems = new Set((validate.errors ?? []).map(problemOf));
     return refuse('ValidationError', `${[...problems].join('. ')}.`);

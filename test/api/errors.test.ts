@@ -75,6 +75,7 @@ describe('every failure has the same error shape', () => {
     ['the other half', Buffer.from('{"message":"x \\uDC00 y"}'), 'message'],
     ['half of one in a name', Buffer.from('{"\\udfff":1}'), 'Unicode'],
     ['half of one deep within', Buffer.from('{"a":[{"b":"\\ud83d"}]}'), 'b'],
+    ['half of one deeper than a stack', Buffer.from(`{"a":${'['.repeat(25_000)}"\\ud83d"${']'.repeat(25_000)}}`), 'a'],
     ['bytes that are not UTF-8', Buffer.from([...Buffer.from('{"message":"'), 0xff, ...Buffer.from('"}')]), 'UTF-8'],
     ['a surrogate in UTF-8', Buffer.from([...Buffer.from('{"message":"'), 0xed, 0xa0, 0x80, 0x22, 0x7d]), 'UTF-8'],
     ['UTF-16', Buffer.from('{"spaceId":1}', 'utf16le'), 'JSON'],

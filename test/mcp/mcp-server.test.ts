@@ -186,6 +186,9 @@ test('refusals say what went wrong and what to do', async () => {
     expect(await call(brandTools, 'request_booking', { ...taken, idempotencyKey: 'mcp-5', ...half })).toMatch(
       /^ValidationError: .* must be Unicode text/,
     );
+  expect(await call(brandTools, 'find_spaces', { name: 'Hall \ud83d' })).toMatch(
+    /^ValidationError: name must be Unicode text/,
+  );
   expect(await call(brandTools, 'booking_history', { bookingId: 999 })).toMatch(/^ResourceNotFound: /);
   // Without a completed booking there it is not found, as over REST.
   expect(await call(brandTools, 'list_reviews', { communityId })).toMatch(/^ResourceNotFound: /);
