@@ -693,6 +693,8 @@ export interface operations {
             /** @description `InsufficientPermissions`: the key or token lacks the permission that the operation needs. */
             403: {
                 headers: {
+                    /** @description Present if an access token lacks a scope: the scope to ask for (RFC 6750). */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -794,6 +796,8 @@ export interface operations {
             /** @description `InsufficientPermissions`: the key or token lacks the permission that the operation needs. */
             403: {
                 headers: {
+                    /** @description Present if an access token lacks a scope: the scope to ask for (RFC 6750). */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -864,6 +868,8 @@ export interface operations {
             /** @description `InsufficientPermissions`: the key or token lacks the permission that the operation needs. `ScopeViolation`: the operation is for the other kind of account. */
             403: {
                 headers: {
+                    /** @description Present if an access token lacks a scope: the scope to ask for (RFC 6750). */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -964,6 +970,8 @@ export interface operations {
             /** @description `InsufficientPermissions`: the key or token lacks the permission that the operation needs. */
             403: {
                 headers: {
+                    /** @description Present if an access token lacks a scope: the scope to ask for (RFC 6750). */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1055,6 +1063,8 @@ export interface operations {
             /** @description `InsufficientPermissions`: the key or token lacks the permission that the operation needs. */
             403: {
                 headers: {
+                    /** @description Present if an access token lacks a scope: the scope to ask for (RFC 6750). */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1115,6 +1125,8 @@ export interface operations {
             /** @description `InsufficientPermissions`: the key or token lacks the permission that the operation needs. */
             403: {
                 headers: {
+                    /** @description Present if an access token lacks a scope: the scope to ask for (RFC 6750). */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1179,6 +1191,8 @@ export interface operations {
             /** @description `InsufficientPermissions`: the key or token lacks the permission that the operation needs. */
             403: {
                 headers: {
+                    /** @description Present if an access token lacks a scope: the scope to ask for (RFC 6750). */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1243,6 +1257,8 @@ export interface operations {
             /** @description `InsufficientPermissions`: the key or token lacks the permission that the operation needs. */
             403: {
                 headers: {
+                    /** @description Present if an access token lacks a scope: the scope to ask for (RFC 6750). */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
