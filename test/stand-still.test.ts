@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { API_SCOPE, TestApp } from './authorization-server/test-app.ts';
+import { API_SCOPE, REDIRECT, TestApp } from './authorization-server/test-app.ts';
 import { Browser } from './browser.ts';
 import { startDemo } from './console/console.fixture.ts';
 import { mongoServer, ownDatabase } from './document-store/engines.ts';
@@ -21,6 +21,12 @@ type Answered = {
   readonly retryAfter: string | null;
   readonly body: string;
 };
+
+const authorizationOf = (app: string): string =>
+  `/connect/authorize?${new URLSearchParams({
+    ...{ response_type: 'code', client_id: app, redirect_uri: REDIRECT, scope: API_SCOPE, resource: 'api' },
+    ...{ code_challenge: 'x'.repeat(43), code_challenge_method: 'S256' },
+  })}`;
 
 async function open() {
   const log = await createOwnLog({ forProxy: true });
@@ -104,9 +110,9 @@ describe.skipIf('missing' in mongoServer)('a server that stands still', { timeou
         }),
       }),
     );
-  const page = async () => {
+  const page = async (to: string) => {
     const began = performance.now();
-    const { status, text, headers } = await venue.browser.request('/console/inbox');
+    const { status, text, headers } = await venue.browser.request(to);
     return { status, body: text, ms: performance.now() - began, retryAfter: headers.get('retry-after') };
   };
   const tool = async () => {
@@ -129,16 +135,17 @@ describe.skipIf('missing' in mongoServer)('a server that stands still', { timeou
 
   test('MongoDB: every way in answers in time that it cannot, and goes on afterwards', async () => {
     const proxy = stop('MongoDB');
-    const [bookings, availability, posted, readiness, token, inbox, called] = await Promise.all([
+    const [bookings, availability, posted, readiness, token, inbox, authorize, called] = await Promise.all([
       get('/bookings'),
       get(`/spaces/${venue.spaceId}/availability?date=${inDays(40)}`),
       book(40, 'mongo'),
       ready(),
       refresh(),
-      page(),
+      page('/console/inbox'),
+      page(authorizationOf(venue.appId)),
       tool(),
     ]);
-    inTime(bookings, availability, posted, readiness, token, inbox, called);
+    inTime(bookings, availability, posted, readiness, token, inbox, authorize, called);
     for (const answer of [bookings, availability, posted]) {
       expect(answer).toMatchObject({ status: 500, retryAfter: '2', body: expect.stringMatching(INTERNAL_ERROR) });
     }
@@ -148,7 +155,12 @@ describe.skipIf('missing' in mongoServer)('a server that stands still', { timeou
       retryAfter: '2',
       body: expect.stringContaining('"error":"temporarily_unavailable"'),
     });
-    expect(inbox).toMatchObject({ status: 503, retryAfter: '2', body: expect.stringContaining('<html') });
+    for (const shown of [inbox, authorize])
+      expect(shown).toMatchObject({
+        status: 503,
+        retryAfter: '2',
+        body: expect.stringMatching(/<html.*Not available right now/s),
+      });
     expect(String(called.outcome instanceof Error ? called.outcome : JSON.stringify(called.outcome))).toMatch(
       /did not answer in time|cannot answer this/,
     );
@@ -169,7 +181,7 @@ describe.skipIf('missing' in mongoServer)('a server that stands still', { timeou
       get('/bookings'),
       get(`/spaces/${venue.spaceId}/availability?date=${inDays(50)}`),
       refresh(),
-      page(),
+      page('/console/inbox'),
       tool(),
     ]);
     inTime(posted, readiness, ...reads);
