@@ -12,7 +12,7 @@ import { html } from '../html/html.ts';
 import { type Flash, page, problemPage, sendPage } from '../html/layout.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { isUnavailable } from '../runtime/unavailable.ts';
+import { isUnavailable, OutcomeUnknown } from '../runtime/unavailable.ts';
 import { createCookies } from './cookies.ts';
 import { createEventStreams } from './event-stream.ts';
 import { homeOf, rail } from './frame.ts';
@@ -143,7 +143,7 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
       if (!isUnavailable(error)) throw error;
       request.log.warn({ err: error, reqId: request.id }, 'unavailable');
       reply.header('retry-after', RETRY_AFTER_SECONDS);
-      return unavailable(error.told, request.id);
+      return unavailable(error, request.id);
     });
     return send(request, reply, visit, answer, live);
   }
@@ -240,14 +240,21 @@ function notFound(what: string, account: Account) {
 
 const RETRY_AFTER_SECONDS = 2;
 
-const unavailableText = (told: string | undefined, requestId: string) => ({
-  title: 'Not available right now',
-  text: `${told ?? 'A part of the service that this page needs does not answer'}. Nothing is lost. Try again in a moment; if this goes on, give the operator this request ID: ${requestId}.`,
-});
+type Away = Error & { readonly told: string | undefined };
+
+function unavailableText(error: Away, requestId: string) {
+  const told = error.told ?? 'A part of the service that this page needs does not answer';
+  const advice =
+    error instanceof OutcomeUnknown
+      ? 'Look whether it was before you try again'
+      : 'Nothing is lost. Try again in a moment';
+  const text = `${told}. ${advice}; if this goes on, give the operator this request ID: ${requestId}.`;
+  return { title: 'Not available right now', text };
+}
 
 /** The page keeps its menu: others may well be available. */
-function unavailable(told: string | undefined, requestId: string): Answer {
-  const { title, text } = unavailableText(told, requestId);
+function unavailable(error: Away, requestId: string): Answer {
+  const { title, text } = unavailableText(error, requestId);
   return { title, status: 503, main: html`<div class="empty"><h1>${title}</h1><p>${text}</p></div>` };
 }
 
@@ -284,7 +291,7 @@ function showError(error: FastifyError, request: FastifyRequest, reply: FastifyR
     );
   if (isUnavailable(error)) {
     request.log.warn({ err: error, reqId: request.id }, 'unavailable');
-    const { title, text } = unavailableText(error.told, request.id);
+    const { title, text } = unavailableText(error, request.id);
     return sendPage(reply.header('retry-after', RETRY_AFTER_SECONDS), 503, problemPage(title, text, TO_CONSOLE));
   }
   request.log.error({ err: error, reqId: request.id }, 'unexpected error');
