@@ -6,12 +6,16 @@ import { freePort } from '../free-port.ts';
 import { runNode } from './node-process.ts';
 import { temporaryDataDir } from './service-process.ts';
 
-/** Starts the service as a user and waits until it has ended. */
-async function start(user: { readonly url?: string; readonly lacks?: readonly Right[] }) {
+/** Starts the service, or a command, as a user and waits until it has ended. */
+async function start(
+  user: { readonly url?: string; readonly lacks?: readonly Right[] },
+  file = 'src/main.js',
+  ...args: readonly string[]
+) {
   const { server, urlAt } = await startSecured('node', { lacks: user.lacks ?? [] });
   onTestFinished(() => server.stop());
   const began = performance.now();
-  const ended = await runNode('src/main.js', [], {
+  const ended = await runNode(file, args, {
     PORT: String(await freePort()),
     DATA_DIR: temporaryDataDir(),
     SECRET_KEY: randomBytes(32).toString('base64'),
@@ -49,5 +53,11 @@ describe.concurrent('a start with a user of EventStoreDB', () => {
     expect(stderr).toBe(`EVENTSTORE_URL: ${line}\n`);
     expect(code).toBe(1);
     expect(tookMs).toBeLessThan(AT_ONCE_MS);
+  });
+
+  test('a command says so, too', async () => {
+    const { code, stderr } = await start({ lacks: ['append'] }, 'src/cli.js', 'brand', 'add', '--name', 'Acme');
+    expect(stderr).toMatch(/^(InternalError: )?EVENTSTORE_URL: the user .*\$w.*docs\/operations\.md.*\n$/);
+    expect(code).toBe(1);
   });
 });

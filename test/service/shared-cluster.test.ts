@@ -6,6 +6,8 @@ import { brandId } from '../../src/domain/ids.ts';
 import { EventStoreDbServer } from '../event-store/eventstoredb/server.ts';
 import { eventually } from '../eventually.ts';
 import { runService } from '../running-service.fixture.ts';
+import { call } from './client.ts';
+import { startServiceProcess, temporaryDataDir } from './service-process.ts';
 
 async function startCluster() {
   const server = await EventStoreDbServer.start();
@@ -89,4 +91,15 @@ test('stores with prefixes of their own, and one without, share a cluster and se
     const [, prefix = '', kind = ''] = /^(.*\.)?webhook-deliveries-(.*)$/.exec(name) ?? expect.fail(name);
     expect(stores.filter((store) => filter.test(`${store}${kind}`))).toEqual([prefix]);
   }
+});
+
+test('a log is empty for demo data though others have written to it', { timeout: 60_000 }, async () => {
+  const { server, otherApplication } = await startCluster();
+  await otherApplication();
+  const service = await startServiceProcess(temporaryDataDir(), {
+    ...{ EVENTSTORE_URL: server.url, EVENTSTORE_PREFIX: 'demo', DEMO: 'true' },
+    SECRET_KEY: randomBytes(32).toString('base64'),
+  });
+  const key = service.demo().brands[0]?.apiKey ?? '';
+  expect((await call(service, key, '/bookings')).body.length).toBeGreaterThan(0);
 });

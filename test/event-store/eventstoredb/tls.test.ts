@@ -51,6 +51,13 @@ test('a connection over TLS that breaks is made again, and the password has to b
   await expect(openEventStoreDb({ url: urlAt('127.0.0.1', 'venue:wrong@') })).rejects.toThrow('password');
 });
 
+test('over TLS to a name that stands for all nodes, for which their certificate is', async () => {
+  const { server, urlAt } = await secured('named', { nodes: 3, advertised: 'localhost' });
+  // The name of all, of which the test server has one node at each port.
+  const [, ...others] = server.nodes.map(({ port }) => `,localhost:${port}`);
+  await use(urlAt('localhost').replace(others.join(''), '').replace('esdb:', 'esdb+discover:'));
+});
+
 test('a wrong password is told at once, whichever node is asked', async () => {
   const { urlAt } = await secured('node', { nodes: 3 });
   await expect(openEventStoreDb({ url: urlAt('localhost', 'venue:wrong@') })).rejects.toThrow('not by this password');
