@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-test('openapi-typescript generates a client without a warning (after a change: npx vitest -u)', async () => {
+test('openapi-typescript generates a client without a warning (after a change: npm run describe)', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'venue-client-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const generator = here('node_modules/openapi-typescript/bin/cli.js');

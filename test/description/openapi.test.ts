@@ -71,7 +71,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-test('the copy in docs is what a service answers (after a change: npx vitest -u)', async () => {
+test('the copy in docs is what a service answers (after a change: npm run describe)', async () => {
   await expect(`${JSON.stringify(api, null, 2)}\n`).toMatchFileSnapshot('../../docs/openapi.json');
 });
 
