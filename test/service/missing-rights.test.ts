@@ -1,16 +1,18 @@
 import { randomBytes } from 'node:crypto';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { test as base, describe, expect } from 'vitest';
 import { startSecured } from '../event-store/eventstoredb/secured-server.ts';
 import type { Right } from '../event-store/eventstoredb/server.ts';
 import { freePort } from '../free-port.ts';
 import { runNode } from './node-process.ts';
 import { temporaryDataDir } from './service-process.ts';
 
-/** Starts the service, or a command, as a user and waits until it has ended. */
-async function start(
-  user: { readonly url?: string; readonly lacks?: readonly Right[] },
-  file = 'src/main.js',
-  ...args: readonly string[]
+type User = { readonly url?: string; readonly lacks?: readonly Right[] };
+
+async function startAs(
+  user: User,
+  onTestFinished: (stop: () => Promise<void>) => void,
+  file: string,
+  args: readonly string[],
 ) {
   const { server, urlAt } = await startSecured('node', { lacks: user.lacks ?? [] });
   onTestFinished(() => server.stop());
@@ -24,11 +26,20 @@ async function start(
   return { ...ended, tookMs: performance.now() - began };
 }
 
+const test = base.extend<{
+  /** Starts the service, or a command, as a user and waits until it has ended. */
+  start: (user: User, file?: string, ...args: readonly string[]) => ReturnType<typeof startAs>;
+}>({
+  start: async ({ onTestFinished }, use) => {
+    await use((user, file = 'src/main.js', ...args) => startAs(user, onTestFinished, file, args));
+  },
+});
+
 /** A start that cannot reach a server goes on trying for 30 s. */
 const AT_ONCE_MS = 20_000;
 
 describe.concurrent('a start with a user of EventStoreDB', () => {
-  test.each<[string, Right, RegExp]>([
+  test.for<[string, Right, RegExp]>([
     ['that may not read the log', 'read $all', /may not read \$all; it needs the right to read \(\$r\) of \$all/],
     ['that may not read streams', 'read streams', /may not read log; .*\$r.*default user ACL/],
     ['that may not append', 'append', /may not append to log; .*\$w.*default user ACL/],
@@ -38,24 +49,24 @@ describe.concurrent('a start with a user of EventStoreDB', () => {
       'read system streams',
       /may not read \$persistentsubscription.*; .*\$r.*default system ACL/,
     ],
-  ])('%s ends at once with one line that names the right', async (_, lacked, line) => {
+  ])('%s ends at once with one line that names the right', async ([, lacked, line], { start }) => {
     const { code, stderr, tookMs } = await start({ lacks: [lacked] });
     expect(stderr).toMatch(new RegExp(`^EVENTSTORE_URL: the user .*${line.source}.*docs/operations\\.md.*\\n$`));
     expect(code).toBe(1);
     expect(tookMs).toBeLessThan(AT_ONCE_MS);
   });
 
-  test.each([
+  test.for([
     ['whose password is wrong', 'venue:wrong@', 'EventStoreDB does not know the user, or not by this password'],
     ['that the URL does not name', '', 'EventStoreDB wants a user, and the URL names none'],
-  ])('%s ends at once with one line that says so', async (_, url, line) => {
+  ])('%s ends at once with one line that says so', async ([, url = '', line], { start }) => {
     const { code, stderr, tookMs } = await start({ url });
     expect(stderr).toBe(`EVENTSTORE_URL: ${line}\n`);
     expect(code).toBe(1);
     expect(tookMs).toBeLessThan(AT_ONCE_MS);
   });
 
-  test('a command says so, too', async () => {
+  test('a command says so, too', async ({ start }) => {
     const { code, stderr } = await start({ lacks: ['append'] }, 'src/cli.js', 'brand', 'add', '--name', 'Acme');
     expect(stderr).toMatch(/^(InternalError: )?EVENTSTORE_URL: the user .*\$w.*docs\/operations\.md.*\n$/);
     expect(code).toBe(1);

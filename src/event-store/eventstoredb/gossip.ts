@@ -84,7 +84,8 @@ function ask(
     if (http !== 200 || grpc !== 0) reject(new GossipRefused(http, grpc, String(from['grpc-message'] ?? '')));
   };
   call
-    .on('error', reject)
+    // Of a call that never got a connection, the cause says why.
+    .on('error', (error) => reject(error.cause instanceof Error ? error.cause : error))
     .on('response', refusedBy)
     .on('trailers', refusedBy)
     .on('data', (chunk: Buffer) => received.push(chunk))

@@ -195,6 +195,16 @@ test.for([1_500, 7_000])(
   },
 );
 
+test('a start that finds no node says of each why', async ({ cluster }) => {
+  await cluster.disconnect();
+  const opening = openEventStoreDb({ url: cluster.url, deadlineMs: 500, startWithinMs: 1_000 });
+  const [first] = cluster.nodes.map(({ port }) => `127.0.0.1:${port}`);
+  await expect(opening).rejects.toMatchObject({
+    name: 'Unavailable',
+    cause: { message: expect.stringContaining(`${first}: connect ECONNREFUSED ${first}`) },
+  });
+});
+
 test('a leader that becomes a follower is left, also by reads', async ({ cluster, open }) => {
   const store = await open();
   await store.append('thing', [made(0)], { expectedRevision: 'none' });
