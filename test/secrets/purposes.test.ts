@@ -12,6 +12,7 @@ test('purposes never change, or stored values could no longer be opened', () => 
     'store:1',
     'oauth-cookies',
     'oauth-forms',
+    'sign-in-attempts',
     'oauth-stored-tokens',
     'console forms',
   ]);
