@@ -1,10 +1,9 @@
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import { defined } from '../domain/defined.ts';
 import { isDocumentAway } from './client-documents.ts';
 import { CONSOLE_CLIENT_ID } from './console-client.ts';
 import { formTarget } from './form-target.ts';
 import type { OidcAdapter } from './oidc-adapter.ts';
-import { autoSubmitPage, leavingPage, unavailablePage, whereTo } from './pages.ts';
+import { appOf, autoSubmitPage, leavingPage, unavailablePage, type Way } from './pages.ts';
 import { PATHS } from './paths.ts';
 import { RETRY_AFTER_SECONDS } from './unavailable.ts';
 
@@ -40,16 +39,20 @@ const DISCOVERY: ReadonlySet<string> = new Set([PATHS.openidConfiguration, PATHS
  * @returns the CSP sources for where their forms may lead. Only addresses that oidc-provider has found to be the client's are named.
  */
 async function dressed(ctx: Context, grants: Grants): Promise<string[]> {
-  if (ctx.path === PATHS.authorization && isSilent(ctx.oidc?.params?.prompt) && !(await isTrusted(ctx, grants)))
-    return heldBack(ctx);
   const own = typeof ctx.body === 'string' ? autoSubmitPage(ctx.body) : undefined;
+  if (ctx.path === PATHS.authorization) {
+    const to = own?.target ?? ctx.response.get('location');
+    // Our own pages have no origin in their address.
+    if (URL.canParse(to) && !(await isTrusted(ctx, grants))) {
+      holdBack(ctx, to, own?.way ?? { href: to });
+      return own === undefined ? [] : formTarget(to);
+    }
+  }
   if (own !== undefined) ctx.body = own.page;
   const leavesFor =
     ctx.path === PATHS.logout && ctx.status < 400 ? ctx.oidc?.params?.post_logout_redirect_uri : undefined;
   return [...formTarget(leavesFor), ...formTarget(own?.target)];
 }
-
-const isSilent = (prompt: unknown): boolean => typeof prompt === 'string' && prompt.split(' ').includes('none');
 
 /** Whether a client is ours, or the user who is signed in has allowed it before. */
 async function isTrusted({ oidc }: Context, grants: Grants): Promise<boolean> {
@@ -61,23 +64,15 @@ async function isTrusted({ oidc }: Context, grants: Grants): Promise<boolean> {
 }
 
 /**
- * Shows a page instead of sending the browser on: otherwise whoever registers a client could use our address for links that lead to
- * any other (RFC 9700, 4.11.2).
+ * Shows a page instead of sending the browser on with an answer to which the user has said nothing, an error above all: otherwise
+ * whoever registers a client could use our address for links that lead to any other (RFC 9700, 4.11.2).
  */
-function heldBack(ctx: Context): string[] {
-  const { client, params } = ctx.oidc ?? {};
-  const to = ctx.response.get('location');
-  const form = typeof ctx.body === 'string' ? autoSubmitPage(ctx.body) : undefined;
-  if (client === undefined || (to === '' && form === undefined)) return [];
-  const app = {
-    ...defined({ name: client.clientName, publishedBy: URL.parse(client.clientId)?.host }),
-    sendsBackTo: whereTo(String(params?.redirect_uri)),
-  };
+function holdBack(ctx: Context, to: string, way: Way): void {
+  const { clientId: id = '', clientName: name } = ctx.oidc?.client ?? {};
   ctx.status = 200;
   ctx.remove('location');
   ctx.type = 'html';
-  ctx.body = leavingPage({ app, way: form?.way ?? { href: to } });
-  return form === undefined ? [] : formTarget(form.target);
+  ctx.body = leavingPage({ app: appOf({ id, name }, to), way });
 }
 
 /** No ID token names a session. */

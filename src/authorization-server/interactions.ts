@@ -14,7 +14,7 @@ import { CONSOLE_CLIENT_ID } from './console-client.ts';
 import { formTarget } from './form-target.ts';
 import { accountOfGrant, newGrantId } from './grant-id.ts';
 import { oidcProvider } from './oidc-provider.ts';
-import { type App, consentPage, errorPage, signInPage, whereTo } from './pages.ts';
+import { type App, appOf, consentPage, errorPage, signInPage } from './pages.ts';
 import { PATHS } from './paths.ts';
 import type { SignInAttempts } from './sign-in-attempts.ts';
 
@@ -47,7 +47,7 @@ export function registerInteractions(app: FastifyInstance, deps: InteractionDeps
     const isConsole = interaction.params.client_id === CONSOLE_CLIENT_ID;
     return signInPage({
       ...formPageOf(interaction),
-      app: isConsole ? undefined : await appOf(interaction),
+      app: isConsole ? undefined : await askingApp(interaction),
       ...defined({ problem }),
       ...(email === undefined ? hinted(interaction) : { email }),
     });
@@ -59,7 +59,7 @@ export function registerInteractions(app: FastifyInstance, deps: InteractionDeps
     const accounts = user.accounts.map(async (account) => ({ account, name: await accountName(account) }));
     const page = consentPage({
       ...formPageOf(interaction),
-      app: await appOf(interaction),
+      app: await askingApp(interaction),
       scopes: requestedScopes(interaction),
       user: user.email,
       otherUser: signInAgain(interaction),
@@ -74,13 +74,10 @@ export function registerInteractions(app: FastifyInstance, deps: InteractionDeps
     formToken: formTokenOf(uid),
   });
 
-  async function appOf({ params }: Interaction): Promise<App> {
-    const clientId = text(params.client_id);
-    const client = await (await deps.provider()).Client.find(clientId);
-    return {
-      ...defined({ name: client?.clientName, publishedBy: URL.parse(clientId)?.host }),
-      sendsBackTo: whereTo(text(params.redirect_uri)),
-    };
+  async function askingApp({ params }: Interaction): Promise<App> {
+    const id = text(params.client_id);
+    const client = await (await deps.provider()).Client.find(id);
+    return appOf({ id, name: client?.clientName }, text(params.redirect_uri));
   }
 
   const expired = (): Answer => ({

@@ -1,5 +1,6 @@
 import { SCOPE_DESCRIPTIONS } from '../auth/scopes.ts';
 import { type Account, accountKey } from '../domain/account.ts';
+import { defined } from '../domain/defined.ts';
 import { EMAIL, PASSWORD } from '../domain/limits.ts';
 import { flag, type Html, html, raw } from '../html/html.ts';
 import { page, problemPage } from '../html/layout.ts';
@@ -126,13 +127,17 @@ const cancelForm = (action: string, formToken: string, label: string): Html =>
     <button class="button quiet full" type="submit">${label}</button>
   </form>`;
 
-/** @param form oidc-provider's form with its own token; the buttons refer to it by its id */
-export const signOutPage = (form: string): string =>
+/**
+ * @param form oidc-provider's form with its own token; the buttons refer to it by its id
+ * @param app where either answer leads, if it leads to an app
+ */
+export const signOutPage = (form: string, app: App | undefined): string =>
   page({
     title: 'Sign out',
     main: html`<div class="card">
       <div class="stack tight"><h1>Sign out?</h1>
         <p class="muted">This ends the console in this browser, too. Connected apps stay connected.</p></div>
+      ${app && html`${facts(app)}<p class="small muted">An app sent you here. Whatever you answer, you go on to this address.</p>`}
       ${raw(form)}
       <button class="button full" type="submit" form="op.logoutForm" name="logout" value="yes">Sign out</button>
       <button class="button quiet full" type="submit" form="op.logoutForm">Stay signed in</button>
@@ -189,16 +194,25 @@ export function autoSubmitPage(bare: string): AutoSubmitPage | undefined {
 type AutoSubmitPage = { readonly page: string; readonly way: Way; readonly target: string };
 
 /** How the user gets to the app: by a link, or by a form. */
-type Way = { readonly href: string } | { readonly form: Html };
+export type Way = { readonly href: string } | { readonly form: Html };
 
-/** Asks whether to go on to an app that this user has not allowed before. */
-export const leavingPage = ({ app, way }: { readonly app: App; readonly way: Way }): string =>
+type LeavingPage = { readonly app: App; readonly way: Way };
+
+/** Asks whether to go on to an app that this user has not allowed before, and that has not got what it asked for. */
+export const leavingPage = (leaving: LeavingPage): string =>
+  goOnPage('Continue to the app?', 'An app sent you here and waits for the answer. It gets no access.', leaving);
+
+/** Asks whether to go on to the app that has sent somebody here to sign out who was not signed in. */
+export const signedOutOfAppPage = (leaving: LeavingPage): string =>
+  goOnPage('You are signed out', 'An app sent you here to sign out, and wants you back.', leaving);
+
+const goOnPage = (title: string, told: string, { app, way }: LeavingPage): string =>
   page({
-    title: 'Continue to the app?',
+    title,
     main: html`<div class="card">
       <div class="stack tight">
-        <h1>Continue to the app?</h1>
-        <p>An app sent you here to find out whether it may act for you. It gets no access.</p>
+        <h1>${title}</h1>
+        <p>${told}</p>
       </div>
       ${facts(app)}
       <p class="small muted">Continue only if you know this address. Otherwise close this page.</p>
@@ -206,9 +220,15 @@ export const leavingPage = ({ app, way }: { readonly app: App; readonly way: Way
     </div>`,
   });
 
+/** What the pages say of a client that sends the user to an address. */
+export const appOf = (client: { readonly id: string; readonly name: string | undefined }, address: string): App => ({
+  ...defined({ name: client.name, publishedBy: URL.parse(client.id)?.host }),
+  sendsBackTo: whereTo(address),
+});
+
 /** Where the user will be sent back to, in terms that a person can judge. */
-export function whereTo(redirectUri: string): App['sendsBackTo'] {
-  const url = new URL(redirectUri);
+function whereTo(address: string): App['sendsBackTo'] {
+  const url = new URL(address);
   if (url.protocol === 'https:') return { onDevice: false, address: url.host };
   // Plain http is for loopback addresses only (docs/decisions/client-registration.md).
   return { onDevice: true, address: url.protocol === 'http:' ? url.host : url.protocol };

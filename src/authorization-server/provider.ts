@@ -28,7 +28,7 @@ import type { OidcAdapter } from './oidc-adapter.ts';
 import { errorPage, signOutPage } from './pages.ts';
 import { PATHS } from './paths.ts';
 import { applyRegistrationRules, completeScope } from './registration.ts';
-import { afterSignOut, answerSignOutOfNobody, hasSignedOut } from './sign-out.ts';
+import { afterSignOut, answerSignOutOfNobody, appAfterSignOut, hasSignedOut } from './sign-out.ts';
 
 // In seconds, the unit of oidc-provider's lifetimes.
 const MINUTE = 60;
@@ -205,7 +205,7 @@ export function buildProvider(deps: ProviderDeps, { keys }: KeySet): Provider {
       rpInitiatedLogout: {
         enabled: true,
         logoutSource(ctx, form) {
-          ctx.body = signOutPage(form);
+          ctx.body = signOutPage(form, appAfterSignOut(ctx.oidc));
         },
         async postLogoutSuccessSource(ctx) {
           ctx.body = await afterSignOut(ctx);

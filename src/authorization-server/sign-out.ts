@@ -1,6 +1,6 @@
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import { signedOutPage, staySignedInPage } from './pages.ts';
+import { type App, appOf, signedOutOfAppPage, signedOutPage, staySignedInPage } from './pages.ts';
 import { PATHS } from './paths.ts';
 
 /** A request that oidc-provider has answered. */
@@ -10,17 +10,33 @@ type Answered = Parameters<Parameters<Provider['use']>[0]>[0];
  * Corrects what oidc-provider answers at the sign-out endpoints. Called once it has answered.
  *
  * Without anybody signed in it would start a session, for a form that ends it at once: one more record for everyone who calls.
- * Such a session is not stored (`oidc-adapter.ts`), so the answer goes where the form would have led. oidc-provider has checked
- * the address, and drops it if it does not belong to the app.
+ * Such a session is not stored (`oidc-adapter.ts`), so the answer is what the form would have led to. Where that is an app, a page
+ * asks first: whoever registers a client could use our address for links that lead to any other (RFC 9700, 4.11.2).
  */
 export function answerSignOutOfNobody(ctx: Answered): void {
   if (ctx.path !== PATHS.logout || ctx.status !== 200 || ctx.oidc?.session?.accountId !== undefined) return;
-  const { post_logout_redirect_uri: to, state } = ctx.oidc.params ?? {};
-  const target = new URL(typeof to === 'string' ? to : `${ctx.oidc.issuer}${PATHS.logout}/success`);
-  if (typeof to === 'string' && typeof state === 'string') target.searchParams.set('state', state);
   ctx.remove('set-cookie');
-  ctx.redirect(target.href);
-  ctx.status = 303;
+  const app = appAfterSignOut(ctx.oidc);
+  if (app === undefined) {
+    ctx.redirect(`${ctx.oidc?.issuer}${PATHS.logout}/success`);
+    ctx.status = 303;
+    return;
+  }
+  const { post_logout_redirect_uri: to, state } = ctx.oidc?.params ?? {};
+  const target = new URL(String(to));
+  if (typeof state === 'string') target.searchParams.set('state', state);
+  ctx.body = signedOutOfAppPage({ app, way: { href: target.href } });
+}
+
+/**
+ * The app to which somebody goes on after signing out, if any. oidc-provider has checked the address, and drops it if it does not
+ * belong to the app.
+ */
+export function appAfterSignOut(oidc: Answered['oidc'] | undefined): App | undefined {
+  const to = oidc?.params?.post_logout_redirect_uri;
+  const client = oidc?.client;
+  if (client === undefined || typeof to !== 'string') return undefined;
+  return appOf({ id: client.clientId, name: client.clientName }, to);
 }
 
 /** Whether the request that was answered has signed the user of this browser out. */

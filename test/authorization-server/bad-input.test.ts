@@ -53,7 +53,7 @@ describe('authorization requests', () => {
     ['a request object', { request: 'e30.e30.' }, 'request_not_supported'],
   ])('%s: the error is returned to the app', async (_what, parameters, error) => {
     const { url } = await app.authorizationUrl(parameters);
-    const { url: back } = await app.browser.open(url);
+    const back = await app.answerTo(url);
     expect(back.href.startsWith(REDIRECT)).toBe(true);
     expect(back.searchParams.get('error')).toBe(error);
     expect(back.searchParams.get('iss')).toBe(running.url);
@@ -70,7 +70,7 @@ describe('authorization requests', () => {
   test('two resources at once are refused: a refresh token would be valid for both', async () => {
     const { url } = await app.authorizationUrl();
     url.searchParams.append('resource', 'mcp');
-    expect((await app.browser.open(url)).url.searchParams.get('error')).toBe('invalid_target');
+    expect((await app.answerTo(url)).searchParams.get('error')).toBe('invalid_target');
   });
 
   test.each<[string, Record<string, string | undefined>]>([

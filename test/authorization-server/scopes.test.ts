@@ -49,7 +49,7 @@ async function tokensFor(parameters: Record<string, string | undefined>, resourc
 
 async function refusalOf(parameters: Record<string, string | undefined>, client = app) {
   const { url } = await client.authorizationUrl({ scope: undefined, resource: undefined, ...parameters });
-  const { url: back } = await client.browser.open(url);
+  const back = await client.answerTo(url);
   expect(back.href.startsWith(REDIRECT), back.href).toBe(true);
   const [error, description] = ['error', 'error_description'].map((name) => back.searchParams.get(name));
   return { error, description };
@@ -178,7 +178,7 @@ describe('without a resource, the authorization endpoint derives it from the sco
     for (const name of ['scope', 'prompt']) {
       const { url } = await app.authorizationUrl({ scope: 'service.mcp', prompt: 'login', resource: undefined });
       url.searchParams.append(name, 'openid');
-      const { url: back } = await app.browser.open(url);
+      const back = await app.answerTo(url);
       expect(back.searchParams.get('error')).toBe('invalid_request');
     }
   });

@@ -41,12 +41,24 @@ describe('without a session', () => {
     expect((await records()).length).toBe(before);
   });
 
-  test('the user is told so, or returns to the app at once', async () => {
+  test('the user is told so', async () => {
     const page = await new Browser(running.url).open(logout());
     expect([page.status, page.title]).toEqual([200, 'You are signed out · Venue Booking']);
+  });
+
+  test('nobody is sent to an address that a stranger registered, but asked whether to go there', async () => {
     const parameters = { client_id: leaving.id, post_logout_redirect_uri: REDIRECT, state: 'a b' };
-    const back = await new Browser(running.url).open(logout(parameters));
-    expect(back.url.href).toBe(`${REDIRECT}?state=a+b`);
+    const page = await new Browser(running.url).open(logout(parameters));
+    expect([page.url.origin, page.status, page.title]).toEqual([
+      running.url,
+      200,
+      'You are signed out · Venue Booking',
+    ]);
+    expect(page.headers.getSetCookie()).toEqual([]);
+    expect(page.text).not.toContain('<script>');
+    expect(page.text).toContain(`<bdi dir="ltr" class="host">${new URL(REDIRECT).host}</bdi>`);
+    expect(page.text).toContain('<bdi>Test app</bdi>');
+    expect(page.text).toContain(`href="${REDIRECT}?state=a+b"`);
   });
 
   test.each<[string, Record<string, string>, number]>([
@@ -97,6 +109,19 @@ describe('with a session', () => {
     const page = await app.browser.send(asked, '/logout/confirm', { logout: 'yes' });
     expect([page.status, page.title]).toEqual([200, 'You are signed out · Venue Booking']);
     expect(await isSignedIn(app)).toBe(false);
+  });
+
+  test('the page says where either answer leads', async () => {
+    const app = await signedIn();
+    const own = await app.browser.open(logout({ client_id: app.id }));
+    expect(own.text).not.toContain('class="host"');
+    const asked = await app.browser.open(logout({ client_id: app.id, post_logout_redirect_uri: REDIRECT }));
+    expect(asked.text).toContain(`<bdi dir="ltr" class="host">${new URL(REDIRECT).host}</bdi>`);
+    expect(asked.text).toContain('Whatever you answer, you go on to this address.');
+    for (const answer of [{}, { logout: 'yes' }]) {
+      const again = await app.browser.open(logout({ client_id: app.id, post_logout_redirect_uri: REDIRECT }));
+      expect((await app.browser.send(again, '/logout/confirm', answer)).url.href).toBe(REDIRECT);
+    }
   });
 
   test('the page says what signing out ends', async () => {

@@ -180,6 +180,33 @@ describe('nobody is sent to an address that a stranger registered (RFC 9700, 4.1
     },
   );
 
+  test.each<[string, Record<string, string>, string]>([
+    ['a scope that does not exist', { scope: 'admin' }, 'invalid_scope'],
+    ['a resource that does not exist', { resource: 'other' }, 'invalid_target'],
+    ['a response type that is not offered', { response_type: 'none' }, 'unsupported_response_type'],
+    ['no PKCE that we have', { code_challenge_method: 'plain' }, 'invalid_request'],
+    ['a prompt that contradicts itself', { prompt: 'none login' }, 'invalid_request'],
+  ])('nor does a mistake that was made on purpose send anybody there: %s', async (_what, mistake, error) => {
+    for (const mode of ['query', 'fragment', 'form_post']) {
+      const { url } = await app.authorizationUrl({ ...mistake, response_mode: mode });
+      const page = await app.browser.request(url);
+      expect([mode, page.status, page.location]).toEqual([mode, 200, undefined]);
+      expect(page.text).toContain('Continue to the app?');
+      expect(page.text).toContain(`<bdi dir="ltr" class="host">${new URL(REDIRECT).host}</bdi>`);
+      expect(page.text).not.toContain('<script>');
+      expect(page.text).toContain(error);
+    }
+  });
+
+  test('nor do parameters that are sent twice', async () => {
+    for (const name of ['scope', 'prompt', 'state', 'response_mode']) {
+      const { url } = await app.authorizationUrl({ [name]: 'none' });
+      url.searchParams.append(name, 'none');
+      const page = await app.browser.request(url);
+      expect([name, page.location]).toEqual([name, undefined]);
+    }
+  });
+
   test('also for a user who is signed in and has not allowed the app', async () => {
     const other = await TestApp.register(running.url);
     await other.tokens(consentOf());

@@ -58,6 +58,13 @@ export class TestApp {
     return { url, verifier };
   }
 
+  /** Opens a request that is refused. @returns where the app gets the answer: at once, or from the page that asks before */
+  async answerTo(url: URL): Promise<URL> {
+    const page = await this.browser.open(url);
+    const [, link] = /<a class="button full" href="([^"]+)">Continue/.exec(page.text) ?? [];
+    return link === undefined ? page.url : new URL(link.replaceAll('&amp;', '&'));
+  }
+
   /** Signs in as the user and allows the app. @returns the URL that the browser was redirected to */
   async allow({ email, password, account, resource = 'api', scope = API_SCOPE }: Consent) {
     const { url, verifier } = await this.authorizationUrl({ resource, scope });
