@@ -27,17 +27,19 @@ const SOCKET_ERRORS: ReadonlySet<unknown> = new Set([
   ...['ERR_SOCKET_CLOSED', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_WRITE_AFTER_END'],
 ]);
 
+/** The error of a bulk write wraps any other: that of the connection, or that there is no server. */
+function unwrapped(error: unknown): unknown {
+  const within: unknown = error instanceof MongoBulkWriteError ? error.errorResponse : undefined;
+  return within instanceof Error ? within : error;
+}
+
 /** Whether it is worth trying again at once. Whether the server executed the operation is unknown. */
-export function isTransient(error: unknown): boolean {
+export function isTransient(thrown: unknown): boolean {
+  const error = unwrapped(thrown);
   if (!(error instanceof Error)) return false;
   if (error instanceof MongoBulkWriteError && error.result.getWriteConcernError()?.code === WRITE_CONCERN_TIMEOUT)
     return true;
-  if (error instanceof MongoServerError) {
-    // The error of a bulk write wraps that of the connection.
-    const cause: unknown = error.errorResponse;
-    if (cause instanceof MongoError) return isTransient(cause);
-    if (error.code === WRITE_CONCERN_TIMEOUT) return true;
-  }
+  if (error instanceof MongoServerError && error.code === WRITE_CONCERN_TIMEOUT) return true;
   if (error instanceof MongoServerSelectionError) return false;
   if ('code' in error && SOCKET_ERRORS.has(error.code)) return true;
   return (
@@ -48,11 +50,15 @@ export function isTransient(error: unknown): boolean {
 }
 
 /** Whether MongoDB is to blame for not being there, rather than what was asked of it. */
-export const isAway = (error: unknown): boolean =>
-  isTransient(error) ||
-  error instanceof MongoServerSelectionError ||
-  // Not exported as a class.
-  (error instanceof MongoDriverError && error.name === 'MongoWaitQueueTimeoutError');
+export function isAway(thrown: unknown): boolean {
+  const error = unwrapped(thrown);
+  return (
+    isTransient(error) ||
+    error instanceof MongoServerSelectionError ||
+    // Not exported as a class.
+    (error instanceof MongoDriverError && error.name === 'MongoWaitQueueTimeoutError')
+  );
+}
 
 /** @throws {Unavailable} if MongoDB did not answer, and otherwise the error itself */
 export function unavailable(error: unknown): never {

@@ -112,6 +112,19 @@ describe('MongoDB document store on a replica set', () => {
     });
   });
 
+  it('says of everything that it does not answer, several writes at once included', async () => {
+    const documents = await open('&serverSelectionTimeoutMS=300');
+    const records = await store.open({ ...RECORDS, name: 'records' });
+    const load = await store.load({ ...RECORDS, name: 'loaded', kind: 'readModel' });
+    set.stop();
+    const write = { key: 'a', position: '1', document: { n: 1 } };
+    const asked = [records.insert('a', { n: 1 }), records.get('a'), documents.project([write]), load?.write([write])];
+    const outcomes = await Promise.allSettled(asked);
+    expect(outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason)).toEqual(
+      asked.map(() => expect.any(Unavailable)),
+    );
+  });
+
   it('says that it is unknown whether a write was applied that no majority ever acknowledges', async () => {
     const documents = await open();
     answer = (command) => ('insert' in command || 'update' in command ? NOT_BY_A_MAJORITY : undefined);
