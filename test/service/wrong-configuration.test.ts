@@ -35,3 +35,12 @@ test('with a URL of MongoDB that contradicts what is promised the start fails wi
     stderr: 'MONGODB_URL: w=1 is not supported: it has to be majority, which is also the default\n',
   });
 });
+
+test('with a URL of MongoDB that cannot be used the start fails with 1 and one line that does not quote the password', async () => {
+  const ended = await runNode('src/main.js', [], {
+    DATA_DIR: temporaryDataDir(),
+    SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
+    MONGODB_URL: 'mongodb://ada:sec@ret@127.0.0.1:1/venue',
+  });
+  expect(ended).toMatchObject({ code: 1, stderr: 'MONGODB_URL: Invalid connection string\n' });
+});

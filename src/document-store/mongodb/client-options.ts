@@ -47,18 +47,28 @@ export function clientOptions(url: string): MongoClientOptions {
     if (said !== undefined && said !== value)
       throw new TypeError(`${name}=${said} is not supported: it has to be ${value}, which is also the default`);
   }
-  const wtimeoutMS = given.get('wtimeoutms') ?? String(ACKNOWLEDGED_WITHIN_MS);
-  if (!/^[1-9]\d*$/.test(wtimeoutMS))
-    throw new TypeError(`wtimeoutMS=${wtimeoutMS} is not supported: it has to be a number of milliseconds above 0`);
+  // `wtimeout` is what the driver called it before, and still takes.
+  for (const name of ['wtimeoutMS', 'wtimeout']) {
+    const said = given.get(name.toLowerCase());
+    if (said !== undefined && !/^[1-9]\d*$/.test(said))
+      throw new TypeError(`${name}=${said} is not supported: it has to be a number of milliseconds above 0`);
+  }
+  const retryWrites = given.get('retrywrites') ?? 'true';
+  if (retryWrites !== 'true' && retryWrites !== 'false')
+    throw new TypeError(`retryWrites=${retryWrites} is not supported: it has to be true or false`);
   return {
     appName: 'venue-booking',
     ignoreUndefined: true,
     retryReads: true,
     // Some servers that speak the protocol cannot repeat writes. What became of one is then found out by reading.
-    retryWrites: given.get('retrywrites') !== 'false',
+    retryWrites: retryWrites === 'true',
     readPreference: 'primary',
     readConcern: { level: 'majority' },
-    writeConcern: { w: 'majority', journal: true, wtimeoutMS: Number(wtimeoutMS) },
+    writeConcern: {
+      w: 'majority',
+      journal: true,
+      wtimeoutMS: Number(given.get('wtimeoutms') ?? given.get('wtimeout') ?? ACKNOWLEDGED_WITHIN_MS),
+    },
     ...Object.fromEntries(Object.entries(TIMEOUTS).filter(([name]) => !given.has(name.toLowerCase()))),
   };
 }

@@ -13,7 +13,7 @@ import { mongoBulkLoad } from './bulk-load.ts';
 import { clientOptions, optionsIn, WITHOUT_TIMEOUT } from './client-options.ts';
 import { type Entry, mongoDocuments, type Retry } from './documents.ts';
 import { noticeEndedSockets } from './ended-sockets.ts';
-import { isAway, isTransient, unavailable } from './failures.ts';
+import { explained, isAway, isTransient, unavailable } from './failures.ts';
 import { indexesOf } from './query.ts';
 import { createRegistry, kindByName, REGISTRY, type RegistryEntry } from './registry.ts';
 import { watchServer } from './server.ts';
@@ -35,7 +35,8 @@ const SAID_EVERY_MS = 10_000;
  *
  * Every write is acknowledged by a majority, those to read models too: if a failover rolled back a document while the projector
  * carries on, that document would miss events for good.
- * @throws {TypeError} if the URL contradicts what the promises of the port need
+ * @throws {TypeError} if the URL cannot be used, or contradicts what the promises of the port need
+ * @throws {UnusableStore} if the server does not know the user, or the user lacks a right
  * @throws {Unavailable} if no server can be reached within the URL's `serverSelectionTimeoutMS` (default 30 s). Operations throw it
  * once MongoDB has not answered in time; whether a write was applied is then unknown
  */
@@ -50,7 +51,7 @@ export async function openMongoDocumentStore({
   readonly logger?: Pick<BaseLogger, 'warn'>;
 }): Promise<DocumentStore> {
   noticeEndedSockets();
-  const client = new MongoClient(url, clientOptions(url));
+  const client = clientOf(url);
   const server = watchServer(client);
   const startBy = performance.now() + Number(optionsIn(url).get('serverselectiontimeoutms') ?? START_WITHIN_MS);
   await pRetry(() => client.connect(), {
@@ -62,7 +63,8 @@ export async function openMongoDocumentStore({
     },
   }).catch(async (error: unknown) => {
     await client.close();
-    if (!isAway(error)) throw error;
+    if (isFileError(error)) throw new TypeError(error.message, { cause: error });
+    if (!isAway(error)) throw explained(error);
     throw new Unavailable(`MongoDB at ${client.options.hosts.join(', ')} cannot be reached`, error);
   });
   const db = client.db(database ?? databaseIn(url) ?? DEFAULT_DATABASE);
@@ -189,6 +191,21 @@ export async function openMongoDocumentStore({
     },
   };
 }
+
+/** The driver has errors of its own for a URL that it cannot use. None of them quotes a password. */
+function clientOf(url: string): MongoClient {
+  try {
+    return new MongoClient(url, clientOptions(url));
+  } catch (error) {
+    throw error instanceof Error && !(error instanceof TypeError)
+      ? new TypeError(error.message, { cause: error })
+      : error;
+  }
+}
+
+/** Whether a file that the URL names cannot be read, such as `tlsCAFile`. */
+const isFileError = (error: unknown): error is NodeJS.ErrnoException =>
+  error instanceof Error && 'syscall' in error && error.syscall === 'open';
 
 /** The database that the URL names. `URL` cannot parse one with several hosts. */
 const databaseIn = (url: string): string | undefined => /^[^/]+\/\/[^/]+\/([^?]+)/.exec(url)?.[1];

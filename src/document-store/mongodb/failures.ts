@@ -7,9 +7,12 @@ import {
   MongoServerSelectionError,
 } from 'mongodb';
 import { Unavailable } from '../../runtime/unavailable.ts';
+import { UnusableStore } from '../../runtime/unusable-store.ts';
 
 /** Not enough members of the replica set have acknowledged a write in time. They may still. */
 const WRITE_CONCERN_TIMEOUT = 64;
+const UNAUTHORIZED = 13;
+const AUTHENTICATION_FAILED = 18;
 
 /** What Node.js says of a connection that has just ended; the driver passes it on as it is when it writes to one. */
 const SOCKET_ERRORS: ReadonlySet<unknown> = new Set([
@@ -60,8 +63,23 @@ export function isAway(thrown: unknown): boolean {
   );
 }
 
-/** @throws {Unavailable} if MongoDB did not answer, and otherwise the error itself */
+/**
+ * The error of what the server refused to its user, as one line: a start ends with it. Any other error as it is. The server's own words
+ * quote the whole command, documents included.
+ */
+export function explained(error: unknown): unknown {
+  if (!(error instanceof MongoServerError)) return error;
+  if (error.code === AUTHENTICATION_FAILED)
+    return new UnusableStore('MONGODB_URL: MongoDB does not know the user, or not by this password', error);
+  if (error.code !== UNAUTHORIZED) return error;
+  const [, database, command] = /^not authorized on (\S+) to execute command \{ "?(\w+)/.exec(error.message) ?? [];
+  const what = command === undefined ? '' : ` to ${command} in ${database}`;
+  const needs = 'it needs readWrite on the database (docs/operations.md, The URL of MongoDB)';
+  return new UnusableStore(`MONGODB_URL: the user of MongoDB lacks a right${what}; ${needs}`, error);
+}
+
+/** @throws {Unavailable} if MongoDB did not answer; {UnusableStore} if the user may not do it; otherwise the error itself */
 export function unavailable(error: unknown): never {
   if (isAway(error)) throw new Unavailable('MongoDB does not answer; whether a write was applied is unknown', error);
-  throw error;
+  throw explained(error);
 }

@@ -229,11 +229,27 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
     ['journal=false', 'journal=false is not supported: it has to be true'],
     ['j=false', 'j=false is not supported: it has to be true'],
     ['wtimeoutMS=0', 'wtimeoutMS=0 is not supported: it has to be a number of milliseconds above 0'],
+    // The same under its former name, which the driver still takes.
+    ['wtimeout=0', 'wtimeout=0 is not supported: it has to be a number of milliseconds above 0'],
     ['readPreference=secondaryPreferred', 'readPreference=secondaryPreferred is not supported: it has to be primary'],
     ['readConcernLevel=local', 'readConcernLevel=local is not supported: it has to be majority'],
   ])('refuses a URL with %s, which would break a promise', async (option, message) => {
     const url = `mongodb://127.0.0.1:1,127.0.0.1:2/venue?replicaSet=rs0&${option}`;
     await expect(openMongoDocumentStore({ url })).rejects.toThrow(message);
+  });
+
+  it.each([
+    ['mongodb://ada:secret@db/venue?appname=x&nosuchoption=1', /nosuchoption/i],
+    ['mongodb://ada:sec@ret@db/venue', /connection string/],
+    ['mongodb://ada:secret@db:port/venue', /db:port/],
+    ['mongodb://db/venue?retryWrites=maybe', /retryWrites/],
+    ['mongodb://db/venue?w=majority&w=majority', /"w" cannot appear more than once/],
+    ['mongodb://db/venue?tls=true&tlsCAFile=/none/ca.crt', /\/none\/ca\.crt/],
+  ])('refuses %s, which cannot be used, without quoting the password', async (url, message) => {
+    const error = await openMongoDocumentStore({ url }).catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(TypeError);
+    expect(error).toHaveProperty('message', expect.stringMatching(message));
+    expect(String(error)).not.toMatch(/sec@?ret/);
   });
 
   it('needs a majority, its journal and the primary whatever the URL leaves open, and repeats writes unless it forbids that', () => {

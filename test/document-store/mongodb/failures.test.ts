@@ -30,7 +30,7 @@ it('does not try again what can only fail again, and says so as it is', () => {
   for (const error of [
     coded('ENOENT'),
     new TypeError('undefined is not a function'),
-    new MongoServerError({ code: 13, message: 'not authorized' }),
+    new MongoServerError({ code: 26, message: 'ns not found' }),
   ]) {
     expect(isTransient(error)).toBe(false);
     expect(() => unavailable(error)).toThrow(error);

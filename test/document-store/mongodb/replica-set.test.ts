@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Collection, DocumentStore } from '../../../src/document-store/document-store.ts';
 import { openMongoDocumentStore } from '../../../src/document-store/mongodb/document-store.ts';
 import { Unavailable } from '../../../src/runtime/unavailable.ts';
+import { UnusableStore } from '../../../src/runtime/unusable-store.ts';
 import { ask } from '../ask.ts';
 import { NEVER, type ReplicaSet, startReplicaSet } from './replica-set.ts';
 
@@ -109,6 +110,24 @@ describe('MongoDB document store on a replica set', () => {
     expect(looked).toMatchObject({
       writeConcern: { w: 'majority' },
       updates: [{ u: { $set: { w: expect.any(String) } } }],
+    });
+  });
+
+  it('says in a line that the user is not known, or lacks a right', async () => {
+    const refused = (code: number, errmsg: string) => ({ ok: 0, code, errmsg });
+    answer = (command) => ('saslStart' in command ? refused(18, 'Authentication failed.') : undefined);
+    const url = set.url.replace('//', '//ada:secret@');
+    const opening = openMongoDocumentStore({ url: `${url}&authSource=admin` });
+    await expect(opening).rejects.toThrow(
+      new UnusableStore('MONGODB_URL: MongoDB does not know the user, or not by this password'),
+    );
+    const reason = 'not authorized on venue to execute command { create: "numbers" }';
+    answer = (command) => ('create' in command ? refused(13, reason) : undefined);
+    await expect(open()).rejects.toMatchObject({
+      name: 'UnusableStore',
+      message: expect.stringMatching(
+        /^MONGODB_URL: the user of MongoDB lacks a right to create in venue; .*readWrite.*docs\/operations\.md/,
+      ),
     });
   });
 
