@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Collection, DocumentStore, Stored } from '../document-store/document-store.ts';
 import { toTimestamp } from '../domain/calendar.ts';
+import { defined } from '../domain/defined.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
@@ -13,11 +14,19 @@ export type DocumentCopies = {
   get(url: string): Promise<string | undefined>;
   /** Takes note of a document. It is stored once a user has allowed its client. */
   fetched(url: string, text: string): Promise<void>;
-  /** A user has allowed the client: from now on there is a copy of its document. */
+  /**
+   * A user has allowed the client: from now on there is a copy of its document, if it has one. If another process has fetched it, there
+   * is from its next fetch on.
+   */
   keep(url: string): Promise<void>;
 };
 
-type Copy = { readonly text: string; readonly fetchedAt: Timestamp; readonly expiresAt: Timestamp };
+type Copy = {
+  /** Absent until it is fetched again. */
+  readonly text?: string;
+  readonly fetchedAt: Timestamp;
+  readonly expiresAt: Timestamp;
+};
 
 const COLLECTION: Collection<Copy> = { name: 'clientDocuments', kind: 'record', ttl: 'expiresAt', indexes: [] };
 
@@ -37,9 +46,9 @@ export async function openDocumentCopies(deps: {
   const copies = await deps.documents.open(COLLECTION);
   const lastFetched = createLruCache<string, string>(REMEMBERED);
 
-  async function store(url: string, text: string, stored: Stored<Copy> | undefined): Promise<void> {
+  async function store(url: string, text: string | undefined, stored: Stored<Copy> | undefined): Promise<void> {
     const now = clock();
-    const copy = { text, fetchedAt: toTimestamp(now), expiresAt: toTimestamp(now + KEPT_MS) };
+    const copy = { ...defined({ text }), fetchedAt: toTimestamp(now), expiresAt: toTimestamp(now + KEPT_MS) };
     // Of two processes that fetched it at the same time, either will do.
     if (stored === undefined) await copies.insert(keyOf(url), copy);
     else await copies.replace(stored.key, copy, stored.version);
@@ -61,7 +70,8 @@ export async function openDocumentCopies(deps: {
 
     async keep(url) {
       const text = lastFetched.get(url);
-      if (text !== undefined) await store(url, text, await copies.get(keyOf(url)));
+      const stored = await copies.get(keyOf(url));
+      if (text !== undefined || (stored === undefined && URL.canParse(url))) await store(url, text, stored);
     },
   };
 }

@@ -1,0 +1,33 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openDocumentCopies } from '../../src/authorization-server/document-copies.ts';
+import { createSqliteDatabase, type TestDatabase } from '../document-store/engines.ts';
+
+const URL_OF_CLIENT = 'https://app.example/client.json';
+
+let database: TestDatabase;
+beforeEach(async () => {
+  database = await createSqliteDatabase();
+});
+afterEach(() => database.remove());
+
+const processOf = async () => openDocumentCopies({ documents: await database.open(), clock: Date.now });
+
+test('a document that another process fetched than the one that is told of the consent is kept from its next fetch on', async () => {
+  const [fetching, allowing] = await Promise.all([processOf(), processOf()]);
+  await fetching.fetched(URL_OF_CLIENT, '{}');
+  await allowing.keep(URL_OF_CLIENT);
+  expect(await fetching.get(URL_OF_CLIENT)).toBeUndefined();
+  await fetching.fetched(URL_OF_CLIENT, '{}');
+  expect(await allowing.get(URL_OF_CLIENT)).toBe('{}');
+  // Allowed again, by another user: what is there stays.
+  await (await processOf()).keep(URL_OF_CLIENT);
+  expect(await allowing.get(URL_OF_CLIENT)).toBe('{}');
+});
+
+test('nothing is kept of a client without a document, nor of one that nobody allowed', async () => {
+  const copies = await processOf();
+  await copies.keep('AWkONUIYk5EREFmWVcOHxt');
+  await copies.fetched('AWkONUIYk5EREFmWVcOHxt', '{}');
+  await copies.fetched(URL_OF_CLIENT, '{}');
+  for (const id of ['AWkONUIYk5EREFmWVcOHxt', URL_OF_CLIENT]) expect(await copies.get(id)).toBeUndefined();
+});
