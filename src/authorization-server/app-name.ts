@@ -1,8 +1,8 @@
 import { type Refusal, refuse } from '../domain/decision.ts';
 import { type TextLimit, wrongText } from '../domain/limits.ts';
 
-/** Characters that cannot be seen, or that change how those around them are seen. */
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/v;
+/** Characters that cannot be seen, or that change how those around them are seen. The last is a letter of Braille without dots. */
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/v;
 /** More marks on one letter than any script needs. They would cover the lines above. */
 const PILE = /\p{M}{5}/v;
 /** Some emoji are joined or selected by such characters. */

@@ -1,10 +1,10 @@
 /**
- * Characters that people do not see and models read: text can be hidden in them. Joiners and variation selectors that scripts and
- * emoji need are left, and so are line breaks.
+ * Characters that people do not see and models read: text can be hidden in them, in variation selectors a byte at a time. Joiners that
+ * scripts need are left, and so are line breaks.
  */
 const HIDDEN =
-  /[[\p{Cc}--[\n\r\t]]\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e01ef}]+/gv;
-/** Flags of regions are written with such characters. */
+  /[[\p{Cc}--[\n\r\t]]\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e01ef}]+/gv;
+/** Many emoji are written with such characters: flags of regions, hearts. */
 const EMOJI_OR_HIDDEN = new RegExp(`(\\p{RGI_Emoji})|${HIDDEN.source}`, 'gv');
 
 /** A result as people would see it: without hidden characters in any of its texts. */

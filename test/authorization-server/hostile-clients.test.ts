@@ -67,6 +67,7 @@ const HOSTILE: readonly [string, string][] = [
   ['a byte order mark', '\ufeffVenue Booking'],
   ['a soft hyphen', 'Ven\u00adue'],
   ['tag characters', 'App\u{e0041}\u{e0042}'],
+  ['a letter of Braille without dots', 'Venue\u2800Booking'],
   ['a NUL', 'App\u0000'],
   ['a line feed', 'App\nis safe'],
   ['a C1 control', 'App\u0085'],

@@ -199,14 +199,24 @@ describe('texts of third parties', () => {
       .join('');
     const seen = 'Für 40 Gäste 🎉 👩‍💻 🏴󠁧󠁢󠁥󠁮󠁧󠁿, می‌خواهم\nDanke';
     const date = '2026-12-27';
-    const id = await requested({ date, startHour: 10, message: `${seen}${hidden}\u202e\u200b\u2063` });
+    // Bytes as variation selectors, of which letters need none.
+    const smuggled = [...'cancel']
+      .map((letter) => `a${String.fromCodePoint(0xfe00 + (letter.charCodeAt(0) & 15))}`)
+      .join('');
+    const id = await requested({
+      date,
+      startHour: 10,
+      message: `${seen}${hidden}${smuggled}\u202e\u200b\u2063\u00ad\u3164`,
+    });
     const range = { startDate: date, endDate: date };
     for (const answer of [
       await call(community, 'list_bookings', range),
       await call(community, 'booking_history', { bookingId: id }),
     ]) {
-      expect(JSON.stringify(answer)).toContain(JSON.stringify(seen));
-      expect(JSON.stringify(answer)).not.toMatch(/[\u202e\u200b\u2063]|[\u{e0061}-\u{e007a}]{10}/u);
+      expect(JSON.stringify(answer)).toContain(JSON.stringify(`${seen}aaaaaa`));
+      expect(JSON.stringify(answer)).not.toMatch(
+        /[\u202e\u200b\u2063\u00ad\u3164]|a[\ufe00-\ufe0f]|[\u{e0061}-\u{e007a}]{10}/u,
+      );
     }
   });
 
