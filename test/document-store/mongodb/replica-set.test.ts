@@ -144,6 +144,26 @@ describe('MongoDB document store on a replica set', () => {
     );
   });
 
+  it.each([
+    ['deleted', 'delete', undefined],
+    ['overwritten since', 'update', { _id: 'a', v: 9, d: { n: 9 } }],
+  ] as const)(
+    'does not say of a lost write that it did nothing, where the document is %s',
+    async (_, command, stored) => {
+      const documents = await open();
+      let writes = 0;
+      answer = (asked) => {
+        if ('find' in asked)
+          return { ok: 1, cursor: { id: 0n, ns: 'venue.numbers', firstBatch: stored ? [stored] : [] } };
+        if (!(command in asked)) return undefined;
+        writes += 1;
+        return writes === 1 ? NOT_BY_A_MAJORITY : { ok: 1, n: 0, nModified: 0 };
+      };
+      const write = command === 'delete' ? documents.delete('a', 1) : documents.replace('a', { n: 2 }, 1);
+      await expect(write).rejects.toThrow(Unavailable);
+    },
+  );
+
   it('says that it is unknown whether a write was applied that no majority ever acknowledges', async () => {
     const documents = await open();
     answer = (command) => ('insert' in command || 'update' in command ? NOT_BY_A_MAJORITY : undefined);

@@ -97,6 +97,23 @@ describe.concurrent('a cluster of three whose leader hangs', () => {
     await following;
   });
 
+  test.for(['append', 'read'] as const)(
+    'of what is asked, an unanswered %s alone makes the next be found: no ping, and no deadline',
+    async (asked, { cluster, open }) => {
+      const store = await open({ url: `${cluster.url}&keepAliveInterval=-1`, deadlineMs: 60_000 });
+      await store.append('thing', [made(0)], { expectedRevision: 'none' });
+      cluster.leader.hang();
+      const waiting =
+        asked === 'append'
+          ? store.append('thing', [made(1)], { expectedRevision: 0 })
+          : Array.fromAsync(store.readStream('thing'));
+      await sleep(ELECTION_MS);
+      cluster.elect(another(cluster));
+      const { tookMs } = await timed(waiting);
+      expect(tookMs).toBeLessThan(AGAIN_WITHIN_MS);
+    },
+  );
+
   test('a subscription finds the next by itself where nothing is asked', async ({ cluster, open }) => {
     const writer = await open();
     const store = await open();
