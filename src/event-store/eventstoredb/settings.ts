@@ -37,7 +37,13 @@ export function readSettings(url: string): Settings {
   const options = parse(url.replace(/^kurrent(db)?(?=[:+])/, 'esdb'));
   if (options.nodePreference !== undefined && options.nodePreference !== 'leader')
     throw new TypeError('nodePreference must be leader or be left out: the service reads what it has just written');
-  const seeds = options.hosts.map(({ address, port }) => ({ host: address, port }));
+  // 0 would give no node the time to answer, or ask them all without a pause.
+  for (const name of ['gossipTimeout', 'discoveryInterval'] as const)
+    if ((options[name] ?? 1) <= 0) throw new TypeError(`${name} must be above 0`);
+  // The client takes everything up to the port for the host.
+  const seeds = options.hosts.map(({ address, port }) => ({ host: address.replace(/\/$/, ''), port }));
+  if (seeds.some(({ host }) => /[/@]/.test(host)))
+    throw new TypeError('is not a connection string of EventStoreDB (user and password have to be percent-encoded)');
   return {
     seeds: options.dnsDiscover ? seeds.slice(0, 1) : seeds,
     isName: options.dnsDiscover,

@@ -103,7 +103,7 @@ describe.concurrent('a cluster of three whose leader hangs', () => {
       const store = await open({ url: `${cluster.url}&keepAliveInterval=-1`, deadlineMs: 60_000 });
       await store.append('thing', [made(0)], { expectedRevision: 'none' });
       cluster.leader.hang();
-      const waiting =
+      const waiting: Promise<unknown> =
         asked === 'append'
           ? store.append('thing', [made(1)], { expectedRevision: 0 })
           : Array.fromAsync(store.readStream('thing'));

@@ -36,6 +36,11 @@ test('what the URL says is honoured', () => {
   ]);
 });
 
+test.each(['esdb://localhost/?tls=false', 'esdb://localhost:2113/?tls=false', 'esdb://localhost:2113/'])(
+  'a slash after the host of %s is no part of it',
+  (url) => expect(readSettings(url).seeds).toEqual([{ host: 'localhost', port: 2113 }]),
+);
+
 test.each([
   ['localhost:2113', /^is not a connection string of EventStoreDB \(at position 0, expected esdb:.+\)$/],
   [
@@ -43,6 +48,9 @@ test.each([
     /^is not a connection string of EventStoreDB \(at position \d+, expected port number\)$/,
   ],
   ['esdb://localhost?nodePreference=follower', /^nodePreference must be leader or be left out: /],
+  ['esdb://localhost?gossipTimeout=0', /^gossipTimeout must be above 0$/],
+  ['esdb://localhost?discoveryInterval=0', /^discoveryInterval must be above 0$/],
+  ['esdb://venue:top@secret@localhost:2113', /^is not a connection string .+percent-encoded/],
   ['esdb://localhost?tlsCAFile=/none/ca.crt', /^tlsCAFile cannot be read \(ENOENT.+\)$/],
   ['esdb://localhost?userCertFile=/none/user.crt', /^userCertFile and userKeyFile must be given together$/],
 ])('%s is refused in a line that quotes no password', (url, line) => {
