@@ -72,7 +72,7 @@ export async function openMongoDocumentStore({
   let closed = false;
   let saidAt = Number.NEGATIVE_INFINITY;
 
-  const retryWithin = async <R>(maxRetryTime: number, operation: (attempt: number) => Promise<R>): Promise<R> => {
+  const retryWithin = async <R>(maxRetryTime: number, operation: () => Promise<R>): Promise<R> => {
     if (closed) throw new Error('The document store is closed');
     return pRetry(operation, {
       ...{ ...PAUSES, retries: RETRIES, maxRetryTime },

@@ -27,7 +27,7 @@ export type Entry = {
 };
 
 /** Runs an operation, and repeats it after transient failures: after those, whether the server executed it is unknown. */
-export type Retry = <R>(operation: (attempt: number) => Promise<R>) => Promise<R>;
+export type Retry = <R>(operation: () => Promise<R>) => Promise<R>;
 
 /**
  * A MongoDB collection. A write that is repeated because its answer was lost is applied once, also by a server without replicas.
@@ -117,14 +117,19 @@ export function mongoDocuments<D extends object>(
 
     insert(key, document) {
       const w = writeId();
-      return retry(async (attempt) => {
+      return orUnknown(async (lost) => {
         try {
           await collection.insertOne({ _id: key, v: 1, w, ...fieldsOf(document) });
           return true;
         } catch (error) {
           if (!isDuplicate(error)) throw error;
         }
-        if (attempt > 1 && (await isLastWrite(key, w))) return true;
+        if (lost !== undefined) {
+          if (await isLastWrite(key, w)) return true;
+          const entry = await collection.findOne({ _id: key }, { readConcern: { level: 'local' } });
+          // The lost write may have been applied and overwritten since.
+          if (entry !== null && entry.v > 1) throw new AbortError(lost);
+        }
         // A tombstone may be overwritten.
         return matched(() => collection.updateOne({ _id: key, d: { $exists: false } }, updateTo(document, { w })));
       });

@@ -164,6 +164,26 @@ describe('MongoDB document store on a replica set', () => {
     },
   );
 
+  it.each([
+    ['changed since, so that it may be ours', { _id: 'a', v: 2, w: 'x', d: { n: 9 } }, undefined],
+    ['as somebody else inserted it', { _id: 'a', v: 1, w: 'x', d: { n: 9 } }, false],
+    ['that of another key with the same unique value', undefined, false],
+  ] as const)('says of a lost insert what can be told where the document is %s', async (_, stored, said) => {
+    const documents = await open();
+    let inserts = 0;
+    answer = (asked) => {
+      if ('find' in asked)
+        return { ok: 1, cursor: { id: 0n, ns: 'venue.numbers', firstBatch: stored ? [stored] : [] } };
+      if ('update' in asked && asked.update === 'numbers') return { ok: 1, n: 0, nModified: 0 };
+      if (!('insert' in asked)) return undefined;
+      inserts += 1;
+      return inserts === 1 ? NOT_BY_A_MAJORITY : DUPLICATE;
+    };
+    const inserting = documents.insert('a', { n: 1 });
+    if (said === undefined) await expect(inserting).rejects.toThrow(Unavailable);
+    else expect(await inserting).toBe(said);
+  });
+
   it('says that it is unknown whether a write was applied that no majority ever acknowledges', async () => {
     const documents = await open();
     answer = (command) => ('insert' in command || 'update' in command ? NOT_BY_A_MAJORITY : undefined);
