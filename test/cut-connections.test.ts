@@ -52,7 +52,8 @@ test.skipIf('missing' in mongoServer)(
           const key = `${client}-${n}`;
           const body = {
             spaceId: demo.communities[0]?.spaces[0]?.id,
-            startTime: inDays(40 + client * 80 + n),
+            // Days of its own, however many it gets done.
+            startTime: inDays(40 + n * CLIENTS + client),
             startHour: 12,
           };
           // What is refused because of the cuts is asked for again, until it is made.
