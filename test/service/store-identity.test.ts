@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { copyFileSync, cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { mongoServer, ownDatabase } from '../document-store/engines.ts';
 import { freePort } from '../free-port.ts';
@@ -51,8 +52,11 @@ test('a log that is older than its records and read models is refused, by the se
 });
 
 test('a log that lost no more than its last moments is refused, too', async () => {
-  // Ended at once, so that nothing was remembered in the background.
-  const dataDir = await storeWithOlderLog((service) => service.end('SIGKILL'));
+  // Long before anything is remembered in the background. How far the read models are is stored a moment after they are shown.
+  const dataDir = await storeWithOlderLog(async (service) => {
+    await delay(200);
+    await service.end('SIGKILL');
+  });
   const refused = await start(dataDir);
   expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(ONE_LINE) });
   expect(refused.stderr).toContain('venue restore --adopt');
