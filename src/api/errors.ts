@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { ERROR_STATUS, type ErrorBody, type ErrorCode } from '../contract/errors.ts';
 import type { Refusal } from '../domain/decision.ts';
-import { isUnavailable, OutcomeUnknown } from '../runtime/unavailable.ts';
+import { isUnavailable, OutcomeUnknown, RETRY_AFTER_SECONDS, toldOf } from '../runtime/unavailable.ts';
 
 export function sendError(reply: FastifyReply, error: ErrorCode, details: string): FastifyReply {
   const body: ErrorBody = { error, details };
@@ -38,8 +38,6 @@ export function sendNotFound(request: FastifyRequest, reply: FastifyReply): Fast
 /** Characters of a path that an answer repeats: more than any of ours has. */
 const REPEATED_PATH = 100;
 
-const RETRY_AFTER_SECONDS = 2;
-
 /** What is thrown: by Fastify, with more than other errors have, or by anybody. */
 type Thrown = Error & Partial<Pick<FastifyError, 'code' | 'statusCode' | 'validation' | 'validationContext'>>;
 
@@ -57,8 +55,7 @@ export function handleError(error: Thrown, request: FastifyRequest, reply: Fasti
     return sendError(reply, 'ValidationError', error.message);
   if (isUnavailable(error)) {
     request.log.warn({ err: error, reqId: request.id }, 'unavailable');
-    const told = error.told ?? 'The service cannot answer this at the moment';
-    const details = `${told} (request ${request.id}). ${adviceOn(error, request)}`;
+    const details = `${toldOf(error)} (request ${request.id}). ${adviceOn(error, request)}`;
     return sendError(reply.header('retry-after', RETRY_AFTER_SECONDS), 'InternalError', details);
   }
   request.log.error({ err: error, reqId: request.id }, 'unexpected error');

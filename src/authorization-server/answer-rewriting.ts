@@ -1,11 +1,11 @@
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import { RETRY_AFTER_SECONDS } from '../runtime/unavailable.ts';
 import { isDocumentAway } from './client-documents.ts';
 import { CONSOLE_CLIENT_ID } from './console-client.ts';
 import { formTarget } from './form-target.ts';
 import type { OidcAdapter } from './oidc-adapter.ts';
 import { appOf, autoSubmitPage, leavingPage, unavailablePage, type Way } from './pages.ts';
 import { PATHS } from './paths.ts';
-import { RETRY_AFTER_SECONDS } from './unavailable.ts';
 
 /** oidc-provider's context; `oidc` is missing where no route of its own was called. */
 type Context = Omit<KoaContextWithOIDC, 'oidc'> & Partial<Pick<KoaContextWithOIDC, 'oidc'>>;
@@ -20,7 +20,7 @@ export async function rewriteAnswer(ctx: Context, grants: Grants): Promise<void>
     ctx.body = isPage ? unavailablePage(told, false) : { error: 'temporarily_unavailable', error_description: told };
     ctx.status = 503;
   }
-  if (ctx.status === 503) ctx.set('retry-after', RETRY_AFTER_SECONDS);
+  if (ctx.status === 503) ctx.set('retry-after', String(RETRY_AFTER_SECONDS));
   const formTargets = await dressed(ctx, grants);
   // oidc-provider may have added the hash of a script.
   const policy = ctx.response.get('content-security-policy');

@@ -1,10 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { sendPage } from '../html/layout.ts';
-import { isUnavailable, OutcomeUnknown, Unavailable } from '../runtime/unavailable.ts';
+import {
+  isUnavailable,
+  OutcomeUnknown,
+  RETRY_AFTER_SECONDS,
+  toldOf,
+  Unavailable,
+  type UnavailableError,
+} from '../runtime/unavailable.ts';
 import { unavailablePage } from './pages.ts';
-
-export const RETRY_AFTER_SECONDS = '2';
-const NOT_NOW = 'The service cannot answer this at the moment';
 
 /** A store does not answer, as OAuth says it (RFC 6749 4.1.2.1). The fields are those that oidc-provider reads of its own errors. */
 class TemporarilyUnavailable extends Unavailable {
@@ -15,9 +19,9 @@ class TemporarilyUnavailable extends Unavailable {
   readonly expose = true;
   readonly allow_redirect = true;
 
-  constructor(cause: Error & { readonly told: string | undefined }) {
+  constructor(cause: UnavailableError) {
     super('temporarily_unavailable', cause, cause.told);
-    this.error_description = cause.told ?? NOT_NOW;
+    this.error_description = toldOf(cause);
   }
 }
 
@@ -40,14 +44,10 @@ function rethrow(error: unknown): never {
 }
 
 /** Says to an app, or to the person at the browser, that something does not answer. */
-export function sendUnavailable(
-  error: Error & { readonly told: string | undefined },
-  request: FastifyRequest,
-  reply: FastifyReply,
-): FastifyReply {
+export function sendUnavailable(error: UnavailableError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   request.log.warn({ err: error, reqId: request.id }, 'unavailable');
   reply.header('retry-after', RETRY_AFTER_SECONDS);
-  const told = error.told ?? NOT_NOW;
+  const told = toldOf(error);
   if (request.headers.accept?.includes('text/html') === true)
     return sendPage(reply, 503, unavailablePage(told, error instanceof OutcomeUnknown));
   return reply.code(503).send({ error: 'temporarily_unavailable', error_description: told });

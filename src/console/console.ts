@@ -12,7 +12,13 @@ import { html } from '../html/html.ts';
 import { type Flash, page, problemPage, sendPage } from '../html/layout.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { isUnavailable, OutcomeUnknown } from '../runtime/unavailable.ts';
+import {
+  isUnavailable,
+  OutcomeUnknown,
+  RETRY_AFTER_SECONDS,
+  toldOf,
+  type UnavailableError,
+} from '../runtime/unavailable.ts';
 import { createCookies } from './cookies.ts';
 import { createEventStreams } from './event-stream.ts';
 import { homeOf, rail } from './frame.ts';
@@ -238,12 +244,8 @@ function notFound(what: string, account: Account) {
   };
 }
 
-const RETRY_AFTER_SECONDS = 2;
-
-type Away = Error & { readonly told: string | undefined };
-
-function unavailableText(error: Away, requestId: string) {
-  const told = error.told ?? 'A part of the service that this page needs does not answer';
+function unavailableText(error: UnavailableError, requestId: string) {
+  const told = toldOf(error, 'A part of the service that this page needs does not answer');
   const advice =
     error instanceof OutcomeUnknown
       ? 'Look whether it was before you try again'
@@ -253,7 +255,7 @@ function unavailableText(error: Away, requestId: string) {
 }
 
 /** The page keeps its menu: others may well be available. */
-function unavailable(error: Away, requestId: string): Answer {
+function unavailable(error: UnavailableError, requestId: string): Answer {
   const { title, text } = unavailableText(error, requestId);
   return { title, status: 503, main: html`<div class="empty"><h1>${title}</h1><p>${text}</p></div>` };
 }

@@ -4,7 +4,7 @@ import { bearerToken } from '../auth/authenticate.ts';
 import { challengeOf, type Resources } from '../auth/resources.ts';
 import { MCP_SCOPE } from '../auth/scopes.ts';
 import { loadOnce } from '../runtime/load-once.ts';
-import { isUnavailable } from '../runtime/unavailable.ts';
+import { isUnavailable, RETRY_AFTER_SECONDS, toldOf } from '../runtime/unavailable.ts';
 import { API_KEY_PREFIX } from '../secrets/api-key-format.ts';
 import type { ToolDeps } from './tool.ts';
 
@@ -51,8 +51,8 @@ export function mcpRoutes(deps: {
     app.setErrorHandler((error: { statusCode?: number; message: string }, request, reply) => {
       if (isUnavailable(error)) {
         request.log.warn({ err: error, reqId: request.id }, 'unavailable');
-        const error_description = error.told ?? 'The service cannot answer this at the moment';
-        return reply.code(503).header('retry-after', '2').send({ error: 'temporarily_unavailable', error_description });
+        reply.code(503).header('retry-after', RETRY_AFTER_SECONDS);
+        return reply.send({ error: 'temporarily_unavailable', error_description: toldOf(error) });
       }
       const status = error.statusCode ?? 500;
       if (status >= 500) request.log.error({ err: error, reqId: request.id }, 'unexpected error');

@@ -13,7 +13,7 @@ import type { Static, TObject } from '../contract/schema.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 import type { Queries } from '../queries/queries.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { isUnavailable, OutcomeUnknown, Unavailable } from '../runtime/unavailable.ts';
+import { isUnavailable, OutcomeUnknown, toldOf, Unavailable, type UnavailableError } from '../runtime/unavailable.ts';
 import { within } from '../runtime/within.ts';
 import { inputCheck } from './input-check.ts';
 import { visible } from './visible-text.ts';
@@ -113,13 +113,12 @@ export function tool<I extends TObject, O extends TObject>(definition: Definitio
 
 const LATE = 'The service did not answer in time';
 
-function notAvailable(error: Error & { readonly told: string | undefined }): CallToolResult {
-  const told = error.told ?? 'The service cannot answer this at the moment';
+function notAvailable(error: UnavailableError): CallToolResult {
   const advice =
     error instanceof OutcomeUnknown
       ? 'Call the tool again with the same input: that is safe, and tells.'
       : 'Retrying in a few seconds is safe.';
-  return { isError: true, content: [{ type: 'text', text: `InternalError: ${told}. ${advice}` }] };
+  return { isError: true, content: [{ type: 'text', text: `InternalError: ${toldOf(error)}. ${advice}` }] };
 }
 
 function failed({ refused, details }: Refusal, advice: string | undefined): CallToolResult {

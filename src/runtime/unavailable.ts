@@ -21,6 +21,14 @@ export class OutcomeUnknown extends Unavailable {
   }
 }
 
-/** Whether an error is {@link Unavailable}, or one of the rules that says of itself what a caller may be told. */
-export const isUnavailable = (error: unknown): error is Error & { readonly told: string | undefined } =>
-  error instanceof Error && 'told' in error;
+/** {@link Unavailable}, or an error of the rules that says of itself what a caller may be told. */
+export type UnavailableError = Error & { readonly told: string | undefined };
+
+export const isUnavailable = (error: unknown): error is UnavailableError => error instanceof Error && 'told' in error;
+
+/** What a caller is told of it, where nothing better is known: a sentence without its full stop. */
+export const toldOf = (error: UnavailableError, otherwise = 'The service cannot answer this at the moment'): string =>
+  error.told ?? otherwise;
+
+/** The `Retry-After` of every answer that something is unavailable. */
+export const RETRY_AFTER_SECONDS = 2;
