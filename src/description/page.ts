@@ -1,7 +1,7 @@
 import { Marked } from 'marked';
 import { assetUrl } from '../html/assets.ts';
 import { type Html, html, type Interpolated, raw } from '../html/html.ts';
-import { mark } from '../html/layout.ts';
+import { htmlDocument, mark } from '../html/layout.ts';
 import type { JsonSchema } from './components.ts';
 import type { NamedExamples, Operation, Response } from './document.ts';
 import { readExamples } from './examples.ts';
@@ -84,27 +84,16 @@ ${name === 'Deliveries' && Object.keys(api.webhooks).map((event) => html`<li><a 
 <li><a href="#schemas">Schemas</a></li>
 </ul></nav>`;
 
-  return html`${raw('<!doctype html>')}
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>API · Venue Booking</title>
-<link rel="icon" href="${assetUrl('favicon.svg')}" type="image/svg+xml">
-<link rel="stylesheet" href="${assetUrl('console.css')}">
-<link rel="stylesheet" href="${assetUrl('docs.css')}">
-</head>
-<body class="docs">
-<a class="skip" href="#main">Skip to main content</a>
-<header>${mark()}</header>
+  return htmlDocument({
+    title: 'API',
+    body: html`<header>${mark()}</header>
 <div class="docs-columns">
 ${contents}
 <main id="main" tabindex="-1">${main}</main>
-</div>
-</body>
-</html>
-`.markup;
+</div>`,
+    head: html`<link rel="stylesheet" href="${assetUrl('docs.css')}">`,
+    attributes: html` class="docs"`,
+  });
 }
 
 type Rendered = {

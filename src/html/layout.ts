@@ -68,13 +68,19 @@ const flashes = (list: readonly Flash[]): Html =>
 /** The logo (a doorway) and the name of the service. */
 export const mark = (): Html => html`<a class="mark" href="/">${icon('mark')}<span>Venue Booking</span></a>`;
 
-/** A complete page. The console and the authorization server share this shell. */
-export function page({ title, main, flash = [], rail, live }: Page): string {
-  const content = html`<main id="main" tabindex="-1">${flashes(flash)}${main}</main>`;
-  const body =
-    rail === undefined
-      ? html`<div class="alone"><header>${mark()}</header>${content}</div>`
-      : html`<div class="framed">${rail}${content}</div>`;
+/** What every HTML page of the service consists of. */
+type HtmlDocument = {
+  /** Without the service's name, which is appended in the browser's title bar. */
+  readonly title: string;
+  readonly body: Html;
+  /** Stylesheets and scripts beside `console.css`. */
+  readonly head: Html;
+  /** Attributes of the body. */
+  readonly attributes?: Html;
+};
+
+/** The document around a body, with the link that skips to its `main`. */
+export function htmlDocument({ title, body, head, attributes = EMPTY }: HtmlDocument): string {
   return html`${raw('<!doctype html>')}
 <html lang="en">
 <head>
@@ -84,15 +90,30 @@ export function page({ title, main, flash = [], rail, live }: Page): string {
 <title>${title} · Venue Booking</title>
 <link rel="icon" href="${assetUrl('favicon.svg')}" type="image/svg+xml">
 <link rel="stylesheet" href="${assetUrl('console.css')}">
-<script src="${assetUrl('console.js')}" defer></script>
+${head}
 </head>
-<body${live === undefined ? EMPTY : html` data-live="${live}"`}>
+<body${attributes}>
 <a class="skip" href="#main">Skip to main content</a>
 ${body}
-${live !== undefined && raw('<div class="toast" role="status" hidden></div>')}
 </body>
 </html>
 `.markup;
+}
+
+/** A complete page. The console and the authorization server share this shell. */
+export function page({ title, main, flash = [], rail, live }: Page): string {
+  const content = html`<main id="main" tabindex="-1">${flashes(flash)}${main}</main>`;
+  const body =
+    rail === undefined
+      ? html`<div class="alone"><header>${mark()}</header>${content}</div>`
+      : html`<div class="framed">${rail}${content}</div>`;
+  return htmlDocument({
+    title,
+    body: html`${body}
+${live !== undefined && raw('<div class="toast" role="status" hidden></div>')}`,
+    head: html`<script src="${assetUrl('console.js')}" defer></script>`,
+    ...(live !== undefined && { attributes: html` data-live="${live}"` }),
+  });
 }
 
 /** A page that says what went wrong and offers a way on. */
