@@ -107,14 +107,16 @@ export async function openMongoDocumentStore({
 
   /** Makes what is missing of a collection. Whatever this process has seen, another one may have dropped it since. */
   async function make<D extends object>(declared: Collection<D>): Promise<void> {
-    // Created explicitly, so that `names` lists it even while it is empty.
-    await retry(() =>
-      db.createCollection(declared.name).catch((error: unknown) => {
-        if (!(error instanceof MongoError && error.code === NAMESPACE_EXISTS)) throw error;
-      }),
-    );
-    await makeIndexes(declared.name, indexesOf(declared));
-    await registry.add(declared);
+    const making = async () => {
+      // Created explicitly, so that `names` lists it even while it is empty.
+      await retry(() =>
+        db.createCollection(declared.name).catch((error: unknown) => {
+          if (!(error instanceof MongoError && error.code === NAMESPACE_EXISTS)) throw error;
+        }),
+      );
+      await makeIndexes(declared.name, indexesOf(declared));
+    };
+    await Promise.all([making(), registry.add(declared)]);
   }
 
   const documentsOf = <D extends object>(declared: Collection<D>): Documents<D> =>

@@ -124,12 +124,9 @@ export function mongoDocuments<D extends object>(
         } catch (error) {
           if (!isDuplicate(error)) throw error;
         }
-        if (lost !== undefined) {
-          if (await isLastWrite(key, w)) return true;
-          const entry = await collection.findOne({ _id: key }, { readConcern: { level: 'local' } });
-          // The lost write may have been applied and overwritten since.
-          if (entry !== null && entry.v > 1) throw new AbortError(lost);
-        }
+        // An inserted document has version 1.
+        if (lost !== undefined && (await wasApplied(lost, { key, w, replacedBy: (entry) => (entry?.v ?? 0) > 1 })))
+          return true;
         // A tombstone may be overwritten.
         return matched(() => collection.updateOne({ _id: key, d: { $exists: false } }, updateTo(document, { w })));
       });
@@ -173,10 +170,21 @@ export function mongoDocuments<D extends object>(
     },
   };
 
-  /** Whether a write is the last one to a document. Resolves once a majority has that write. */
-  function isLastWrite(key: string, w: string): Promise<boolean> {
+  /**
+   * Whether a write whose answer was lost has been applied. Resolves once a majority has that write.
+   * @param of.replacedBy whether what is there now may have overwritten it
+   * @throws {AbortError} with the error that took the answer, if nobody can tell
+   */
+  async function wasApplied(
+    lost: Error,
+    of: { readonly key: string; readonly w: string; readonly replacedBy: (entry: Entry | null) => boolean },
+  ): Promise<boolean> {
+    const { key, w, replacedBy } = of;
     // A write that changes nothing: unlike a read, it waits for what has not reached a majority yet.
-    return matched(() => collection.updateOne({ _id: key, w }, { $set: { w } }));
+    if (await matched(() => collection.updateOne({ _id: key, w }, { $set: { w } }))) return true;
+    if (replacedBy(await collection.findOne({ _id: key }, { readConcern: { level: 'local' } })))
+      throw new AbortError(lost);
+    return false;
   }
 
   /** Writes a document, or a tombstone, over the one at a version, or at any. */
@@ -185,12 +193,9 @@ export function mongoDocuments<D extends object>(
     return orUnknown(async (lost) => {
       if (await matched(() => collection.updateOne(filter, updateTo(document, { w })))) return true;
       if (lost === undefined) return false;
-      if (await isLastWrite(key, w)) return true;
-      const entry = await collection.findOne({ _id: key }, { readConcern: { level: 'local' } });
-      // The lost write may have been applied and overwritten since.
-      if (entry === null ? document !== undefined : version !== undefined && entry.v > version + 1)
-        throw new AbortError(lost);
-      return false;
+      const replacedBy = (entry: Entry | null) =>
+        entry === null ? document !== undefined : version !== undefined && entry.v > version + 1;
+      return wasApplied(lost, { key, w, replacedBy });
     });
   }
 
