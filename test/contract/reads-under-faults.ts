@@ -12,6 +12,29 @@ export type Faults = {
   disarm(): number;
 };
 
+/** Counts what an engine is asked. @returns the faults, and what says of each thing whether it fails */
+export function countedFaults(): { readonly faults: Faults; readonly fails: () => boolean } {
+  let armed: { readonly nth: number; readonly lasting: boolean } | undefined;
+  let asked = 0;
+  return {
+    faults: {
+      arm(nth, lasting) {
+        armed = { nth, lasting };
+        asked = 0;
+      },
+      disarm() {
+        armed = undefined;
+        return asked;
+      },
+    },
+    fails() {
+      if (armed === undefined) return false;
+      asked += 1;
+      return armed.lasting ? asked >= armed.nth : asked === armed.nth;
+    },
+  };
+}
+
 /** Reads, by what they are called. Each resolves to everything that it read. */
 type Reads<S> = Readonly<Record<string, (subject: S) => Promise<unknown>>>;
 

@@ -6,6 +6,7 @@ import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import { openMongoDocumentStore } from '../../src/document-store/mongodb/document-store.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import {
+  countedFaults,
   documentReads,
   expectWholeOrThrown,
   type Faults,
@@ -65,25 +66,18 @@ describe.skipIf('missing' in mongoServer)('reads of documents on MongoDB yield e
 
   /** Loses commands or their answers. */
   function losing(lost: (typeof LOSSES)[number]): Faults & { readonly drops: Drops } {
-    let armed: { readonly nth: number; readonly lasting: boolean } | undefined;
-    let asked = 0;
+    const { faults, fails } = countedFaults();
     const answers = new Set<number>();
     return {
-      arm(nth, lasting) {
-        armed = { nth, lasting };
-        asked = 0;
-      },
+      arm: faults.arm,
       disarm() {
-        armed = undefined;
         answers.clear();
-        return asked;
+        return faults.disarm();
       },
       drops(passing, chunk, connection) {
         if (passing === 'answer') return answers.delete(connection) && (lost === 'answer' || 'half');
         const command = passing === 'request' ? commandIn(chunk) : undefined;
-        if (armed === undefined || command === undefined || OF_THE_DRIVER.test(command.name)) return false;
-        asked += 1;
-        if (armed.lasting ? asked < armed.nth : asked !== armed.nth) return false;
+        if (command === undefined || OF_THE_DRIVER.test(command.name) || !fails()) return false;
         if (lost === 'command') return true;
         answers.add(connection);
         return false;

@@ -1,33 +1,22 @@
 import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { vi } from 'vitest';
-import type { Faults } from '../contract/reads-under-faults.ts';
+import { countedFaults, type Faults } from '../contract/reads-under-faults.ts';
 
 /** https://sqlite.org/rescode.html#ioerr_read */
 const IOERR_READ = 266;
 
 /** Makes SQLite fail in this process, as it does when the disk cannot be read: whichever statement is run. */
 export function sqliteFaults(): Faults & { restore(): void } {
-  let armed: { readonly nth: number; readonly lasting: boolean } | undefined;
-  let asked = 0;
+  const { faults, fails } = countedFaults();
   const mayFail = (): void => {
-    if (armed === undefined) return;
-    asked += 1;
-    if (armed.lasting ? asked < armed.nth : asked !== armed.nth) return;
-    throw Object.assign(new Error('disk I/O error'), { code: 'ERR_SQLITE_ERROR', errcode: IOERR_READ });
+    if (fails()) throw Object.assign(new Error('disk I/O error'), { code: 'ERR_SQLITE_ERROR', errcode: IOERR_READ });
   };
   const spies = [
     ...(['all', 'get', 'run', 'iterate'] as const).map((method) => failing(StatementSync.prototype, method, mayFail)),
     ...(['exec', 'prepare'] as const).map((method) => failing(DatabaseSync.prototype, method, mayFail)),
   ];
   return {
-    arm(nth, lasting) {
-      armed = { nth, lasting };
-      asked = 0;
-    },
-    disarm() {
-      armed = undefined;
-      return asked;
-    },
+    ...faults,
     restore() {
       for (const spy of spies) spy.mockRestore();
     },
