@@ -10,6 +10,7 @@ import type { SpaceTerms } from '../src/domain/events.ts';
 import { brandId, cents, communityId } from '../src/domain/ids.ts';
 import { ALL_PERMISSIONS } from '../src/domain/permissions.ts';
 import { accepted } from './accepted.ts';
+import { freePort } from './free-port.ts';
 
 export const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
 
@@ -87,6 +88,14 @@ export async function runService(settings: Readonly<Record<string, string>> = {}
       await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+/** The same at a URL of its own. Nothing is answered there before `listen`, which may be called once all is set up. */
+export async function runServiceAt(hostname: '127.0.0.1' | 'localhost' = '127.0.0.1') {
+  const port = await freePort();
+  const url = `http://${hostname}:${port}`;
+  const service = await runService({ PORT: String(port), PUBLIC_URL: url });
+  return { url, service, listen: () => service.app.listen({ host: '127.0.0.1', port }) };
 }
 
 export type RunningService = Awaited<ReturnType<typeof runService>>;

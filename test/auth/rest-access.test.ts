@@ -2,8 +2,7 @@ import * as oidc from 'openid-client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { accepted } from '../accepted.ts';
 import { API_SCOPE, TestApp } from '../authorization-server/test-app.ts';
-import { freePort } from '../free-port.ts';
-import { type RunningService, runService } from '../running-service.fixture.ts';
+import { type RunningService, runService, runServiceAt } from '../running-service.fixture.ts';
 
 /** Access tokens used with the REST API of a whole service. */
 
@@ -15,14 +14,13 @@ let community: { id: number; key: string };
 let spaceId: number;
 
 beforeAll(async () => {
-  const port = await freePort();
-  url = `http://127.0.0.1:${port}`;
-  service = await runService({ PUBLIC_URL: url });
+  const running = await runServiceAt();
+  ({ url, service } = running);
   const [addedBrand, addedCommunity] = [await service.brand(), await service.community()];
   accepted(await service.core.users.add({ ...user, accounts: [addedBrand.account, addedCommunity.account] }));
   [brand, community] = [addedBrand, addedCommunity];
   spaceId = await service.space(community);
-  await service.app.listen({ host: '127.0.0.1', port });
+  await running.listen();
 });
 afterAll(() => service.stop());
 

@@ -15,9 +15,8 @@ import { createTools } from '../../src/mcp/tools.ts';
 import { accepted } from '../accepted.ts';
 import { Browser } from '../browser.ts';
 import { inProcess, json } from '../cli/in-process.ts';
-import { freePort } from '../free-port.ts';
 import { inDays } from '../in-days.ts';
-import { CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
+import { CONTEXT, type RunningService, runServiceAt } from '../running-service.fixture.ts';
 
 type Shape = keyof typeof BOOKING_SHAPES;
 
@@ -47,8 +46,8 @@ describe('the details of a booking', () => {
   const seen: { readonly shape: Shape; readonly where: string; readonly shown: unknown }[] = [];
 
   beforeAll(async () => {
-    const port = await freePort();
-    service = await runService({ PORT: String(port), PUBLIC_URL: `http://localhost:${port}` });
+    const running = await runServiceAt('localhost');
+    service = running.service;
     const { core, time } = service;
     time.now = Date.now();
     const community = await service.community();
@@ -82,8 +81,8 @@ describe('the details of a booking', () => {
     read.push({ where: 'the text of venue booking show', text: stdout });
     const user = { email: 'harbour@example.com', password: 'correct horse battery staple' };
     accepted(await core.users.add({ ...user, accounts: [community.account] }));
-    await service.app.listen({ host: '127.0.0.1', port });
-    const browser = new Browser(`http://localhost:${port}`);
+    await running.listen();
+    const browser = new Browser(running.url);
     await browser.signIn(user);
     const page = await browser.open(`/console/bookings/${bookingId}`);
     read.push({ where: "the console's page of a booking", text: page.text });

@@ -9,7 +9,7 @@ import { accepted } from '../accepted.ts';
 import { TestApp } from '../authorization-server/test-app.ts';
 import { Browser } from '../browser.ts';
 import { freePort } from '../free-port.ts';
-import { type RunningService, runService } from '../running-service.fixture.ts';
+import { type RunningService, runServiceAt } from '../running-service.fixture.ts';
 
 /** Runs the conformance suite of the Model Context Protocol against a running service. */
 
@@ -19,14 +19,13 @@ let url: string;
 let account: string;
 
 beforeAll(async () => {
-  const port = await freePort();
-  url = `http://127.0.0.1:${port}`;
-  service = await runService({ PUBLIC_URL: url });
+  const running = await runServiceAt();
+  ({ url, service } = running);
   const brand = await service.brand();
   await service.space(await service.community());
   account = `Brand:${brand.id}`;
   accepted(await service.core.users.add({ ...user, accounts: [brand.account] }));
-  await service.app.listen({ host: '127.0.0.1', port });
+  await running.listen();
 });
 afterAll(() => service.stop());
 

@@ -5,8 +5,7 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { accepted } from '../accepted.ts';
 import { TestApp } from '../authorization-server/test-app.ts';
 import { Browser } from '../browser.ts';
-import { freePort } from '../free-port.ts';
-import { NOON, type RunningService, runService } from '../running-service.fixture.ts';
+import { NOON, type RunningService, runServiceAt } from '../running-service.fixture.ts';
 import { allowAccess, ClientMemory, type SignIn } from './connected-client.ts';
 
 /** Apps on the 1.x SDK, which asks for exactly the scope of the challenge, and registers with it. */
@@ -18,15 +17,14 @@ let url: string;
 let signIn: SignIn;
 
 beforeAll(async () => {
-  const port = await freePort();
-  url = `http://127.0.0.1:${port}`;
-  service = await runService({ PUBLIC_URL: url });
+  const running = await runServiceAt();
+  ({ url, service } = running);
   const brand = await service.brand();
   await service.space(await service.community());
   const user = { email: 'ada@example.com', password: 'correct horse battery' };
   accepted(await service.core.users.add({ ...user, accounts: [brand.account] }));
   signIn = { ...user, account: `Brand:${brand.id}` };
-  await service.app.listen({ host: '127.0.0.1', port });
+  await running.listen();
 });
 afterAll(() => service.stop());
 afterEach(() => {

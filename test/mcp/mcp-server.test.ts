@@ -5,8 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { NAME } from '../../src/domain/limits.ts';
 import { accepted } from '../accepted.ts';
 import { API_SCOPE, TestApp } from '../authorization-server/test-app.ts';
-import { freePort } from '../free-port.ts';
-import { type RunningService, runService } from '../running-service.fixture.ts';
+import { type RunningService, runServiceAt } from '../running-service.fixture.ts';
 import { ClientMemory, connect } from './connected-client.ts';
 
 const user = { email: 'ada@example.com', password: 'correct horse battery' };
@@ -21,9 +20,8 @@ let brandTools: Client;
 let communityTools: Client;
 
 beforeAll(async () => {
-  const port = await freePort();
-  url = `http://127.0.0.1:${port}`;
-  service = await runService({ PUBLIC_URL: url });
+  const running = await runServiceAt();
+  ({ url, service } = running);
   const brand = await service.brand();
   const community = await service.community();
   const accounts = [brand.account, community.account];
@@ -33,7 +31,7 @@ beforeAll(async () => {
   brandKey = brand.key;
   communityId = community.id;
   spaceId = await service.space(community);
-  await service.app.listen({ host: '127.0.0.1', port });
+  await running.listen();
   ({ client: brandTools } = await connect(url, asBrand));
   ({ client: communityTools } = await connect(url, asCommunity));
 });

@@ -2,8 +2,7 @@ import type { Client } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Account } from '../../src/domain/account.ts';
 import { accepted } from '../accepted.ts';
-import { freePort } from '../free-port.ts';
-import { CONTEXT, NOON, type RunningService, runService } from '../running-service.fixture.ts';
+import { CONTEXT, NOON, type RunningService, runServiceAt } from '../running-service.fixture.ts';
 import { connect } from './connected-client.ts';
 
 /** What the tools do, called as an assistant calls them. The service's clock stands at noon UTC on Tuesday, 1 December 2026. */
@@ -26,9 +25,8 @@ async function connected(email: string, account: Account): Promise<Client> {
 }
 
 beforeAll(async () => {
-  const port = await freePort();
-  url = `http://127.0.0.1:${port}`;
-  service = await runService({ PUBLIC_URL: url });
+  const running = await runServiceAt();
+  ({ url, service } = running);
   const [acme, rival, harbour] = [
     await service.brand('Acme'),
     await service.brand('Rival'),
@@ -40,7 +38,7 @@ beforeAll(async () => {
   garden = await service.space(harbour, { name: 'Winter Garden', windowStart: 18, windowEnd: 22, durationHours: 4 });
   closed = await service.space(harbour, { name: 'Cellar' });
   accepted(await service.core.commands.catalogue.closeSpace(closed, CONTEXT));
-  await service.app.listen({ host: '127.0.0.1', port });
+  await running.listen();
   brand = await connected('ada@example.com', acme.account);
   otherBrand = await connected('bea@example.com', rival.account);
   community = await connected('cem@example.com', harbour.account);
