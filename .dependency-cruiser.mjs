@@ -33,6 +33,8 @@ export const MAY_IMPORT = {
   'store-identity': ['domain', 'event-store', 'document-store', 'secrets', 'runtime'],
   // Whether the clock of this machine can be believed.
   'clock-watch': ['domain', 'event-store', 'document-store', 'runtime'],
+  // What others can check the log by.
+  audit: ['domain', 'event-store'],
   'read-models': ['projections', 'domain', 'event-store', 'document-store', 'runtime'],
   // Whether a key or a registration holds, from the log itself.
   credentials: ['domain', 'event-store', 'document-store', 'runtime'],

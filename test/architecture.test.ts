@@ -22,6 +22,7 @@ const WRONG_ARROWS: Readonly<Record<string, string>> = {
   'src/document-store/mongodb': `import { openSqliteDocumentStore } from '../sqlite/document-store.ts';`,
   'src/store-identity': `import type { Config } from '../config.ts';`,
   'src/clock-watch': `import type { Scheduler } from '../scheduler/scheduler.ts';`,
+  'src/audit': `import type { Projector } from '../projector/projector.ts';`,
   'src/read-models': `import type { Projector } from '../projector/projector.ts';`,
   'src/credentials': `import type { ReadModels } from '../read-models/read-models.ts';`,
   'src/projector': `import { openSqliteDocumentStore } from '../document-store/sqlite/document-store.ts';`,
