@@ -6,11 +6,13 @@ import type {
   BookingEvent,
   BrandAdded,
   CommunityAdded,
+  MembershipEvent,
   ProjectionEventSkipped,
   ReviewPosted,
   SpaceEvent,
   WebhookEvent,
 } from '../domain/events.ts';
+import { evolveRecorded, type RecordedChanges } from '../domain/membership.ts';
 import { evolveReview, type Review } from '../domain/review.ts';
 import { evolveSkipped, type SkippedEvents } from '../domain/skipped-events.ts';
 import { evolveSpace, type Space } from '../domain/space.ts';
@@ -28,4 +30,5 @@ export const brand: Aggregate<Brand | undefined, BrandAdded> = { initial: undefi
 export const review: Aggregate<Review | undefined, ReviewPosted> = { initial: undefined, evolve: evolveReview };
 export const apiKey: Aggregate<ApiKey | undefined, ApiKeyEvent> = { initial: undefined, evolve: evolveApiKey };
 export const webhook: Aggregate<Webhook | undefined, WebhookEvent> = { initial: undefined, evolve: evolveWebhook };
+export const membership: Aggregate<RecordedChanges, MembershipEvent> = { initial: new Set(), evolve: evolveRecorded };
 export const skippedEvents: Aggregate<SkippedEvents, ProjectionEventSkipped> = { initial: [], evolve: evolveSkipped };

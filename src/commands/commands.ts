@@ -9,6 +9,7 @@ import { type BookingCommands, createBookingCommands } from './bookings.ts';
 import { type CatalogueCommands, createCatalogueCommands } from './catalogue.ts';
 import { createCommandHandler } from './command-handler.ts';
 import { IdempotencyKeys } from './idempotency-keys.ts';
+import { createMembershipCommands, type MembershipCommands } from './membership.ts';
 import { createReadModelCommands, type ReadModelCommands } from './read-models.ts';
 import { createReviewCommands, type ReviewCommands } from './reviews.ts';
 import { createSequence, type SequenceName } from './sequence.ts';
@@ -21,6 +22,7 @@ export type Commands = {
   readonly reviews: ReviewCommands;
   readonly apiKeys: ApiKeyCommands;
   readonly webhooks: WebhookCommands;
+  readonly membership: MembershipCommands;
   readonly readModels: ReadModelCommands;
 };
 
@@ -68,6 +70,7 @@ export async function createCommands(deps: {
       readModels,
       ids: { communities: sequence('communities'), spaces: sequence('spaces'), brands: sequence('brands') },
     }),
+    membership: createMembershipCommands({ handler }),
     readModels: createReadModelCommands({ handler }),
     reviews: createReviewCommands({ handler, readModels, ids: sequence('reviews') }),
     apiKeys: createApiKeyCommands({ handler, keyIndex: credentials.keyIndex }),

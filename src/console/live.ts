@@ -178,6 +178,15 @@ function* changesOf(event: Recorded<DomainEvent>): Generator<Omit<Change, 'seque
     case 'WebhookRemoved':
       yield { accounts: [accountKey(event.data.owner.account)], topic: '' };
       return;
+    case 'MemberAdded':
+    case 'MemberRemoved':
+    case 'PasswordChanged':
+    case 'AppConnected':
+    case 'AppDisconnected':
+    case 'ClientAdded':
+    case 'ClientRemoved':
+      yield { accounts: [accountKey(event.data.account)], topic: '' };
+      return;
     case 'CommunityAdded':
     case 'BrandAdded':
     case 'IdsReserved':

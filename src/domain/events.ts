@@ -177,6 +177,50 @@ export type WebhookEnabled = Event<'WebhookEnabled', { readonly webhookId: Webho
 export type WebhookRemoved = Event<'WebhookRemoved', { readonly webhookId: WebhookId; readonly owner: WebhookOwner }>;
 export type WebhookEvent = WebhookRegistered | WebhookSecretRotated | WebhookDisabled | WebhookEnabled | WebhookRemoved;
 
+/** What a member may do for an account. There is one role: everything that the account may do. */
+type MemberRole = 'Member';
+
+/**
+ * What every event about members, their apps and an account's own clients holds. They tell of changes to records, which have the
+ * credentials; no name or e-mail address of a person is among them (docs/decisions/membership.md).
+ */
+type MembershipChange = {
+  /** The change to the record. It is told of once, however often a process takes up what another left unfinished. */
+  readonly changeId: string;
+  readonly account: Account;
+};
+/** A user may act for the account from now on: as a new user, or as one of another account. */
+type MemberAdded = Event<'MemberAdded', MembershipChange & { readonly userId: string; readonly role: MemberRole }>;
+/** A user may not act for the account any more. A user who is removed leaves every account. */
+type MemberRemoved = Event<'MemberRemoved', MembershipChange & { readonly userId: string }>;
+/** A user got another password. There is an event for each account, so that the history of each is complete. */
+type PasswordChanged = Event<'PasswordChanged', MembershipChange & { readonly userId: string }>;
+
+type ConnectedApp = MembershipChange & {
+  readonly userId: string;
+  readonly clientId: string;
+  readonly grantId: string;
+};
+/** A user allowed an app to act for the account, or allowed one that was connected more. */
+type AppConnected = Event<'AppConnected', ConnectedApp & { readonly scopes: readonly string[] }>;
+/** What an app was allowed has ended before its time. */
+type AppDisconnected = Event<'AppDisconnected', ConnectedApp>;
+/** Everything that concerns one user. */
+type MemberEvent = MemberAdded | MemberRemoved | PasswordChanged | AppConnected | AppDisconnected;
+
+/** An OAuth client of the account's own, which acts for it without a user. */
+type ClientAdded = Event<
+  'ClientAdded',
+  MembershipChange & {
+    readonly clientId: string;
+    /** What the account calls it, as the label of an API key. */
+    readonly name: string;
+  }
+>;
+type ClientRemoved = Event<'ClientRemoved', MembershipChange & { readonly clientId: string }>;
+type ClientEvent = ClientAdded | ClientRemoved;
+export type MembershipEvent = MemberEvent | ClientEvent;
+
 /** Reserves a block of integer ids, both ends inclusive, for the process that appended it (docs/decisions/ids.md). */
 export type IdsReserved = Event<
   'IdsReserved',
@@ -206,6 +250,7 @@ export type DomainEvent =
   | ReviewPosted
   | ApiKeyEvent
   | WebhookEvent
+  | MembershipEvent
   | IdsReserved
   | LogCreated
   | ProjectionEventSkipped;
@@ -232,6 +277,13 @@ export const EVENT_TYPES: { readonly [T in EventType]: true } = {
   WebhookDisabled: true,
   WebhookEnabled: true,
   WebhookRemoved: true,
+  MemberAdded: true,
+  MemberRemoved: true,
+  PasswordChanged: true,
+  AppConnected: true,
+  AppDisconnected: true,
+  ClientAdded: true,
+  ClientRemoved: true,
   IdsReserved: true,
   LogCreated: true,
   ProjectionEventSkipped: true,

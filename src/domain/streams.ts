@@ -11,6 +11,10 @@ export const streamOf = {
   review: (bookingId: number) => `review-${bookingId}`,
   apiKey: (id: string) => `apiKey-${id}`,
   webhook: (id: string) => `webhook-${id}`,
+  /** A user: the accounts that the user acts for, and the apps that the user connected. */
+  member: (userId: string) => `member-${userId}`,
+  /** An OAuth client that belongs to an account. */
+  oauthClient: (id: string) => `oauthClient-${id}`,
   readModel: (name: string) => `readModel-${name}`,
   sequence: (name: string) => `sequence-${name}`,
 };

@@ -11,6 +11,8 @@ test('the name of every stream begins with its kind, by which the store knows wh
     streamOf.review(9),
     streamOf.apiKey('k'),
     streamOf.webhook('w'),
+    streamOf.member('usr_1'),
+    streamOf.oauthClient('client_1'),
     streamOf.readModel('bookings'),
     streamOf.sequence('booking'),
   ];

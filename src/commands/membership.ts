@@ -1,0 +1,18 @@
+import type { MembershipEvent } from '../domain/events.ts';
+import { recordChange, streamOfChange } from '../domain/membership.ts';
+import { membership } from './aggregates.ts';
+import type { CommandContext, CommandHandler } from './command-handler.ts';
+
+export type MembershipCommands = {
+  /**
+   * Tells the log of a change to the record of a user or client, which has taken effect already. Telling of it again does nothing
+   * (docs/decisions/membership.md).
+   */
+  record(change: MembershipEvent, context: CommandContext): Promise<void>;
+};
+
+export const createMembershipCommands = ({ handler }: { readonly handler: CommandHandler }): MembershipCommands => ({
+  async record(change, context) {
+    await handler.execute(streamOfChange(change), membership, context, (recorded) => recordChange(recorded, change));
+  },
+});
