@@ -185,13 +185,15 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       const due = batch.filter(({ key }) => !known.has(key) && !inFlight.has(key));
       const last = due.at(-1);
       if (last === undefined) {
+        lane.queues.clear();
         if (!(await nothingDue(lane, receiver, mayStart))) break;
         from = undefined;
         continue;
       }
-      shut(lane);
-      const queues = await deliveries.queues(webhookId, due, known);
-      const isDone = await startAll(lane, lease, receiver, queues, mayStart, only);
+      lane.queues = await deliveries.queues(webhookId, due, known);
+      if (lane.sender !== undefined && isReliable(receiver.state())) lane.door = 'opening';
+      else shut(lane);
+      const isDone = await startAll(lane, lease, receiver, mayStart, only);
       // Nothing becomes due in the past, except what somebody asks for; that wakes the lane.
       from = isDone ? last.document.due : undefined;
     }
@@ -222,17 +224,17 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
   }
 
   /**
-   * Starts an attempt for everything in `queues`, of each queue one at a time.
+   * Starts an attempt for everything in the queues of a lane, of each one at a time.
    * @returns false if it stopped before, because the lane may not go on or something new may be more urgent
    */
   async function startAll(
     lane: Lane,
     lease: Lease,
     receiver: Receiver,
-    queues: Map<string, Stored<DeliveryDocument>[]>,
     mayStart: () => boolean,
     only?: Permit,
   ): Promise<boolean> {
+    const { queues } = lane;
     while (mayStart()) {
       const state = receiver.state();
       if (lane.sending >= inFlightLimit(lane, state, only)) {

@@ -31,7 +31,7 @@ const READ_MODEL_WAIT_MS = 3_000;
 /** How often a process that has left looks whether it can go on. */
 const LOOK_EVERY_MS = 500;
 /** Events of one kind in progress: some wait for an answer, most of them for a commit. */
-const CONCURRENCY = 128;
+const CONCURRENCY = 256;
 
 export type FanOutDeps = {
   readonly events: EventStore;

@@ -14,6 +14,8 @@ export type Lane = {
   readonly inFlight: Set<string>;
   /** Their sequences. */
   readonly sequences: Set<string>;
+  /** What it has found due in the store and not started yet, by sequence. */
+  queues: Map<string, Stored<DeliveryDocument>[]>;
   /** How many of them are waiting for a response; the outcomes of the others are being stored. */
   sending: number;
   /** How many may be. */
@@ -27,7 +29,7 @@ export type Lane = {
   disabled: boolean;
   changed: PromiseWithResolvers<void>;
   /**
-   * Whether it takes deliveries that are not stored yet. `opening`: it may, once it has looked into the store. `over`: it is about
+   * Whether it takes deliveries that are not stored yet. `opening`: they wait until nothing in the store is due. `over`: it is about
    * to end, and the next lane may.
    */
   door: 'opening' | 'open' | 'shut' | 'over';
@@ -63,6 +65,7 @@ export function createLane(webhookId: string, takesUnstored: boolean): Lane {
     webhookId,
     inFlight: new Set(),
     sequences: new Set(),
+    queues: new Map(),
     sending: 0,
     window: FIRST_IN_FLIGHT,
     woken: false,

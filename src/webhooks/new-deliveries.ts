@@ -12,6 +12,13 @@ import { createUnstored, type Unstored } from './unstored.ts';
 const UNSTORED_TURN_MS = 20;
 const MAX_UNSTORED_TURNS = 5;
 
+/**
+ * How many of a registration wait until nothing in the store is due. While others are on their way, so that more comes than is sent,
+ * this is what slows the fan-out down: if all of it were stored at once, the store would never be empty again, and each delivery two
+ * writes. It is a quarter of what the fan-out has in progress of one kind, so that events for others pass.
+ */
+const MAX_WAITING = 64;
+
 /** New deliveries: sent before they are stored, where that may be, and otherwise stored first (docs/decisions/webhook-deliveries.md). */
 export function createNewDeliveries(deps: {
   readonly deliveries: Deliveries;
@@ -43,7 +50,7 @@ export function createNewDeliveries(deps: {
     let lane: Lane | undefined;
     try {
       if (earlier !== undefined) lane = await laneFor(webhookId);
-      if (lane !== undefined && !lane.sequences.has(one.sequence)) return await accept(lane, one);
+      if (lane !== undefined && hasRoom(lane) && !isBehind(lane, one)) return await accept(lane, one);
     } finally {
       unstored.delete(key);
     }
@@ -65,6 +72,12 @@ export function createNewDeliveries(deps: {
     }
     return undefined;
   }
+
+  const hasRoom = ({ door, waiting }: Lane) => door === 'open' || waiting.size < MAX_WAITING;
+
+  /** Whether something of its sequence is in flight, or about to be. */
+  const isBehind = ({ sequences, queues }: Lane, { sequence }: Unstored) =>
+    sequences.has(sequence) || queues.has(sequence);
 
   /** Resolves once it is stored. */
   function accept(lane: Lane, one: Unstored): Promise<void> {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
 import { webhooks as registered } from '../../projections/webhooks.ts';
 import type { WebhookCommands } from '../commands/webhooks.ts';
@@ -12,7 +13,7 @@ import { toTimestamp } from '../domain/calendar.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import type { Timestamp } from '../domain/ids.ts';
-import { type Consumer, type EventStore, logEnd } from '../event-store/event-store.ts';
+import { type Consumer, type EventStore, logEnd, type Position } from '../event-store/event-store.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { loadOnce } from '../runtime/load-once.ts';
@@ -159,8 +160,16 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
    * Deliveries wait for them, because each of them needs its registration.
    */
   async function waitForReadModels(): Promise<void> {
-    const end = await logEnd(events);
-    while (!stopping && !(await readModels.waitFor(end, { projections: [registered], timeoutMs: 1_000 })));
+    let end: Position | undefined;
+    while (!stopping) {
+      try {
+        end ??= await logEnd(events);
+        if (await readModels.waitFor(end, { projections: [registered], timeoutMs: 1_000 })) return;
+      } catch (error) {
+        logger.error({ err: error }, 'The log cannot be read; deliveries are waiting for it');
+        await sleep(1_000);
+      }
+    }
   }
 
   const prepare = () => prepareFanOutGroups({ events, failedEvents });
@@ -170,14 +179,15 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
 
     async start() {
       await prepare();
-      starting = waitForReadModels()
-        .then(async () => {
-          await runningTime.start();
-          deliverer.start();
-        })
-        .catch((error: unknown) => logger.error({ err: error }, 'Webhook deliveries could not be started'));
+      starting = waitForReadModels().then(async () => {
+        await runningTime.start();
+        deliverer.start();
+      });
+      const started = starting;
       consumer = await startFanOut({
-        ...{ events, documents, readModels, registrations, deliveries, failedEvents, deliver, clock, logger },
+        ...{ events, documents, readModels, registrations, deliveries, failedEvents, clock, logger },
+        // Until then everything would be stored first.
+        deliver: (...delivery) => started.then(() => deliver(...delivery)),
         ...tuning,
       });
       const { parked } = await failedEvents.count();

@@ -2,7 +2,11 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { payloadOf } from '../../src/contract/webhook-payload.ts';
+import { webhookId as webhookIdOf } from '../../src/domain/ids.ts';
+import { logEnd } from '../../src/event-store/event-store.ts';
 import { Unavailable } from '../../src/runtime/unavailable.ts';
+import { openDeliveries } from '../../src/webhooks/deliveries.ts';
 import { fanOutGroup } from '../../src/webhooks/fan-out-groups.ts';
 import type { Webhooks } from '../../src/webhooks/webhooks.ts';
 import { accepted } from '../accepted.ts';
@@ -68,6 +72,61 @@ describe('a delivery to a prompt receiver', () => {
     await delivered(webhooks, webhookId, perDelivery.length + 100);
     expect(writes.filter((method) => method === 'insert')).toHaveLength(100);
     expect(arrived()).toHaveLength(perDelivery.length + 100);
+  });
+
+  test('is one write while others that are stored wait for their turn', async () => {
+    const { webhookId } = await venue.register(COMMUNITY, receiver.url);
+    const { webhooks, writes } = await deliverCounting();
+    await makeKnown(webhooks, webhookId);
+    const deliveries = await openDeliveries(venue);
+    const writesOf = async (round: number): Promise<readonly string[]> => {
+      // Two are sent at first, and the others wait until the new one is there.
+      const isThere = Promise.withResolvers<void>();
+      receiver.answer = (_, response) => void isThere.promise.then(() => response.end());
+      const from = arrived().length;
+      const bookings = Array.from({ length: 8 }, (_, i) => 100 * round + i);
+      await Promise.all(
+        bookings.map((bookingId) => {
+          const event = requested({ bookingId });
+          return deliveries.add({
+            webhookId: webhookIdOf(webhookId),
+            account: 'Community:3',
+            eventId: event.id,
+            payload: payloadOf(event),
+          });
+        }),
+      );
+      await untilArrived(from + 2);
+      writes.length = 0;
+      await venue.append(requested({ bookingId: 100 * round + 99 }));
+      await pause(20);
+      isThere.resolve();
+      await delivered(webhooks, webhookId, 9 * round);
+      return writes.toSorted();
+    };
+    // One that waits for 100 ms, on a machine that is busy, is written twice.
+    for (let round = 1, written: readonly string[] = []; written.length !== 9; round++) {
+      expect(round).toBeLessThan(20);
+      written = await writesOf(round);
+      expect(written.filter((method) => method === 'insert')).toHaveLength(1);
+    }
+  });
+
+  test('is one write also of what happened while nobody delivered, and waits for the read models', async () => {
+    const { webhookId } = await venue.register(COMMUNITY, receiver.url);
+    const first = await venue.deliver();
+    await makeKnown(first, webhookId);
+    await first.stop();
+    await Promise.all(Array.from({ length: 30 }, (_, i) => venue.append(requested({ bookingId: i }))));
+    expect(await venue.readModels.waitFor(await logEnd(venue.events))).toBe(true);
+    venue.holdProjector();
+    await venue.append(requested({ bookingId: 30 }));
+    const { webhooks, writes } = await deliverCounting();
+    await pause(100);
+    expect(writes).toEqual([]);
+    venue.releaseProjector();
+    await delivered(webhooks, webhookId, 31);
+    expect(writes.filter((method) => method === 'insert')).toHaveLength(31);
   });
 
   test('that fails at once is one write too, with its attempt and its next try', async () => {
