@@ -31,6 +31,9 @@ export type StoredEvent = {
   readonly metadata: JsonObject;
 };
 
+/** An event of another log. Without a position it comes after all that are there; an engine that gives its own ignores it. */
+export type EventToLoad = Omit<StoredEvent, 'position'> & { readonly position?: Position };
+
 /** The revision a stream must be at for an append to succeed: that of its last event, or `'none'` if it must not exist. */
 export type ExpectedRevision = number | 'none';
 
@@ -78,7 +81,7 @@ type Group = {
 };
 
 export type CreateGroup = Group & {
-  /** The group begins after this position. An engine may hand out the event at the position once more. */
+  /** The group begins after this position. */
   readonly after: Position;
 };
 
@@ -119,12 +122,12 @@ export type EventStore = {
   ): Promise<Appended>;
 
   /**
-   * Adds events that were read from another log, in their order and with their ids: fills an empty log from a backup. Nothing else
-   * may append meanwhile.
-   * @returns their positions, which stay the same if the engine can choose them (docs/decisions/backups.md)
+   * Adds events that were read from another log, in their order and with their ids: fills an empty log from a backup or an export.
+   * Nothing else may append meanwhile.
+   * @returns their positions: those that they had, if the engine can choose them (docs/decisions/backups.md)
    * @throws if a stream is not at the revision before that of its next event
    */
-  load(events: readonly StoredEvent[]): Promise<readonly Position[]>;
+  load(events: readonly EventToLoad[]): Promise<readonly Position[]>;
 
   /** Reads one stream; a stream that does not exist reads as empty. */
   readStream(stream: string, options?: ReadStream): AsyncIterable<StoredEvent>;

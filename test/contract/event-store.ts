@@ -406,8 +406,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         const seen: StoredEvent[] = [];
         await consume(other, next, { types: [known, unknown] }, async (one) => void seen.push(one));
         await eventually(() => expect(new Set(numbers(seen))).toEqual(new Set([...numbers(seen), 1, 2, 3])));
-        // The one at the position may be handed out again, nothing before it.
-        expect(seen.every(({ position }) => position >= after)).toBe(true);
+        expect(seen.every(({ position }) => position > after)).toBe(true);
       });
 
       test('a group that exists is not created again', async () => {
@@ -421,7 +420,7 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
         const seen: unknown[] = [];
         await consume(other, group, { types: [type] }, async ({ data }) => void seen.push(data.n));
         await eventually(() => expect(seen).toContain(3));
-        expect(seen.every((n) => Number(n) >= 2)).toBe(true);
+        expect(seen).toEqual([3]);
       });
 
       test('a group stands before an event that is still being handled', async () => {
@@ -465,16 +464,14 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
           const consumer = await on.consume(group, { types: [type] }, async ({ data }) => void handled.push(data.n));
           await eventually(() => expect(handled).toContain(last));
           await consumer.close();
-          // The one at the position may be handed out again.
           return [...new Set(handled)].toSorted();
         };
         await move(second);
-        expect(await handledBy(store, 3)).toEqual(expect.arrayContaining([2, 3]));
+        expect(await handledBy(store, 3)).toEqual([2, 3]);
         await move(first);
-        const again = await handledBy(other, 3);
-        expect(again).toEqual(expect.arrayContaining([1, 2, 3]));
+        expect(await handledBy(other, 3)).toEqual([1, 2, 3]);
         await move(third);
-        expect(await handledBy(store, 3)).not.toContain(1);
+        expect(await handledBy(store, 3)).toEqual([3]);
       });
 
       test('knows nothing of a group that does not exist', async () => {
@@ -570,29 +567,35 @@ export function eventStoreContract(name: string, start: () => Promise<Engine>): 
     });
 
     describe('load', () => {
-      test('fills an empty log with the events of another one, in their order', async () => {
-        const [one, another] = [unique('thing'), unique('thing')];
-        await store.append(one, events('Made', 2), { expectedRevision: 'none' });
-        await store.append(another, [event('Bought')], { expectedRevision: 'none' });
-        await store.append(one, [event('Sold')], { expectedRevision: 1 });
-        const wanted = (await Array.fromAsync(store.readAll())).filter(({ stream }) => [one, another].includes(stream));
-
-        const second = await start();
-        const filled = await second.open();
-        try {
-          const positions = [...(await filled.load(wanted.slice(0, 2))), ...(await filled.load(wanted.slice(2)))];
-          const found = await Array.fromAsync(filled.readAll());
-          expect(found).toEqual(wanted.map((each, index) => ({ ...each, position: positions[index] })));
-          expect(positions.toSorted()).toEqual(positions);
-          await filled.append(one, [event('Made')], { expectedRevision: 2 });
-          await expect(filled.load(wanted.slice(1, 2).map((each) => ({ ...each, revision: 9 })))).rejects.toThrow(
-            WrongExpectedRevision,
+      test.each(['with their positions', 'without positions'])(
+        'fills an empty log with the events of another one, in their order, %s',
+        async (which) => {
+          const [one, another] = [unique('thing'), unique('thing')];
+          await store.append(one, events('Made', 2), { expectedRevision: 'none' });
+          await store.append(another, [event('Bought')], { expectedRevision: 'none' });
+          await store.append(one, [event('Sold')], { expectedRevision: 1 });
+          const wanted = (await Array.fromAsync(store.readAll())).filter(({ stream }) =>
+            [one, another].includes(stream),
           );
-        } finally {
-          await filled.close();
-          await second.stop();
-        }
-      });
+
+          const second = await start();
+          const filled = await second.open();
+          try {
+            const given = which === 'with their positions' ? wanted : wanted.map(({ position: _, ...each }) => each);
+            const positions = [...(await filled.load(given.slice(0, 2))), ...(await filled.load(given.slice(2)))];
+            const found = await Array.fromAsync(filled.readAll());
+            expect(found).toEqual(wanted.map((each, index) => ({ ...each, position: positions[index] })));
+            expect(positions.toSorted()).toEqual(positions);
+            await filled.append(one, [event('Made')], { expectedRevision: 2 });
+            await expect(filled.load(wanted.slice(1, 2).map((each) => ({ ...each, revision: 9 })))).rejects.toThrow(
+              WrongExpectedRevision,
+            );
+          } finally {
+            await filled.close();
+            await second.stop();
+          }
+        },
+      );
     });
 
     describe('readStream', () => {

@@ -45,6 +45,7 @@ const LEAVE_WITHIN_MS = 5_000;
 const REPLAY_TYPE = '$venue-parked-replay';
 
 type Resolved = PersistentSubscriptionToAllResolvedEvent;
+type GroupInfo = Awaited<ReturnType<NodeClient['getPersistentSubscriptionToAllInfo']>>;
 
 /** Persistent subscriptions to `$all`, filtered by the server. Their names are those that they have on the server. */
 export class ConsumerGroups {
@@ -57,8 +58,11 @@ export class ConsumerGroups {
     this.#messageTimeoutMs = messageTimeoutMs;
   }
 
-  /** Creates the group, or sees to it that the one that exists does not park by count. */
-  async create(group: string, { types, after }: CreateGroup): Promise<void> {
+  /**
+   * Creates the group, or sees to it that the one that exists does not park by count.
+   * @returns the position after which the group begins
+   */
+  async create(group: string, { types, after }: CreateGroup): Promise<Position> {
     const from = serverPosition(after);
     const settings = persistentSubscriptionToAllSettingsFromDefaults({
       // The default is the end of the log: events older than the group would never be delivered.
@@ -77,9 +81,10 @@ export class ConsumerGroups {
       );
     try {
       await this.#connection.retryWhileStarting(`Creating consumer group ${group}`, create);
+      return after;
     } catch (error) {
       if (!(error instanceof PersistentSubscriptionExistsError)) throw error;
-      await this.#raiseMaximum(group);
+      return startOf(await this.#raiseMaximum(group));
     }
   }
 
@@ -113,15 +118,14 @@ export class ConsumerGroups {
   async position(group: string): Promise<Position | undefined> {
     const info = await this.#info(group);
     if (info === undefined) return undefined;
-    const { startFrom } = info.settings;
-    const reached = info.stats.lastCheckpointedEventPosition ?? (typeof startFrom === 'string' ? undefined : startFrom);
-    return reached === undefined ? LOG_START : positionOf(reached);
+    const reached = info.stats.lastCheckpointedEventPosition;
+    return reached === undefined ? startOf(info) : positionOf(reached);
   }
 
   async consume(group: string, options: Consume, handler: HandleEvent): Promise<Consumer> {
     const create = () => this.create(group, { types: options.types, after: LOG_START });
-    await create();
-    const consumer = new GroupConsumer(group, options, handler, this.#connection, create);
+    const beginsAfter = await create();
+    const consumer = new GroupConsumer(group, options, handler, this.#connection, beginsAfter, create);
     this.#consumers.add(consumer);
     return {
       close: async () => {
@@ -154,17 +158,18 @@ export class ConsumerGroups {
   }
 
   /** An update disconnects the group's consumers, and its counts begin again, so it is made only when needed. */
-  async #raiseMaximum(group: string): Promise<void> {
+  async #raiseMaximum(group: string): Promise<GroupInfo | undefined> {
     const info = await this.#info(group);
-    if (info === undefined || info.settings.maxRetryCount >= MAX_RETRIES) return;
+    if (info === undefined || info.settings.maxRetryCount >= MAX_RETRIES) return info;
     const settings = { ...info.settings, startFrom: info.settings.startFrom ?? START, maxRetryCount: MAX_RETRIES };
     await this.#connection.call(managing('the update', group), (client) =>
       client.updatePersistentSubscriptionToAll(group, settings, { deadline: this.#connection.deadlineMs }),
     );
+    return info;
   }
 
   /** Undefined if the group does not exist. */
-  async #info(group: string) {
+  async #info(group: string): Promise<GroupInfo | undefined> {
     const look = () =>
       this.#connection.call(managing('a look at the state', group), (client) =>
         client.getPersistentSubscriptionToAllInfo(group, { deadline: this.#connection.deadlineMs }),
@@ -202,12 +207,18 @@ export class ConsumerGroups {
   }
 }
 
+/** The position after which a group begins that has not handled anything. */
+function startOf(info: GroupInfo | undefined): Position {
+  const startFrom = info?.settings.startFrom;
+  return startFrom === undefined || typeof startFrom === 'string' ? LOG_START : positionOf(startFrom);
+}
+
 /** A competing consumer of a group. Rejoins whenever its connection breaks. */
 class GroupConsumer {
   readonly #group: string;
   readonly #handler: HandleEvent;
   readonly #connection: Connection;
-  readonly #create: () => Promise<void>;
+  readonly #create: () => Promise<Position>;
   readonly #concurrency: number;
   readonly #stop = new AbortController();
   readonly #absence: Absence;
@@ -215,17 +226,20 @@ class GroupConsumer {
   #queue: { readonly membership: Membership; readonly resolved: Resolved }[] = [];
   readonly #running = new Set<Promise<void>>();
   readonly #ended: Promise<void>;
+  #beginsAfter: Position;
 
   constructor(
     group: string,
     options: Consume,
     handler: HandleEvent,
     connection: Connection,
-    create: () => Promise<void>,
+    beginsAfter: Position,
+    create: () => Promise<Position>,
   ) {
     this.#group = group;
     this.#handler = handler;
     this.#connection = connection;
+    this.#beginsAfter = beginsAfter;
     this.#create = create;
     this.#concurrency = options.concurrency ?? 8;
     this.#absence = new Absence(options.ready, this.#stop.signal);
@@ -273,7 +287,7 @@ class GroupConsumer {
           receive: this.#receive,
         });
       } catch (error) {
-        if (error instanceof PersistentSubscriptionDoesNotExistError) await this.#create();
+        if (error instanceof PersistentSubscriptionDoesNotExistError) this.#beginsAfter = await this.#create();
         throw error;
       }
     };
@@ -300,7 +314,7 @@ class GroupConsumer {
 
   async #handle(membership: Membership, resolved: Resolved): Promise<void> {
     try {
-      const event = await eventOf(this.#connection, resolved.event);
+      const event = this.#isBefore(resolved) ? undefined : await eventOf(this.#connection, resolved.event);
       // How often the server has handed it out before, it forgets when it starts anew.
       if (event !== undefined) await this.#handler(event);
       membership.acknowledge(resolved);
@@ -308,6 +322,11 @@ class GroupConsumer {
     } catch (error) {
       membership.end({ why: 'obstacle', error });
     }
+  }
+
+  /** Whether it is the event after which the group begins: the server hands that out, too. */
+  #isBefore({ event }: Resolved): boolean {
+    return hasPosition(event) && event?.position !== undefined && positionOf(event.position) === this.#beginsAfter;
   }
 }
 

@@ -22,6 +22,7 @@ import {
   type Consumer,
   type CreateGroup,
   type EventStore,
+  type EventToLoad,
   type ExpectedRevision,
   type HandleEvent,
   LOG_START,
@@ -102,10 +103,10 @@ class EventStoreDb implements EventStore {
     );
   }
 
-  async load(events: readonly StoredEvent[]): Promise<readonly Position[]> {
+  async load(events: readonly EventToLoad[]): Promise<readonly Position[]> {
     const positions: Position[] = [];
     // One after another: the server gives positions in the order in which it stores them.
-    for (const { stream, revision, ...event } of events) {
+    for (const { stream, revision, position: _, ...event } of events) {
       const expectedRevision = revision === 0 ? 'none' : revision - 1;
       positions.push((await this.#append(stream, [event], { expectedRevision }, false)).position);
     }

@@ -11,6 +11,7 @@ import {
   type Consumer,
   type CreateGroup,
   type EventStore,
+  type EventToLoad,
   type ExpectedRevision,
   type HandleEvent,
   LOG_START,
@@ -85,7 +86,7 @@ class SqliteEventStore implements EventStore {
     this.#statements = {
       revision: database.prepare('SELECT max(revision) AS revision FROM events WHERE stream = ?'),
       load: database.prepare(
-        'INSERT INTO events (position, stream, revision, id, type, data, metadata) VALUES (?, ?, ?, ?, ?, ?, ?)',
+        'INSERT INTO events (position, stream, revision, id, type, data, metadata) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING position',
       ),
       end: database.prepare('SELECT max(position) AS position FROM events'),
       forward: database.prepare('SELECT * FROM events WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?'),
@@ -120,20 +121,22 @@ class SqliteEventStore implements EventStore {
     }
   }
 
-  async load(events: readonly StoredEvent[]): Promise<readonly Position[]> {
+  async load(events: readonly EventToLoad[]): Promise<readonly Position[]> {
     this.#checkOpen();
-    await transaction(this.#database, 'durable', () => {
-      for (const { position, stream, revision, id, type, data, metadata } of events) {
+    const positions = await transaction(this.#database, 'durable', () =>
+      events.map(({ position, stream, revision, id, type, data, metadata }): Position => {
         const last = this.#statements.revision.get(stream)?.revision ?? null;
         const actual = last === null ? 'none' : Number(last);
         const expected = revision === 0 ? 'none' : revision - 1;
         if (actual !== expected) throw new WrongExpectedRevision(stream, expected, actual);
-        const [at, json, more] = [numberOf(position), JSON.stringify(data), JSON.stringify(metadata)];
-        this.#statements.load.run(at, stream, revision, id, type, json, more);
-      }
-    });
+        // SQLite chooses the next one where there is none.
+        const at = position === undefined ? null : numberOf(position);
+        const row = [at, stream, revision, id, type, JSON.stringify(data), JSON.stringify(metadata)] as const;
+        return positionOf(Number(this.#statements.load.get(...row)?.position));
+      }),
+    );
     this.#changes.committed();
-    return events.map(({ position }) => position);
+    return positions;
   }
 
   async *readStream(stream: string, options: ReadStream = {}): AsyncGenerator<StoredEvent> {
