@@ -62,7 +62,8 @@ export function createHandler(deps: {
     },
 
     async answer(request: Request, token: VerifiedToken, call: ToolCall): Promise<Response> {
-      const wrong = await wrongParams(request);
+      const message = await messageIn(request);
+      const wrong = await wrongParams(request, message);
       if (wrong !== undefined) return wrong;
       const { clientId, scopes, expiresAt } = token;
       const authInfo: AuthInfo = {
@@ -72,9 +73,16 @@ export function createHandler(deps: {
         expiresAt: Math.floor(expiresAt / 1000),
       };
       calls.set(authInfo, call);
-      return handler.fetch(request, { authInfo });
+      return handler.fetch(request, { authInfo, ...(message !== undefined && { parsedBody: message }) });
     },
 
     close: () => handler.close(),
   };
+}
+
+/** The body of a request, parsed once, also for the SDK. What is not JSON is left unread, for the SDK to say so. */
+async function messageIn(request: Request): Promise<unknown> {
+  if (request.method !== 'POST') return undefined;
+  const body: Promise<unknown> = request.clone().json();
+  return body.catch(() => undefined);
 }

@@ -9,17 +9,13 @@ const SCHEMAS = {
 
 /**
  * What is wrong with the parameters of a request in the earlier revisions, as JSON-RPC 2.0, 5.1 says it (-32602): the SDK takes wrong
- * ones for an error of the server (-32603).
+ * ones for an error of the server (-32603). The body of the request is not read.
+ * @param message the parsed body
  * @returns undefined if nothing is, or if it is for the SDK to say what
  */
-export async function wrongParams(request: Request): Promise<Response | undefined> {
-  if (request.method !== 'POST') return undefined;
-  const message: unknown = await request
-    .clone()
-    .json()
-    .catch(() => undefined);
+export async function wrongParams(request: Request, message: unknown): Promise<Response | undefined> {
   // The revision of 2026 has its own checks, and no `initialize`.
-  if (!isRequest(message) || !(await isLegacyRequest(request.clone(), message))) return undefined;
+  if (!isRequest(message) || !(await isLegacyRequest(request, message))) return undefined;
   const { issues = [] } = await SCHEMAS[message.method]['~standard'].validate(message);
   if (issues.length === 0) return undefined;
   const told = issues.map(({ path = [], message: what }) => `${path.map(nameOf).join('.')}: ${what}`);
