@@ -5,7 +5,6 @@ import { errors } from '../contract/errors.ts';
 import { Type } from '../contract/schema.ts';
 import {
   CreateWebhook,
-  isWebhookId,
   toWebhookCreatedDto,
   toWebhookDto,
   WebhookCreatedDto,
@@ -69,6 +68,8 @@ export const webhookRoutes =
       '/webhooks/:id',
       {
         config: { access },
+        // What cannot be an identifier is answered like one that nobody has, and not repeated: it may be anything.
+        attachValidation: true,
         schema: {
           operationId: 'deleteWebhook',
           params: WebhookParams,
@@ -76,9 +77,9 @@ export const webhookRoutes =
         },
       },
       async (request, reply) => {
+        if (request.validationError !== undefined)
+          return sendError(reply, 'ResourceNotFound', 'There is no webhook with this id.');
         const { id } = request.params;
-        // Nor is it repeated: it may be anything.
-        if (!isWebhookId(id)) return sendError(reply, 'ResourceNotFound', 'There is no webhook with this id.');
         const by = ownerOf(request.caller);
         const context = { actor: actorOf(request.caller), correlationId: request.id };
         const outcome = await commands.webhooks.remove({ webhookId: id, by }, context);

@@ -95,10 +95,9 @@ export const toOperatorWebhookSecret = (rotated: {
   readonly previousUntil: Moment;
 }): Static<typeof OperatorWebhookSecret> => operatorWebhookSecret(publicWebhook(rotated));
 
-/** Whether a text could be the identifier of a registration. */
-export const isWebhookId = (text: string): boolean => text.length <= 100 && WEBHOOK_ID.test(text);
-
-export const WebhookParams = Type.Object({ id: Type.String({ description: 'Webhook identifier.' }) });
+export const WebhookParams = Type.Object({
+  id: Type.String({ pattern: WEBHOOK_ID.source, maxLength: 100, description: 'Webhook identifier.' }),
+});
 
 export const CreateWebhook = Type.Object(
   {
