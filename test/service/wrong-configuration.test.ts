@@ -24,6 +24,17 @@ test('with a server that does not answer the start fails with 1 and one line tha
   );
 });
 
+test('with a name that DNS does not know the start fails in the same way', async () => {
+  const ended = await runNode('src/main.js', [], {
+    DATA_DIR: temporaryDataDir(),
+    SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
+    MONGODB_URL: 'mongodb+srv://ada:secret@cluster.invalid/venue?serverSelectionTimeoutMS=500',
+  });
+  expect(ended.code).toBe(1);
+  // Whether it is the name or DNS itself that is missing depends on the machine.
+  expect(ended.stderr).toMatch(/^MONGODB_URL: MongoDB at cluster\.invalid cannot be reached: query(Srv|Txt) \w+ .+\n$/);
+});
+
 test('with a URL of MongoDB that contradicts what is promised the start fails with 1 and one line that says what it has to be', async () => {
   const ended = await runNode('src/main.js', [], {
     DATA_DIR: temporaryDataDir(),

@@ -1,4 +1,11 @@
-import { type IndexDescription, MongoClient, MongoError, MongoServerError } from 'mongodb';
+import {
+  type IndexDescription,
+  MongoAPIError,
+  MongoClient,
+  MongoError,
+  MongoParseError,
+  MongoServerError,
+} from 'mongodb';
 import pRetry from 'p-retry';
 import type { BaseLogger } from 'pino';
 import { Unavailable } from '../../runtime/unavailable.ts';
@@ -63,9 +70,12 @@ export async function openMongoDocumentStore({
     },
   }).catch(async (error: unknown) => {
     await client.close();
-    if (isFileError(error)) throw new TypeError(error.message, { cause: error });
+    // What DNS says of a `mongodb+srv` URL is a part of it.
+    const isUnusable = error instanceof MongoAPIError || error instanceof MongoParseError;
+    if (isFileError(error) || isUnusable) throw new TypeError(error.message, { cause: error });
     if (!isAway(error)) throw explained(error);
-    throw new Unavailable(`MongoDB at ${client.options.hosts.join(', ')} cannot be reached`, error);
+    const { hosts, srvHost } = client.options;
+    throw new Unavailable(`MongoDB at ${srvHost ?? hosts.join(', ')} cannot be reached`, error);
   });
   const db = client.db(database ?? databaseIn(url) ?? DEFAULT_DATABASE);
   const opened = new Map<string, unknown>();

@@ -52,12 +52,17 @@ export function isTransient(thrown: unknown): boolean {
   );
 }
 
+/** DNS does not know, or does not say, where the servers of a `mongodb+srv` URL are. The driver passes it on as it is. */
+const isFailedLookup = (error: unknown): boolean =>
+  error instanceof Error && 'syscall' in error && (error.syscall === 'querySrv' || error.syscall === 'queryTxt');
+
 /** Whether MongoDB is to blame for not being there, rather than what was asked of it. */
 export function isAway(thrown: unknown): boolean {
   const error = unwrapped(thrown);
   return (
     isTransient(error) ||
     error instanceof MongoServerSelectionError ||
+    isFailedLookup(error) ||
     // Not exported as a class.
     (error instanceof MongoDriverError && error.name === 'MongoWaitQueueTimeoutError')
   );

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import dns from 'node:dns';
 import { setTimeout } from 'node:timers/promises';
 import { MongoBulkWriteError, MongoClient } from 'mongodb';
 import { describe, expect, it, vi } from 'vitest';
@@ -285,6 +286,19 @@ describe.skipIf('missing' in mongoServer)('MongoDB document store', () => {
     expect(existingKeys(error(duplicate))).toEqual([3]);
     const other = error(duplicate, { ...duplicate, code: 14_031 });
     expect(() => existingKeys(other)).toThrow(other);
+  });
+
+  it.each([
+    ['that no servers are registered there', [], 'No addresses found at host'],
+    ['servers of somebody else', [{ name: 'db.evil.example', port: 27_017 }], 'Server record does not share'],
+  ])('takes what DNS says of a mongodb+srv URL for a part of it: %s', async (_what, records, message) => {
+    const lookup = vi.spyOn(dns.promises, 'resolve').mockResolvedValue(records as never);
+    const error = await openMongoDocumentStore({ url: 'mongodb+srv://cluster.example.org/x' }).catch(
+      (caught) => caught,
+    );
+    lookup.mockRestore();
+    expect(error).toBeInstanceOf(TypeError);
+    expect(error).toHaveProperty('message', expect.stringContaining(message));
   });
 
   it('reports a server that cannot be reached', async () => {
