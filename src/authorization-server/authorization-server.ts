@@ -177,6 +177,8 @@ export async function createAuthorizationServer(deps: {
     app.get(`${PATHS.logout}/success`, forward);
 
     const registrationLimit = { rateLimit: { max: limits.registrations, timeWindow: '1 hour' } };
+    // Where a form has led, and a reload or a bookmark leads again.
+    app.get(`${PATHS.logout}/confirm`, (_request, reply) => reply.redirect(PATHS.logout, 303));
     // Browser apps may register from any origin: no cookies are involved.
     app.post(PATHS.registration, { config: registrationLimit }, (request, reply) =>
       forward(request, reply.header('access-control-allow-origin', '*')),

@@ -6,6 +6,8 @@ import { PATHS } from './paths.ts';
 /** A request that oidc-provider has answered. */
 type Answered = Parameters<Parameters<Provider['use']>[0]>[0];
 
+const CONFIRM = `${PATHS.logout}/confirm`;
+
 /**
  * Corrects what oidc-provider answers at the sign-out endpoints. Called once it has answered.
  *
@@ -14,9 +16,12 @@ type Answered = Parameters<Parameters<Provider['use']>[0]>[0];
  * asks first: whoever registers a client could use our address for links that lead to any other (RFC 9700, 4.11.2).
  */
 export function answerSignOutOfNobody(ctx: Answered): void {
-  if (ctx.path !== PATHS.logout || ctx.status !== 200 || ctx.oidc?.session?.accountId !== undefined) return;
+  if (ctx.oidc?.session?.accountId !== undefined) return;
+  // The form of a page that was opened before the session ended: oidc-provider cannot find what it belongs to.
+  const isLate = ctx.path === CONFIRM && ctx.status === 400;
+  if (!isLate && (ctx.path !== PATHS.logout || ctx.status !== 200)) return;
   ctx.remove('set-cookie');
-  const app = appAfterSignOut(ctx.oidc);
+  const app = isLate ? undefined : appAfterSignOut(ctx.oidc);
   if (app === undefined) {
     ctx.redirect(`${ctx.oidc?.issuer}${PATHS.logout}/success`);
     ctx.status = 303;
@@ -40,8 +45,7 @@ export function appAfterSignOut(oidc: Answered['oidc'] | undefined): App | undef
 }
 
 /** Whether the request that was answered has signed the user of this browser out. */
-export const hasSignedOut = (ctx: Answered): boolean =>
-  ctx.path === `${PATHS.logout}/confirm` && ctx.oidc?.session?.destroyed === true;
+export const hasSignedOut = (ctx: Answered): boolean => ctx.path === CONFIRM && ctx.oidc?.session?.destroyed === true;
 
 /** The page after the question, whichever the answer was: it says what is so. */
 export async function afterSignOut(ctx: KoaContextWithOIDC): Promise<string> {

@@ -124,6 +124,30 @@ describe('with a session', () => {
     }
   });
 
+  test('a form whose session has ended elsewhere meanwhile is answered as signed out', async () => {
+    const app = await signedIn();
+    const asked = await app.browser.open(logout({ client_id: app.id, post_logout_redirect_uri: REDIRECT }));
+    await app.browser.send(await app.browser.open(logout()), '/logout/confirm', { logout: 'yes' });
+    for (const headers of [{}, { accept: '*/*' }]) {
+      const page = await app.browser.send(asked, '/logout/confirm', { logout: 'yes' }, headers);
+      expect([page.url.pathname, page.status]).toEqual(['/connect/logout/success', 200]);
+      expect(page.title).toBe('You are signed out · Venue Booking');
+    }
+  });
+
+  test('a forged form ends no session', async () => {
+    const app = await signedIn();
+    const forged = await app.browser.post('/connect/logout/confirm', new URLSearchParams({ logout: 'yes', xsrf: 'x' }));
+    expect([forged.status, forged.title]).toEqual([400, 'This request cannot be completed · Venue Booking']);
+    expect(await isSignedIn(app)).toBe(true);
+  });
+
+  test('the address of the form, opened again, asks again', async () => {
+    const app = await signedIn();
+    const page = await app.browser.open('/connect/logout/confirm');
+    expect([page.url.pathname, page.status, page.title]).toEqual(['/connect/logout', 200, 'Sign out · Venue Booking']);
+  });
+
   test('the page says what signing out ends', async () => {
     const app = await signedIn();
     const page = await app.browser.open(logout());
