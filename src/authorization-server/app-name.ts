@@ -8,15 +8,18 @@ const PILE = /\p{M}{5}/v;
 /** Some emoji are joined or selected by such characters. */
 const EMOJI = /\p{RGI_Emoji}/gv;
 
+/** As many spaces as there are, of whatever kind: browsers show a plain one, and keep the others apart. */
+const SPACES = /\p{Zs}+/gv;
+
 /**
- * Refuses an app's name of the wrong length, or with characters that could make the page around it say something else
- * (`ValidationError`, naming the field).
+ * An app's name as it is kept: any spaces are a single plain one, so that names which look alike are alike. Refuses one of the wrong
+ * length, or with characters that could make the page around it say something else (`ValidationError`, naming the field).
  */
-export function wrongAppName(field: string, name: string, limit: TextLimit): Refusal | undefined {
+export function toAppName(field: string, name: string, limit: TextLimit): string | Refusal {
   const wrong = wrongText(field, name, limit);
   if (wrong !== undefined) return wrong;
   if (INVISIBLE.test(name.replace(EMOJI, '')))
     return refuse('ValidationError', `${field} must not have control, format or other invisible characters.`);
   if (PILE.test(name)) return refuse('ValidationError', `${field} must not have more than 4 accents on one letter.`);
-  return undefined;
+  return name.replace(SPACES, ' ').trim();
 }

@@ -9,7 +9,7 @@ import { LABEL } from '../domain/limits.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
-import { wrongAppName } from './app-name.ts';
+import { toAppName } from './app-name.ts';
 import type { Revocation } from './revocation.ts';
 
 /** A confidential client, which acts for the account that created it without a user (`client_credentials`). */
@@ -96,9 +96,9 @@ export async function createClients(deps: {
   }
 
   return {
-    async addClient({ account, name }) {
-      const wrongName = wrongAppName('name', name, LABEL);
-      if (wrongName !== undefined) return wrongName;
+    async addClient({ account, name: given }) {
+      const name = toAppName('name', given, LABEL);
+      if (typeof name !== 'string') return name;
       const clientId = `client_${randomBytes(12).toString('base64url')}`;
       const clientSecret = randomBytes(32).toString('base64url');
       const createdAt = new Date(clock()).toISOString();

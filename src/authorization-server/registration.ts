@@ -1,7 +1,7 @@
 import { type ClientMetadata, errors } from 'oidc-provider';
 import { OFFLINE_SCOPE } from '../auth/scopes.ts';
 import { NAME } from '../domain/limits.ts';
-import { wrongAppName } from './app-name.ts';
+import { toAppName } from './app-name.ts';
 import { ACCOUNT_OF_CLIENT } from './clients.ts';
 
 const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
@@ -19,8 +19,9 @@ export function applyRegistrationRules(metadata: ClientMetadata): void {
   if (asList(metadata.grant_types).includes('client_credentials'))
     refuse('client_credentials is not available to clients that register themselves; create a client in the console');
   if (typeof metadata.client_name === 'string') {
-    const wrong = wrongAppName('client_name', metadata.client_name, NAME);
-    if (wrong !== undefined) refuse(wrong.details);
+    const name = toAppName('client_name', metadata.client_name, NAME);
+    if (typeof name !== 'string') refuse(name.details);
+    metadata.client_name = name;
   }
 
   const redirects = [...asList(metadata.redirect_uris), ...asList(metadata.post_logout_redirect_uris)];

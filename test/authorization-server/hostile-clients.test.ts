@@ -95,6 +95,19 @@ describe('names', () => {
     },
   );
 
+  test.each([
+    ['no-break spaces', `Venue\u00a0\u00a0\u00a0Booking`],
+    ['narrow and wide ones', '\u202fVenue\u2003\u3000Booking\u00a0'],
+    ['plain ones', '  Venue   Booking '],
+  ])('with %s a name is the one that it looks like', async (_what, client_name) => {
+    const { status, body } = await register({ client_name });
+    expect([status, body.client_name]).toEqual([201, 'Venue Booking']);
+    expect((await pagesFor(body.client_id ?? '')).consent.text).toContain('<bdi>Venue Booking</bdi>');
+    const own = { account: BRAND, grant: 'client_credentials', name: client_name } as const;
+    const added = await running.server.clients.addClient(own);
+    expect(added).toMatchObject({ name: 'Venue Booking' });
+  });
+
   test('an account’s own client has the same rule', async () => {
     const name = 'Nightly \u202e import';
     const added = await running.server.clients.addClient({ account: BRAND, grant: 'client_credentials', name });
