@@ -11,6 +11,7 @@ import type { GuardOptions } from '../outbound/address-guard.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { loadOnce } from '../runtime/load-once.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
+import { openAttemptCounts } from './attempt-counts.ts';
 import { type Clients, createClients } from './clients.ts';
 import { type ConnectedApps, createConnectedApps } from './connected-apps.ts';
 import { type DocumentCopies, openDocumentCopies } from './document-copies.ts';
@@ -20,7 +21,7 @@ import { PATHS } from './paths.ts';
 import { CORS_PREFLIGHT, protectedResourceRoutes } from './protected-resources.ts';
 import { createRequestRewriting } from './request-rewriting.ts';
 import type { Revocation } from './revocation.ts';
-import { openSignInAttempts, type SignInLimits } from './sign-in-attempts.ts';
+import { createSignInAttempts, networkOf, type SignInLimits } from './sign-in-attempts.ts';
 import { sayingUnavailable, sendUnavailable } from './unavailable.ts';
 
 export type AuthorizationServer = {
@@ -38,7 +39,7 @@ export type AuthorizationServer = {
 };
 
 export type Limits = SignInLimits & {
-  /** Registrations per IP address and hour. */
+  /** Registrations per network and hour. */
   readonly registrations: number;
   /** Requests to the authorization and to the sign-out endpoint per IP address and minute; each may write to the store. */
   readonly authorizations: number;
@@ -49,6 +50,7 @@ export type Limits = SignInLimits & {
 const LIMITS: Limits = { perEmail: 10, perNetwork: 50, registrations: 30, authorizations: 300, tokenRequests: 600 };
 
 const MAX_BODY = 64 * 1024;
+const HOUR_MS = 60 * 60_000;
 
 /**
  * The OAuth 2.1 / OpenID Connect authorization server: its routes, and what the console, the CLI and the resource servers
@@ -76,7 +78,8 @@ export async function createAuthorizationServer(deps: {
   await signingKeys.check();
   const oidcAdapter = await createOidcAdapter({ documents, revocation, secretKey, clock });
   const clients = await createClients({ documents, revocation, secretKey, clock });
-  const attempts = await openSignInAttempts({ documents, secretKey, clock, limits });
+  const counts = await openAttemptCounts({ documents, secretKey, clock });
+  const attempts = createSignInAttempts({ counts, limits });
   const accessTokens = createAccessTokens({
     issuer,
     signingKeys,
@@ -174,15 +177,21 @@ export async function createAuthorizationServer(deps: {
     app.get(PATHS.logout, { config: authorizationLimit }, forward);
     app.post(PATHS.logout, repeatAsGet(PATHS.logout));
     app.post(`${PATHS.logout}/confirm`, forward);
-    app.get(`${PATHS.logout}/success`, forward);
-
-    const registrationLimit = { rateLimit: { max: limits.registrations, timeWindow: '1 hour' } };
     // Where a form has led, and a reload or a bookmark leads again.
     app.get(`${PATHS.logout}/confirm`, (_request, reply) => reply.redirect(PATHS.logout, 303));
-    // Browser apps may register from any origin: no cookies are involved.
-    app.post(PATHS.registration, { config: registrationLimit }, (request, reply) =>
-      forward(request, reply.header('access-control-allow-origin', '*')),
-    );
+    app.get(`${PATHS.logout}/success`, forward);
+
+    const limitRegistrations = async (request: FastifyRequest, reply: FastifyReply) => {
+      // Browser apps may register from any origin: no cookies are involved.
+      reply.header('access-control-allow-origin', '*');
+      const perHour = { max: limits.registrations, windowMs: HOUR_MS };
+      const wait = await counts.add(['registration', networkOf(request.ip)], perHour);
+      if (wait === 0) return undefined;
+      const seconds = Math.ceil(wait / 1_000);
+      const error_description = `too many registrations from this address, try again in ${seconds} seconds`;
+      return reply.code(429).header('retry-after', seconds).send({ error: 'invalid_request', error_description });
+    };
+    app.post(PATHS.registration, { onRequest: limitRegistrations }, forward);
     app.options(PATHS.registration, (_request, reply) => reply.code(204).headers(CORS_PREFLIGHT).send());
 
     protectedResourceRoutes(app, { issuer, resources });

@@ -1,12 +1,6 @@
-import { createHmac } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import { normalisedEmail } from '../auth/users.ts';
-import type { Collection, DocumentStore } from '../document-store/document-store.ts';
-import { toTimestamp } from '../domain/calendar.ts';
-import type { Timestamp } from '../domain/ids.ts';
-import type { Clock } from '../runtime/clock.ts';
-import { derivedKey } from '../secrets/derived-key.ts';
-import { purposes } from '../secrets/purposes.ts';
+import type { AttemptCounts } from './attempt-counts.ts';
 
 /** Wrong passwords within the window: for an e-mail from one network, and from one network for whatever e-mail. */
 export type SignInLimits = { readonly perEmail: number; readonly perNetwork: number };
@@ -27,70 +21,32 @@ export type SignInAttempts = {
   succeeded(email: string, address: string): Promise<void>;
 };
 
-/** How many there were since the first, of which the window ends then. */
-type Counted = { readonly count: number; readonly until: Timestamp };
-
-const COLLECTION: Collection<Counted> = { name: 'signInAttempts', kind: 'record', ttl: 'until', indexes: [] };
-
-export async function openSignInAttempts(deps: {
-  readonly documents: DocumentStore;
-  readonly secretKey: Buffer;
-  readonly clock: Clock;
+export function createSignInAttempts(deps: {
+  readonly counts: AttemptCounts;
   readonly limits: SignInLimits;
-}): Promise<SignInAttempts> {
-  const { clock, limits } = deps;
-  const counts = await deps.documents.open(COLLECTION);
-  const key = derivedKey(deps.secretKey, purposes.signInAttempts);
-  const keyOf = (...of: readonly string[]) => createHmac('sha256', key).update(of.join(' ')).digest('base64url');
-  const keysOf = (email: string, address: string) => {
+}): SignInAttempts {
+  const { counts, limits } = deps;
+  const within = (max: number) => ({ max, windowMs: WINDOW_MS });
+  const countedFor = (email: string, address: string) => {
     const network = networkOf(address);
-    return { ofNetwork: keyOf(network), ofEmail: keyOf(network, normalisedEmail(email)) };
+    return { ofNetwork: [network], ofEmail: [network, normalisedEmail(email)] };
   };
-
-  /** Counts one more, unless there were too many. @returns how long to wait in milliseconds */
-  async function count(key: string, max: number): Promise<number> {
-    for (;;) {
-      const now = clock();
-      const stored = await counts.get(key);
-      const known = stored && isOpen(stored.document, now) ? stored.document : undefined;
-      if (known !== undefined && known.count >= max) return Date.parse(known.until) - now;
-      const next = { count: (known?.count ?? 0) + 1, until: known?.until ?? toTimestamp(now + WINDOW_MS) };
-      const isWritten =
-        stored === undefined ? await counts.insert(key, next) : await counts.replace(key, next, stored.version);
-      if (isWritten) return 0;
-    }
-  }
-
-  async function takeBack(key: string): Promise<void> {
-    for (;;) {
-      const stored = await counts.get(key);
-      if (stored === undefined || stored.document.count === 0) return;
-      const next = { ...stored.document, count: stored.document.count - 1 };
-      if (await counts.replace(key, next, stored.version)) return;
-    }
-  }
 
   return {
     async begin(email, address) {
-      const { ofNetwork, ofEmail } = keysOf(email, address);
-      const wait = await count(ofNetwork, limits.perNetwork);
+      const { ofNetwork, ofEmail } = countedFor(email, address);
+      const wait = await counts.add(ofNetwork, within(limits.perNetwork));
       if (wait > 0) return wait;
-      const waitForEmail = await count(ofEmail, limits.perEmail);
-      if (waitForEmail > 0) await takeBack(ofNetwork);
+      const waitForEmail = await counts.add(ofEmail, within(limits.perEmail));
+      if (waitForEmail > 0) await counts.takeBack(ofNetwork);
       return waitForEmail;
     },
 
     async succeeded(email, address) {
-      const { ofNetwork, ofEmail } = keysOf(email, address);
-      await Promise.all([counts.delete(ofEmail), takeBack(ofNetwork)]);
+      const { ofNetwork, ofEmail } = countedFor(email, address);
+      await Promise.all([counts.forget(ofEmail), counts.takeBack(ofNetwork)]);
     },
   };
-}
-
-/** A window that ends later than any can was begun by a clock that was ahead. */
-function isOpen({ until }: Counted, now: number): boolean {
-  const left = Date.parse(until) - now;
-  return left > 0 && left <= WINDOW_MS;
 }
 
 /** An IPv4 address, or the first 64 bits of an IPv6 address: whoever has one of those has all of them. */

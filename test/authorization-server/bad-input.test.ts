@@ -420,18 +420,35 @@ describe('limits', () => {
     }
   });
 
-  test('too many registrations from one IP address', async () => {
-    const limited = await runServer(await database.open(), { secretKey, limits: { registrations: 2 } });
+  test('too many registrations from one network, in whichever process', async () => {
+    const options = { secretKey, limits: { registrations: 3 }, trustProxy: true };
+    const processes = await Promise.all([1, 2].map(async () => runServer(await database.open(), options)));
+    const from = async (address: string, process: number, body: unknown = { redirect_uris: [REDIRECT] }) =>
+      fetch(`${processes[process]?.url}/connect/register`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-forwarded-for': address },
+        body: JSON.stringify(body),
+      });
     try {
-      const statuses = [];
-      for (let count = 0; count < 3; count += 1) {
-        const body = JSON.stringify({ redirect_uris: [REDIRECT] });
-        const headers = { 'content-type': 'application/json' };
-        statuses.push((await fetch(`${limited.url}/connect/register`, { method: 'POST', headers, body })).status);
+      expect((await from('2001:db8::1', 0)).status).toBe(201);
+      expect((await from('2001:db8::2', 1)).status).toBe(201);
+      // What is refused has been looked at, too.
+      expect((await from('2001:db8::3', 0, {})).status).toBe(400);
+      for (const process of [0, 1]) {
+        const refused = await from('2001:db8::4', process);
+        expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([429, '*']);
+        const seconds = Number(refused.headers.get('retry-after'));
+        expect(seconds).toBeGreaterThan(59 * 60);
+        expect(seconds).toBeLessThanOrEqual(60 * 60);
+        const { error_description } = (await refused.json()) as { error_description: string };
+        expect(error_description).toMatch(/^too many registrations from this address, try again in \d+ seconds$/);
       }
-      expect(statuses).toEqual([201, 201, 429]);
+      expect((await from('2001:db8:0:1::1', 1)).status).toBe(201);
+      // An hour after the first.
+      for (const process of processes) process.shift(60 * 60_000);
+      expect((await from('2001:db8::1', 1)).status).toBe(201);
     } finally {
-      await limited.close();
+      await Promise.all(processes.map((process) => process.close()));
     }
   });
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { networkOf, openSignInAttempts } from '../../src/authorization-server/sign-in-attempts.ts';
+import { openAttemptCounts } from '../../src/authorization-server/attempt-counts.ts';
+import { createSignInAttempts, networkOf } from '../../src/authorization-server/sign-in-attempts.ts';
 import { ask } from '../document-store/ask.ts';
 import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 
@@ -23,7 +24,8 @@ describe.each(documentEngines)('sign-in attempts on %s', (_name, createDatabase)
   async function attempts(limits: { readonly perEmail?: number; readonly perNetwork?: number } = {}) {
     const documents = await database.open();
     const all = { perEmail: 3, perNetwork: 100, ...limits };
-    return openSignInAttempts({ documents, secretKey, clock: () => now, limits: all });
+    const counts = await openAttemptCounts({ documents, secretKey, clock: () => now });
+    return createSignInAttempts({ counts, limits: all });
   }
 
   test('wrong passwords for an e-mail from one network end the attempts from there, in every process', async () => {
