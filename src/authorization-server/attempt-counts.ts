@@ -7,7 +7,7 @@ import { derivedKey } from '../secrets/derived-key.ts';
 import { purposes } from '../secrets/purposes.ts';
 
 /** How many attempts there may be from the first of them on, for so many milliseconds. */
-export type AttemptLimit = { readonly max: number; readonly windowMs: number };
+type AttemptLimit = { readonly max: number; readonly windowMs: number };
 
 /**
  * Counts attempts of strangers, over all processes (docs/decisions/accounts.md). What is counted (an address, an e-mail) cannot be
