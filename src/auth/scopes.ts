@@ -1,3 +1,4 @@
+import type { AccountKind } from '../domain/account.ts';
 import { Permission, SCOPE_PERMISSIONS } from '../domain/permissions.ts';
 
 /** The `aud` of an access token (docs/decisions/oauth-resources.md). */
@@ -60,7 +61,7 @@ export const permissionsOf = (scope: string): number =>
     .split(' ')
     .reduce((mask, name) => mask | (name === MCP_SCOPE ? MCP_PERMISSIONS : (SCOPE_PERMISSIONS[name] ?? 0)), 0);
 
-/** What a scope lets an app do, for the consent page and the list of connected apps. */
+/** What a scope lets an app do. */
 export const SCOPE_DESCRIPTIONS: Readonly<Record<string, string>> = {
   openid: 'Know who you are',
   profile: 'See your e-mail address',
@@ -72,3 +73,22 @@ export const SCOPE_DESCRIPTIONS: Readonly<Record<string, string>> = {
   [MCP_SCOPE]:
     'Let an AI assistant find spaces, read bookings and reviews, and request and cancel bookings on your behalf',
 };
+
+/** What is different for an account that cannot request bookings: undefined where nothing is left. */
+const WITHOUT_REQUESTS: Readonly<Record<string, string | undefined>> = {
+  'service.api.write': undefined,
+  [MCP_SCOPE]: 'Let an AI assistant find spaces, and read bookings and reviews',
+};
+
+/**
+ * What scopes let an app do for one of some accounts, in words for the user, each said once.
+ * @param kinds the kinds of the accounts among which the user may still choose
+ */
+export function whatScopesAllow(scopes: readonly string[], kinds: readonly AccountKind[]): readonly string[] {
+  const described = scopes.flatMap((scope) => {
+    const description = SCOPE_DESCRIPTIONS[scope] ?? scope;
+    if (!Object.hasOwn(WITHOUT_REQUESTS, scope) || !kinds.includes('Community')) return description;
+    return kinds.includes('Brand') ? `${description}, if you choose a brand` : (WITHOUT_REQUESTS[scope] ?? []);
+  });
+  return [...new Set(described)];
+}

@@ -1,4 +1,4 @@
-import { SCOPE_DESCRIPTIONS } from '../auth/scopes.ts';
+import { whatScopesAllow } from '../auth/scopes.ts';
 import { type Account, accountKey } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
 import { EMAIL, PASSWORD } from '../domain/limits.ts';
@@ -80,7 +80,7 @@ export const consentPage = (consent: ConsentPage): string =>
         <input type="hidden" name="form_token" value="${consent.formToken}">
         <div class="stack tight">
           <h2>What it will be able to do</h2>
-          <ul class="bullets">${descriptionsOf(consent.scopes).map((description) => html`<li>${description}</li>`)}</ul>
+          ${whatItCanDo(consent)}
         </div>
         ${accountChoice(consent.accounts)}
         <button class="button full" type="submit">Allow</button>
@@ -90,10 +90,13 @@ export const consentPage = (consent: ConsentPage): string =>
     </div>`,
   });
 
-/** Without duplicates: two scopes may have the same description. */
-const descriptionsOf = (scopes: readonly string[]) => [
-  ...new Set(scopes.map((scope) => SCOPE_DESCRIPTIONS[scope] ?? scope)),
-];
+function whatItCanDo({ scopes, accounts }: ConsentPage): Html {
+  const kinds = accounts.map(({ account }) => account.kind);
+  const allowed = whatScopesAllow(scopes, kinds);
+  // An app that asks for nothing but to request bookings, which a community cannot do.
+  if (allowed.length === 0) return html`<p>Nothing: what it asks for is for brands.</p>`;
+  return html`<ul class="bullets">${allowed.map((what) => html`<li>${what}</li>`)}</ul>`;
+}
 
 /** What the app says of itself, set apart from what we say. Hosts are ASCII, as `URL` writes them. */
 const facts = ({ name, publishedBy, sendsBackTo: { onDevice, address } }: App): Html =>

@@ -3,7 +3,7 @@ import type { AccountKind } from '../domain/account.ts';
 import { isRefusal } from '../domain/decision.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import { LABEL } from '../domain/limits.ts';
-import { ALL_PERMISSIONS, Permission, type PermissionName, permissionNames } from '../domain/permissions.ts';
+import { Permission, type PermissionName, permissionNames, usablePermissions } from '../domain/permissions.ts';
 import { type Html, html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
 import {
@@ -35,9 +35,7 @@ const PERMISSION_LABELS: Readonly<Record<PermissionName, { readonly label: strin
   },
 };
 
-/** The permissions offered to a kind of account. Only brands may request bookings, whatever a community's key allows. */
-const offered = (kind: AccountKind): PermissionName[] =>
-  permissionNames(ALL_PERMISSIONS).filter((name) => kind === 'Brand' || name !== 'WriteBookings');
+const offered = (kind: AccountKind): PermissionName[] => permissionNames(usablePermissions(kind));
 
 /** API keys: creating one with chosen permissions, which shows it once, listing and revoking them. */
 export function apiKeyPages(routes: Routes, { commands, queries, apiKeyUsage, settings }: PageDeps): void {

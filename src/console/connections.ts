@@ -1,4 +1,4 @@
-import { SCOPE_DESCRIPTIONS } from '../auth/scopes.ts';
+import { whatScopesAllow } from '../auth/scopes.ts';
 import { isRefusal } from '../domain/decision.ts';
 import { LABEL } from '../domain/limits.ts';
 import { html } from '../html/html.ts';
@@ -35,7 +35,7 @@ ${
     ? html`<div class="empty">${icon('apps')}<h2>No connected apps</h2><p>An app that needs access sends you here to sign in and approve it. AI assistants connect to <code>${settings.publicUrl}/mcp</code>.</p></div>`
     : html`<ul class="grid">${apps.map(
         (app) =>
-          html`<li class="card"><h2 class="given"><bdi>${app.clientName}</bdi></h2><ul class="plain">${app.scopes.map((scope) => html`<li>${SCOPE_DESCRIPTIONS[scope] ?? scope}</li>`)}</ul><p class="muted small">Connected by ${emails.get(app.userId)} on ${momentIn('UTC', app.connectedAt)} UTC</p>${confirm(visit, { action: `/console/apps/${encodeURIComponent(app.grantId)}/disconnect`, open: 'Disconnect…', question: 'Disconnect this app? It loses access to this account immediately.', submit: 'Disconnect app' })}</li>`,
+          html`<li class="card"><h2 class="given"><bdi>${app.clientName}</bdi></h2><ul class="plain">${whatScopesAllow(app.scopes, [account.kind]).map((what) => html`<li>${what}</li>`)}</ul><p class="muted small">Connected by ${emails.get(app.userId)} on ${momentIn('UTC', app.connectedAt)} UTC</p>${confirm(visit, { action: `/console/apps/${encodeURIComponent(app.grantId)}/disconnect`, open: 'Disconnect…', question: 'Disconnect this app? It loses access to this account immediately.', submit: 'Disconnect app' })}</li>`,
       )}</ul>`
 }`,
     };

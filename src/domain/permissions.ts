@@ -1,3 +1,4 @@
+import type { AccountKind } from './account.ts';
 import { keysOf } from './keys-of.ts';
 import { sumOf } from './limits.ts';
 
@@ -18,6 +19,10 @@ export type PermissionName = keyof typeof Permission;
 export const ALL_PERMISSIONS = sumOf(Permission);
 
 export const allows = (mask: number, permission: PermissionName) => (mask & Permission[permission]) !== 0;
+
+/** The flags that an account of a kind can make use of. Only brands request bookings, whatever a community's credential allows. */
+export const usablePermissions = (kind: AccountKind): number =>
+  kind === 'Brand' ? ALL_PERMISSIONS : ALL_PERMISSIONS & ~Permission.WriteBookings;
 
 export const permissionNames = (mask: number): PermissionName[] =>
   keysOf(Permission).filter((name) => allows(mask, name));

@@ -4,7 +4,7 @@ import { Type } from '../contract/schema.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { defined } from '../domain/defined.ts';
 import { keysOf } from '../domain/keys-of.ts';
-import { Permission, permissionNames } from '../domain/permissions.ts';
+import { Permission, permissionNames, usablePermissions } from '../domain/permissions.ts';
 import { Input } from './lists.ts';
 import { type Tool, type ToolDeps, tool } from './tool.ts';
 
@@ -28,7 +28,7 @@ export function accountTools({ queries, clock, pricing }: ToolDeps): readonly To
       const community = account.kind === 'Community' ? await queries.spaces.community(account.id) : undefined;
       return {
         account: { kind: account.kind, id: account.id, name: (await queries.accounts.name(account)) ?? '' },
-        permissions: permissionNames(permissions),
+        permissions: permissionNames(permissions & usablePermissions(account.kind)),
         now: toTimestamp(clock()),
         ...defined({ timeZone: community?.timeZone }),
         currency: pricing.currency,

@@ -338,7 +338,7 @@ describe('sign-in and consent', () => {
     expect(text).not.toContain('<script>alert');
     expect(text).toContain('&lt;script&gt;');
     expect(text).toContain('127.0.0.1:9');
-    expect(text).toContain('Request bookings on your behalf');
+    expect(text).toContain('Request bookings on your behalf, if you choose a brand');
     expect(text).toMatch(/type="radio" name="account" value="Brand:7".*value="Community:3"/s);
   });
 

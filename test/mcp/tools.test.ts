@@ -71,6 +71,8 @@ describe('who_am_i', () => {
     });
     expect(await call(community, 'who_am_i')).toMatchObject({
       account: { kind: 'Community', id: communityId, name: 'Harbour' },
+      // Without what only brands can do.
+      permissions: ['ReadAvailability', 'ReadBookings', 'ReadReviews'],
       timeZone: 'Europe/Berlin',
     });
   });

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { SCOPE_DESCRIPTIONS, SCOPES, whatScopesAllow } from '../../src/auth/scopes.ts';
+
+const BRAND_ONLY = ['service.api.write', 'service.mcp'];
+
+test('a brand is told everything that an app asks for, each thing once', () => {
+  expect(whatScopesAllow(SCOPES, ['Brand'])).toEqual([...new Set(Object.values(SCOPE_DESCRIPTIONS))]);
+});
+
+test('a community is not told of requests for bookings, which it cannot make', () => {
+  expect(whatScopesAllow(['openid', 'service.api.read', 'service.api.write'], ['Community'])).toEqual([
+    'Know who you are',
+    'Read availability, bookings and reviews',
+  ]);
+  expect(whatScopesAllow(['service.mcp'], ['Community', 'Community'])).toEqual([
+    'Let an AI assistant find spaces, and read bookings and reviews',
+  ]);
+  expect(whatScopesAllow(['service.api.write'], ['Community'])).toEqual([]);
+});
+
+test('whoever may still choose between the two is told what depends on it', () => {
+  for (const scope of SCOPES) {
+    const [told = ''] = whatScopesAllow([scope], ['Brand', 'Community']);
+    expect(told).toMatch(SCOPE_DESCRIPTIONS[scope] ?? '');
+    expect([scope, told.endsWith(', if you choose a brand')]).toEqual([scope, BRAND_ONLY.includes(scope)]);
+  }
+});
