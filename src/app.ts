@@ -9,6 +9,7 @@ import { handleClientError, handleError, sendNotFound } from './api/errors.ts';
 import { healthRoutes } from './api/health.ts';
 import { type ApiKeyUsage, createApiKeyUsage } from './auth/api-key-usage.ts';
 import { authenticateEither, createApiKeyAuthentication } from './auth/authenticate.ts';
+import type { Changing } from './auth/change-follow-up.ts';
 import { challengeOf } from './auth/resources.ts';
 import { createUsers, type Users } from './auth/users.ts';
 import { type AuthorizationServer, createAuthorizationServer } from './authorization-server/authorization-server.ts';
@@ -45,6 +46,8 @@ export type Core = Foundation &
     readonly users: Users;
     readonly apiKeyUsage: ApiKeyUsage;
     readonly authorizationServer: AuthorizationServer;
+    /** What holds changes of which the log may not tell yet. */
+    readonly changing: Changing;
     readonly maintenance: Maintenance;
   };
 
@@ -68,15 +71,18 @@ async function assemble(foundation: Foundation): Promise<Core> {
   const { readModels } = projector;
   const acting = await openCommands(foundation);
   const queries = createQueries({ events, readModels, clock });
-  const revocation = await createRevocation(documents);
-  const users = await createUsers({ documents, revocation, clock });
+  const log = acting.commands.membership;
+  const revocation = await createRevocation({ documents, log, clock, logger });
+  const users = await createUsers({ documents, revocation, log, clock, logger });
   const authorizationServer = await createAuthorizationServer({
     publicUrl: config.publicUrl,
     secretKey: config.secretKey,
     documents,
     revocation,
     users,
+    log,
     clock,
+    logger,
     accountName: queries.accounts.name,
     clientDocuments: { allowPrivate: config.webhooksAllowPrivate },
   });
@@ -95,6 +101,7 @@ async function assemble(foundation: Foundation): Promise<Core> {
     users,
     apiKeyUsage: await createApiKeyUsage({ documents, clock, logger }),
     authorizationServer,
+    changing: [users, authorizationServer.clients, revocation],
     maintenance: createMaintenance({
       ...{ events, documents, projections },
       openScratch: openSqliteDocuments,

@@ -1,5 +1,8 @@
 import type { Logger } from 'pino';
+import { type Changing, createChangeFollowUp } from './auth/change-follow-up.ts';
+import { createUsers } from './auth/users.ts';
 import { openConnectedApps } from './authorization-server/connected-apps.ts';
+import { createRevocation } from './authorization-server/revocation.ts';
 import type { Commands } from './commands/commands.ts';
 import type { Config, Role } from './config.ts';
 import { type Foundation, type FoundationOptions, openCommands, openFoundation } from './foundation.ts';
@@ -25,7 +28,7 @@ export type RunningRoles = {
 type Running = { stop(): Promise<void> };
 
 /** What the roles besides the projector work with. */
-type Others = { readonly webhooks: Webhooks; readonly commands: Commands };
+type Others = { readonly webhooks: Webhooks; readonly commands: Commands; readonly changing: Changing };
 
 /** Runs roles in this thread. */
 export function startRoles(
@@ -40,7 +43,7 @@ export function startRoles(
 
   async function startOthers(): Promise<void> {
     if (!roles.has('webhooks') && !roles.has('scheduler')) return;
-    const { webhooks, commands } = await openOthers();
+    const { webhooks, commands, changing } = await openOthers();
     if (roles.has('webhooks')) {
       await webhooks.start();
       others.push(webhooks);
@@ -50,7 +53,9 @@ export function startRoles(
     const { bookings } = commands;
     const scheduler = createScheduler({ bookings, readModels, clock, clockProblem: clockWatch.look, logger });
     scheduler.start();
-    others.push(scheduler);
+    const followUp = createChangeFollowUp({ changing, logger });
+    followUp.start();
+    others.push(scheduler, followUp);
   }
 
   let beginning: Promise<void> | undefined;
@@ -79,17 +84,20 @@ export function startRoles(
 
 /** Webhooks as a process has them that answers no requests. */
 async function openWebhooks(foundation: Foundation): Promise<Others> {
-  const { config, clock, documents, projector } = foundation;
+  const { config, clock, documents, logger, projector } = foundation;
   const { credentials, commands } = await openCommands(foundation);
-  const { isConnected } = await openConnectedApps({ ...config, documents, clock });
+  const log = commands.membership;
+  const revocation = await createRevocation({ documents, log, clock, logger });
+  const users = await createUsers({ documents, revocation, log, clock, logger });
+  const { connectedApps, clients } = await openConnectedApps({ ...config, documents, revocation, log, clock, logger });
   const webhooks = await createWebhooks({
     ...foundation,
     readModels: projector.readModels,
     credentials,
     commands: commands.webhooks,
-    isConnected,
+    isConnected: connectedApps.isConnected,
   });
-  return { webhooks, commands };
+  return { webhooks, commands, changing: [users, clients, revocation] };
 }
 
 /**

@@ -1,8 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { CryptoKey, JWTPayload, JWTVerifyGetKey } from 'jose';
-import type { Account } from '../domain/account.ts';
+import { accountOfKey } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
-import { brandId, communityId } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { loadOnce } from '../runtime/load-once.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
@@ -157,7 +156,7 @@ function read(payload: JWTPayload, idOf: (jti: string) => string, issued: Issued
   const expiresAt = exp * 1000;
   const storedId = idOf(jti);
   const record = { storedId, isLive: issued.asker(ofUser ? 'AccessToken' : 'ClientCredentials', storedId), expiresAt };
-  const account = typeof accountClaim === 'string' ? parseAccount(accountClaim) : undefined;
+  const account = typeof accountClaim === 'string' ? accountOfKey(accountClaim) : undefined;
   if (account === undefined) return record;
   const caller: Caller = {
     account,
@@ -168,12 +167,4 @@ function read(payload: JWTPayload, idOf: (jti: string) => string, issued: Issued
     ...record,
     verified: { caller, audience: aud, scopes: new Set(scope.split(' ')), clientId, expiresAt },
   };
-}
-
-/** Parses `Brand:7`. */
-function parseAccount(key: string): Account | undefined {
-  const match = /^(Community|Brand):(\d+)$/.exec(key);
-  if (match === null) return undefined;
-  const id = Number(match[2]);
-  return match[1] === 'Brand' ? { kind: 'Brand', id: brandId(id) } : { kind: 'Community', id: communityId(id) };
 }

@@ -1,11 +1,22 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
 import type { Collection, DocumentStore, Find, Stored } from '../document-store/document-store.ts';
 import { declareQuery, everyDocument } from '../document-store/queries.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
+import type { MembershipEvent } from '../domain/events.ts';
 import { EMAIL, hasLength, PASSWORD, wrongText } from '../domain/limits.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { hashPassword, isPassword } from './passwords.ts';
+import {
+  type ChangeContext,
+  createRecorder,
+  type MembershipLog,
+  UNLOGGED,
+  UNLOGGED_INDEX,
+  type WithUnlogged,
+  withChanges,
+} from './unlogged-changes.ts';
 
 /** A person who signs in with e-mail and password. Belongs to one or more accounts (docs/decisions/accounts.md). */
 export type User = {
@@ -21,7 +32,10 @@ export type User = {
 
 export type Users = {
   /** Refuses an e-mail that is malformed or taken, a password that is too short or too long, and a user without an account. */
-  add(user: { email: string; password: string; accounts: readonly Account[] }): Promise<User | Refusal>;
+  add(
+    user: { email: string; password: string; accounts: readonly Account[] },
+    context: ChangeContext,
+  ): Promise<User | Refusal>;
   get(id: string): Promise<User | undefined>;
   byEmail(email: string): Promise<User | undefined>;
   /** The users who belong to the account, or all users, ordered by e-mail. */
@@ -29,12 +43,14 @@ export type Users = {
   /** Takes equally long for an unknown e-mail and a wrong password. */
   verifyPassword(email: string, password: string): Promise<User | undefined>;
   /** Also signs the user out of every browser. Connected apps stay connected. */
-  changePassword(id: string, password: string): Promise<User | Refusal>;
-  addAccount(id: string, account: Account): Promise<User | Refusal>;
+  changePassword(id: string, password: string, context: ChangeContext): Promise<User | Refusal>;
+  addAccount(id: string, account: Account, context: ChangeContext): Promise<User | Refusal>;
   /** Also disconnects the apps that the user connected to the account. Refuses to remove the last account. */
-  removeAccount(id: string, account: Account): Promise<User | Refusal>;
+  removeAccount(id: string, account: Account, context: ChangeContext): Promise<User | Refusal>;
   /** Also ends the user's sessions and disconnects the user's apps. @returns false if there was no such user */
-  remove(id: string): Promise<boolean>;
+  remove(id: string, context: ChangeContext): Promise<boolean>;
+  /** Finishes changes that were interrupted, and tells the log of those that it does not tell of yet. */
+  finishChanges(): Promise<void>;
 };
 
 /** Revokes what was issued to a user. Implemented by the authorization server. */
@@ -42,51 +58,88 @@ export type UserRevocation = {
   /** Signs the user out of every browser. Connected apps stay connected. */
   endSessionsOf(userId: string): Promise<void>;
   /** Disconnects the apps that the user connected to the account. */
-  endGrantsOf(userId: string, account: AccountKey): Promise<void>;
+  endGrantsOf(userId: string, account: AccountKey, context: ChangeContext): Promise<void>;
   /** Ends the user's sessions, grants, and everything issued under them. */
-  endAllOfUser(userId: string): Promise<void>;
+  endAllOfUser(userId: string, context: ChangeContext): Promise<void>;
 };
 
-type UserDocument = User & { readonly passwordHash: string };
+type UserDocument = User &
+  WithUnlogged & {
+    readonly passwordHash: string;
+    /** Set for one who is removed, until the log tells of it. Nobody sees the record any more, and it has no personal data. */
+    readonly isRemoved?: true;
+  };
 
 const USERS: Collection<UserDocument> = {
   name: 'users',
   kind: 'record',
-  indexes: [{ fields: ['email'], unique: true }],
+  indexes: [{ fields: ['email'], unique: true }, UNLOGGED_INDEX],
 };
 
 const withEmail = declareQuery(USERS, (email: string): Find<UserDocument> => ({ where: { email }, limit: 1 }), [
   'ada@example.com',
 ]);
 
-/** Users are records in the document store, not domain history (docs/decisions/accounts.md). */
+const unlogged = declareQuery(USERS, (): Find<UserDocument> => UNLOGGED, []);
+
+/**
+ * Users are records in the document store (docs/decisions/accounts.md). The log tells what happens to them, without who they are
+ * (docs/decisions/membership.md).
+ */
 export async function createUsers(deps: {
   readonly documents: DocumentStore;
   readonly revocation: UserRevocation;
+  readonly log: MembershipLog;
   readonly clock: Clock;
+  readonly logger: Pick<Logger, 'error'>;
 }): Promise<Users> {
   const { revocation, clock } = deps;
   const users = await deps.documents.open(USERS);
   const now = () => new Date(clock()).toISOString();
 
   async function find(email: string): Promise<Stored<UserDocument> | undefined> {
-    for await (const stored of users.find(withEmail(normalisedEmail(email)))) return stored;
+    for await (const stored of users.find(withEmail(normalisedEmail(email))))
+      if (isUser(stored.document)) return stored;
     return undefined;
   }
 
-  /** Reads, changes and writes a user; retries if another write came in between. */
-  async function change(id: string, next: (user: UserDocument) => UserDocument | Refusal): Promise<User | Refusal> {
+  const { finish, finishAll } = createRecorder({
+    ...deps,
+    records: users,
+    unlogged,
+    isEnded: (user) => user.isRemoved === true,
+    async settle({ id, isRemoved }, { type, data }, context) {
+      if (type === 'PasswordChanged') await revocation.endSessionsOf(id);
+      if (type !== 'MemberRemoved') return;
+      await (isRemoved
+        ? revocation.endAllOfUser(id, context)
+        : revocation.endGrantsOf(id, accountKey(data.account), context));
+    },
+  });
+
+  /** Changes a user, unless `next` returns the one it got; again if another write came in between. Then does what follows. */
+  async function change(
+    id: string,
+    next: (
+      user: UserDocument,
+    ) => { readonly user: UserDocument; readonly changes: readonly MembershipEvent[] } | Refusal,
+    context: ChangeContext,
+  ): Promise<User | Refusal> {
     for (;;) {
       const stored = await users.get(id);
-      if (stored === undefined) return refuse('ResourceNotFound', 'There is no such user.');
+      if (stored === undefined || !isUser(stored.document)) return refuse('ResourceNotFound', 'There is no such user.');
       const changed = next(stored.document);
-      if ('refused' in changed) return changed;
-      if (await users.replace(id, changed, stored.version)) return withoutHash(changed);
+      if (isRefusal(changed)) return changed;
+      const { user, changes } = changed;
+      if (changes.length > 0 && !(await users.replace(id, withChanges(user, changes, context), stored.version)))
+        continue;
+      await finish(id);
+      return withoutHash(user);
     }
   }
 
   return {
-    async add({ email, password, accounts }) {
+    async add({ email, password, accounts }, context) {
       const address = normalisedEmail(email);
       if (!isAddress(address)) return refuse('ValidationError', `"${email}" is not an e-mail address.`);
       if (accounts.length === 0) return refuse('ValidationError', 'A user must belong to at least one account.');
@@ -101,13 +154,16 @@ export async function createUsers(deps: {
         passwordChangedAt: at,
         passwordHash: await hashPassword(password),
       };
-      const added = await users.insert(user.id, user);
-      return added ? withoutHash(user) : refuse('ValidationError', `The e-mail address ${address} is already in use.`);
+      const changes = user.accounts.map((account) => memberAdded(user, account));
+      if (!(await users.insert(user.id, withChanges(user, changes, context))))
+        return refuse('ValidationError', `The e-mail address ${address} is already in use.`);
+      await finish(user.id);
+      return withoutHash(user);
     },
 
     async get(id) {
       const stored = await users.get(id);
-      return stored && withoutHash(stored.document);
+      return stored && isUser(stored.document) ? withoutHash(stored.document) : undefined;
     },
 
     async byEmail(email) {
@@ -119,7 +175,7 @@ export async function createUsers(deps: {
       const key = account && accountKey(account);
       const found: User[] = [];
       for await (const { document } of users.find(everyDocument()))
-        if (key === undefined || document.accounts.some((held) => accountKey(held) === key))
+        if (isUser(document) && (key === undefined || document.accounts.some((held) => accountKey(held) === key)))
           found.push(withoutHash(document));
       return found.sort((a, b) => (a.email < b.email ? -1 : 1));
     },
@@ -131,36 +187,83 @@ export async function createUsers(deps: {
       return right && stored !== undefined ? withoutHash(stored.document) : undefined;
     },
 
-    async changePassword(id, password) {
+    async changePassword(id, password, context) {
       const wrong = wrongPassword(password);
       if (wrong !== undefined) return wrong;
       const passwordHash = await hashPassword(password);
-      const changed = await change(id, (user) => ({ ...user, passwordHash, passwordChangedAt: now() }));
-      if (!isRefusal(changed)) await revocation.endSessionsOf(id);
-      return changed;
+      return change(
+        id,
+        (user) => ({
+          user: { ...user, passwordHash, passwordChangedAt: now() },
+          changes: user.accounts.map((account) => ({ type: 'PasswordChanged', data: changeOf(user, account) })),
+        }),
+        context,
+      );
     },
 
-    addAccount: (id, account) => change(id, (user) => ({ ...user, accounts: unique([...user.accounts, account]) })),
+    addAccount: (id, account, context) =>
+      change(
+        id,
+        (user) =>
+          belongsTo(user, account)
+            ? { user, changes: [] }
+            : { user: { ...user, accounts: [...user.accounts, account] }, changes: [memberAdded(user, account)] },
+        context,
+      ),
 
-    async removeAccount(id, account) {
-      const key = accountKey(account);
-      const changed = await change(id, (user) => {
-        const accounts = user.accounts.filter((held) => accountKey(held) !== key);
-        return accounts.length > 0
-          ? { ...user, accounts }
-          : refuse('ValidationError', 'A user must belong to at least one account. Remove the user instead.');
-      });
-      if (!isRefusal(changed)) await revocation.endGrantsOf(id, key);
-      return changed;
+    removeAccount: (id, account, context) =>
+      change(
+        id,
+        (user) => {
+          if (!belongsTo(user, account)) return { user, changes: [] };
+          const accounts = user.accounts.filter((held) => accountKey(held) !== accountKey(account));
+          return accounts.length > 0
+            ? { user: { ...user, accounts }, changes: [memberRemoved(user, account)] }
+            : refuse('ValidationError', 'A user must belong to at least one account. Remove the user instead.');
+        },
+        context,
+      ),
+
+    async remove(id, context) {
+      for (;;) {
+        const stored = await users.get(id);
+        if (stored === undefined || !isUser(stored.document)) {
+          await finish(id);
+          await revocation.endAllOfUser(id, context);
+          return false;
+        }
+        const user = stored.document;
+        const changes = user.accounts.map((account) => memberRemoved(user, account));
+        if (!(await users.replace(id, withChanges(removed(user), changes, context), stored.version))) continue;
+        await finish(id);
+        return true;
+      }
     },
 
-    async remove(id) {
-      const removed = await users.delete(id);
-      await revocation.endAllOfUser(id);
-      return removed;
-    },
+    finishChanges: finishAll,
   };
 }
+
+const isUser = ({ isRemoved }: UserDocument): boolean => isRemoved !== true;
+
+/** What is left of a user until the log tells of the removal: no personal data, and nothing that opens a door. */
+const removed = ({ id, createdAt, passwordChangedAt, unlogged = [] }: UserDocument): UserDocument => ({
+  ...{ id, createdAt, passwordChangedAt, unlogged },
+  email: id,
+  accounts: [],
+  passwordHash: '',
+  isRemoved: true,
+});
+
+const changeOf = ({ id: userId }: User, account: Account) => ({ changeId: randomUUID(), account, userId });
+const memberAdded = (user: User, account: Account): MembershipEvent => ({
+  type: 'MemberAdded',
+  data: { ...changeOf(user, account), role: 'Member' },
+});
+const memberRemoved = (user: User, account: Account): MembershipEvent => ({
+  type: 'MemberRemoved',
+  data: changeOf(user, account),
+});
 
 /** Whether the user belongs to the account. */
 export const belongsTo = (user: User, account: Account) =>
@@ -178,6 +281,6 @@ const unique = (accounts: readonly Account[]): Account[] => [
   ...new Map(accounts.map((account) => [accountKey(account), account])).values(),
 ];
 
-function withoutHash({ passwordHash: _, ...user }: UserDocument): User {
-  return user;
-}
+const withoutHash = ({ id, email, accounts, createdAt, passwordChangedAt }: UserDocument): User => ({
+  ...{ id, email, accounts, createdAt, passwordChangedAt },
+});

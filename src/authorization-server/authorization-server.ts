@@ -1,9 +1,11 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type Provider from 'oidc-provider';
+import type { Logger } from 'pino';
 import { type AccessTokens, createAccessTokens } from '../auth/access-tokens.ts';
 import { type Resources, resourcesOf } from '../auth/resources.ts';
 import { createSigningKeys, type SigningKeys } from '../auth/signing-keys.ts';
+import type { MembershipLog } from '../auth/unlogged-changes.ts';
 import type { Users } from '../auth/users.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import { type Account, accountKey } from '../domain/account.ts';
@@ -63,7 +65,9 @@ export async function createAuthorizationServer(deps: {
   documents: DocumentStore;
   revocation: Revocation;
   users: Users;
+  log: MembershipLog;
   clock: Clock;
+  logger: Pick<Logger, 'error'>;
   /** The display name of an account. */
   accountName?: (account: Account) => Promise<string | undefined>;
   limits?: Partial<Limits>;
@@ -77,7 +81,7 @@ export async function createAuthorizationServer(deps: {
   // Fails now rather than at the first sign-in if SECRET_KEY is not the one that sealed the keys.
   await signingKeys.check();
   const oidcAdapter = await createOidcAdapter({ documents, revocation, secretKey, clock });
-  const clients = await createClients({ documents, revocation, secretKey, clock });
+  const clients = await createClients(deps);
   const counts = await openAttemptCounts({ documents, secretKey, clock });
   const attempts = createSignInAttempts({ counts, limits });
   const accessTokens = createAccessTokens({

@@ -1,10 +1,21 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
+import type { Logger } from 'pino';
 import { API_SCOPES, MCP_SCOPE } from '../auth/scopes.ts';
+import {
+  type ChangeContext,
+  createRecorder,
+  type MembershipLog,
+  UNLOGGED,
+  UNLOGGED_INDEX,
+  type WithUnlogged,
+  withChanges,
+} from '../auth/unlogged-changes.ts';
 import type { Collection, DocumentStore, Find, Stored } from '../document-store/document-store.ts';
 import { declareQuery, everyDocument } from '../document-store/queries.ts';
-import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
+import { type Account, type AccountKey, AUTHORIZATION_SERVER, accountKey, accountOfKey } from '../domain/account.ts';
 import type { Refusal } from '../domain/decision.ts';
+import { defined } from '../domain/defined.ts';
 import { LABEL } from '../domain/limits.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { purposes } from '../secrets/purposes.ts';
@@ -26,15 +37,16 @@ export type Clients = {
    * Adds a client; its secret is returned only here. Refuses a name that is empty, too long, or has invisible characters
    * (`ValidationError`; docs/decisions/limits.md).
    */
-  addClient(client: {
-    account: Account;
-    grant: 'client_credentials';
-    name: string;
-  }): Promise<(ConfidentialClient & { readonly clientSecret: string }) | Refusal>;
+  addClient(
+    client: { account: Account; grant: 'client_credentials'; name: string },
+    context: ChangeContext,
+  ): Promise<(ConfidentialClient & { readonly clientSecret: string }) | Refusal>;
   /** The confidential clients of an account, or of all accounts. */
   listClients(account?: Account): Promise<ConfidentialClient[]>;
   /** Removes a client; with an account, only one that belongs to it. @returns false if there was none */
-  removeClient(clientId: string, account?: Account): Promise<boolean>;
+  removeClient(clientId: string, context: ChangeContext, account?: Account): Promise<boolean>;
+  /** Finishes removals that were interrupted, and tells the log of the changes that it does not tell of yet. */
+  finishChanges(): Promise<void>;
   /** A client's display name. */
   nameOf(clientId: string): Promise<string | undefined>;
   /** Keeps a registered client that a user has allowed. The others are removed a day after their registration. */
@@ -48,7 +60,7 @@ export const ACCOUNT_OF_CLIENT = 'account_id';
 
 const UNUSED_TTL_MS = 24 * 60 * 60_000;
 
-type ClientDocument = {
+type ClientDocument = WithUnlogged & {
   readonly name: string;
   /** The client metadata (RFC 7591) with the secret, sealed. */
   readonly sealed: string;
@@ -56,24 +68,30 @@ type ClientDocument = {
   readonly createdAt: string;
   /** Only for a registered client that no user has allowed yet. */
   readonly expiresAt?: string;
+  /** Set for one that is removed, until the log tells of it. It does not exist for anyone any more. */
+  readonly isRemoved?: true;
 };
 
 const CLIENTS: Collection<ClientDocument> = {
   name: 'oauthClients',
   kind: 'record',
   ttl: 'expiresAt',
-  indexes: [{ fields: ['account'] }],
+  indexes: [{ fields: ['account'] }, UNLOGGED_INDEX],
 };
 
 const ofAccount = declareQuery(CLIENTS, (account: AccountKey): Find<ClientDocument> => ({ where: { account } }), [
   'Brand:1',
 ]);
 
+const unlogged = declareQuery(CLIENTS, (): Find<ClientDocument> => UNLOGGED, []);
+
 export async function createClients(deps: {
   documents: DocumentStore;
   secretKey: Buffer;
   clock: Clock;
   revocation: Revocation;
+  log: MembershipLog;
+  logger: Pick<Logger, 'error'>;
 }): Promise<Clients> {
   const { secretKey, clock, revocation } = deps;
   const clients = await deps.documents.open(CLIENTS);
@@ -85,18 +103,47 @@ export async function createClients(deps: {
 
   async function get(id: string): Promise<Stored<ClientDocument> | undefined> {
     const stored = await clients.get(id);
+    if (stored?.document.isRemoved) return undefined;
     const expiresAt = stored?.document.expiresAt;
     return expiresAt !== undefined && Date.parse(expiresAt) <= clock() ? undefined : stored;
   }
 
-  async function remove(id: string) {
-    const removed = await clients.delete(id);
-    await revocation.endAllOf('clientId', id);
-    return removed;
+  const recorder = createRecorder({
+    ...deps,
+    records: clients,
+    unlogged,
+    isEnded: ({ isRemoved }) => isRemoved === true,
+    async settle(_, { type, data }, context) {
+      if (type === 'ClientRemoved') await revocation.endAllOfClient(data.clientId, context);
+    },
+  });
+
+  /** @param account removes only a client that belongs to it */
+  async function remove(id: string, context: ChangeContext, account?: Account): Promise<boolean> {
+    for (;;) {
+      const stored = await get(id);
+      if (stored === undefined) {
+        await recorder.finish(id);
+        return false;
+      }
+      const { document, version } = stored;
+      if (account !== undefined && document.account !== accountKey(account)) return false;
+      const owner = accountOfKey(document.account ?? '');
+      if (owner === undefined) {
+        const isDeleted = await clients.delete(id, version);
+        if (!isDeleted) continue;
+        await revocation.endAllOfClient(id, context);
+        return true;
+      }
+      const change = { type: 'ClientRemoved', data: { changeId: randomUUID(), account: owner, clientId: id } } as const;
+      if (!(await clients.replace(id, withChanges(removed(document), [change], context), version))) continue;
+      await recorder.finish(id);
+      return true;
+    }
   }
 
   return {
-    async addClient({ account, name: given }) {
+    async addClient({ account, name: given }, context) {
       const name = toAppName('name', given, LABEL);
       if (typeof name !== 'string') return name;
       const clientId = `client_${randomBytes(12).toString('base64url')}`;
@@ -114,7 +161,10 @@ export async function createClients(deps: {
         [ACCOUNT_OF_CLIENT]: accountKey(account),
       };
       const document = { name, account: accountKey(account), createdAt, sealed: sealed(clientId, metadata) };
-      if (!(await clients.insert(clientId, document))) throw new Error(`Client ${clientId} already exists`);
+      const change = { type: 'ClientAdded', data: { changeId: randomUUID(), account, clientId, name } } as const;
+      if (!(await clients.insert(clientId, withChanges<ClientDocument>(document, [change], context))))
+        throw new Error(`Client ${clientId} already exists`);
+      await recorder.finish(clientId);
       return { clientId, clientSecret, name, account: document.account, createdAt };
     },
 
@@ -128,12 +178,8 @@ export async function createClients(deps: {
       return found.toSorted((a, b) => a.createdAt.localeCompare(b.createdAt));
     },
 
-    async removeClient(clientId, account) {
-      const stored = await get(clientId);
-      if (stored === undefined) return false;
-      if (account !== undefined && stored.document.account !== accountKey(account)) return false;
-      return remove(clientId);
-    },
+    removeClient: remove,
+    finishChanges: recorder.finishAll,
 
     async nameOf(clientId) {
       return (await get(clientId))?.document.name;
@@ -164,7 +210,7 @@ export async function createClients(deps: {
         if (!(await clients.insert(id, registered))) throw new Error(`Client ${id} already exists`);
       },
       async destroy(id) {
-        await remove(id);
+        await remove(id, { actor: AUTHORIZATION_SERVER, correlationId: `oauth-${randomUUID()}` });
       },
       findByUid: () => Promise.resolve(undefined),
       findByUserCode: () => Promise.resolve(undefined),
@@ -173,3 +219,9 @@ export async function createClients(deps: {
     },
   };
 }
+
+/** What is left of a client until the log tells of its removal. It is not found as one of the account, and has no secret. */
+const removed = ({ createdAt, unlogged: changes }: ClientDocument): ClientDocument => ({
+  ...{ name: '', sealed: '', createdAt, isRemoved: true },
+  ...defined({ unlogged: changes }),
+});

@@ -1,12 +1,14 @@
+import type { Logger } from 'pino';
 import { type Resources, resourcesOf } from '../auth/resources.ts';
 import { AUDIENCE_SCOPES, type Audience } from '../auth/scopes.ts';
+import type { ChangeContext, MembershipLog } from '../auth/unlogged-changes.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { type Clients, createClients } from './clients.ts';
 import { accountOfGrant } from './grant-id.ts';
 import { createOidcAdapter, type OidcAdapter } from './oidc-adapter.ts';
-import { createRevocation, type Revocation } from './revocation.ts';
+import type { Revocation } from './revocation.ts';
 
 /** An app that a user has allowed to act for an account. */
 type ConnectedApp = {
@@ -27,22 +29,26 @@ export type ConnectedApps = {
   /** The apps connected to an account by any user, or by one user to any account. Oldest first. */
   grantsOf(owner: Owner): Promise<ConnectedApp[]>;
   /** Disconnects an app; its tokens stop working at once. @returns false if it is not connected to that owner */
-  revokeGrant(grantId: string, owner: Owner): Promise<boolean>;
+  revokeGrant(grantId: string, owner: Owner, context: ChangeContext): Promise<boolean>;
   /** Whether a client may act for an account: it belongs to the account, or a user connected it. */
   isConnected(clientId: string, account: Account): Promise<boolean>;
 };
 
-/** Whether apps are connected, for a process that runs no authorization server. */
+/** Connected apps and clients, for a process that runs no authorization server. */
 export async function openConnectedApps(deps: {
   readonly publicUrl: string;
   readonly secretKey: Buffer;
   readonly documents: DocumentStore;
+  readonly revocation: Revocation;
+  readonly log: MembershipLog;
   readonly clock: Clock;
-}): Promise<ConnectedApps> {
-  const revocation = await createRevocation(deps.documents);
-  const oidcAdapter = await createOidcAdapter({ ...deps, revocation });
-  const clients = await createClients({ ...deps, revocation });
-  return createConnectedApps({ oidcAdapter, clients, revocation, resources: resourcesOf(deps.publicUrl) });
+  readonly logger: Pick<Logger, 'error'>;
+}): Promise<{ readonly connectedApps: ConnectedApps; readonly clients: Clients }> {
+  const { revocation } = deps;
+  const oidcAdapter = await createOidcAdapter(deps);
+  const clients = await createClients(deps);
+  const resources = resourcesOf(deps.publicUrl);
+  return { clients, connectedApps: createConnectedApps({ oidcAdapter, clients, revocation, resources }) };
 }
 
 export function createConnectedApps(deps: {
@@ -80,9 +86,9 @@ export function createConnectedApps(deps: {
 
   return {
     grantsOf,
-    async revokeGrant(grantId, owner) {
+    async revokeGrant(grantId, owner, context) {
       const owned = (await grantsOf(owner)).some((app) => app.grantId === grantId);
-      return owned ? revocation.endGrant(grantId) : false;
+      return owned ? revocation.endGrant(grantId, context) : false;
     },
     async isConnected(clientId, account) {
       const grants = await oidcAdapter.grantsOf({ account: accountKey(account) });

@@ -1,14 +1,17 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
+import { type ChangeContext, withChanges } from '../auth/unlogged-changes.ts';
 import type { DocumentStore, Stored } from '../document-store/document-store.ts';
-import type { AccountKey } from '../domain/account.ts';
+import { type AccountKey, type Actor, AUTHORIZATION_SERVER, accountOfKey } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
+import type { AppConnected } from '../domain/events.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
 import { accountOfGrant } from './grant-id.ts';
 import { oidcProvider } from './oidc-provider.ts';
-import { OIDC_RECORDS, type OidcRecord, oidcRecordKey, withField } from './oidc-record.ts';
+import { ENDED_GRANT, OIDC_RECORDS, type OidcRecord, oidcRecordKey, withField } from './oidc-record.ts';
 import type { Revocation } from './revocation.ts';
 
 export type OidcAdapter = {
@@ -52,6 +55,25 @@ export async function createOidcAdapter(deps: {
     return () => records.get(key).then(isThere);
   }
 
+  /** Stores a grant, and tells the log what the user allowed with it. */
+  async function saveGrant(id: string, key: string, record: OidcRecord, payload: AdapterPayload): Promise<void> {
+    for (;;) {
+      const stored = await records.get(key);
+      const before = stored !== undefined && isThere(stored) ? scopesOf(open(stored)) : new Set<string>();
+      const scopes = scopesOf(payload);
+      const change = scopes.isSubsetOf(before) ? undefined : connection(id, record, [...scopes]);
+      const { createdAt = record.createdAt, unlogged, isUnlogged } = stored?.document ?? {};
+      const next = { ...record, createdAt, ...defined({ unlogged, isUnlogged }) };
+      const written = change === undefined ? next : withChanges(next, [change], byUser(change.data));
+      const isWritten = await (stored === undefined
+        ? records.insert(key, written)
+        : records.replace(key, written, stored.version));
+      if (!isWritten) continue;
+      if (change !== undefined) await revocation.finishGrant(id);
+      return;
+    }
+  }
+
   async function upsert(model: string, id: string, payload: AdapterPayload, expiresIn: number) {
     // A session of nobody holds nothing, and everyone who asks to sign out would get one (`sign-out.ts`).
     if (model === 'Session' && payload.accountId === undefined) return;
@@ -70,6 +92,7 @@ export async function createOidcAdapter(deps: {
         account: model === 'Grant' ? accountOfGrant(id) : undefined,
       }),
     };
+    if (model === 'Grant') return saveGrant(id, key, record, payload);
     while (!(await records.insert(key, record))) {
       const stored = await records.get(key);
       if (stored === undefined) continue;
@@ -116,7 +139,7 @@ export async function createOidcAdapter(deps: {
 
       async find(id) {
         const stored = await records.get(oidcRecordKey(model, id));
-        if (stored === undefined) return undefined;
+        if (stored === undefined || !isThere(stored)) return undefined;
         // A second use revokes the grant, but not while the first is unanswered: if a client sends a request twice at once (two
         // tabs, a retry), one is served and the other refused (docs/decisions/refresh-tokens.md).
         if (isUnanswered(stored.document) && (await route()) === 'token') return refuseInTurn(stored.key);
@@ -142,14 +165,14 @@ export async function createOidcAdapter(deps: {
       },
 
       async destroy(id) {
-        if (model === 'Grant') await revocation.endGrant(id);
+        if (model === 'Grant') await revocation.endGrant(id, await contextOf(id));
         else await records.delete(oidcRecordKey(model, id));
       },
 
       async revokeByGrantId(grantId) {
         // The app has given back an access token alone. It stays connected, and can get another.
         if (await isRevokingAccessToken()) return;
-        await revocation.endAllOf('grantId', grantId, model);
+        await revocation.deleteIssued(grantId, model);
       },
       findByUserCode: () => Promise.resolve(undefined),
     }),
@@ -163,7 +186,7 @@ export async function createOidcAdapter(deps: {
     async prolong(grantId, seconds) {
       for (;;) {
         const stored = await records.get(oidcRecordKey('Grant', grantId));
-        if (stored === undefined) return;
+        if (stored === undefined || !isThere(stored)) return;
         const until = clock() + seconds * 1000;
         const by = until - Date.parse(stored.document.expiresAt);
         if (by < PROLONGED_BY_MS) return;
@@ -192,7 +215,44 @@ export async function createOidcAdapter(deps: {
 /** The shortest time by which a grant is prolonged: a month. */
 const PROLONGED_BY_MS = 30 * 24 * 3_600_000;
 
-const isThere = (stored: object | undefined): boolean => stored !== undefined;
+/** A grant that has ended is not there any more, although the log may still have to be told of it. */
+const isThere = (stored: Stored<OidcRecord> | undefined): boolean =>
+  stored !== undefined && stored.document.model !== ENDED_GRANT;
+
+/** What a grant allows in all. */
+const scopesOf = ({ openid, resources }: Readonly<Record<string, unknown>>): ReadonlySet<string> =>
+  new Set(
+    [isRecord(openid) ? openid.scope : undefined, ...(isRecord(resources) ? Object.values(resources) : [])]
+      .flatMap((scope) => (typeof scope === 'string' ? scope.split(' ') : []))
+      .filter((scope) => scope !== ''),
+  );
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
+
+/** What a user allows an app; undefined for a grant that only identifies the user (the console's). */
+function connection(
+  grantId: string,
+  { userId, clientId, account: key }: OidcRecord,
+  scopes: readonly string[],
+): AppConnected | undefined {
+  const account = accountOfKey(key ?? '');
+  if (account === undefined || userId === undefined || clientId === undefined) return undefined;
+  return { type: 'AppConnected', data: { changeId: randomUUID(), account, userId, clientId, grantId, scopes } };
+}
+
+const byUser = ({ userId, account }: AppConnected['data']): ChangeContext => ({
+  actor: { kind: 'user', id: userId, account },
+  correlationId: `oauth-${randomUUID()}`,
+});
+
+/** Who ends a grant in a request to the authorization server: the app that gives it back, or the server itself. */
+async function contextOf(grantId: string): Promise<ChangeContext> {
+  const oidc = (await oidcProvider()).default.ctx?.oidc;
+  const id = oidc?.route === 'revocation' ? oidc.client?.clientId : undefined;
+  const account = accountOfKey(accountOfGrant(grantId) ?? '');
+  const actor: Actor = id === undefined ? AUTHORIZATION_SERVER : { kind: 'client', id, ...defined({ account }) };
+  return { actor, correlationId: `oauth-${randomUUID()}` };
+}
 
 /** The endpoint that is being called. */
 const route = async () => (await oidcProvider()).default.ctx?.oidc.route;

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { UNLOGGED_INDEX, type WithUnlogged } from '../auth/unlogged-changes.ts';
 import type { Collection, Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import type { AccountKey } from '../domain/account.ts';
@@ -7,7 +8,7 @@ import type { AccountKey } from '../domain/account.ts';
  * What the authorization server stores besides clients: sessions, interactions, codes, tokens and grants. Most of their ids are
  * bearer credentials, so only a digest of the id is stored, as the key. The content is sealed.
  */
-export type OidcRecord = {
+export type OidcRecord = WithUnlogged & {
   /** The oidc-provider model: `Session`, `Grant`, `RefreshToken` and so on. */
   readonly model: string;
   readonly sealed: string;
@@ -37,8 +38,12 @@ export const OIDC_RECORDS: Collection<OidcRecord> = {
     { fields: ['userId'] },
     { fields: ['clientId'] },
     { fields: ['account'] },
+    UNLOGGED_INDEX,
   ],
 };
+
+/** The model of what was a grant, until the log tells of its end. It does not count as a record of the grant. */
+export const ENDED_GRANT = 'EndedGrant';
 
 export const oidcRecordKey = (model: string, id: string) =>
   createHash('sha256').update(`${model} ${id}`).digest('base64url');

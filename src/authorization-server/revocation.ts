@@ -1,50 +1,126 @@
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import {
+  type ChangeContext,
+  createRecorder,
+  type MembershipLog,
+  UNLOGGED,
+  withChanges,
+} from '../auth/unlogged-changes.ts';
 import type { UserRevocation } from '../auth/users.ts';
-import type { DocumentStore } from '../document-store/document-store.ts';
-import { OIDC_RECORDS, oidcRecordKey, withField } from './oidc-record.ts';
-
-type OwnerField = 'grantId' | 'userId' | 'clientId';
+import type { DocumentStore, Find } from '../document-store/document-store.ts';
+import { declareQuery } from '../document-store/queries.ts';
+import { accountOfKey } from '../domain/account.ts';
+import type { MembershipEvent } from '../domain/events.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { ENDED_GRANT, OIDC_RECORDS, type OidcRecord, oidcRecordKey, withField } from './oidc-record.ts';
 
 /** Revokes what was issued, at once in every process: a token is valid only as long as its record exists. */
 export type Revocation = UserRevocation & {
   /** Ends a grant and everything issued under it. @returns false if there was none */
-  endGrant(grantId: string): Promise<boolean>;
-  /** Deletes the records of a grant or client, of all models or of one. */
-  endAllOf(field: 'grantId' | 'clientId', value: string, model?: string): Promise<void>;
+  endGrant(grantId: string, context: ChangeContext): Promise<boolean>;
+  /** Ends a client's grants and everything issued to it. */
+  endAllOfClient(clientId: string, context: ChangeContext): Promise<void>;
+  /** Deletes what was issued under a grant, of one model. The grant goes on. */
+  deleteIssued(grantId: string, model: string): Promise<void>;
+  /** Tells the log of the changes that a grant's record holds. */
+  finishGrant(grantId: string): Promise<void>;
+  /** Finishes changes to grants that were interrupted, and tells the log of those that it does not tell of yet. */
+  finishChanges(): Promise<void>;
 };
 
-export async function createRevocation(documents: DocumentStore): Promise<Revocation> {
-  const records = await documents.open(OIDC_RECORDS);
+const unlogged = declareQuery(OIDC_RECORDS, (): Find<OidcRecord> => UNLOGGED, []);
 
-  async function keysOf(field: OwnerField, value: string, model?: string) {
-    const found: { key: string; grantId: string | undefined }[] = [];
-    for await (const { key, document } of records.find(withField(field, value)))
-      if (model === undefined || document.model === model)
-        found.push({ key, grantId: document.model === 'Grant' ? document.grantId : undefined });
-    return found;
+/** How long the record of a grant that has ended is kept for the log, at the most. */
+const ENDED_GRANT_TTL_MS = 365 * 24 * 3_600_000;
+
+export async function createRevocation(deps: {
+  readonly documents: DocumentStore;
+  readonly log: MembershipLog;
+  readonly clock: Clock;
+  readonly logger: Pick<Logger, 'error'>;
+}): Promise<Revocation> {
+  const { clock } = deps;
+  const records = await deps.documents.open(OIDC_RECORDS);
+  const recorder = createRecorder({
+    ...deps,
+    records,
+    unlogged,
+    isEnded: ({ model }) => model === ENDED_GRANT,
+    async settle(_, { type, data }) {
+      if (type === 'AppDisconnected') await deleteAllOf(data.grantId);
+    },
+  });
+
+  const found = (field: 'grantId' | 'userId' | 'clientId' | 'account', value: string) =>
+    Array.fromAsync(records.find(withField(field, value)));
+
+  async function deleteAllOf(grantId: string): Promise<void> {
+    for (const { key } of await found('grantId', grantId)) await records.delete(key);
   }
 
-  async function endGrant(grantId: string): Promise<boolean> {
-    // The grant goes first: from here on nothing new can be issued under it.
-    const ended = await records.delete(oidcRecordKey('Grant', grantId));
-    for (const { key } of await keysOf('grantId', grantId)) await records.delete(key);
-    return ended;
+  async function endGrant(grantId: string, context: ChangeContext): Promise<boolean> {
+    const key = oidcRecordKey('Grant', grantId);
+    for (;;) {
+      const stored = await records.get(key);
+      if (stored === undefined || stored.document.model === ENDED_GRANT) {
+        await deleteAllOf(grantId);
+        await recorder.finish(key);
+        return false;
+      }
+      // The grant goes first: from here on nothing new can be issued under it.
+      const change = disconnection(grantId, stored.document);
+      const hasEnded = await (change === undefined
+        ? records.delete(key, stored.version)
+        : records.replace(key, withChanges(ended(stored.document, clock()), [change], context), stored.version));
+      if (!hasEnded) continue;
+      await (change === undefined ? deleteAllOf(grantId) : recorder.finish(key));
+      return true;
+    }
   }
 
-  async function endAllOf(field: OwnerField, value: string, model?: string): Promise<void> {
-    const found = await keysOf(field, value, model);
-    for (const { grantId } of found) if (grantId !== undefined) await endGrant(grantId);
-    for (const { key } of found) await records.delete(key);
+  /** Ends the grants of a user or client, and what was issued. */
+  async function endAllOf(field: 'userId' | 'clientId', value: string, context: ChangeContext): Promise<void> {
+    for (const { key, document } of await found(field, value)) {
+      const { model, grantId } = document;
+      await (model === 'Grant' && grantId !== undefined ? endGrant(grantId, context) : records.delete(key));
+    }
   }
 
   return {
     endGrant,
-    endAllOf,
-    endSessionsOf: (userId) => endAllOf('userId', userId, 'Session'),
-    endAllOfUser: (userId) => endAllOf('userId', userId),
-    async endGrantsOf(userId, account) {
-      const grants = await Array.fromAsync(records.find(withField('account', account)), ({ document }) => document);
-      for (const { grantId, ...grant } of grants)
-        if (grant.userId === userId && grantId !== undefined) await endGrant(grantId);
+    endAllOfClient: (clientId, context) => endAllOf('clientId', clientId, context),
+    async deleteIssued(grantId, model) {
+      for (const { key, document } of await found('grantId', grantId))
+        if (document.model === model) await records.delete(key);
+    },
+    finishGrant: (grantId) => recorder.finish(oidcRecordKey('Grant', grantId)),
+    finishChanges: recorder.finishAll,
+    async endSessionsOf(userId) {
+      for (const { key, document } of await found('userId', userId))
+        if (document.model === 'Session') await records.delete(key);
+    },
+    endAllOfUser: (userId, context) => endAllOf('userId', userId, context),
+    async endGrantsOf(userId, account, context) {
+      for (const { document } of await found('account', account))
+        if (document.userId === userId && document.grantId !== undefined) await endGrant(document.grantId, context);
     },
   };
+}
+
+/** What is left of a grant until the log tells of its end. No query finds it, and nothing can be issued under it. */
+const ended = ({ createdAt, unlogged: changes = [] }: OidcRecord, now: number): OidcRecord => ({
+  model: ENDED_GRANT,
+  sealed: '',
+  createdAt,
+  expiresAt: new Date(now + ENDED_GRANT_TTL_MS).toISOString(),
+  unlogged: changes,
+});
+
+/** The end of what an app was allowed; undefined for a grant that only identifies the user (the console's). */
+function disconnection(grantId: string, grant: OidcRecord): MembershipEvent | undefined {
+  const { userId, clientId } = grant;
+  const account = accountOfKey(grant.account ?? '');
+  if (account === undefined || userId === undefined || clientId === undefined) return undefined;
+  return { type: 'AppDisconnected', data: { changeId: randomUUID(), account, userId, clientId, grantId } };
 }

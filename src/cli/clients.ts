@@ -21,11 +21,11 @@ export function clientCommands(venue: Command): void {
     .addHelpText('after', '\nExample:\n  venue client add --brand 1 --grant client_credentials --name "Nightly import"')
     .action(({ name, grant: _, ...named }, command) => {
       const account = requiredAccount(named);
-      return operate(command, async (core) => {
+      return operate(command, async (core, context) => {
         const owner = await nameOf(core, account);
         if (isRefusal(owner)) return owner;
         const { clients } = core.authorizationServer;
-        const added = await clients.addClient({ account, grant: 'client_credentials', name });
+        const added = await clients.addClient({ account, grant: 'client_credentials', name }, context);
         if (isRefusal(added)) return added;
         return {
           json: toOperatorAddedClient(added),
@@ -65,8 +65,8 @@ export function clientCommands(venue: Command): void {
     .argument('<id>', 'client id')
     .addHelpText('after', '\nExample:\n  venue client remove client_4fG2kQ0aLw1x')
     .action((id, _, command) =>
-      operate(command, async ({ authorizationServer }) =>
-        (await authorizationServer.clients.removeClient(id))
+      operate(command, async ({ authorizationServer }, context) =>
+        (await authorizationServer.clients.removeClient(id, context))
           ? { json: { clientId: id, removed: true }, text: `Removed client ${id}.` }
           : refuse('ResourceNotFound', `There is no client ${id}.`),
       ),

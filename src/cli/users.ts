@@ -27,11 +27,11 @@ Examples:
     )
     .action(({ email, ...named }, command) => {
       const account = requiredAccount(named);
-      return operate(command, async (core) => {
+      return operate(command, async (core, context) => {
         const owner = await nameOf(core, account);
         if (isRefusal(owner)) return owner;
         const password = await readPassword(`Password of ${email}: `);
-        return shown(await core.users.add({ email, password, accounts: [account] }));
+        return shown(await core.users.add({ email, password, accounts: [account] }, context));
       });
     });
 
@@ -44,10 +44,10 @@ Examples:
     .addHelpText('after', '\nExample:\n  venue user join --email ada@example.com --brand 2')
     .action(({ email, ...named }, command) => {
       const account = requiredAccount(named);
-      return operate(command, async (core) => {
+      return operate(command, async (core, context) => {
         const owner = await nameOf(core, account);
         if (isRefusal(owner)) return owner;
-        return withUser(core.users, email, async ({ id }) => shown(await core.users.addAccount(id, account)));
+        return withUser(core.users, email, async ({ id }) => shown(await core.users.addAccount(id, account, context)));
       });
     });
 
@@ -60,8 +60,8 @@ Examples:
     .addHelpText('after', '\nExample:\n  venue user leave --email ada@example.com --brand 2')
     .action(({ email, ...named }, command) => {
       const account = requiredAccount(named);
-      return operate(command, ({ users }) =>
-        withUser(users, email, async ({ id }) => shown(await users.removeAccount(id, account))),
+      return operate(command, ({ users }, context) =>
+        withUser(users, email, async ({ id }) => shown(await users.removeAccount(id, account, context))),
       );
     });
 
@@ -91,9 +91,9 @@ Examples:
     .requiredOption('--email <address>', 'e-mail address of the user')
     .addHelpText('after', '\nExample:\n  venue user password --email ada@example.com')
     .action(({ email }, command) =>
-      operate(command, ({ users }) =>
+      operate(command, ({ users }, context) =>
         withUser(users, email, async ({ id }) =>
-          shown(await users.changePassword(id, await readPassword(`New password of ${email}: `))),
+          shown(await users.changePassword(id, await readPassword(`New password of ${email}: `), context)),
         ),
       ),
     );
@@ -104,9 +104,9 @@ Examples:
     .requiredOption('--email <address>', 'e-mail address of the user')
     .addHelpText('after', '\nExample:\n  venue user remove --email ada@example.com')
     .action(({ email }, command) =>
-      operate(command, ({ users }) =>
+      operate(command, ({ users }, context) =>
         withUser(users, email, async ({ id }) => {
-          await users.remove(id);
+          await users.remove(id, context);
           return { json: { id, removed: true }, text: `Removed user ${email}.` };
         }),
       ),

@@ -41,8 +41,8 @@ ${
     };
   });
 
-  routes.post('/console/apps/:id/disconnect', async ({ params, account }) =>
-    (await connectedApps.revokeGrant(params.id ?? '', { account }))
+  routes.post('/console/apps/:id/disconnect', async ({ params, account, context }) =>
+    (await connectedApps.revokeGrant(params.id ?? '', { account }, context))
       ? { go: '/console/apps', flash: { kind: 'done', text: 'App disconnected. It no longer has access.' } }
       : missing('connected app'),
   );
@@ -51,9 +51,9 @@ ${
 
   routes.post('/console/clients', (visit) =>
     visit.once(async () => {
-      const { account, form } = visit;
+      const { account, form, context } = visit;
       const name = form.text('name');
-      const added = await clients.addClient({ account, grant: 'client_credentials', name });
+      const added = await clients.addClient({ account, grant: 'client_credentials', name }, context);
       if (isRefusal(added)) return clientsPage(visit, problemOf(added, { name: 'Name' }));
       return {
         title: 'New OAuth client',
@@ -66,8 +66,8 @@ ${
     }),
   );
 
-  routes.post('/console/clients/:id/remove', async ({ params, account }) =>
-    (await clients.removeClient(params.id ?? '', account))
+  routes.post('/console/clients/:id/remove', async ({ params, account, context }) =>
+    (await clients.removeClient(params.id ?? '', context, account))
       ? { go: '/console/clients', flash: { kind: 'done', text: 'OAuth client removed. Its tokens no longer work.' } }
       : missing('OAuth client'),
   );

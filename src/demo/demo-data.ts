@@ -67,8 +67,8 @@ export async function seedDemoData(deps: SeedDeps): Promise<Pick<Demo, 'communit
     const password = `demo-${randomBytes(6).toString('base64url')}`;
     // An interrupted first start may have left this user behind.
     const before = await deps.users.byEmail(email);
-    if (before !== undefined) await deps.users.remove(before.id);
-    done(await deps.users.add({ email, password, accounts: [account] }));
+    if (before !== undefined) await deps.users.remove(before.id, CONTEXT);
+    done(await deps.users.add({ email, password, accounts: [account] }, CONTEXT));
     return { email, password };
   };
   const keyFor = async (account: Account): Promise<string> => {

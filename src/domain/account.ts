@@ -1,4 +1,4 @@
-import type { BrandId, CommunityId } from './ids.ts';
+import { type BrandId, brandId, type CommunityId, communityId } from './ids.ts';
 
 /** Every caller acts for one of these (docs/specification.md#accounts-and-visibility). */
 export type Account =
@@ -11,6 +11,14 @@ export type AccountKind = Account['kind'];
 export type AccountKey = `${AccountKind}:${number}`;
 export const accountKey = (account: Account): AccountKey => `${account.kind}:${account.id}`;
 
+/** The account of a key such as `Brand:7`; undefined if it is no such key. */
+export function accountOfKey(key: string): Account | undefined {
+  const match = /^(Community|Brand):(\d+)$/.exec(key);
+  if (match === null) return undefined;
+  const id = Number(match[2]);
+  return match[1] === 'Brand' ? { kind: 'Brand', id: brandId(id) } : { kind: 'Community', id: communityId(id) };
+}
+
 /** Who caused an event: an API key, an OAuth client, a console user, the command line (operator) or the service itself. */
 export type Actor = {
   readonly kind: 'apiKey' | 'client' | 'user' | 'operator' | 'system';
@@ -20,4 +28,6 @@ export type Actor = {
 
 export const SYSTEM: Actor = { kind: 'system', id: 'scheduler' };
 export const DELIVERER: Actor = { kind: 'system', id: 'webhooks' };
+/** What ends an app's access by itself, such as a refresh token that was used twice. */
+export const AUTHORIZATION_SERVER: Actor = { kind: 'system', id: 'authorization-server' };
 export const OPERATOR: Actor = { kind: 'operator', id: 'cli' };

@@ -202,7 +202,7 @@ type ConnectedApp = MembershipChange & {
   readonly grantId: string;
 };
 /** A user allowed an app to act for the account, or allowed one that was connected more. */
-type AppConnected = Event<'AppConnected', ConnectedApp & { readonly scopes: readonly string[] }>;
+export type AppConnected = Event<'AppConnected', ConnectedApp & { readonly scopes: readonly string[] }>;
 /** What an app was allowed has ended before its time. */
 type AppDisconnected = Event<'AppDisconnected', ConnectedApp>;
 /** Everything that concerns one user. */

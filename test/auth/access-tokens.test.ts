@@ -6,6 +6,7 @@ import { createSigningKeys, type SigningKeys } from '../../src/auth/signing-keys
 import { createOidcAdapter, type OidcAdapter } from '../../src/authorization-server/oidc-adapter.ts';
 import { createRevocation } from '../../src/authorization-server/revocation.ts';
 import { createSqliteDatabase, type TestDatabase } from '../document-store/engines.ts';
+import { createChangeLog, NO_LOGGER } from './change-log.ts';
 
 const issuer = 'https://venues.example';
 const secretKey = randomBytes(32);
@@ -21,7 +22,7 @@ beforeAll(async () => {
   const documents = await database.open();
   const clock = () => time;
   signingKeys = await createSigningKeys({ documents, secretKey, clock });
-  const revocation = await createRevocation(documents);
+  const revocation = await createRevocation({ documents, log: createChangeLog(), clock, logger: NO_LOGGER });
   oidcAdapter = await createOidcAdapter({ documents, revocation, secretKey, clock });
   tokens = createAccessTokens({ issuer, signingKeys, issuedTokens: oidcAdapter, secretKey, clock });
 });

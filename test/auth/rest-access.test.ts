@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { accepted } from '../accepted.ts';
 import { API_SCOPE, TestApp } from '../authorization-server/test-app.ts';
 import { type RunningService, runService, runServiceAt } from '../running-service.fixture.ts';
+import { BY_OPERATOR } from './change-log.ts';
 
 /** Access tokens used with the REST API of a whole service. */
 
@@ -17,7 +18,9 @@ beforeAll(async () => {
   const running = await runServiceAt();
   ({ url, service } = running);
   const [addedBrand, addedCommunity] = [await service.brand(), await service.community()];
-  accepted(await service.core.users.add({ ...user, accounts: [addedBrand.account, addedCommunity.account] }));
+  accepted(
+    await service.core.users.add({ ...user, accounts: [addedBrand.account, addedCommunity.account] }, BY_OPERATOR),
+  );
   [brand, community] = [addedBrand, addedCommunity];
   spaceId = await service.space(community);
   await running.listen();

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createUsers, type User, type Users } from '../../src/auth/users.ts';
-import { createRevocation } from '../../src/authorization-server/revocation.ts';
+import type { User, Users } from '../../src/auth/users.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { isRefusal } from '../../src/domain/decision.ts';
 import { brandId, communityId } from '../../src/domain/ids.ts';
 import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
+import { BY_OPERATOR, openUsers } from './change-log.ts';
 
 const brand: Account = { kind: 'Brand', id: brandId(1) };
 const community: Account = { kind: 'Community', id: communityId(1) };
@@ -18,12 +18,12 @@ describe.each(documentEngines)('users on %s', (_name, createDatabase) => {
   beforeAll(async () => {
     database = await createDatabase();
     const documents = await database.open();
-    users = await createUsers({ documents, revocation: await createRevocation(documents), clock: () => now });
+    ({ users } = await openUsers(documents, () => now));
   });
   afterAll(() => database.remove());
 
   async function added(email: string): Promise<User> {
-    const user = await users.add({ email, password, accounts: [brand] });
+    const user = await users.add({ email, password, accounts: [brand] }, BY_OPERATOR);
     if (isRefusal(user)) throw new Error(user.details);
     return user;
   }
@@ -38,33 +38,42 @@ describe.each(documentEngines)('users on %s', (_name, createDatabase) => {
   });
 
   test('the same characters in other code points are the same password', async () => {
-    const user = await users.add({ email: 'nfc@example.com', password: 'caf\u00e9 au lait', accounts: [brand] });
+    const user = await users.add(
+      { email: 'nfc@example.com', password: 'caf\u00e9 au lait', accounts: [brand] },
+      BY_OPERATOR,
+    );
     expect(await users.verifyPassword('nfc@example.com', 'cafe\u0301 au lait')).toEqual(user);
   });
 
   test('an e-mail is used only once, even if added twice at the same time or in a different case', async () => {
     const outcomes = await Promise.all(
-      ['Twin@example.com', 'twin@EXAMPLE.com'].map((email) => users.add({ email, password, accounts: [brand] })),
+      ['Twin@example.com', 'twin@EXAMPLE.com'].map((email) =>
+        users.add({ email, password, accounts: [brand] }, BY_OPERATOR),
+      ),
     );
     expect(outcomes.filter(isRefusal)).toHaveLength(1);
   });
 
   test('refuses a malformed e-mail, a password that is too short or too long, and a user without an account', async () => {
     for (const email of ['', 'ada', '@example.com', 'a b@example.com', `${'x'.repeat(250)}@example.com`])
-      expect(await users.add({ email, password, accounts: [brand] })).toMatchObject({ refused: 'ValidationError' });
+      expect(await users.add({ email, password, accounts: [brand] }, BY_OPERATOR)).toMatchObject({
+        refused: 'ValidationError',
+      });
     for (const wrong of ['short', 'x'.repeat(257)])
-      expect(await users.add({ email: 'p@example.com', password: wrong, accounts: [brand] })).toMatchObject({
+      expect(
+        await users.add({ email: 'p@example.com', password: wrong, accounts: [brand] }, BY_OPERATOR),
+      ).toMatchObject({
         refused: 'ValidationError',
         details: 'The password must have 10 to 256 characters.',
       });
-    expect(await users.add({ email: 'p@example.com', password, accounts: [] })).toMatchObject({
+    expect(await users.add({ email: 'p@example.com', password, accounts: [] }, BY_OPERATOR)).toMatchObject({
       refused: 'ValidationError',
     });
   });
 
   test('counts the characters of a password, not their code units', async () => {
     const emoji = '\u{1F389}'.repeat(256);
-    const user = await users.add({ email: 'emoji@example.com', password: emoji, accounts: [brand] });
+    const user = await users.add({ email: 'emoji@example.com', password: emoji, accounts: [brand] }, BY_OPERATOR);
     expect(await users.verifyPassword('emoji@example.com', emoji)).toEqual(user);
     expect(await users.verifyPassword('emoji@example.com', `${emoji}!`)).toBeUndefined();
   });
@@ -72,27 +81,32 @@ describe.each(documentEngines)('users on %s', (_name, createDatabase) => {
   test('a changed password replaces the old one and records when it changed', async () => {
     const user = await added('change@example.com');
     now += 60_000;
-    const changed = await users.changePassword(user.id, 'another long one');
+    const changed = await users.changePassword(user.id, 'another long one', BY_OPERATOR);
     expect(changed).toMatchObject({ passwordChangedAt: '2026-01-01T00:01:00.000Z' });
     expect(await users.verifyPassword(user.email, password)).toBeUndefined();
     expect(await users.verifyPassword(user.email, 'another long one')).toMatchObject({ id: user.id });
-    expect(await users.changePassword('usr_nobody', 'another long one')).toMatchObject({ refused: 'ResourceNotFound' });
+    expect(await users.changePassword('usr_nobody', 'another long one', BY_OPERATOR)).toMatchObject({
+      refused: 'ResourceNotFound',
+    });
   });
 
   test('belongs to several accounts, each only once, and always to at least one', async () => {
     const user = await added('several@example.com');
-    await Promise.all([users.addAccount(user.id, community), users.addAccount(user.id, community)]);
+    await Promise.all([
+      users.addAccount(user.id, community, BY_OPERATOR),
+      users.addAccount(user.id, community, BY_OPERATOR),
+    ]);
     expect((await users.get(user.id))?.accounts).toEqual([brand, community]);
     expect((await users.list(community)).map(({ email }) => email)).toEqual(['several@example.com']);
-    await users.removeAccount(user.id, brand);
-    expect(await users.removeAccount(user.id, community)).toMatchObject({ refused: 'ValidationError' });
+    await users.removeAccount(user.id, brand, BY_OPERATOR);
+    expect(await users.removeAccount(user.id, community, BY_OPERATOR)).toMatchObject({ refused: 'ValidationError' });
     expect((await users.get(user.id))?.accounts).toEqual([community]);
   });
 
   test('a removed user no longer exists, and the e-mail can be used again', async () => {
     const user = await added('gone@example.com');
-    expect(await users.remove(user.id)).toBe(true);
-    expect(await users.remove(user.id)).toBe(false);
+    expect(await users.remove(user.id, BY_OPERATOR)).toBe(true);
+    expect(await users.remove(user.id, BY_OPERATOR)).toBe(false);
     expect(await users.byEmail('gone@example.com')).toBeUndefined();
     expect(await users.verifyPassword('gone@example.com', password)).toBeUndefined();
     await added('gone@example.com');

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import * as oidc from 'openid-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { pageHeaders } from '../../src/html/layout.ts';
+import { BY_OPERATOR } from '../auth/change-log.ts';
 import { Browser, Page } from '../browser.ts';
 import { createSqliteDatabase, type TestDatabase } from '../document-store/engines.ts';
 import { BRAND, PASSWORD, type RunningServer, runServer } from './running-server.ts';
@@ -375,7 +376,10 @@ describe('pages that submit themselves', () => {
   });
 
   test('signing in as someone else signs the first user out and asks the second one', async () => {
-    const bea = await running.users.add({ email: 'bea@example.com', password: PASSWORD, accounts: [BRAND] });
+    const bea = await running.users.add(
+      { email: 'bea@example.com', password: PASSWORD, accounts: [BRAND] },
+      BY_OPERATOR,
+    );
     expect(bea).toMatchObject({ email: 'bea@example.com' });
     const browser = new Browser(running.url);
     const { url } = await app.authorizationUrl();

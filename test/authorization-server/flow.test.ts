@@ -3,6 +3,7 @@ import * as oidc from 'openid-client';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { OIDC_RECORDS, withField } from '../../src/authorization-server/oidc-record.ts';
 import { isRefusal } from '../../src/domain/decision.ts';
+import { BY_OPERATOR } from '../auth/change-log.ts';
 import { Browser } from '../browser.ts';
 import { ask } from '../document-store/ask.ts';
 import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
@@ -172,7 +173,10 @@ describe.each(documentEngines)('the authorization server on %s', (_name, createD
 
   test('a confidential client acts for its account until it is removed', async () => {
     const { clients, accessTokens } = running.server;
-    const added = await clients.addClient({ account: BRAND, grant: 'client_credentials', name: 'Nightly import' });
+    const added = await clients.addClient(
+      { account: BRAND, grant: 'client_credentials', name: 'Nightly import' },
+      BY_OPERATOR,
+    );
     if (isRefusal(added)) throw new Error(added.details);
     const client = new oidc.Configuration(
       (await oidc.discovery(new URL(running.url), 'x', undefined, oidc.None(), insecure)).serverMetadata(),
@@ -192,7 +196,7 @@ describe.each(documentEngines)('the authorization server on %s', (_name, createD
 
     expect(await clients.listClients(BRAND)).toEqual([expect.objectContaining({ name: 'Nightly import' })]);
     expect(JSON.stringify(await clients.listClients())).not.toContain(added.clientSecret);
-    expect(await clients.removeClient(added.clientId, BRAND)).toBe(true);
+    expect(await clients.removeClient(added.clientId, BY_OPERATOR, BRAND)).toBe(true);
     expect(await other.server.accessTokens.authenticate(token)).toBeUndefined();
     await expect(oidc.clientCredentialsGrant(client, { resource: 'api' })).rejects.toMatchObject({
       error: 'invalid_client',
@@ -218,9 +222,13 @@ describe.each(documentEngines)('the authorization server on %s', (_name, createD
     ]);
     const [first] = mine;
     expect(
-      await connectedApps.revokeGrant(first?.grantId ?? '', { account: { kind: 'Community', id: BRAND.id as never } }),
+      await connectedApps.revokeGrant(
+        first?.grantId ?? '',
+        { account: { kind: 'Community', id: BRAND.id as never } },
+        BY_OPERATOR,
+      ),
     ).toBe(false);
-    expect(await connectedApps.revokeGrant(first?.grantId ?? '', { account: BRAND })).toBe(true);
+    expect(await connectedApps.revokeGrant(first?.grantId ?? '', { account: BRAND }, BY_OPERATOR)).toBe(true);
     expect(await accessTokens.authenticate(brand.access_token)).toBeUndefined();
     await expect(app.refresh(brand.refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' });
     expect(await accessTokens.authenticate(community.access_token)).toBeDefined();
@@ -228,20 +236,23 @@ describe.each(documentEngines)('the authorization server on %s', (_name, createD
 
   test('removing a user ends sessions, apps and tokens; leaving an account ends those of that account', async () => {
     const { users, server } = running;
-    const user = await users.add({
-      email: 'leaver@example.com',
-      password: PASSWORD,
-      accounts: [BRAND, { ...BRAND, id: 8 as never }],
-    });
+    const user = await users.add(
+      {
+        email: 'leaver@example.com',
+        password: PASSWORD,
+        accounts: [BRAND, { ...BRAND, id: 8 as never }],
+      },
+      BY_OPERATOR,
+    );
     if ('refused' in user) throw new Error(user.details);
     const app = await TestApp.register(running.url);
     const tokens = await app.tokens({ ...consent, email: user.email });
     expect(await server.accessTokens.authenticate(tokens.access_token)).toBeDefined();
-    await users.removeAccount(user.id, BRAND);
+    await users.removeAccount(user.id, BRAND, BY_OPERATOR);
     expect(await server.accessTokens.authenticate(tokens.access_token)).toBeUndefined();
     await expect(app.refresh(tokens.refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' });
     const later = await app.tokens({ ...consent, account: 'Brand:8' });
-    await users.remove(user.id);
+    await users.remove(user.id, BY_OPERATOR);
     expect(await server.accessTokens.authenticate(later.access_token)).toBeUndefined();
     const page = await app.browser.open((await app.authorizationUrl()).url);
     expect(page.text).toContain('name="password"');

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isRefusal } from '../../src/domain/decision.ts';
+import { BY_OPERATOR } from '../auth/change-log.ts';
 import { Browser, type Page } from '../browser.ts';
 import { createSqliteDatabase, type TestDatabase } from '../document-store/engines.ts';
 import { BRAND, PASSWORD, type RunningServer, runServer } from './running-server.ts';
@@ -104,13 +105,16 @@ describe('names', () => {
     expect([status, body.client_name]).toEqual([201, 'Venue Booking']);
     expect((await pagesFor(body.client_id ?? '')).consent.text).toContain('<bdi>Venue Booking</bdi>');
     const own = { account: BRAND, grant: 'client_credentials', name: client_name } as const;
-    const added = await running.server.clients.addClient(own);
+    const added = await running.server.clients.addClient(own, BY_OPERATOR);
     expect(added).toMatchObject({ name: 'Venue Booking' });
   });
 
   test('an account’s own client has the same rule', async () => {
     const name = 'Nightly \u202e import';
-    const added = await running.server.clients.addClient({ account: BRAND, grant: 'client_credentials', name });
+    const added = await running.server.clients.addClient(
+      { account: BRAND, grant: 'client_credentials', name },
+      BY_OPERATOR,
+    );
     expect(isRefusal(added) && added.details).toBe('name must not have control, format or other invisible characters.');
   });
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { BY_OPERATOR } from '../auth/change-log.ts';
 import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 import { PASSWORD, type RunningServer, runServer } from './running-server.ts';
 import { TestApp } from './test-app.ts';
@@ -58,7 +59,7 @@ describe.each(documentEngines)('a connected app on %s', (_name, createDatabase) 
     wait(29);
     const [grant] = await running.server.connectedApps.grantsOf({ userId: running.user.id });
     const refreshing = Promise.allSettled([app.refresh(token)]);
-    await running.server.connectedApps.revokeGrant(grant?.grantId ?? '', { userId: running.user.id });
+    await running.server.connectedApps.revokeGrant(grant?.grantId ?? '', { userId: running.user.id }, BY_OPERATOR);
     const [refreshed] = await refreshing;
     expect(await running.server.connectedApps.grantsOf({ userId: running.user.id })).toEqual([]);
     if (refreshed?.status === 'fulfilled')

@@ -1,17 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import Fastify from 'fastify';
-import { createUsers, type User, type Users } from '../../src/auth/users.ts';
+import type { User, Users } from '../../src/auth/users.ts';
 import {
   type AuthorizationServer,
   createAuthorizationServer,
   type Limits,
 } from '../../src/authorization-server/authorization-server.ts';
-import { createRevocation } from '../../src/authorization-server/revocation.ts';
 import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { isRefusal } from '../../src/domain/decision.ts';
 import { brandId, communityId } from '../../src/domain/ids.ts';
 import type { GuardOptions } from '../../src/outbound/address-guard.ts';
+import { BY_OPERATOR, type createChangeLog, NO_LOGGER, openUsers } from '../auth/change-log.ts';
 import { freePort } from '../free-port.ts';
 
 export const BRAND: Account = { kind: 'Brand', id: brandId(7) };
@@ -26,6 +26,12 @@ export type RunningServer = {
   shift(milliseconds: number): void;
   readonly server: AuthorizationServer;
   readonly users: Users;
+  /** What the log is told of users, apps and clients. */
+  readonly told: ReturnType<typeof createChangeLog>['told'];
+  /** Lets the log answer nothing for a while. */
+  logFails(isFailing: boolean): void;
+  /** Finishes changes to users, grants and clients that were interrupted. */
+  finishChanges(): Promise<void>;
   readonly user: User;
   close(): Promise<void>;
 };
@@ -47,14 +53,15 @@ export async function runServer(
   const url = options.url ?? listensOn;
   let shifted = 0;
   const clock = () => Date.now() + shifted;
-  const revocation = await createRevocation(documents);
-  const users = await createUsers({ documents, revocation, clock });
+  const { log, revocation, users } = await openUsers(documents, clock);
   const server = await createAuthorizationServer({
     publicUrl: url,
     secretKey: options.secretKey ?? randomBytes(32),
     documents,
     revocation,
     users,
+    log,
+    logger: NO_LOGGER,
     clock,
     ...(options.clientDocuments && { clientDocuments: options.clientDocuments }),
     limits: { perNetwork: 1000, registrations: 1000, tokenRequests: 10_000, ...options.limits },
@@ -70,6 +77,11 @@ export async function runServer(
     },
     server,
     users,
+    told: log.told,
+    logFails: log.fails,
+    async finishChanges() {
+      for (const changing of [users, server.clients, revocation]) await changing.finishChanges();
+    },
     user: await ada(users),
     close: () => app.close(),
   };
@@ -78,7 +90,8 @@ export async function runServer(
 async function ada(users: Users): Promise<User> {
   const email = 'ada@example.com';
   const user =
-    (await users.byEmail(email)) ?? (await users.add({ email, password: PASSWORD, accounts: [BRAND, COMMUNITY] }));
+    (await users.byEmail(email)) ??
+    (await users.add({ email, password: PASSWORD, accounts: [BRAND, COMMUNITY] }, BY_OPERATOR));
   if (isRefusal(user)) throw new Error(user.details);
   return user;
 }

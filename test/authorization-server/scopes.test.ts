@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import * as oidc from 'openid-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isRefusal } from '../../src/domain/decision.ts';
+import { BY_OPERATOR } from '../auth/change-log.ts';
 import { createSqliteDatabase, type TestDatabase } from '../document-store/engines.ts';
 import { BRAND, PASSWORD, type RunningServer, runServer } from './running-server.ts';
 import { REDIRECT, TestApp } from './test-app.ts';
@@ -93,7 +94,7 @@ describe('scope and resource are checked against each other at the start', () =>
 
   test('client credentials: the same', async () => {
     const { clients } = running.server;
-    const added = await clients.addClient({ account: BRAND, grant: 'client_credentials', name: 'Import' });
+    const added = await clients.addClient({ account: BRAND, grant: 'client_credentials', name: 'Import' }, BY_OPERATOR);
     if (isRefusal(added)) throw new Error(added.details);
     const authorization = `Basic ${btoa(`${added.clientId}:${added.clientSecret}`)}`;
     const ask = (fields: Record<string, string>) =>

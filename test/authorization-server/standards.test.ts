@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { BY_OPERATOR } from '../auth/change-log.ts';
 import { Browser } from '../browser.ts';
 import { createSqliteDatabase, type TestDatabase } from '../document-store/engines.ts';
 import { BRAND, PASSWORD, type RunningServer, runServer } from './running-server.ts';
@@ -22,7 +23,10 @@ const consentOf = () => ({ email: running.user.email, password: PASSWORD, accoun
 
 /** A client of the brand's own, and how it authenticates. */
 async function confidential() {
-  const added = await running.server.clients.addClient({ account: BRAND, grant: 'client_credentials', name: 'own' });
+  const added = await running.server.clients.addClient(
+    { account: BRAND, grant: 'client_credentials', name: 'own' },
+    BY_OPERATOR,
+  );
   if (!('clientSecret' in added)) throw new Error(added.details);
   const credentials = Buffer.from(`${added.clientId}:${added.clientSecret}`).toString('base64');
   return { authorization: `Basic ${credentials}` };

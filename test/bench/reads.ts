@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { spaces } from '../../projections/spaces.ts';
 import { accepted } from '../accepted.ts';
+import { BY_OPERATOR } from '../auth/change-log.ts';
 import { type NodeProcess, startNode } from '../service/node-process.ts';
 import { type Bench, type Figure, interleaved } from './figure.ts';
 import { load } from './load.ts';
@@ -24,7 +25,10 @@ export const reads: Bench = async () => {
     while ((await core.projector.status()).lag > 0) await new Promise((resolve) => setTimeout(resolve, 100));
     const account = { kind: 'Brand', id: venue.brandId } as const;
     return accepted(
-      await core.authorizationServer.clients.addClient({ account, grant: 'client_credentials', name: 'Bench' }),
+      await core.authorizationServer.clients.addClient(
+        { account, grant: 'client_credentials', name: 'Bench' },
+        BY_OPERATOR,
+      ),
     );
   });
   const service = await startNode('src/main.js', '/readyz', {

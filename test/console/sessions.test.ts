@@ -2,14 +2,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createUsers, type User, type Users } from '../../src/auth/users.ts';
-import { createRevocation } from '../../src/authorization-server/revocation.ts';
+import type { User, Users } from '../../src/auth/users.ts';
 import { createSessions, type Sessions } from '../../src/console/sessions.ts';
 import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { brandId, communityId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
+import { BY_OPERATOR, openUsers } from '../auth/change-log.ts';
 
 const brand: Account = { kind: 'Brand', id: brandId(1) };
 // The same id as the brand's.
@@ -26,10 +26,12 @@ const clock = () => now;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'venue-sessions-'));
   documents = await openSqliteDocumentStore({ folder, clock });
-  users = await createUsers({ documents, revocation: await createRevocation(documents), clock });
+  ({ users } = await openUsers(documents, clock));
   sessions = await createSessions({ documents, users, clock, secretKey: Buffer.alloc(32, 1) });
   const accounts = [brand, community];
-  user = accepted(await users.add({ email: 'ada@example.com', password: 'correct horse battery', accounts }));
+  user = accepted(
+    await users.add({ email: 'ada@example.com', password: 'correct horse battery', accounts }, BY_OPERATOR),
+  );
 });
 afterEach(async () => {
   await documents.close();
@@ -48,9 +50,9 @@ async function started() {
 }
 
 test.each([
-  ['the password was changed', () => users.changePassword(user.id, 'another good password')],
-  ['the user left the account', () => users.removeAccount(user.id, brand)],
-  ['the user was removed', () => users.remove(user.id)],
+  ['the password was changed', () => users.changePassword(user.id, 'another good password', BY_OPERATOR)],
+  ['the user left the account', () => users.removeAccount(user.id, brand, BY_OPERATOR)],
+  ['the user was removed', () => users.remove(user.id, BY_OPERATOR)],
 ])('once %s the session has ended, for open pages too', async (_, happens) => {
   const { current, isActive } = await started();
   expect(await isActive()).toEqual([true, true]);

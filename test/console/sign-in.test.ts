@@ -4,6 +4,7 @@ import { OIDC_RECORDS } from '../../src/authorization-server/oidc-record.ts';
 import type { Session } from '../../src/console/sessions.ts';
 import { ownPath } from '../../src/console/sign-in.ts';
 import { communityId } from '../../src/domain/ids.ts';
+import { BY_OPERATOR } from '../auth/change-log.ts';
 import { TestApp } from '../authorization-server/test-app.ts';
 import { Browser } from '../browser.ts';
 import { ask } from '../document-store/ask.ts';
@@ -180,7 +181,7 @@ test('signing out ends the session here and at the authorization server; apps st
   const { users, documents } = running.service.core;
   const login = { email: 'leaver@demo.example', password: 'long enough 1' };
   const account = { kind: 'Community', id: communityId(community().id) } as const;
-  const user = await users.add({ ...login, accounts: [account] });
+  const user = await users.add({ ...login, accounts: [account] }, BY_OPERATOR);
   if ('refused' in user) throw new Error(user.details);
   const records = await documents.open(OIDC_RECORDS);
   const kept = async () =>
@@ -213,16 +214,19 @@ test('changing the password and leaving the account end the session', async () =
   const { users } = running.service.core;
   const account = { kind: 'Community', id: communityId(community().id) } as const;
   const other = { kind: 'Community', id: communityId(running.demo.communities[1]?.id ?? 0) } as const;
-  const added = await users.add({ email: 'two@demo.example', password: 'long enough 1', accounts: [account, other] });
+  const added = await users.add(
+    { email: 'two@demo.example', password: 'long enough 1', accounts: [account, other] },
+    BY_OPERATOR,
+  );
   if ('refused' in added) throw new Error(added.details);
   const browser = new Browser(running.url);
   const page = await browser.signIn({ email: 'two@demo.example', password: 'long enough 1' });
   expect(page.text).toContain(community().name);
 
-  await users.removeAccount(added.id, account);
+  await users.removeAccount(added.id, account, BY_OPERATOR);
   expect((await browser.request('/console/inbox')).status).toBe(303);
   expect((await browser.open('/console/inbox')).text).not.toContain(community().name);
-  await users.changePassword(added.id, 'long enough 2');
+  await users.changePassword(added.id, 'long enough 2', BY_OPERATOR);
   expect((await browser.request('/console/inbox')).status).toBe(303);
 });
 
@@ -230,7 +234,7 @@ test('a user with several accounts switches between them; a form made for the pr
   const { users } = running.service.core;
   const [one, two] = running.demo.communities.map(({ id }) => ({ kind: 'Community', id: communityId(id) }) as const);
   if (one === undefined || two === undefined) throw new Error('The demo has too few communities');
-  await users.add({ email: 'both@demo.example', password: 'long enough 1', accounts: [one, two] });
+  await users.add({ email: 'both@demo.example', password: 'long enough 1', accounts: [one, two] }, BY_OPERATOR);
   const browser = new Browser(running.url);
   const first = await browser.signIn({ email: 'both@demo.example', password: 'long enough 1' });
   const before = await browser.open('/console/spaces/new');

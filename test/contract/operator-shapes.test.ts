@@ -11,6 +11,7 @@ import { ALL_PERMISSIONS } from '../../src/domain/permissions.ts';
 import { createTools } from '../../src/mcp/tools.ts';
 import { openFailedEvents } from '../../src/webhooks/failed-events.ts';
 import { accepted } from '../accepted.ts';
+import { BY_OPERATOR } from '../auth/change-log.ts';
 import { inProcess, json, useDataDir } from '../cli/in-process.ts';
 import { eventually } from '../eventually.ts';
 import { inDays } from '../in-days.ts';
@@ -117,7 +118,12 @@ describe('what the command line prints for machines', () => {
     const webhookId = await register('http://127.0.0.1:1/');
     const { deliveryId } = await failedTest(service, webhookId);
 
-    accepted(await core.users.add({ email: 'ada@example.com', password: 'ten or more', accounts: [brand.account] }));
+    accepted(
+      await core.users.add(
+        { email: 'ada@example.com', password: 'ten or more', accounts: [brand.account] },
+        BY_OPERATOR,
+      ),
+    );
     await core.authorizationServer.signingKeys.rotate();
     addEverywhere(service.config.dataDir);
 

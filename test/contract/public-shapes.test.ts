@@ -13,6 +13,7 @@ import { ALL_PERMISSIONS } from '../../src/domain/permissions.ts';
 import { upcast } from '../../src/domain/upcast.ts';
 import { createTools } from '../../src/mcp/tools.ts';
 import { accepted } from '../accepted.ts';
+import { BY_OPERATOR } from '../auth/change-log.ts';
 import { Browser } from '../browser.ts';
 import { inProcess, json } from '../cli/in-process.ts';
 import { inDays } from '../in-days.ts';
@@ -80,7 +81,7 @@ describe('the details of a booking', () => {
     const { stdout } = await inProcess('booking', 'show', String(bookingId));
     read.push({ where: 'the text of venue booking show', text: stdout });
     const user = { email: 'harbour@example.com', password: 'correct horse battery staple' };
-    accepted(await core.users.add({ ...user, accounts: [community.account] }));
+    accepted(await core.users.add({ ...user, accounts: [community.account] }, BY_OPERATOR));
     await running.listen();
     const browser = new Browser(running.url);
     await browser.signIn(user);

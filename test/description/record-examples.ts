@@ -8,6 +8,7 @@ import { startRoles } from '../../src/roles.ts';
 import { OutcomeUnknown, Unavailable } from '../../src/runtime/unavailable.ts';
 import { signatureHeaders } from '../../src/webhooks/signature.ts';
 import { accepted } from '../accepted.ts';
+import { BY_OPERATOR } from '../auth/change-log.ts';
 import { type RunningService, runService } from '../running-service.fixture.ts';
 import { startReceiver } from '../webhooks/receiver.ts';
 
@@ -271,7 +272,10 @@ async function recordExchanges(): Promise<Examples['exchanges']> {
     const { account } = await service.brand('Acme');
     const spaceId = await service.space(community, { name: 'Great Hall' });
     const client = accepted(
-      await authorizationServer.clients.addClient({ account, grant: 'client_credentials', name: 'Nightly import' }),
+      await authorizationServer.clients.addClient(
+        { account, grant: 'client_credentials', name: 'Nightly import' },
+        BY_OPERATOR,
+      ),
     );
     const { host } = new URL(RECORDED_AT);
     const token = async (more: Readonly<Record<string, string>>): Promise<{ access_token: string }> => {

@@ -6,6 +6,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { accepted } from '../accepted.ts';
+import { BY_OPERATOR } from '../auth/change-log.ts';
 import { TestApp } from '../authorization-server/test-app.ts';
 import { Browser } from '../browser.ts';
 import { freePort } from '../free-port.ts';
@@ -24,7 +25,7 @@ beforeAll(async () => {
   const brand = await service.brand();
   await service.space(await service.community());
   account = `Brand:${brand.id}`;
-  accepted(await service.core.users.add({ ...user, accounts: [brand.account] }));
+  accepted(await service.core.users.add({ ...user, accounts: [brand.account] }, BY_OPERATOR));
   await running.listen();
 });
 afterAll(() => service.stop());

@@ -3,6 +3,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { accepted } from '../accepted.ts';
+import { BY_OPERATOR } from '../auth/change-log.ts';
 import { TestApp } from '../authorization-server/test-app.ts';
 import { Browser } from '../browser.ts';
 import { NOON, type RunningService, runServiceAt } from '../running-service.fixture.ts';
@@ -22,7 +23,7 @@ beforeAll(async () => {
   const brand = await service.brand();
   await service.space(await service.community());
   const user = { email: 'ada@example.com', password: 'correct horse battery' };
-  accepted(await service.core.users.add({ ...user, accounts: [brand.account] }));
+  accepted(await service.core.users.add({ ...user, accounts: [brand.account] }, BY_OPERATOR));
   signIn = { ...user, account: `Brand:${brand.id}` };
   await running.listen();
 });

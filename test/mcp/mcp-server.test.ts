@@ -4,6 +4,7 @@ import { StreamableHTTPClientTransport as EarlierTransport } from '@modelcontext
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { NAME } from '../../src/domain/limits.ts';
 import { accepted } from '../accepted.ts';
+import { BY_OPERATOR } from '../auth/change-log.ts';
 import { API_SCOPE, TestApp } from '../authorization-server/test-app.ts';
 import { type RunningService, runServiceAt } from '../running-service.fixture.ts';
 import { ClientMemory, connect } from './connected-client.ts';
@@ -25,7 +26,7 @@ beforeAll(async () => {
   const brand = await service.brand();
   const community = await service.community();
   const accounts = [brand.account, community.account];
-  accepted(await service.core.users.add({ ...user, accounts }));
+  accepted(await service.core.users.add({ ...user, accounts }, BY_OPERATOR));
   asBrand = { ...user, account: `Brand:${brand.id}` };
   asCommunity = { ...user, account: `Community:${community.id}` };
   brandKey = brand.key;
@@ -260,7 +261,7 @@ test('the list says if there are more bookings', async () => {
 
 test('another brand sees nothing of the first one', async () => {
   const other = await service.brand('Other');
-  accepted(await service.core.users.add({ ...user, email: 'bea@example.com', accounts: [other.account] }));
+  accepted(await service.core.users.add({ ...user, email: 'bea@example.com', accounts: [other.account] }, BY_OPERATOR));
   const { client } = await connect(url, { ...user, email: 'bea@example.com', account: `Brand:${other.id}` });
   expect(await call(client, 'list_bookings', {})).toEqual({ bookings: [], more: false });
   const { bookings } = (await call(brandTools, 'list_bookings', {})) as { bookings: { id: number }[] };
@@ -353,7 +354,7 @@ test('a disconnected app loses access at once', async () => {
   const apps = await connectedApps.grantsOf({ account });
   const ours = apps.find(({ clientId }) => clientId === memory.clientInformation()?.client_id);
   expect(ours).toMatchObject({ clientName: 'MCP test client', audiences: ['mcp'], scopes: ['service.mcp'] });
-  expect(await connectedApps.revokeGrant(ours?.grantId ?? '', { account })).toBe(true);
+  expect(await connectedApps.revokeGrant(ours?.grantId ?? '', { account }, BY_OPERATOR)).toBe(true);
   await expect(client.callTool({ name: 'find_spaces', arguments: {} })).rejects.toThrow('grant request is invalid');
 });
 

@@ -2,6 +2,7 @@ import type { Client } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Account } from '../../src/domain/account.ts';
 import { accepted } from '../accepted.ts';
+import { BY_OPERATOR } from '../auth/change-log.ts';
 import { CONTEXT, NOON, type RunningService, runServiceAt } from '../running-service.fixture.ts';
 import { connect } from './connected-client.ts';
 
@@ -20,7 +21,7 @@ let garden: number;
 let closed: number;
 
 async function connected(email: string, account: Account): Promise<Client> {
-  accepted(await service.core.users.add({ email, password: PASSWORD, accounts: [account] }));
+  accepted(await service.core.users.add({ email, password: PASSWORD, accounts: [account] }, BY_OPERATOR));
   return (await connect(url, { email, password: PASSWORD, account: `${account.kind}:${account.id}` })).client;
 }
 

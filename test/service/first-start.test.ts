@@ -3,13 +3,12 @@ import { once } from 'node:events';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createUsers } from '../../src/auth/users.ts';
-import { createRevocation } from '../../src/authorization-server/revocation.ts';
 import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { communityId } from '../../src/domain/ids.ts';
 import { THIS_PROCESS } from '../../src/runtime/process-liveness.ts';
+import { BY_OPERATOR, openUsers } from '../auth/change-log.ts';
 import { TestApp } from '../authorization-server/test-app.ts';
 import { inDays } from '../in-days.ts';
 import { call } from './client.ts';
@@ -137,7 +136,7 @@ test('the next start makes up for an interrupted first one', async () => {
   await seeding.insert('demo', { pidNamespace: THIS_PROCESS.pidNamespace, pid: killed.pid, done: false });
   const users = await usersOf(documents);
   const accounts: Account[] = [{ kind: 'Community', id: communityId(1) }];
-  await users.add({ email: 'harbour@demo.example', password: 'nobody knows it', accounts });
+  await users.add({ email: 'harbour@demo.example', password: 'nobody knows it', accounts }, BY_OPERATOR);
   await documents.close();
   await venue(dataDir, 'community', 'add', '--name', 'Harbour Lofts', '--time-zone', 'Europe/Berlin');
 
@@ -149,5 +148,4 @@ test('the next start makes up for an interrupted first one', async () => {
   expect(signedIn?.accounts).toEqual([{ kind: 'Community', id }]);
 });
 
-const usersOf = async (documents: DocumentStore) =>
-  createUsers({ documents, revocation: await createRevocation(documents), clock: Date.now });
+const usersOf = async (documents: DocumentStore) => (await openUsers(documents, Date.now)).users;

@@ -1,0 +1,49 @@
+import type { Logger } from 'pino';
+
+/** What holds changes of which the log may not tell yet. */
+export type Changing = readonly { finishChanges(): Promise<void> }[];
+
+/** The pause between two looks, in milliseconds. The first look comes after it, too: a start waits for nothing here. */
+const PERIOD_MS = 5_000;
+
+/**
+ * Finishes changes to users, grants and clients that a process has left behind, and tells the log of them
+ * (docs/decisions/membership.md). Any number of processes may do it.
+ */
+export function createChangeFollowUp(deps: {
+  readonly changing: Changing;
+  readonly logger: Pick<Logger, 'error'>;
+  /** Default {@link PERIOD_MS}. */
+  readonly periodMs?: number;
+}): { start(): void; stop(): Promise<void> } {
+  const { changing, logger, periodMs = PERIOD_MS } = deps;
+  let timer: NodeJS.Timeout | undefined;
+  let round: Promise<void> = Promise.resolve();
+  let isStopped = false;
+
+  async function look(): Promise<void> {
+    // One that cannot be finished must not hold up the others.
+    for (const { finishChanges } of changing)
+      await finishChanges().catch((error: unknown) =>
+        logger.error({ err: error }, 'Changes to users, apps or clients are not finished; trying again'),
+      );
+  }
+
+  function next(): void {
+    timer = setTimeout(() => {
+      round = look().finally(() => {
+        if (!isStopped) next();
+      });
+    }, periodMs);
+    timer.unref();
+  }
+
+  return {
+    start: next,
+    async stop() {
+      isStopped = true;
+      clearTimeout(timer);
+      await round;
+    },
+  };
+}

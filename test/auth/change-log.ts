@@ -1,0 +1,38 @@
+import type { ChangeContext, MembershipLog } from '../../src/auth/unlogged-changes.ts';
+import { createUsers } from '../../src/auth/users.ts';
+import { createRevocation } from '../../src/authorization-server/revocation.ts';
+import type { DocumentStore } from '../../src/document-store/document-store.ts';
+import { OPERATOR } from '../../src/domain/account.ts';
+import type { MembershipEvent } from '../../src/domain/events.ts';
+
+export const BY_OPERATOR: ChangeContext = { actor: OPERATOR, correlationId: 'test' };
+
+/** Told of changes to users, apps and clients, in place of the log. */
+export function createChangeLog(): MembershipLog & {
+  readonly told: { readonly change: MembershipEvent; readonly context: ChangeContext }[];
+  /** Lets it answer nothing for a while. */
+  fails(isFailing: boolean): void;
+} {
+  let isFailing = false;
+  const told: { readonly change: MembershipEvent; readonly context: ChangeContext }[] = [];
+  return {
+    told,
+    fails(now) {
+      isFailing = now;
+    },
+    async record(change, context) {
+      if (isFailing) throw new Error('The log does not answer');
+      if (!told.some(({ change: { data } }) => data.changeId === change.data.changeId)) told.push({ change, context });
+    },
+  };
+}
+
+/** For those that say of failures what they go on with. */
+export const NO_LOGGER = { error: () => {} };
+
+/** Users, what ends their grants, and what the log is told of both. */
+export async function openUsers(documents: DocumentStore, clock: () => number) {
+  const log = createChangeLog();
+  const revocation = await createRevocation({ documents, log, clock, logger: NO_LOGGER });
+  return { log, revocation, users: await createUsers({ documents, revocation, log, clock, logger: NO_LOGGER }) };
+}

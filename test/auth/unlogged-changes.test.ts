@@ -1,0 +1,173 @@
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { createChangeFollowUp } from '../../src/auth/change-follow-up.ts';
+import { createUsers } from '../../src/auth/users.ts';
+import { createRevocation } from '../../src/authorization-server/revocation.ts';
+import type { DocumentStore } from '../../src/document-store/document-store.ts';
+import { everyDocument } from '../../src/document-store/queries.ts';
+import { type Account, accountKey } from '../../src/domain/account.ts';
+import { brandId, communityId } from '../../src/domain/ids.ts';
+import { accepted } from '../accepted.ts';
+import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
+import { eventually } from '../eventually.ts';
+import { BY_OPERATOR, createChangeLog, NO_LOGGER } from './change-log.ts';
+
+const brand: Account = { kind: 'Brand', id: brandId(1) };
+const community: Account = { kind: 'Community', id: communityId(1) };
+const password = 'correct horse battery';
+const email = 'ada@example.com';
+const ada = { email, password, accounts: [brand, community] };
+
+describe.each(documentEngines)('what the log is told of users, on %s', (_name, createDatabase) => {
+  let documents: DocumentStore;
+  /** What fails at this moment, as if the process had died there. */
+  const fails = { log: false, revocation: false };
+
+  beforeEach(async () => {
+    const database: TestDatabase = await createDatabase();
+    onTestFinished(() => database.remove());
+    documents = await database.open();
+    Object.assign(fails, { log: false, revocation: false });
+  });
+
+  async function open() {
+    const log = createChangeLog();
+    const telling = {
+      record(...told: Parameters<typeof log.record>) {
+        log.fails(fails.log);
+        return log.record(...told);
+      },
+    };
+    const deps = { documents, log: telling, clock: Date.now, logger: NO_LOGGER };
+    const actual = await createRevocation(deps);
+    const endedGrants: string[] = [];
+    const revocation = {
+      ...actual,
+      async endGrantsOf(userId: string, account: string) {
+        if (fails.revocation) throw new Error('The store does not answer');
+        endedGrants.push(`${userId} ${account}`);
+      },
+    };
+    const users = await createUsers({ ...deps, revocation });
+    const told = () => log.told.map(({ change: { type, data } }) => `${type} ${accountKey(data.account)}`);
+    return { users, endedGrants, log, told };
+  }
+
+  /** Everything that is stored of users. */
+  async function stored(): Promise<string> {
+    const records = await documents.open<object>({ name: 'users', kind: 'record', indexes: [] });
+    return JSON.stringify(await Array.fromAsync(records.find(everyDocument())));
+  }
+
+  test('each change, by whom, for each account, and nothing of the person', async () => {
+    const { users, told, log } = await open();
+    const { id } = accepted(await users.add({ ...ada, accounts: [brand] }, BY_OPERATOR));
+    accepted(await users.addAccount(id, community, BY_OPERATOR));
+    accepted(await users.changePassword(id, 'another long one', BY_OPERATOR));
+    accepted(await users.removeAccount(id, brand, BY_OPERATOR));
+    await users.remove(id, BY_OPERATOR);
+    expect(told()).toEqual([
+      'MemberAdded Brand:1',
+      'MemberAdded Community:1',
+      'PasswordChanged Brand:1',
+      'PasswordChanged Community:1',
+      'MemberRemoved Brand:1',
+      'MemberRemoved Community:1',
+    ]);
+    for (const { change, context } of log.told) {
+      expect(change.data).toMatchObject({ userId: id, changeId: expect.any(String) });
+      expect(context).toEqual(BY_OPERATOR);
+    }
+    expect(JSON.stringify(log.told)).not.toMatch(/ada@|example|argon|another|horse/);
+  });
+
+  test('nothing of what was refused, or was so already', async () => {
+    const { users, told } = await open();
+    const { id } = accepted(await users.add({ ...ada, accounts: [brand] }, BY_OPERATOR));
+    expect(await users.add(ada, BY_OPERATOR)).toMatchObject({ refused: 'ValidationError' });
+    expect(await users.removeAccount(id, brand, BY_OPERATOR)).toMatchObject({ refused: 'ValidationError' });
+    accepted(await users.addAccount(id, brand, BY_OPERATOR));
+    accepted(await users.removeAccount(id, community, BY_OPERATOR));
+    expect(await users.changePassword(id, 'short', BY_OPERATOR)).toMatchObject({ refused: 'ValidationError' });
+    expect(told()).toEqual(['MemberAdded Brand:1']);
+  });
+
+  test('while the log does not answer, changes happen; it is told of them later, once, and by whom', async () => {
+    const { users } = await open();
+    fails.log = true;
+    const { id } = accepted(await users.add(ada, BY_OPERATOR));
+    accepted(await users.removeAccount(id, brand, { ...BY_OPERATOR, correlationId: 'second' }));
+    expect((await users.get(id))?.accounts).toEqual([community]);
+    expect(JSON.stringify(await users.list())).not.toContain('nlogged');
+
+    const later = await open();
+    await later.users.finishChanges();
+    expect(later.told()).toEqual([]);
+    fails.log = false;
+    await Promise.all([later.users.finishChanges(), later.users.finishChanges()]);
+    await later.users.finishChanges();
+    expect(later.told()).toEqual(['MemberAdded Brand:1', 'MemberAdded Community:1', 'MemberRemoved Brand:1']);
+    expect(later.log.told.map(({ context }) => context.correlationId)).toEqual(['test', 'test', 'second']);
+    expect(await stored()).not.toContain('changeId');
+    expect((await later.users.get(id))?.accounts).toEqual([community]);
+  });
+
+  test('what follows from a change is made up for when it was interrupted, before the log is told', async () => {
+    const { users, told } = await open();
+    const { id } = accepted(await users.add(ada, BY_OPERATOR));
+    fails.revocation = true;
+    await expect(users.removeAccount(id, brand, BY_OPERATOR)).rejects.toThrow('The store does not answer');
+    expect(told()).toEqual(['MemberAdded Brand:1', 'MemberAdded Community:1']);
+
+    fails.revocation = false;
+    const later = await open();
+    await later.users.finishChanges();
+    expect(later.endedGrants).toEqual([`${id} Brand:1`]);
+    expect(later.told()).toEqual(['MemberRemoved Brand:1']);
+  });
+
+  test('a repeated command finishes what the first one has left', async () => {
+    const { users, told } = await open();
+    const { id } = accepted(await users.add(ada, BY_OPERATOR));
+    fails.revocation = true;
+    await expect(users.removeAccount(id, brand, BY_OPERATOR)).rejects.toThrow();
+    fails.revocation = false;
+    accepted(await users.removeAccount(id, brand, BY_OPERATOR));
+    expect(told().filter((change) => change === 'MemberRemoved Brand:1')).toHaveLength(1);
+  });
+
+  test('a removed user is gone for everyone while the log still has to be told, and so is the e-mail', async () => {
+    const { users } = await open();
+    const { id } = accepted(await users.add(ada, BY_OPERATOR));
+    fails.log = true;
+    expect(await users.remove(id, BY_OPERATOR)).toBe(true);
+    expect(await users.remove(id, BY_OPERATOR)).toBe(false);
+    expect([await users.get(id), await users.byEmail(email), await users.verifyPassword(email, password)]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    expect(await users.list()).toEqual([]);
+    expect(await users.addAccount(id, brand, BY_OPERATOR)).toMatchObject({ refused: 'ResourceNotFound' });
+    expect(await stored()).not.toMatch(/example|argon2/);
+    accepted(await users.add({ ...ada, accounts: [brand] }, BY_OPERATOR));
+
+    fails.log = false;
+    const later = await open();
+    await later.users.finishChanges();
+    expect(later.told().sort()).toEqual(['MemberAdded Brand:1', 'MemberRemoved Brand:1', 'MemberRemoved Community:1']);
+    expect(await stored()).not.toContain(id);
+    expect((await later.users.byEmail(email))?.accounts).toEqual([brand]);
+  });
+
+  test('what was left behind is looked for all the time, also while something else cannot be finished', async () => {
+    const { users, told } = await open();
+    fails.log = true;
+    accepted(await users.add({ ...ada, accounts: [brand] }, BY_OPERATOR));
+    const broken = { finishChanges: () => Promise.reject(new Error('The store does not answer')) };
+    const followUp = createChangeFollowUp({ changing: [broken, users], logger: NO_LOGGER, periodMs: 5 });
+    followUp.start();
+    fails.log = false;
+    await eventually(() => expect(told()).toEqual(['MemberAdded Brand:1']));
+    await followUp.stop();
+  });
+});
