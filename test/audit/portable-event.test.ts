@@ -71,6 +71,11 @@ describe('what RFC 8785 refuses', () => {
     ['halves in the wrong order', String.raw`{"name":"\uDE00\uD83D"}`, String.raw`{"name":"\ude00\ud83d"}`],
     ['half a pair beside whole text', String.raw`{"name":"é😀\uDFFF\n"}`, String.raw`{"name":"é😀\udfff\n"}`],
     ['in a name', String.raw`{"z":1,"\uD83D":2,"\uFFFF":3}`, `{"z":1,"\\ud83d":2,"\uFFFF":3}`],
+    [
+      'names in the order of code units',
+      String.raw`{"b":1,"B":2,"ﬃ":3,"😀":4,"\uD83D":5,"10":6,"9":7}`,
+      String.raw`{"10":6,"9":7,"B":2,"b":1,"\ud83d":5,"😀":4,"ﬃ":3}`,
+    ],
     ['a number larger than any double', '{"n":1e400}', '{"n":1e999}'],
     ['a number smaller than any double', '{"n":[-1e400,0]}', '{"n":[-1e999,0]}'],
   ])('has a form: %s', (_, stored, form) => {

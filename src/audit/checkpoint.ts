@@ -1,0 +1,35 @@
+import { HASH_BYTES, type Hash } from './merkle-tree.ts';
+import { fromBase64, openNote, type Problem, type SignerKey, signNote, type VerifierKey } from './signed-note.ts';
+
+/** What a checkpoint says: which log it is of, how many events that had, and the root of their tree. */
+export type Checkpoint = {
+  /** Also the name of the key that signs it. */
+  readonly origin: string;
+  readonly size: number;
+  readonly root: Hash;
+};
+
+/** The signed note of a checkpoint (https://c2sp.org/tlog-checkpoint). There is no time in it, so that the same tree has one text. */
+export const signCheckpoint = (size: number, root: Hash, key: SignerKey): string =>
+  signNote(`${key.name}\n${size}\n${root.toString('base64')}\n`, key);
+
+/** @returns a problem unless it is the checkpoint of the log that the key belongs to, signed with it */
+export function openCheckpoint(note: string, key: VerifierKey): Checkpoint | Problem {
+  const opened = openNote(note, key);
+  if ('problem' in opened) {
+    const origin = originOf(note);
+    if (origin === undefined || origin === key.name) return opened;
+    return { problem: `is of another log, ${origin}, and not of ${key.name}` };
+  }
+  const [origin, size = '', base64 = '', ...extension] = opened.text.slice(0, -1).split('\n');
+  const root = fromBase64(base64);
+  if (!SIZE.test(size) || !Number.isSafeInteger(Number(size)) || root?.length !== HASH_BYTES || extension.includes(''))
+    return { problem: 'is not a checkpoint (https://c2sp.org/tlog-checkpoint)' };
+  if (origin !== key.name) return { problem: `is of another log, ${origin}, and not of ${key.name}` };
+  return { origin, size: Number(size), root };
+}
+
+/** The log that a checkpoint says it is of, whether or not that is true. */
+const originOf = (note: string): string | undefined => /^(\S+)\n(?:0|[1-9]\d*)\n\S{44}\n/.exec(note)?.[1];
+
+const SIZE = /^(?:0|[1-9]\d*)$/;
