@@ -38,9 +38,12 @@ export const MAY_IMPORT = {
   'read-models': ['projections', 'domain', 'event-store', 'document-store', 'runtime'],
   // Whether a key or a registration holds, from the log itself.
   credentials: ['domain', 'event-store', 'document-store', 'runtime'],
+  // Seals what people write under keys that can be destroyed, and opens it for its readers.
+  'personal-data': ['domain', 'document-store', 'secrets', 'runtime'],
   projector: ['read-models', 'projections', 'domain', 'event-store', 'document-store', 'runtime'],
   commands: [
     'credentials',
+    'personal-data',
     'read-models',
     'projections',
     'domain',
@@ -49,13 +52,13 @@ export const MAY_IMPORT = {
     'secrets',
     'runtime',
   ],
-  queries: ['read-models', 'projections', 'domain', 'event-store', 'document-store', 'runtime'],
+  queries: [...['personal-data', 'read-models', 'projections', 'domain', 'event-store', 'document-store', 'runtime']],
   // Users and signing keys are records.
   auth: ['credentials', 'domain', 'document-store', 'secrets', 'runtime'],
   // Its pages, and the documents that clients publish about themselves.
   'authorization-server': ['auth', 'html', 'outbound', 'domain', 'document-store', 'secrets', 'runtime'],
   webhooks: [
-    ...['commands', 'contract', 'outbound', 'secrets'],
+    ...['commands', 'contract', 'outbound', 'personal-data', 'secrets'],
     // It consumes the log, keeps deliveries as records and looks registrations up.
     ...['credentials', 'read-models', 'projections', 'domain', 'event-store', 'document-store', 'runtime'],
   ],

@@ -1,11 +1,12 @@
 import { defined } from '../src/domain/defined.ts';
 import type { BookingEvent, BookingRequested, CancelledBy } from '../src/domain/events.ts';
 import type { Cents, Timestamp } from '../src/domain/ids.ts';
+import type { Opened, PersonalText } from '../src/domain/personal-text.ts';
 import type { BookingStatus } from '../src/domain/space-day.ts';
 import { projection } from './projection.ts';
 
 /** A booking request and what became of it. */
-export type BookingDocument = Omit<BookingRequested['data'], 'idempotencyKey'> & {
+export type BookingDocument = Omit<BookingRequested['data'], 'idempotencyKey' | 'fingerprint'> & {
   readonly status: BookingStatus;
   readonly createdAt: Timestamp;
   /** When the state last changed. */
@@ -14,19 +15,22 @@ export type BookingDocument = Omit<BookingRequested['data'], 'idempotencyKey'> &
   readonly charge?: Cents;
   readonly refund?: Cents;
   readonly cancelledBy?: CancelledBy;
-  readonly reason?: string;
+  readonly reason?: PersonalText;
 };
 
+/** A booking as its parties read it. */
+export type ReadableBooking = Opened<BookingDocument>;
+
 /** A booking at the moment it was requested. */
-export function pendingBooking(data: BookingRequested['data'], at: Timestamp): BookingDocument {
-  const { idempotencyKey: _, ...requested } = data;
+export function pendingBooking(data: BookingRequested['data'], at: Timestamp): Omit<BookingDocument, 'reason'> {
+  const { idempotencyKey: _, fingerprint: __, ...requested } = data;
   return { ...requested, status: 'Pending', createdAt: at, changedAt: at };
 }
 
 /** Every booking in its current state. */
 export const bookings = projection<BookingDocument, BookingEvent>({
   name: 'bookings',
-  version: 2,
+  version: 3,
   indexes: [
     { fields: ['communityId', 'date', 'bookingId'] },
     { fields: ['brandId', 'date', 'bookingId'] },

@@ -67,10 +67,10 @@ export async function openCore(config: Config, logger: Logger, options?: Foundat
 }
 
 async function assemble(foundation: Foundation): Promise<Core> {
-  const { config, logger, clock, events, documents, identity, projector } = foundation;
+  const { config, logger, clock, events, documents, identity, projector, personalData } = foundation;
   const { readModels } = projector;
   const acting = await openCommands(foundation);
-  const queries = createQueries({ events, readModels, clock });
+  const queries = createQueries({ events, readModels, personalData, clock });
   const log = acting.commands.membership;
   const revocation = await createRevocation({ documents, log, clock, logger });
   const users = await createUsers({ documents, revocation, log, clock, logger });

@@ -10,6 +10,7 @@ import { defined } from './domain/defined.ts';
 import { closeStores, openIdentity, openStores, type Stores, sharesMachine } from './engines.ts';
 import type { EventStore } from './event-store/event-store.ts';
 import { checkWebhookUrl } from './outbound/public-address.ts';
+import { createPersonalData, type PersonalData } from './personal-data/personal-data.ts';
 import { openProjector, type Projector } from './projector/projector.ts';
 import type { Said } from './read-models/read-models.ts';
 import { idOf } from './read-models/state.ts';
@@ -28,6 +29,7 @@ export type Foundation = {
   readonly heartbeats: Heartbeats<Said>;
   readonly clockWatch: ClockWatch;
   readonly projector: Projector;
+  readonly personalData: PersonalData;
   /** What the threads of this process that share the stores call their news. */
   readonly news: string | undefined;
   close(): Promise<void>;
@@ -100,6 +102,7 @@ async function lay(
   });
   return {
     ...{ config, logger, clock, events, documents, identity, heartbeats, clockWatch, projector, news },
+    personalData: createPersonalData({ documents, secretKey: config.secretKey, clock }),
     async close() {
       clockWatch.stop();
       await identity.stop();
@@ -120,7 +123,8 @@ export type Acting = {
   readonly commandsAt: (clock: Clock, shownWithinMs?: number) => Promise<Commands>;
 };
 
-export async function openCommands({ config, clock, events, documents, projector }: Foundation): Promise<Acting> {
+export async function openCommands(foundation: Foundation): Promise<Acting> {
+  const { config, clock, events, documents, projector, personalData } = foundation;
   const credentials = await openCredentials({ events, documents, graceMs: config.credentialsGraceMs });
   const commandsAt = (at: Clock, shownWithinMs?: number) =>
     createCommands({
@@ -128,6 +132,7 @@ export async function openCommands({ config, clock, events, documents, projector
       events,
       documents,
       readModels: projector.readModels,
+      personalData,
       credentials,
       clock: at,
       settings: config,

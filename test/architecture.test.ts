@@ -25,6 +25,7 @@ const WRONG_ARROWS: Readonly<Record<string, string>> = {
   'src/audit': `import type { Projector } from '../projector/projector.ts';`,
   'src/read-models': `import type { Projector } from '../projector/projector.ts';`,
   'src/credentials': `import type { ReadModels } from '../read-models/read-models.ts';`,
+  'src/personal-data': `import type { ReadModels } from '../read-models/read-models.ts';`,
   'src/projector': `import { openSqliteDocumentStore } from '../document-store/sqlite/document-store.ts';`,
   'src/commands': `import type { Caller } from '../auth/caller.ts';`,
   'src/queries': `import type { Commands } from '../commands/commands.ts';`,

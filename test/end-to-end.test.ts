@@ -1,36 +1,15 @@
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { accepted } from './accepted.ts';
-import { mongoServer, ownDatabase } from './document-store/engines.ts';
-import { createOwnLog } from './event-store/eventstoredb/own-log.ts';
+import { type EnginePair, enginePairs } from './engine-pairs.ts';
 import { eventually } from './eventually.ts';
 import { CONTEXT, type RunningService, runService } from './running-service.fixture.ts';
 
-type Settings = Readonly<Record<string, string>>;
-type Engines = { readonly settings: Settings; stop(): Promise<void> };
-
-const embedded = async (): Promise<Engines> => ({ settings: {}, stop: async () => {} });
-
-/** The EventStoreDB of `EVENTSTORE_URL`, or the gRPC test server, and whichever MongoDB is available here. */
-const production = async (): Promise<Engines> => {
-  const log = await createOwnLog();
-  const settings = {
-    ...log.settings,
-    MONGODB_URL: ownDatabase(),
-    SECRET_KEY: randomBytes(32).toString('base64'),
-  };
-  return { settings, stop: () => log.stop() };
-};
-
-const pairs: [string, () => Promise<Engines>][] = [['the embedded engines', embedded]];
-if (!('missing' in mongoServer)) pairs.push(['EventStoreDB and MongoDB', production]);
-
-describe.each(pairs)('end to end on %s', (_, engines) => {
-  let pair: Engines;
+describe.each(enginePairs)('end to end on %s', (_, engines) => {
+  let pair: EnginePair;
   let service: RunningService;
   let community: Awaited<ReturnType<RunningService['community']>>;
   let brand: Awaited<ReturnType<RunningService['brand']>>;

@@ -14,6 +14,10 @@ export type Caller = {
     | { readonly kind: 'user'; readonly id: string };
 };
 
+/** The user who acts, in person or through an app. */
+export const userOf = ({ credential }: Caller): string | undefined =>
+  credential.kind === 'user' ? credential.id : credential.kind === 'client' ? credential.userId : undefined;
+
 /** The caller as recorded in the log. */
 export const actorOf = (caller: Caller): Actor => ({
   kind: caller.credential.kind,

@@ -1,5 +1,5 @@
 import { type Command, Option } from '@commander-js/extra-typings';
-import type { BookingDocument } from '../../projections/bookings.ts';
+import type { BookingDocument, ReadableBooking } from '../../projections/bookings.ts';
 import { furtherDetails, toOperatorBooking } from '../contract/booking.ts';
 import { historyEntries } from '../contract/history-entry.ts';
 import type { Account } from '../domain/account.ts';
@@ -27,7 +27,7 @@ export function bookingCommands(venue: Command): void {
     .action(({ status, from, to, ...named }, command) => {
       const account = requiredAccount(named);
       return operate(command, async ({ queries }) => {
-        const found = queries.bookings.list(account, defined({ status, startDate: from, endDate: to }));
+        const found = queries.bookings.readableList(account, defined({ status, startDate: from, endDate: to }));
         const all = await Array.fromAsync(found);
         const rows = all.map((each) => ({
           Id: each.bookingId,
@@ -112,7 +112,7 @@ const communityOf = ({ communityId: id }: BookingDocument) => ({ kind: 'Communit
 
 const unknown = (id: number) => refuse('ResourceNotFound', `There is no booking ${id}.`);
 
-async function get({ queries }: OperatorCore, id: number): Promise<BookingDocument | Refusal> {
+async function get({ queries }: OperatorCore, id: number): Promise<ReadableBooking | Refusal> {
   return (await queries.operator.booking(id)) ?? unknown(id);
 }
 

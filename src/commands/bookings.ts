@@ -1,11 +1,12 @@
-import { type BookingDocument, bookings, pendingBooking } from '../../projections/bookings.ts';
+import { bookings, pendingBooking, type ReadableBooking } from '../../projections/bookings.ts';
 import { brands } from '../../projections/brands.ts';
 import { spaces } from '../../projections/spaces.ts';
-import { type BookingDetails, fingerprintOf } from '../domain/booking-details.ts';
+import { arePersonal, type BookingDetails, detailsOf, fingerprintOf, wrongDetails } from '../domain/booking-details.ts';
 import { type Decision, isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
-import type { BookingEvent } from '../domain/events.ts';
-import { type BookingId, type BrandId, bookingId, type CommunityId } from '../domain/ids.ts';
+import type { BookingEvent, BookingRequested } from '../domain/events.ts';
+import { type BookingId, type BrandId, bookingId, type CommunityId, type Timestamp } from '../domain/ids.ts';
+import { subjectOf } from '../domain/personal-text.ts';
 import {
   approveBooking,
   type CancelBooking,
@@ -18,6 +19,7 @@ import {
   type SpaceDay,
 } from '../domain/space-day.ts';
 import { streamOf } from '../domain/streams.ts';
+import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { spaceDay } from './aggregates.ts';
@@ -32,7 +34,7 @@ export type BookingCommands = {
   request(
     command: { readonly brandId: BrandId; readonly details: BookingDetails; readonly idempotencyKey?: string },
     context: CommandContext,
-  ): Promise<BookingDocument | Refusal>;
+  ): Promise<ReadableBooking | Refusal>;
   approve(command: { readonly bookingId: number; readonly communityId: CommunityId }, context: CommandContext): Outcome;
   cancel(command: Omit<CancelBooking, 'bookingId'> & { readonly bookingId: number }, context: CommandContext): Outcome;
   /** Cancels a request that was not answered in time. For the scheduler. */
@@ -44,6 +46,7 @@ export type BookingCommands = {
 export function createBookingCommands(deps: {
   readonly handler: CommandHandler;
   readonly readModels: ReadModels;
+  readonly personalData: Pick<PersonalData, 'fingerprint'>;
   readonly idempotencyKeys: IdempotencyKeys;
   readonly ids: Sequence;
   readonly clock: Clock;
@@ -63,18 +66,27 @@ export function createBookingCommands(deps: {
     return handler.execute(stream, spaceDay, context, (day) => decide(day, bookingId(id)));
   }
 
+  /** Undefined if the details say nothing that would have to be kept from whoever reads the log, or are refused anyway. */
+  const fingerprintFor = (id: BrandId, details: BookingDetails) =>
+    arePersonal(details) && wrongDetails(details) === undefined
+      ? deps.personalData.fingerprint(subjectOf({ kind: 'Brand', id }), fingerprintOf(details))
+      : undefined;
+
   return {
     async request(command, context) {
       const { brandId, details, idempotencyKey } = command;
       const { spaceId, date } = details;
-      const [space, brand] = await Promise.all([
+      const [space, brand, fingerprint] = await Promise.all([
         readModels.collection(spaces).get(String(spaceId)),
         readModels.collection(brands).get(String(brandId)),
+        idempotencyKey === undefined ? undefined : fingerprintFor(brandId, details),
       ]);
       if (space === undefined) return refuse('ResourceNotFound', `There is no space ${spaceId}.`);
       if (brand === undefined) return refuse('ResourceNotFound', `There is no brand ${brandId}.`);
+      if (isRefusal(fingerprint)) return fingerprint;
       if (idempotencyKey !== undefined) {
-        const ours = await deps.idempotencyKeys.claim(`brand-${brandId}`, idempotencyKey, fingerprintOf(details));
+        const request = fingerprintOf(details);
+        const ours = await deps.idempotencyKeys.claim(`brand-${brandId}`, idempotencyKey, request, fingerprint);
         if (!ours)
           return refuse('BookingNotAllowed', 'This Idempotency-Key was already used for a different booking request.');
       }
@@ -84,7 +96,7 @@ export function createBookingCommands(deps: {
         space: space.document,
         brand: brand.document,
         details,
-        ...defined({ idempotencyKey }),
+        ...defined({ idempotencyKey, fingerprint }),
       };
       const stream = streamOf.spaceDay(spaceId, date);
       const outcome = await handler.execute(stream, spaceDay, context, (day) =>
@@ -93,10 +105,10 @@ export function createBookingCommands(deps: {
       if (isRefusal(outcome)) return outcome;
 
       const [event] = outcome.events;
-      if (event !== undefined && outcome.at !== undefined) return pendingBooking(event.data, outcome.at);
+      if (event !== undefined && outcome.at !== undefined) return asRequested(event.data, details, outcome.at);
       const before = findByIdempotencyKey(outcome.state, wanted)?.request.bookingId;
       for await (const { type, data, metadata } of handler.read(stream, spaceDay))
-        if (type === 'BookingRequested' && data.bookingId === before) return pendingBooking(data, metadata.at);
+        if (type === 'BookingRequested' && data.bookingId === before) return asRequested(data, details, metadata.at);
       throw new Error(`${stream} does not hold the booking that answered its idempotency key`);
     },
 
@@ -112,4 +124,10 @@ export function createBookingCommands(deps: {
     complete: (id, context) =>
       onBooking(id, context, (day, bookingId) => completeBooking(day, { bookingId }, { now: clock() })),
   };
+}
+
+/** A booking at the moment it was requested, with the details as they were sent: the event holds some of them sealed. */
+function asRequested(data: BookingRequested['data'], details: BookingDetails, at: Timestamp): ReadableBooking {
+  const { message: _, ...booking } = pendingBooking(data, at);
+  return { ...booking, ...detailsOf(details) };
 }

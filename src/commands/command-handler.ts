@@ -2,13 +2,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Actor } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { type Decision, isRefusal, type Refusal } from '../domain/decision.ts';
-import { type DomainEvent, type EventMetadata, type Recorded, SCHEMA } from '../domain/events.ts';
+import { type DomainEvent, type EventMetadata, type Recorded, schemaOf } from '../domain/events.ts';
+import { type Subject, subjectOfUser } from '../domain/personal-text.ts';
 import {
   type EventStore,
   type ExpectedRevision,
   type Position,
   WrongExpectedRevision,
 } from '../event-store/event-store.ts';
+import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { SerialQueue } from '../runtime/serial-queue.ts';
 import { type Aggregate, createStreamStates } from './stream-states.ts';
@@ -20,6 +22,8 @@ export type CommandContext = {
   readonly correlationId: string;
   /** Id of the event that led to the command, if one did. */
   readonly causationId?: string;
+  /** The user for whom an app acts. No part of the event: it only says whose words a reason is. */
+  readonly userId?: string | undefined;
 };
 
 /** The result of an accepted command. No events means there was nothing left to do. */
@@ -63,8 +67,10 @@ export function createCommandHandler(deps: {
   readonly waitFor: (position: Position, types?: readonly string[]) => Promise<unknown>;
   /** Is told of each stream that was appended to, before the command is answered. */
   readonly appended?: (stream: string) => void;
+  /** Seals what people wrote (docs/decisions/personal-data.md). Not needed where no event holds any. */
+  readonly seal?: PersonalData['sealEvent'];
 }): CommandHandler {
-  const { events: log, clock, waitFor, appended } = deps;
+  const { events: log, clock, waitFor, appended, seal } = deps;
   const states = createStreamStates(log);
 
   /** Decides on the current state and appends. Decides again whenever another process appended first. */
@@ -86,16 +92,22 @@ export function createCommandHandler(deps: {
       // It has been done before; the read models may still lag behind it.
       if (decision.length === 0) return { state: current.state, events: [], position: current.position };
 
+      const events = seal === undefined ? decision : await sealed(decision, context, seal);
+      if (isRefusal(events)) return events;
+      const { userId: _, ...request } = context;
       const at = toTimestamp(clock());
-      const metadata = { at, ...context, schema: SCHEMA };
       const expectedRevision: ExpectedRevision = current.revision < 0 ? 'none' : current.revision;
       try {
-        const records = decision.map(({ type, data }) => ({ type, data, metadata }));
+        const records = events.map(({ type, data }) => ({
+          type,
+          data,
+          metadata: { at, ...request, schema: schemaOf({ data }) },
+        }));
         const { revision, position } = await log.append(stream, records, { expectedRevision });
-        const state = decision.reduce<S>(aggregate.evolve, current.state);
+        const state = events.reduce<S>(aggregate.evolve, current.state);
         states.set(stream, { state, revision, position });
         appended?.(stream);
-        return { state, events: decision, at, position };
+        return { state, events, at, position };
       } catch (error) {
         if (!(error instanceof WrongExpectedRevision) || attempt === MAX_DECISIONS) throw error;
         await states.catchUp(stream, aggregate);
@@ -124,4 +136,20 @@ export function createCommandHandler(deps: {
       return outcome;
     },
   };
+}
+
+/** The events with what people wrote sealed, or the refusal of the first of which nothing can be kept. */
+async function sealed<E extends DomainEvent>(
+  decided: readonly E[],
+  { actor, userId = actor.kind === 'user' ? actor.id : undefined }: CommandContext,
+  seal: PersonalData['sealEvent'],
+): Promise<readonly E[] | Refusal> {
+  const author: Subject | undefined = userId === undefined ? undefined : subjectOfUser(userId);
+  const events: E[] = [];
+  for (const each of decided) {
+    const event = await seal(each, author);
+    if (isRefusal(event)) return event;
+    events.push(event);
+  }
+  return events;
 }

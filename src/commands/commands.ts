@@ -2,6 +2,7 @@ import type { Credentials } from '../credentials/credentials.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import { defined } from '../domain/defined.ts';
 import type { EventStore } from '../event-store/event-store.ts';
+import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { type ApiKeyCommands, createApiKeyCommands } from './api-keys.ts';
@@ -33,6 +34,7 @@ export async function createCommands(deps: {
   readonly events: EventStore;
   readonly documents: DocumentStore;
   readonly readModels: ReadModels;
+  readonly personalData: PersonalData;
   readonly credentials: Pick<Credentials, 'keyIndex' | 'appended'>;
   readonly clock: Clock;
   readonly settings: {
@@ -45,12 +47,13 @@ export async function createCommands(deps: {
   readonly makeSigningSecret: () => string;
   readonly urlProblem: (url: string) => string | undefined;
 }): Promise<Commands> {
-  const { events, documents, readModels, credentials, clock, settings } = deps;
+  const { events, documents, readModels, personalData, credentials, clock, settings } = deps;
   const handler = createCommandHandler({
     events,
     clock,
     waitFor: (position, types) => readModels.waitFor(position, defined({ types, timeoutMs: deps.shownWithinMs })),
     appended: credentials.appended,
+    seal: personalData.sealEvent,
   });
   // No read model shows reserved ids, so there is nothing to wait for.
   const idHandler = createCommandHandler({ events, clock, waitFor: async () => {} });
@@ -60,6 +63,7 @@ export async function createCommands(deps: {
     bookings: createBookingCommands({
       handler,
       readModels,
+      personalData,
       clock,
       idempotencyKeys: await IdempotencyKeys.open(documents, clock),
       ids: sequence('bookings', BOOKING_ID_BLOCK),

@@ -29,15 +29,19 @@ export class IdempotencyKeys {
   }
 
   /**
-   * Claims an owner's key for the request with this fingerprint.
-   * @returns false if it was used for a different request in the last 30 days
+   * Claims an owner's key for a request.
+   * @param digest stands for the request in the record if it is personal: nobody can guess the request from it
+   * @returns false if the key was used for a different request in the last 30 days
    */
-  async claim(owner: string, key: string, request: string): Promise<boolean> {
-    const fingerprint = createHash('sha256').update(request).digest('base64url');
+  async claim(owner: string, key: string, request: string, digest?: string): Promise<boolean> {
+    const plain = createHash('sha256').update(request).digest('base64url');
+    const fingerprint = digest ?? plain;
     const id = `${owner}:${createHash('sha256').update(key).digest('base64url')}`;
     const expiresAt = toTimestamp(this.#clock() + IDEMPOTENCY_KEY_KEPT_MS);
     if (await this.#documents.insert(id, { fingerprint, expiresAt })) return true;
     const used = await this.#documents.get(id);
-    return used === undefined || used.document.fingerprint === fingerprint;
+    if (used === undefined) return true;
+    // Earlier releases stored the plain digest of every request.
+    return used.document.fingerprint === fingerprint || used.document.fingerprint === plain;
   }
 }

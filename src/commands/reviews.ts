@@ -2,6 +2,7 @@ import { bookings } from '../../projections/bookings.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import type { ReviewPosted } from '../domain/events.ts';
 import { type BrandId, bookingId, reviewId } from '../domain/ids.ts';
+import type { Opened } from '../domain/personal-text.ts';
 import { postReview } from '../domain/review.ts';
 import { streamOf } from '../domain/streams.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
@@ -20,7 +21,7 @@ export type ReviewCommands = {
       readonly content: string;
     },
     context: CommandContext,
-  ): Promise<ReviewPosted['data'] | Refusal>;
+  ): Promise<Opened<ReviewPosted['data']> | Refusal>;
 };
 
 export function createReviewCommands(deps: {
@@ -42,7 +43,8 @@ export function createReviewCommands(deps: {
       if (isRefusal(outcome)) return outcome;
       const [event] = outcome.events;
       if (event === undefined) throw new Error(`The review of booking ${id} was accepted but produced no event`);
-      return event.data;
+      const { title, content } = command;
+      return { ...event.data, title, content };
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { BookingDocument } from '../../projections/bookings.ts';
+import type { ReadableBooking } from '../../projections/bookings.ts';
 import { furtherDetails } from '../contract/booking.ts';
 import type { Account } from '../domain/account.ts';
 import { expiryOf, startOf } from '../domain/booking-moments.ts';
@@ -148,7 +148,7 @@ export function bookingPages(routes: Routes, deps: PageDeps): void {
     'Brand',
   );
 
-  async function withBooking(visit: Visit, then: (booking: BookingDocument) => Promise<Answer>): Promise<Answer> {
+  async function withBooking(visit: Visit, then: (booking: ReadableBooking) => Promise<Answer>): Promise<Answer> {
     const id = idOf(visit.params.id);
     const booking = id === undefined ? undefined : await queries.bookings.get(visit.account, id);
     return booking === undefined ? missing('booking') : then(booking);
@@ -168,7 +168,7 @@ export function bookingPages(routes: Routes, deps: PageDeps): void {
 
   async function bookingPage(
     visit: Visit,
-    booking: BookingDocument,
+    booking: ReadableBooking,
     problems: Problems = NO_PROBLEMS,
   ): Promise<Answer> {
     const { account, query } = visit;
@@ -203,13 +203,13 @@ ${canReview(account, booking, review) && html`<section class="card" id="review">
 }
 
 /** The details other than space, time and message, which the page lays out itself. */
-const otherDetails = (booking: BookingDocument): readonly (Html | false)[] =>
+const otherDetails = (booking: ReadableBooking): readonly (Html | false)[] =>
   furtherDetails(booking).map(
     ({ field, label, value }) => field !== 'message' && html`<dt>${label}</dt><dd>${value}</dd>`,
   );
 
 /** @param communityName only on a brand's page */
-function facts(visit: Visit, booking: BookingDocument, communityName: string | undefined): Html {
+function facts(visit: Visit, booking: ReadableBooking, communityName: string | undefined): Html {
   const zone = booking.timeZone;
   return html`<dl class="facts">
 <dt>Space</dt><dd>${booking.spaceName}</dd>
@@ -224,13 +224,13 @@ ${otherDetails(booking)}<dt>Requested</dt><dd>${momentIn(zone, booking.createdAt
   }</dl>`;
 }
 
-const cancelledBy = (booking: BookingDocument, account: Account): string => {
+const cancelledBy = (booking: ReadableBooking, account: Account): string => {
   if (booking.cancelledBy === 'System') return 'the service, because the request expired';
   if (booking.cancelledBy === account.kind) return 'you';
   return booking.cancelledBy === 'Brand' ? booking.brandName : 'the community';
 };
 
-function actions(visit: Visit, booking: BookingDocument): Html | undefined {
+function actions(visit: Visit, booking: ReadableBooking): Html | undefined {
   if (!canEnd(booking, visit.now)) return undefined;
   if (visit.account.kind === 'Community' && booking.status === 'Pending')
     return html`<div class="row">${decisionForms(visit, booking)}</div>`;
@@ -240,21 +240,21 @@ function actions(visit: Visit, booking: BookingDocument): Html | undefined {
 }
 
 /** Whether to offer cancellation; the decider has the last word. */
-const canEnd = (booking: BookingDocument, now: number): boolean =>
+const canEnd = (booking: ReadableBooking, now: number): boolean =>
   (booking.status === 'Pending' || booking.status === 'Approved') && startOf(booking) > now;
 
-const charged = ({ charge, refund, currency }: BookingDocument): Html | undefined => {
+const charged = ({ charge, refund, currency }: ReadableBooking): Html | undefined => {
   if (charge === undefined) return html`<p class="muted small">Nothing is charged until the community approves.</p>`;
   return html`<dl class="price"><dt>Charged</dt><dd>${amount(charge, currency)}</dd>${
     refund !== undefined && refund > 0 && html`<dt>Refunded</dt><dd>${amount(refund, currency)}</dd>`
   }</dl>`;
 };
 
-const refunded = (booking: BookingDocument, account: Account, verb: 'was' | 'will be'): string =>
+const refunded = (booking: ReadableBooking, account: Account, verb: 'was' | 'will be'): string =>
   `${amount(booking.totalPrice, booking.currency)} ${verb} refunded to ${account.kind === 'Brand' ? 'you' : 'the brand'}.`;
 
 /** Asks for confirmation before declining or withdrawing a request or cancelling a booking, and says what is refunded. */
-async function endPage(visit: Visit, booking: BookingDocument, problems: Problems = NO_PROBLEMS): Promise<Answer> {
+async function endPage(visit: Visit, booking: ReadableBooking, problems: Problems = NO_PROBLEMS): Promise<Answer> {
   const { account, form } = visit;
   const isCommunity = account.kind === 'Community';
   const pending = booking.status === 'Pending';

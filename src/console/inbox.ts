@@ -1,4 +1,4 @@
-import type { BookingDocument } from '../../projections/bookings.ts';
+import type { BookingDocument, ReadableBooking } from '../../projections/bookings.ts';
 import type { Account } from '../domain/account.ts';
 import { expiryOf } from '../domain/booking-moments.ts';
 import type { BookingId } from '../domain/ids.ts';
@@ -57,7 +57,7 @@ export function inboxPages(routes: Routes, { queries }: PageDeps): void {
 /** What helps a community to decide: the brand's record with it, and its other bookings on that day. */
 export type Facts = { readonly record: BrandRecord; readonly sameDay: readonly BookingDocument[] };
 
-function card(visit: Visit, request: BookingDocument, facts: Facts): Html {
+function card(visit: Visit, request: ReadableBooking, facts: Facts): Html {
   const { bookingId, timeZone } = request;
   const id = `request-${bookingId}`;
   return html`<article class="card request" aria-labelledby="${id}">

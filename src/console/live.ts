@@ -193,6 +193,10 @@ function* changesOf(event: Recorded<DomainEvent>): Generator<Omit<Change, 'seque
     case 'LogCreated':
     case 'ProjectionEventSkipped':
       return;
+    case 'SubjectForgotten':
+      // Whose pages show what somebody wrote, nobody keeps.
+      yield { topic: '' };
+      return;
     default:
       return event satisfies never;
   }

@@ -1,5 +1,5 @@
 import type { BookingDocument } from '../../projections/bookings.ts';
-import type { ReviewDocument } from '../../projections/reviews.ts';
+import type { ReadableReview } from '../../projections/reviews.ts';
 import type { Account } from '../domain/account.ts';
 import { RATING, REVIEW_CONTENT, REVIEW_TITLE } from '../domain/limits.ts';
 import { type Html, html } from '../html/html.ts';
@@ -12,13 +12,13 @@ export const stars = (rating: number): Html =>
   html`<span class="stars" role="img" aria-label="${rating} out of ${RATING.max} stars">${'★'.repeat(rating)}<span class="off">${'☆'.repeat(RATING.max - rating)}</span></span>`;
 
 export const reviewText = (
-  review: ReviewDocument,
+  review: ReadableReview,
 ): Html => html`<p>${stars(review.rating)} <strong>${review.title}</strong></p>
 <p class="quote">${review.content}</p>
 <p class="muted small">${review.brandName}, <time datetime="${review.createdAt}">${momentIn('UTC', review.createdAt)} UTC</time>${review.isVerifiedBooking && ', verified booking'}</p>`;
 
 /** Whether to offer the review form; the decider has the last word. */
-export const canReview = (account: Account, booking: BookingDocument, review: ReviewDocument | undefined): boolean =>
+export const canReview = (account: Account, booking: BookingDocument, review: ReadableReview | undefined): boolean =>
   account.kind === 'Brand' && booking.status === 'Completed' && review === undefined;
 
 const RATING_LABELS = ['Poor', 'Fair', 'Good', 'Very good', 'Excellent'];

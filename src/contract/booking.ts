@@ -1,6 +1,6 @@
-import type { BookingDocument } from '../../projections/bookings.ts';
+import type { BookingDocument, ReadableBooking } from '../../projections/bookings.ts';
 import type { AccountKind } from '../domain/account.ts';
-import { type BookingDetails, detailsOf, REPEATED_DETAILS } from '../domain/booking-details.ts';
+import { type BookingDetails, detailsOf, type HeldDetails, REPEATED_DETAILS } from '../domain/booking-details.ts';
 import { expiryOf } from '../domain/booking-moments.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { defined } from '../domain/defined.ts';
@@ -8,6 +8,7 @@ import type { BookingFacts, CancelledBy } from '../domain/events.ts';
 import type { BookingId, BrandId, CommunityId, SpaceId } from '../domain/ids.ts';
 import { keysOf } from '../domain/keys-of.ts';
 import { IDEMPOTENCY_KEY, MESSAGE } from '../domain/limits.ts';
+import type { PersonalText } from '../domain/personal-text.ts';
 import { picked } from '../domain/picked.ts';
 import { toAmount } from '../domain/pricing.ts';
 import { BOOKING_STATUSES } from '../domain/space-day.ts';
@@ -165,9 +166,9 @@ export const BookingCancelledData = Type.Object(cancelledData, {
 
 /**
  * The only public mapping of a booking's facts: the name and unit of each, wherever it is shown. Amounts are numbers with at
- * most two decimals.
+ * most two decimals. Personal texts stay as they are: a shape that shows one does not compile with one that is sealed.
  */
-export const publicFacts = (facts: BookingFacts & BookingDetails) => ({
+export const publicFacts = <T extends PersonalText>(facts: BookingFacts & HeldDetails<T>) => ({
   spaceId: facts.spaceId,
   spaceName: facts.spaceName,
   date: facts.date,
@@ -182,7 +183,7 @@ const dto = shaped(BookingDto);
 const operatorBooking = shaped(OperatorBooking);
 
 /** All public fields of a booking. The serialiser of {@link BookingDto} picks those in its schema. */
-export const publicBooking = (booking: BookingDocument) => ({
+export const publicBooking = <T extends PersonalText>(booking: Omit<BookingDocument, 'message'> & HeldDetails<T>) => ({
   ...publicFacts(booking),
   id: booking.bookingId,
   status: booking.status,
@@ -191,14 +192,14 @@ export const publicBooking = (booking: BookingDocument) => ({
 
 export const toBookingDto = (booking: BookingDocument): Static<typeof BookingDto> => dto(publicBooking(booking));
 
-export const toOperatorBooking = (booking: BookingDocument): Static<typeof OperatorBooking> => {
+export const toOperatorBooking = (booking: ReadableBooking): Static<typeof OperatorBooking> => {
   const { communityId, brandId, brandName, cancelledBy, reason } = booking;
   return operatorBooking({ ...publicBooking(booking), communityId, brandId, brandName, cancelledBy, reason });
 };
 
 const assistantBooking = shaped(AssistantBooking);
 
-export const toAssistantBooking = (booking: BookingDocument, viewer: AccountKind): Static<typeof AssistantBooking> => {
+export const toAssistantBooking = (booking: ReadableBooking, viewer: AccountKind): Static<typeof AssistantBooking> => {
   const { brandName, message, refund } = booking;
   return assistantBooking({
     ...publicBooking(booking),

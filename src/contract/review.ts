@@ -1,7 +1,8 @@
-import type { ReviewDocument } from '../../projections/reviews.ts';
+import type { ReadableReview } from '../../projections/reviews.ts';
 import type { ReviewPosted } from '../domain/events.ts';
 import type { BookingId, CommunityId, ReviewId, SpaceId } from '../domain/ids.ts';
 import { RATING, REVIEW_CONTENT, REVIEW_TITLE } from '../domain/limits.ts';
+import type { Opened } from '../domain/personal-text.ts';
 import { Id, Timestamp } from './scalars.ts';
 import { type Static, Type } from './schema.ts';
 import { shaped } from './shaped.ts';
@@ -40,7 +41,7 @@ const { propertyId, spaceId, rating, title, content } = shown;
 export const OperatorReview = Type.Object({ id, bookingId, propertyId, spaceId, rating, title, content });
 
 /** The only public mapping of a review's facts; a shape picks what it lists. */
-export const publicReview = (review: ReviewPosted['data']) => ({
+export const publicReview = <R extends ReviewPosted['data']>(review: R) => ({
   ...review,
   id: review.reviewId,
   propertyId: review.communityId,
@@ -49,10 +50,10 @@ export const publicReview = (review: ReviewPosted['data']) => ({
 const dto = shaped(ReviewDto);
 const operatorReview = shaped(OperatorReview);
 
-export const toReviewDto = (review: ReviewDocument): Static<typeof ReviewDto> =>
+export const toReviewDto = (review: ReadableReview): Static<typeof ReviewDto> =>
   dto({ ...publicReview(review), createdAt: review.createdAt });
 
-export const toOperatorReview = (review: ReviewPosted['data']): Static<typeof OperatorReview> =>
+export const toOperatorReview = (review: Opened<ReviewPosted['data']>): Static<typeof OperatorReview> =>
   operatorReview(publicReview(review));
 
 export const CommunityParams = Type.Object({ communityId: Id<CommunityId>('Community identifier.') });

@@ -1,5 +1,6 @@
 import type { BookingApproved, BookingCancelled, BookingRequested, Recorded, ReviewPosted } from '../domain/events.ts';
 import type { Timestamp as Moment, WebhookId } from '../domain/ids.ts';
+import { erased, type Readable, type SealedTexts, sealedTextsIn } from '../domain/personal-text.ts';
 import { statusAfter } from '../domain/space-day.ts';
 import { WEBHOOK_EVENTS, type WebhookEventName } from '../domain/webhook.ts';
 import { BookingApprovedData, BookingCancelledData, BookingRequestedData, publicFacts } from './booking.ts';
@@ -45,8 +46,20 @@ const approved = shaped(BookingApprovedData);
 const cancelled = shaped(BookingCancelledData);
 const posted = shaped(ReviewPostedData);
 
+/**
+ * What subscribers are told about an event, and the sealed texts that are opened when it is sent. Until then, and for good if
+ * their subject is forgotten before, the payload says that they were erased.
+ */
+export type Notice = { readonly payload: Payload; readonly sealed?: SealedTexts };
+
+export function noticeOf(event: Recorded<DeliverableEvent>): Notice {
+  const sealed = sealedTextsIn(event.data);
+  const payload = payloadOf(erased(event));
+  return Object.keys(sealed).length === 0 ? { payload } : { payload, sealed };
+}
+
 /** What subscribers are told about an event. A message or reason that was not given is absent. */
-export function payloadOf(event: Recorded<DeliverableEvent>): Payload {
+function payloadOf(event: Readable<Recorded<DeliverableEvent>>): Payload {
   const { at: timestamp } = event.metadata;
   if (event.type === 'ReviewPosted')
     return { event: event.type, timestamp, data: posted({ ...publicReview(event.data), createdAt: timestamp }) };

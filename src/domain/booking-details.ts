@@ -2,6 +2,7 @@ import type { Refusal } from './decision.ts';
 import type { PlainDate, SpaceId } from './ids.ts';
 import { keysOf } from './keys-of.ts';
 import { HOUR, MESSAGE, wrongNumber, wrongText } from './limits.ts';
+import type { PersonalText } from './personal-text.ts';
 import { picked } from './picked.ts';
 
 /**
@@ -25,18 +26,27 @@ type FieldRules<F extends Field> = {
   readonly wrong: (value: BookingDetails[F]) => Refusal | undefined;
   /** Whether approval, cancellation and completion repeat it. Stored for good: the log keeps what an event once said. */
   readonly repeated: boolean;
+  /** Whether it says something in a person's words. Events and documents hold it sealed (docs/decisions/personal-data.md). */
+  readonly personal: boolean;
 };
 
 /** Exhaustive: a new field does not compile without its rules. */
 const RULES = {
-  spaceId: { wrong: () => undefined, repeated: true },
-  date: { wrong: () => undefined, repeated: true },
-  startHour: { wrong: (hour) => wrongNumber('startHour', hour, HOUR), repeated: true },
-  message: { wrong: (text) => wrongText('message', text, MESSAGE), repeated: false },
+  spaceId: { wrong: () => undefined, repeated: true, personal: false },
+  date: { wrong: () => undefined, repeated: true, personal: false },
+  startHour: { wrong: (hour) => wrongNumber('startHour', hour, HOUR), repeated: true, personal: false },
+  message: { wrong: (text) => wrongText('message', text, MESSAGE), repeated: false, personal: true },
 } as const satisfies { readonly [F in Field]: FieldRules<F> };
 
 /** The fields that later events of a booking repeat, so that their readers need no look-ups. */
 export type RepeatedField = { [F in Field]: (typeof RULES)[F]['repeated'] extends true ? F : never }[Field];
+
+type PersonalField = { [F in Field]: (typeof RULES)[F]['personal'] extends true ? F : never }[Field];
+
+/** The details as events and documents hold them. */
+export type HeldDetails<T extends PersonalText = PersonalText> = Omit<BookingDetails, PersonalField> & {
+  readonly [F in PersonalField]?: T;
+};
 
 /** The names of all fields. */
 export const BOOKING_DETAILS = keysOf(RULES);
@@ -45,6 +55,10 @@ export const REPEATED_DETAILS = BOOKING_DETAILS.filter((field): field is Repeate
 
 /** Picks the details from something that holds more, such as an event or a request body. */
 export const detailsOf = (source: BookingDetails): BookingDetails => picked(source, BOOKING_DETAILS);
+
+/** Whether the details say something in a person's words. */
+export const arePersonal = (details: HeldDetails): boolean =>
+  BOOKING_DETAILS.some((field) => RULES[field].personal && details[field] !== undefined);
 
 /** Refuses with the first rule that is broken (`ValidationError`). */
 export function wrongDetails(details: BookingDetails): Refusal | undefined {
@@ -64,7 +78,7 @@ const ORIGINAL_FIELDS = ['spaceId', 'date', 'startHour', 'message'] as const sat
  * Equal for requests that ask for the same thing, whichever version of the service computed it: a field added later counts
  * only if it is present (docs/decisions/idempotency-keys.md).
  */
-export function fingerprintOf(details: BookingDetails): string {
+export function fingerprintOf(details: HeldDetails): string {
   const original: readonly Field[] = ORIGINAL_FIELDS;
   const added = BOOKING_DETAILS.filter((field) => !original.includes(field) && details[field] !== undefined);
   return JSON.stringify([

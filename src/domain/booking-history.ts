@@ -1,21 +1,27 @@
 import type { BookingEvent, Recorded } from './events.ts';
 import type { BookingId } from './ids.ts';
+import type { Readable } from './personal-text.ts';
 import { type BookingStatus, statusAfter } from './space-day.ts';
 
 /** One step in a booking's life: the event in the log, and the state before and after it. */
-export type HistoryStep = {
-  readonly event: Recorded<BookingEvent>;
+export type HistoryStep<E = Readable<Recorded<BookingEvent>>> = {
+  readonly event: E;
   readonly from: BookingStatus | undefined;
   readonly to: BookingStatus;
 };
 
-/** The steps of one booking, picked from the events of its space-day in log order. */
-export function historySteps(bookingId: BookingId, events: Iterable<Recorded>): HistoryStep[] {
-  const steps: HistoryStep[] = [];
-  for (const event of events) {
-    if (!isBookingEvent(event) || event.data.bookingId !== bookingId) continue;
-    steps.push({ event, from: steps.at(-1)?.to, to: statusAfter(event) });
-  }
+/** The events of one booking, picked from those of its space-day. */
+export const eventsOfBooking = (bookingId: BookingId, events: readonly Recorded[]): Recorded<BookingEvent>[] =>
+  events.filter(
+    (event): event is Recorded<BookingEvent> => isBookingEvent(event) && event.data.bookingId === bookingId,
+  );
+
+/** The steps of one booking, from its events in log order. */
+export function historySteps<E extends { readonly type: BookingEvent['type'] }>(
+  events: readonly E[],
+): HistoryStep<E>[] {
+  const steps: HistoryStep<E>[] = [];
+  for (const event of events) steps.push({ event, from: steps.at(-1)?.to, to: statusAfter(event) });
   return steps;
 }
 

@@ -1,5 +1,5 @@
 import type { Account, Actor } from './account.ts';
-import type { BookingDetails, RepeatedField } from './booking-details.ts';
+import type { BookingDetails, HeldDetails, RepeatedField } from './booking-details.ts';
 import type {
   ApiKeyId,
   BookingId,
@@ -11,9 +11,17 @@ import type {
   Timestamp,
   WebhookId,
 } from './ids.ts';
+import { isSealed, type PersonalText, type Subject } from './personal-text.ts';
 
-/** Version of the event shapes below. Older ones are upcast on read (`upcast.ts`). */
-export const SCHEMA = 1;
+/**
+ * Version of the event shapes below. Older ones are upcast on read (`upcast.ts`). Version 2 has sealed texts; an event without any
+ * is still written as version 1, which releases before that one read, too.
+ */
+export const SCHEMA = 2;
+
+/** The version as which an event is written. */
+export const schemaOf = ({ data }: { readonly data: object }): number =>
+  Object.values(data).some(isSealed) ? SCHEMA : 1;
 
 /** What every event carries besides its data (docs/decisions/event-metadata.md). */
 export type EventMetadata = {
@@ -50,7 +58,7 @@ export type BookingFacts = Pick<BookingDetails, RepeatedField> & {
 
 export type BookingRequested = Event<
   'BookingRequested',
-  BookingDetails &
+  HeldDetails &
     BookingFacts & {
       readonly eventFee: Cents;
       readonly serviceFee: Cents;
@@ -66,13 +74,15 @@ export type BookingRequested = Event<
        */
       readonly expiresAt: Timestamp;
       readonly idempotencyKey?: string;
+      /** What was asked for under that key, as a keyed digest: only where the details are personal, and so sealed. */
+      readonly fingerprint?: string;
     }
 >;
 export type BookingApproved = Event<'BookingApproved', BookingFacts & { readonly charge: Cents }>;
 export type CancelledBy = 'Brand' | 'Community' | 'System';
 export type BookingCancelled = Event<
   'BookingCancelled',
-  BookingFacts & { readonly cancelledBy: CancelledBy; readonly reason?: string; readonly refund: Cents }
+  BookingFacts & { readonly cancelledBy: CancelledBy; readonly reason?: PersonalText; readonly refund: Cents }
 >;
 export type BookingCompleted = Event<'BookingCompleted', BookingFacts>;
 export type BookingEvent = BookingRequested | BookingApproved | BookingCancelled | BookingCompleted;
@@ -116,8 +126,8 @@ export type ReviewPosted = Event<
     readonly brandId: BrandId;
     readonly brandName: string;
     readonly rating: number;
-    readonly title: string;
-    readonly content: string;
+    readonly title: PersonalText;
+    readonly content: PersonalText;
     readonly isVerifiedBooking: boolean;
   }
 >;
@@ -242,6 +252,9 @@ export type ProjectionEventSkipped = Event<
   }
 >;
 
+/** The key of a subject was destroyed: what is sealed under it reads as erased from then on, in every copy of the log. */
+type SubjectForgotten = Event<'SubjectForgotten', { readonly subject: Subject }>;
+
 export type DomainEvent =
   | BookingEvent
   | CommunityAdded
@@ -253,7 +266,8 @@ export type DomainEvent =
   | MembershipEvent
   | IdsReserved
   | LogCreated
-  | ProjectionEventSkipped;
+  | ProjectionEventSkipped
+  | SubjectForgotten;
 
 export type EventType = DomainEvent['type'];
 
@@ -287,6 +301,7 @@ export const EVENT_TYPES: { readonly [T in EventType]: true } = {
   IdsReserved: true,
   LogCreated: true,
   ProjectionEventSkipped: true,
+  SubjectForgotten: true,
 };
 
 /** An event as the log holds it. */

@@ -75,6 +75,8 @@ export type RequestBooking = {
   readonly brand: { readonly brandId: BrandId; readonly name: string };
   readonly details: BookingDetails;
   readonly idempotencyKey?: string;
+  /** With a key, if the details are personal: a digest of them that only their subject's key can make. */
+  readonly fingerprint?: string;
 };
 
 export type BookingContext = {
@@ -101,7 +103,7 @@ export function requestBooking(
   command: RequestBooking,
   context: BookingContext,
 ): Decision<BookingRequested> {
-  const { space, brand, details, idempotencyKey } = command;
+  const { space, brand, details, idempotencyKey, fingerprint } = command;
   const { date, startHour } = details;
   const wrong =
     wrongDetails(details) ??
@@ -110,7 +112,11 @@ export function requestBooking(
 
   const before = findByIdempotencyKey(day, command)?.request;
   if (before !== undefined) {
-    const isRepeated = fingerprintOf(before) === fingerprintOf(details);
+    // Where the details were personal, the event does not show them.
+    const isRepeated =
+      before.fingerprint === undefined
+        ? fingerprintOf(before) === fingerprintOf(details)
+        : before.fingerprint === fingerprint;
     return isRepeated
       ? []
       : refuse('BookingNotAllowed', 'This Idempotency-Key was already used for a different booking request.');
@@ -162,6 +168,7 @@ export function requestBooking(
         endsAt: toTimestamp(momentOn(wall, use.until)),
         expiresAt: toTimestamp(Math.min(startsAt, context.now + space.answerHours * 3_600_000)),
         idempotencyKey,
+        fingerprint,
       }),
     },
   ];

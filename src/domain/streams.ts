@@ -1,4 +1,5 @@
 import { keysOf } from './keys-of.ts';
+import type { Subject } from './personal-text.ts';
 
 /** Names of the streams: one for each thing that guards a rule (docs/decisions/streams.md). */
 export const streamOf = {
@@ -15,6 +16,7 @@ export const streamOf = {
   member: (userId: string) => `member-${userId}`,
   /** An OAuth client that belongs to an account. */
   oauthClient: (id: string) => `oauthClient-${id}`,
+  subject: (subject: Subject) => `subject-${subject}`,
   readModel: (name: string) => `readModel-${name}`,
   sequence: (name: string) => `sequence-${name}`,
 };

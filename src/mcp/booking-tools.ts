@@ -1,4 +1,4 @@
-import { actorOf } from '../auth/caller.ts';
+import { actorOf, userOf } from '../auth/caller.ts';
 import {
   AssistantBooking,
   BookingStatus,
@@ -117,7 +117,7 @@ export function bookingTools({ commands, queries }: ToolDeps): readonly Tool[] {
       if (before?.status === 'Cancelled') return toAssistantBooking(before, account.kind);
       const outcome = await commands.bookings.cancel(
         { bookingId, by: { kind: 'Brand', id: brandId(account.id) }, ...defined({ reason }) },
-        { actor: actorOf(caller), correlationId },
+        { actor: actorOf(caller), correlationId, userId: userOf(caller) },
       );
       if (isRefusal(outcome)) return outcome;
       const [event] = outcome.events;

@@ -1,4 +1,4 @@
-import { type BookingDocument, bookings } from '../../projections/bookings.ts';
+import { type BookingDocument, bookings, type ReadableBooking } from '../../projections/bookings.ts';
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
@@ -13,7 +13,9 @@ import {
   spaceId as toSpaceId,
 } from '../domain/ids.ts';
 import { BOOKING_STATUSES, type BookingStatus } from '../domain/space-day.ts';
+import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { Page, ReadModels } from '../read-models/read-models.ts';
+import { inPages } from '../runtime/in-pages.ts';
 
 export type BookingFilter = {
   /** Inclusive. */
@@ -30,7 +32,7 @@ export type BookingRows = Page<BookingDocument>;
 export type BookingCursor = { readonly date: PlainDate; readonly bookingId: number };
 
 export type BookingPage = {
-  readonly bookings: readonly BookingDocument[];
+  readonly bookings: readonly ReadableBooking[];
   /** Cursor of the next page; undefined on the last one. */
   readonly next: BookingCursor | undefined;
 };
@@ -97,25 +99,37 @@ const ofBrandAt = declareQuery(
   [brandId(1), communityId(1), 'Completed'],
 );
 
-export function createBookingQueries({ readModels }: { readonly readModels: ReadModels }) {
+/** Bookings whose texts are opened at once. */
+const OPENED_AT_ONCE = 200;
+
+export function createBookingQueries(deps: { readonly readModels: ReadModels; readonly personalData: PersonalData }) {
+  const { readModels, personalData } = deps;
   return {
     /** The booking, or undefined if the account may not see it. */
-    async get(account: Account, bookingId: number): Promise<BookingDocument | undefined> {
+    async get(account: Account, bookingId: number): Promise<ReadableBooking | undefined> {
       const found = await readModels.collection(bookings).get(String(bookingId));
-      return found && isVisibleBooking(account, found.document) ? found.document : undefined;
+      if (found === undefined || !isVisibleBooking(account, found.document)) return undefined;
+      const [booking] = await personalData.openBookings([found.document]);
+      return booking;
     },
 
-    /** Every booking the account may see, by date and id, streamed (docs/decisions/streamed-lists.md). */
+    /** Every booking the account may see, by date and id, streamed, with its texts opened. */
+    async *readableList(account: Account, filter: BookingFilter = {}): AsyncGenerator<ReadableBooking> {
+      for await (const page of inPages(this.list(account, filter), OPENED_AT_ONCE))
+        yield* await personalData.openBookings(page);
+    },
+
+    /** The same for readers who need no texts, which stay sealed (docs/decisions/streamed-lists.md). */
     async *list(account: Account, filter: BookingFilter = {}): AsyncGenerator<BookingDocument> {
       const found = readModels.collection(bookings).find(byDate(account, filter));
       for await (const { document } of found) yield document;
     },
 
-    /** The same in pages, for answers that are long. */
+    /** The same, sealed texts included, in pages, for answers that are long. */
     pages: (account: Account, filter: BookingFilter = {}): AsyncIterable<BookingRows> =>
       readModels.collection(bookings).pages(byDate(account, filter)),
 
-    /** One page of the bookings the account may see, by date and id. */
+    /** One page of the bookings the account may see, by date and id, with their texts opened. */
     async page(
       account: Account,
       query: BookingFilter & {
@@ -140,13 +154,16 @@ export function createBookingQueries({ readModels }: { readonly readModels: Read
         if (seen) continue;
         const last = page.at(-1);
         if (page.length === limit && last !== undefined)
-          return { bookings: page, next: { date: last.date, bookingId: last.bookingId } };
+          return {
+            bookings: await personalData.openBookings(page),
+            next: { date: last.date, bookingId: last.bookingId },
+          };
         page.push(document);
       }
-      return { bookings: page, next: undefined };
+      return { bookings: await personalData.openBookings(page), next: undefined };
     },
 
-    /** The bookings of a space on one day that the account may see, by start hour. */
+    /** The bookings of a space on one day that the account may see, by start hour. Their texts stay sealed. */
     async onDay(account: Account, spaceId: number, date: PlainDate): Promise<BookingDocument[]> {
       const found = readModels.collection(bookings).find(onSpaceDay(toSpaceId(spaceId), date));
       const day = await Array.fromAsync(found, ({ document }) => document);

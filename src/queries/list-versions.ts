@@ -6,6 +6,7 @@ import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
 import { type CommunityId, communityId as toCommunityId } from '../domain/ids.ts';
+import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
 
@@ -29,7 +30,11 @@ const lastOfCommunity = declareQuery(
   [toCommunityId(1)],
 );
 
-export function createListVersions({ readModels }: { readonly readModels: ReadModels }) {
+export function createListVersions(deps: {
+  readonly readModels: ReadModels;
+  readonly personalData: Pick<PersonalData, 'forgottenVersion'>;
+}) {
+  const { readModels, personalData } = deps;
   const lastChange = async ({ kind, id }: Account) => {
     const key = String(id);
     const found =
@@ -62,15 +67,18 @@ export function createListVersions({ readModels }: { readonly readModels: ReadMo
       }
     },
 
-    /** The version of a community's reviews. They are only ever added, so their number and the highest id say which they are. */
+    /**
+     * The version of a community's reviews. They are only ever added, so their number and the highest id say which they are; and
+     * the last subject that was forgotten, what they read.
+     */
     async ofReviews(communityId: number): Promise<ListVersion> {
       const documents = readModels.collection(reviews);
       const lastQuery = lastOfCommunity(toCommunityId(communityId));
       const collection = readModels.nameOf(reviews);
-      const count = await documents.count(lastQuery);
+      const [count, forgotten] = await Promise.all([documents.count(lastQuery), personalData.forgottenVersion()]);
       let last = 0;
       for await (const { document } of documents.find(lastQuery)) last = document.reviewId;
-      return { id: `${collection}.${count}.${last}`, isShown: async () => true };
+      return { id: `${collection}.${count}.${last}.${forgotten}`, isShown: async () => true };
     },
   };
 }

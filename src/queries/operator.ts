@@ -1,5 +1,5 @@
 import { type ApiKeyDocument, apiKeys } from '../../projections/api-keys.ts';
-import { type BookingDocument, bookings } from '../../projections/bookings.ts';
+import { bookings, type ReadableBooking } from '../../projections/bookings.ts';
 import { brands } from '../../projections/brands.ts';
 import { spaces } from '../../projections/spaces.ts';
 import { type WebhookDocument, webhooks } from '../../projections/webhooks.ts';
@@ -9,6 +9,7 @@ import { type Account, accountKey } from '../domain/account.ts';
 import type { Brand } from '../domain/brand.ts';
 import { brandId, communityId as toCommunityId } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
+import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import { spacesById } from './spaces.ts';
 
@@ -43,7 +44,8 @@ const webhooksByAccount = declareQuery(
  * Queries of the operator, who sees everything. For the command line only: anything that acts for an account goes through the
  * other queries, which apply the visibility rules.
  */
-export function createOperatorQueries({ readModels }: { readonly readModels: ReadModels }) {
+export function createOperatorQueries(deps: { readonly readModels: ReadModels; readonly personalData: PersonalData }) {
+  const { readModels, personalData } = deps;
   return {
     /** By id. */
     async brands(): Promise<Brand[]> {
@@ -62,8 +64,10 @@ export function createOperatorQueries({ readModels }: { readonly readModels: Rea
       return Array.fromAsync(found, ({ document }) => document);
     },
 
-    async booking(bookingId: number): Promise<BookingDocument | undefined> {
-      return (await readModels.collection(bookings).get(String(bookingId)))?.document;
+    async booking(bookingId: number): Promise<ReadableBooking | undefined> {
+      const found = await readModels.collection(bookings).get(String(bookingId));
+      const [booking] = await personalData.openBookings(found === undefined ? [] : [found.document]);
+      return booking;
     },
 
     /** Every API key, or those of one account, including revoked ones; by account, oldest first. */

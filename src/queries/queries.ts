@@ -1,4 +1,5 @@
 import type { EventStore } from '../event-store/event-store.ts';
+import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createAccountQueries } from './accounts.ts';
@@ -22,6 +23,7 @@ export type Queries = ReturnType<typeof createQueries>;
 export function createQueries(deps: {
   readonly events: EventStore;
   readonly readModels: ReadModels;
+  readonly personalData: PersonalData;
   readonly clock: Clock;
 }) {
   return {

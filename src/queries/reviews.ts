@@ -1,7 +1,7 @@
 import { type BookingDocument, bookings } from '../../projections/bookings.ts';
 import { communities } from '../../projections/communities.ts';
-import { type ReviewDocument, reviews } from '../../projections/reviews.ts';
-import type { Find } from '../document-store/document-store.ts';
+import { type ReadableReview, type ReviewDocument, reviews } from '../../projections/reviews.ts';
+import type { Find, Stored } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
@@ -13,7 +13,9 @@ import {
   bookingId as toBookingId,
   communityId as toCommunityId,
 } from '../domain/ids.ts';
+import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
+import { inPages } from '../runtime/in-pages.ts';
 
 const anyCompleted = declareQuery(
   bookings,
@@ -56,7 +58,17 @@ const ofBooking = declareQuery(
   [toBookingId(1)],
 );
 
-export function createReviewQueries({ readModels }: { readonly readModels: ReadModels }) {
+/** Reviews whose texts are opened at once. */
+const OPENED_AT_ONCE = 200;
+
+export function createReviewQueries(deps: { readonly readModels: ReadModels; readonly personalData: PersonalData }) {
+  const { readModels, personalData } = deps;
+
+  async function* readable(found: AsyncIterable<Stored<ReviewDocument>>): AsyncGenerator<ReadableReview> {
+    for await (const page of inPages(found, OPENED_AT_ONCE))
+      yield* await personalData.openReviews(page.map(({ document }) => document));
+  }
+
   async function mayRead(account: Account, communityId: number): Promise<boolean> {
     if (account.kind === 'Community') return account.id === communityId;
     const completed = anyCompleted(account.id, toCommunityId(communityId));
@@ -74,10 +86,10 @@ export function createReviewQueries({ readModels }: { readonly readModels: ReadM
 
   return {
     /** The reviews of a community, oldest first. Those that the caller may not read do not exist for it. */
-    async list(account: Account, communityId: number): Promise<AsyncIterable<ReviewDocument> | Refusal> {
+    async list(account: Account, communityId: number): Promise<AsyncIterable<ReadableReview> | Refusal> {
       const refused = await refuseReading(account, communityId);
       if (refused !== undefined) return refused;
-      return documentsOf(readModels.collection(reviews).find(ofCommunity(toCommunityId(communityId))));
+      return readable(readModels.collection(reviews).find(ofCommunity(toCommunityId(communityId))));
     },
 
     /** One page of the reviews of a community, newest first. `before` is the last review of the page before. */
@@ -88,33 +100,29 @@ export function createReviewQueries({ readModels }: { readonly readModels: ReadM
         before,
         limit,
       }: { readonly communityId: number; readonly before?: number; readonly limit: number },
-    ): Promise<{ readonly reviews: readonly ReviewDocument[]; readonly more: boolean } | Refusal> {
+    ): Promise<{ readonly reviews: readonly ReadableReview[]; readonly more: boolean } | Refusal> {
       const refused = await refuseReading(account, communityId);
       if (refused !== undefined) return refused;
       const page: ReviewDocument[] = [];
       for await (const { document } of readModels
         .collection(reviews)
         .find(newestOfCommunity(toCommunityId(communityId), before))) {
-        if (page.length === limit) return { reviews: page, more: true };
+        if (page.length === limit) return { reviews: await personalData.openReviews(page), more: true };
         page.push(document);
       }
-      return { reviews: page, more: false };
+      return { reviews: await personalData.openReviews(page), more: false };
     },
 
     /** The reviews of a community's spaces, or those a brand wrote; newest first. */
-    async listOfAccount(account: Account): Promise<ReviewDocument[]> {
-      return Array.fromAsync(readModels.collection(reviews).find(newestOf(account)), ({ document }) => document);
+    async listOfAccount(account: Account): Promise<ReadableReview[]> {
+      return Array.fromAsync(readable(readModels.collection(reviews).find(newestOf(account))));
     },
 
     /** The review of a booking. Whether the caller may see the booking is checked before. */
-    async ofBooking(booking: Pick<ReviewDocument, 'bookingId'>): Promise<ReviewDocument | undefined> {
+    async ofBooking(booking: Pick<ReviewDocument, 'bookingId'>): Promise<ReadableReview | undefined> {
       const found = readModels.collection(reviews).find(ofBooking(booking.bookingId));
-      for await (const { document } of found) return document;
+      for await (const review of readable(found)) return review;
       return undefined;
     },
   };
-}
-
-async function* documentsOf<D>(found: AsyncIterable<{ readonly document: D }>): AsyncGenerator<D> {
-  for await (const { document } of found) yield document;
 }

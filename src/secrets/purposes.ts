@@ -10,10 +10,15 @@ export const purposes = {
   oidcRecord: (key: string) => `oauth:${key}`,
   consoleCookie: (name: string) => `cookie:${name}`,
   storeProbe: (logId: string) => `store:${logId}`,
+  subjectKey: (subject: string) => `subject-key:${subject}`,
+  /** Sealed under the key of its subject. */
+  personalText: (subject: string, of: string) => `personal-text:${subject}:${of}`,
   // Derived keys.
   oidcCookies: 'oauth-cookies',
   interactionForms: 'oauth-forms',
   signInAttempts: 'sign-in-attempts',
   storedTokenIds: 'oauth-stored-tokens',
   consoleForms: 'console forms',
+  /** Derived from the key of a subject. */
+  requestFingerprints: 'request-fingerprints',
 } as const;

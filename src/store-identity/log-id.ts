@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { SYSTEM } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
-import { type LogCreated, SCHEMA } from '../domain/events.ts';
+import { type LogCreated, schemaOf } from '../domain/events.ts';
 import { streamOf } from '../domain/streams.ts';
 import { upcast } from '../domain/upcast.ts';
 import { type EventStore, WrongExpectedRevision } from '../event-store/event-store.ts';
@@ -19,7 +19,7 @@ export async function ensureLogId(events: Pick<EventStore, 'append' | 'readStrea
   const found = await readLogId(events);
   if (found !== undefined) return found;
   const created: LogCreated = { type: 'LogCreated', data: { logId: randomUUID() } };
-  const metadata = { at: toTimestamp(clock()), actor: SYSTEM, correlationId: 'log', schema: SCHEMA };
+  const metadata = { at: toTimestamp(clock()), actor: SYSTEM, correlationId: 'log', schema: schemaOf(created) };
   try {
     await events.append(streamOf.log, [{ ...created, metadata }], { expectedRevision: 'none' });
     return created.data.logId;

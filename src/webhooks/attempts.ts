@@ -4,6 +4,7 @@ import { toTimestamp } from '../domain/calendar.ts';
 import { defined } from '../domain/defined.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
+import { isUnavailable } from '../runtime/unavailable.ts';
 import { afterFailure, afterSuccess, answered, forgiven, type Moment, type ReceiverState } from './breaker.ts';
 import type { Attempt, Deliveries, DeliveryDocument, Outcome } from './deliveries.ts';
 import { createGathering } from './gathering.ts';
@@ -13,6 +14,7 @@ import type { Receiver } from './receivers.ts';
 import type { Recipient, Registrations } from './registrations.ts';
 import type { RunningTime } from './running-time.ts';
 import { DISABLE_AFTER_MS, delayBeforeNext, GIVE_UP_AFTER_MS, parseRetryAfter } from './schedule.ts';
+import type { SealedBodies } from './sealed-bodies.ts';
 import { isSuccess, type Sender, type SendResult } from './sending.ts';
 import { type Secrets, signatureHeaders } from './signature.ts';
 import { createSlowStart, type SlowStart } from './slow-start.ts';
@@ -32,6 +34,7 @@ const realClock = systemClock();
 
 export type AttemptsDeps = {
   readonly deliveries: Deliveries;
+  readonly bodies: Pick<SealedBodies, 'bodyOf' | 'kept'>;
   readonly registrations: Registrations;
   readonly runningTime: Pick<RunningTime, 'now'>;
   readonly sender: Sender;
@@ -49,7 +52,7 @@ export type AttemptsDeps = {
 
 /** One attempt of a lane: sending a delivery, and what comes of it for the delivery, its receiver and its registration. */
 export function createAttempts(deps: AttemptsDeps) {
-  const { deliveries, registrations, runningTime, sender, clock, logger, isStopping } = deps;
+  const { deliveries, bodies, registrations, runningTime, sender, clock, logger, isStopping } = deps;
   /** Registrations whose receiver still verifies with the secret from before the last rotation, and that secret. */
   const onPreviousSecret = createLruCache<string, string>(10_000);
   const slowStarts = createLruCache<string, SlowStart>(10_000);
@@ -98,7 +101,10 @@ export function createAttempts(deps: AttemptsDeps) {
       gone = tried.result.status === 410 && !lane.disabled;
       if (gone) lane.disabled = true;
       outcome = isSuccess(tried.result) ? { state: 'Delivered' } : failureOf(delivery.document, tried.result);
-      noted = note(lane, receiver, delivery.document, outcome, permit.isSlow(), isProbe);
+      noted =
+        tried.result.error?.type === 'Unreadable'
+          ? Promise.resolve(receiver.state())
+          : note(lane, receiver, delivery.document, outcome, permit.isSlow(), isProbe);
       // If it fails, that is noticed below.
       noted.catch(() => {});
     } finally {
@@ -182,14 +188,23 @@ export function createAttempts(deps: AttemptsDeps) {
   async function send({ webhookId, url, secrets }: Recipient, delivery: DeliveryDocument) {
     const [current, previous] = secrets;
     const attempts: Attempt[] = [];
+    const body = delivery.sealed === undefined ? delivery.body : await bodies.bodyOf(delivery).catch(unreadable);
+    if (typeof body !== 'string') {
+      attempts.push({ at: toTimestamp(clock()), url, ...body });
+      return { result: body, attempts };
+    }
     const post = async (signing: Secrets): Promise<SendResult> => {
       const at = clock();
-      const { deliveryId: id, body } = delivery;
+      const { deliveryId: id } = delivery;
       const signature = signatureHeaders(signing, { id, at: realClock(), body });
       const headers = { 'content-type': 'application/json', ...signature };
       const result = await sender.post({ url, headers, body });
       const { retryAfter: _, ...kept } = result;
-      attempts.push({ at: toTimestamp(at), url, ...kept, ...(signing[0] === current ? {} : { previousSecret: true }) });
+      const made: Attempt = {
+        ...{ at: toTimestamp(at), url, ...kept },
+        ...(signing[0] === current ? {} : { previousSecret: true }),
+      };
+      attempts.push(delivery.sealed === undefined ? made : await bodies.kept(delivery, made));
       return result;
     };
     if (previous === undefined) return { result: await post([current]), attempts };
@@ -230,4 +245,13 @@ export function createAttempts(deps: AttemptsDeps) {
   }
 
   return { attempt, slowStartOf };
+}
+
+/**
+ * The result of an attempt that was not made, because a sealed text in the body cannot be opened. It is tried again as after any
+ * failure, and others pass. What is only away concerns all of them.
+ */
+function unreadable(error: unknown): SendResult {
+  if (isUnavailable(error) || !(error instanceof Error)) throw error;
+  return { error: { type: 'Unreadable', message: error.message }, duration: 0, answer: '' };
 }

@@ -1,11 +1,12 @@
 import { DELIVERY_STATES, type DeliveryState } from '../contract/delivery.ts';
-import type { DeliveryKind, Payload } from '../contract/webhook-payload.ts';
+import type { DeliveryKind, Notice, Payload } from '../contract/webhook-payload.ts';
 import type { Collection, DocumentStore, Documents, Find, Stored, Sureness } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import type { AccountKey } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { defined } from '../domain/defined.ts';
 import type { Timestamp, WebhookId } from '../domain/ids.ts';
+import type { SealedText, SealedTexts } from '../domain/personal-text.ts';
 import type { Position } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { inPages } from '../runtime/in-pages.ts';
@@ -18,6 +19,8 @@ export type Attempt = Omit<SendResult, 'retryAfter'> & {
   readonly url: string;
   /** `X-Service-Signature` was made with the secret before the last rotation. */
   readonly previousSecret?: true;
+  /** The answer, if the body had personal texts: `answer` is then empty. */
+  readonly sealedAnswer?: SealedText;
 };
 
 /** One event for one registration. */
@@ -35,8 +38,10 @@ export type DeliveryDocument = {
    * from those that earlier releases made.
    */
   readonly sequence?: string;
-  /** Sent and signed byte for byte, the same in every attempt. */
+  /** Sent and signed byte for byte, the same in every attempt. Where `sealed` has a text, that takes its place when it is sent. */
   readonly body: string;
+  /** The personal texts in the data of the body, which itself says that they were erased. */
+  readonly sealed?: SealedTexts;
   readonly state: DeliveryState;
   /** Pending: when the next try is due, {@link AT_ONCE} if somebody is waiting for it. Otherwise: when it ended. */
   readonly due: Timestamp;
@@ -151,9 +156,7 @@ const newestOf = declareQuery(
   ['wh_1', 'Pending', toTimestamp(0), 10],
 );
 
-export type NewDelivery = Pick<DeliveryDocument, 'webhookId' | 'account' | 'eventId' | 'position'> & {
-  readonly payload: Payload;
-};
+export type NewDelivery = Pick<DeliveryDocument, 'webhookId' | 'account' | 'eventId' | 'position'> & Notice;
 
 /** What an attempt means for its delivery. */
 export type Outcome =
@@ -226,7 +229,7 @@ export async function openDeliveries({
   };
 
   /** A delivery that is not stored yet. */
-  function draft({ webhookId, account, eventId, position, payload }: NewDelivery): Stored<DeliveryDocument> {
+  function draft({ webhookId, account, eventId, position, payload, sealed }: NewDelivery): Stored<DeliveryDocument> {
     const now = clock();
     const createdAt = toTimestamp(now);
     const deliveryId = `${eventId}:${webhookId}`;
@@ -239,6 +242,7 @@ export async function openDeliveries({
       ...defined({ position }),
       sequence: sequenceOf(payload, deliveryId),
       body: JSON.stringify(payload),
+      ...defined({ sealed }),
       state: 'Pending',
       due: payload.event === 'Test' ? AT_ONCE : createdAt,
       tries: 0,

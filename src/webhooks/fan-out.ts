@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
 import { webhooks } from '../../projections/webhooks.ts';
-import { type DeliverableEvent, isDeliverable, type Payload, payloadOf } from '../contract/webhook-payload.ts';
+import { type DeliverableEvent, isDeliverable, type Notice, noticeOf } from '../contract/webhook-payload.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import type { Recorded } from '../domain/events.ts';
 import { keysOf } from '../domain/keys-of.ts';
@@ -81,21 +81,21 @@ export async function startFanOut(deps: FanOutDeps): Promise<Consumer> {
     if (subscribers.length > 0) {
       const earlier = await earlierEvents(deps, event);
       await addEarlier(earlier, event, subscribers);
-      const payload = payloadOf(event);
-      await Promise.all(subscribers.map((subscriber) => add(subscriber, event, payload, earlier.ids, isNew)));
+      const notice = noticeOf(event);
+      await Promise.all(subscribers.map((subscriber) => add(subscriber, event, notice, earlier.ids, isNew)));
     }
   }
 
   function add(
     { webhook }: Subscriber,
     event: Recorded<DeliverableEvent>,
-    payload: Payload,
+    notice: Notice,
     earlier: readonly string[] | undefined,
     isNew = false,
   ): Promise<void> {
     const { webhookId, account } = webhook;
     const { id: eventId, position } = event;
-    return deliver({ webhookId, account, eventId, position, payload }, earlier, isNew);
+    return deliver({ webhookId, account, eventId, position, ...notice }, earlier, isNew);
   }
 
   /** What the same booking went through before comes first, even if another process has yet to get to it. */
@@ -112,9 +112,9 @@ export async function startFanOut(deps: FanOutDeps): Promise<Consumer> {
     if (wanted.length === 0) return;
     const missing = await deliveries.missing(wanted.map(({ id }) => id));
     for (const { earlier, subscriber, id } of wanted) {
-      const payload = missing.has(id) ? payloadIfAny(earlier) : undefined;
+      const notice = missing.has(id) ? noticeIfAny(earlier) : undefined;
       // One that should be there already is stored first.
-      if (payload !== undefined) await add(subscriber, earlier, payload, undefined);
+      if (notice !== undefined) await add(subscriber, earlier, notice, undefined);
     }
   }
 
@@ -159,9 +159,9 @@ export async function startFanOut(deps: FanOutDeps): Promise<Consumer> {
 class Behind extends Unavailable {}
 
 /** Undefined for an event that fails: that is recorded when it is its own turn, and later ones pass. */
-function payloadIfAny(event: Recorded<DeliverableEvent>): Payload | undefined {
+function noticeIfAny(event: Recorded<DeliverableEvent>): Notice | undefined {
   try {
-    return payloadOf(event);
+    return noticeOf(event);
   } catch {
     return undefined;
   }

@@ -1,5 +1,5 @@
 import type { WebhookDocument } from '../../projections/webhooks.ts';
-import { type DeliverableEvent, isDeliverable, payloadOf } from '../contract/webhook-payload.ts';
+import { type DeliverableEvent, isDeliverable, noticeOf } from '../contract/webhook-payload.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Recorded } from '../domain/events.ts';
 import { isKnown, upcast } from '../domain/upcast.ts';
@@ -53,7 +53,7 @@ export async function recoverDeliveries(
 
   async function recover({ webhookId, account }: WebhookDocument, event: Recorded<DeliverableEvent>): Promise<boolean> {
     const { id: eventId, position } = event;
-    const added = await deliveries.add({ webhookId, account, eventId, position, payload: payloadOf(event) });
+    const added = await deliveries.add({ webhookId, account, eventId, position, ...noticeOf(event) });
     return added !== undefined || deliveries.revive(`${eventId}:${webhookId}`);
   }
 }

@@ -1,5 +1,16 @@
-/** Why there was no response. `Connection`: it broke, or there was no route; `Protocol`: the response was not HTTP. */
-export type SendErrorType = 'Timeout' | 'Dns' | 'Refused' | 'Tls' | 'Forbidden' | 'Connection' | 'Protocol';
+/**
+ * Why there was no response. `Connection`: it broke, or there was no route; `Protocol`: the response was not HTTP; `Unreadable`:
+ * nothing was sent, because a sealed text cannot be opened.
+ */
+export type SendErrorType =
+  | 'Timeout'
+  | 'Dns'
+  | 'Refused'
+  | 'Tls'
+  | 'Forbidden'
+  | 'Connection'
+  | 'Protocol'
+  | 'Unreadable';
 
 /** The result of one POST. Either `status` or `error` is present. */
 export type SendResult = {

@@ -14,6 +14,7 @@ import { type Refusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import { type Consumer, type EventStore, logEnd, type Position } from '../event-store/event-store.ts';
+import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { loadOnce } from '../runtime/load-once.ts';
@@ -29,6 +30,7 @@ import { openReceivers } from './receivers.ts';
 import { recoverDeliveries } from './recovery.ts';
 import { createRegistrations, type IsConnected, type Recipient } from './registrations.ts';
 import { openRunningTime, type RunningTime } from './running-time.ts';
+import { createSealedBodies } from './sealed-bodies.ts';
 import type { SenderOptions } from './sender.ts';
 import type { Sender } from './sending.ts';
 
@@ -73,6 +75,7 @@ export type WebhooksDeps = {
   readonly documents: DocumentStore;
   readonly heartbeats: Heartbeats<object>;
   readonly readModels: ReadModels;
+  readonly personalData: Pick<PersonalData, 'openTexts' | 'sealText'>;
   readonly config: { readonly secretKey: Buffer; readonly webhooksAllowPrivate: boolean };
   readonly clock: Clock;
   readonly logger: Pick<BaseLogger, 'info' | 'warn' | 'error'>;
@@ -107,6 +110,7 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
   const { events, documents, readModels, credentials, config, clock, logger, commands, isConnected, sending, tuning } =
     deps;
   const deliveries = await openDeliveries({ documents, clock });
+  const bodies = createSealedBodies(deps.personalData);
   const leases = await openLeases({
     ...{ documents, heartbeats: deps.heartbeats, clock, collection: 'webhookLeases' },
     durationMs: tuning?.leaseMs ?? LEASE_MS,
@@ -126,6 +130,7 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
   const sender = createLazySender({ allowPrivate: config.webhooksAllowPrivate, ...sending });
   const deliverer = createDeliverer({
     deliveries,
+    bodies,
     registrations,
     leases,
     receivers,
@@ -172,6 +177,11 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
     }
   }
 
+  async function readable(delivery: DeliveryDocument | undefined): Promise<DeliveryDocument | undefined> {
+    const [opened] = await bodies.opened(delivery === undefined ? [] : [delivery]);
+    return opened;
+  }
+
   const prepare = () => prepareFanOutGroups({ events, failedEvents });
 
   return {
@@ -205,8 +215,8 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
       delivererNews.close();
     },
 
-    listDeliveries: deliveries.list,
-    getDelivery: deliveries.get,
+    listDeliveries: async (which) => bodies.opened(await deliveries.list(which)),
+    getDelivery: async (deliveryId) => readable(await deliveries.get(deliveryId)),
     onDelivery: deliveries.onChange,
     onDeliveriesOf: delivererNews.onChange,
     receiver: receivers.get,
@@ -222,7 +232,7 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
       const resent = await deliveries.resend(deliveryId);
       if (resent === undefined) return unknownDelivery(deliveryId);
       wakeAnywhere(resent.webhookId, true);
-      return resent;
+      return (await readable(resent)) ?? unknownDelivery(deliveryId);
     },
 
     async recover(webhookId, since) {

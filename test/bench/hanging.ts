@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { payloadOf } from '../../src/contract/webhook-payload.ts';
+import { noticeOf } from '../../src/contract/webhook-payload.ts';
 import { type Account, OPERATOR } from '../../src/domain/account.ts';
 import { brandId, type WebhookId } from '../../src/domain/ids.ts';
 import { openDeliveries } from '../../src/webhooks/deliveries.ts';
@@ -107,7 +107,7 @@ async function addWaiting(venue: Venue, webhookIds: readonly WebhookId[]): Promi
         webhookIds
           .slice(from, from + BATCH)
           .map((webhookId) =>
-            deliveries.add({ webhookId, account: 'Brand:1000', eventId: event.id, payload: payloadOf(event) }),
+            deliveries.add({ webhookId, account: 'Brand:1000', eventId: event.id, ...noticeOf(event) }),
           ),
       );
   }

@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { type Core, openCore } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { isRefusal, type Refusal } from '../../src/domain/decision.ts';
-import { type BookingEvent, type DomainEvent, SCHEMA } from '../../src/domain/events.ts';
+import type { BookingEvent, DomainEvent } from '../../src/domain/events.ts';
 import { type BrandId, bookingId, cents, type PlainDate, type SpaceId } from '../../src/domain/ids.ts';
 import type { Space } from '../../src/domain/space.ts';
 import {
@@ -164,7 +164,7 @@ export async function appendAnswered({ events }: Core, venue: Venue, space: Spac
 
 /** An event as a command appends it. */
 export function recorded<E extends DomainEvent>({ type, data }: E) {
-  const metadata = { at: new Date().toISOString(), ...CONTEXT, schema: SCHEMA };
+  const metadata = { at: new Date().toISOString(), ...CONTEXT, schema: 1 };
   return { type, data, metadata };
 }
 

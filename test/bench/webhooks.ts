@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { Agent, request } from 'undici';
-import { payloadOf } from '../../src/contract/webhook-payload.ts';
+import { noticeOf } from '../../src/contract/webhook-payload.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { brandId, webhookId as webhookIdOf } from '../../src/domain/ids.ts';
 import { openDeliveries } from '../../src/webhooks/deliveries.ts';
@@ -80,7 +80,7 @@ const eventFor = (i: number) => approved({ brandId: 1_000 + (i % REGISTRATIONS),
 async function barePosts(url: string, count: number, connections = CONCURRENCY): Promise<number> {
   const dispatcher = new Agent({ connections });
   const secret = newSigningSecret();
-  const body = JSON.stringify(payloadOf(eventFor(0)));
+  const body = JSON.stringify(noticeOf(eventFor(0)).payload);
   const headers = {
     'content-type': 'application/json',
     ...signatureHeaders([secret], { id: crypto.randomUUID(), at: Date.now(), body }),
@@ -121,7 +121,7 @@ async function backlog(venue: Venue, webhookIds: readonly string[], count: numbe
     Array.from({ length: count }, (_, i) => {
       const event = eventFor(i);
       const webhookId = webhookIdOf(webhookIds[i % webhookIds.length] ?? '');
-      return deliveries.add({ webhookId, account: 'Brand:1', eventId: event.id, payload: payloadOf(event) });
+      return deliveries.add({ webhookId, account: 'Brand:1', eventId: event.id, ...noticeOf(event) });
     }),
   );
   const webhooks = await venue.deliver(PRODUCTION);

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Caller } from '../../src/auth/caller.ts';
 import { DETAIL_LABELS } from '../../src/contract/booking.ts';
 import { BOOKING_SHAPES, PUBLIC_SHAPES } from '../../src/contract/public-shapes.ts';
-import { payloadOf } from '../../src/contract/webhook-payload.ts';
+import { noticeOf } from '../../src/contract/webhook-payload.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { BOOKING_DETAILS, type BookingDetails } from '../../src/domain/booking-details.ts';
 import { spaceId } from '../../src/domain/ids.ts';
@@ -92,7 +92,9 @@ describe('the details of a booking', () => {
       const event = upcast(stored);
       if (event.type !== 'BookingRequested' && event.type !== 'BookingApproved' && event.type !== 'BookingCancelled')
         continue;
-      if (event.data.bookingId === bookingId) see(event.type, `webhook ${event.type}`, payloadOf(event).data);
+      if (event.data.bookingId !== bookingId) continue;
+      const [readable = event] = await core.personalData.openEvents([event]);
+      see(event.type, `webhook ${event.type}`, noticeOf(readable).payload.data);
     }
   });
   afterAll(async () => {

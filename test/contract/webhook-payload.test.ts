@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { payloadOf, testPayload } from '../../src/contract/webhook-payload.ts';
+import { noticeOf, testPayload } from '../../src/contract/webhook-payload.ts';
 import { timestamp, webhookId } from '../../src/domain/ids.ts';
 import { AT, approved, cancelled, requested, reviewed } from '../webhooks/deliverable-events.ts';
 
@@ -14,7 +14,7 @@ const booking = {
 };
 
 test('BookingApproved has exactly the fields of the specification', () => {
-  expect(payloadOf(approved())).toEqual({
+  expect(noticeOf(approved()).payload).toEqual({
     event: 'BookingApproved',
     timestamp: AT,
     data: { ...booking, status: 'Approved' },
@@ -22,26 +22,26 @@ test('BookingApproved has exactly the fields of the specification', () => {
 });
 
 test('BookingRequested adds the message, if any', () => {
-  expect(payloadOf(requested({ message: 'For 30 people' })).data).toEqual({
+  expect(noticeOf(requested({ message: 'For 30 people' })).payload.data).toEqual({
     ...booking,
     status: 'Pending',
     message: 'For 30 people',
   });
-  expect(payloadOf(requested()).data).toEqual({ ...booking, status: 'Pending' });
+  expect(noticeOf(requested()).payload.data).toEqual({ ...booking, status: 'Pending' });
 });
 
 test('BookingCancelled adds who cancelled and why', () => {
-  expect(payloadOf(cancelled({ cancelledBy: 'Community', reason: 'Water damage' })).data).toEqual({
+  expect(noticeOf(cancelled({ cancelledBy: 'Community', reason: 'Water damage' })).payload.data).toEqual({
     ...booking,
     status: 'Cancelled',
     cancelledBy: 'Community',
     reason: 'Water damage',
   });
-  expect(payloadOf(cancelled({ cancelledBy: 'System' })).data).not.toHaveProperty('reason');
+  expect(noticeOf(cancelled({ cancelledBy: 'System' })).payload.data).not.toHaveProperty('reason');
 });
 
 test('ReviewPosted has the fields of ReviewDto, reviewId and bookingId', () => {
-  expect(payloadOf(reviewed())).toEqual({
+  expect(noticeOf(reviewed()).payload).toEqual({
     event: 'ReviewPosted',
     timestamp: AT,
     data: {
@@ -67,7 +67,7 @@ test('amounts are numbers with at most two decimals', () => {
     [0, '0'],
     [123_456_789, '1234567.89'],
   ] as const) {
-    expect(JSON.stringify(payloadOf(approved({ totalPrice: cents })))).toContain(`"totalPrice":${shown}}`);
+    expect(JSON.stringify(noticeOf(approved({ totalPrice: cents })).payload)).toContain(`"totalPrice":${shown}}`);
   }
 });
 

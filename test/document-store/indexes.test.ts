@@ -38,6 +38,7 @@ test('queries on all these collections are declared', () => {
       'oauthClients',
       'reviews',
       'spaces',
+      'subjectKeys',
       'users',
       'webhookDeliveries',
       'webhooks',

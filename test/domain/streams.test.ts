@@ -13,6 +13,7 @@ test('the name of every stream begins with its kind, by which the store knows wh
     streamOf.webhook('w'),
     streamOf.member('usr_1'),
     streamOf.oauthClient('client_1'),
+    streamOf.subject('user:usr_1'),
     streamOf.readModel('bookings'),
     streamOf.sequence('booking'),
   ];

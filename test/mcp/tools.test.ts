@@ -127,6 +127,17 @@ describe('a Pending booking', () => {
 });
 
 describe('cancel_booking', () => {
+  test('the reason is in the words of the user for whom the app acts', async () => {
+    const id = await requested({ date: '2027-02-03', startHour: 10 });
+    await call(brand, 'cancel_booking', { bookingId: id, reason: 'Our date moved.' });
+    const ada = (await service.core.users.list()).find(({ email }) => email === 'ada@example.com');
+    const day = service.core.events.readStream(`spaceDay-${hall}-2027-02-03`);
+    const reasons = await Array.fromAsync(day, ({ data }) => data.reason);
+    expect(reasons).toEqual([undefined, { subject: `user:${ada?.id}`, sealed: expect.any(String) }]);
+    const { history } = (await call(brand, 'booking_history', { bookingId: id })) as { history: { changes: object }[] };
+    expect(history.at(-1)?.changes).toMatchObject({ reason: { to: 'Our date moved.' } });
+  });
+
   test('cancels an own booking and says what was refunded; repeating it is safe', async () => {
     const id = await requested({ date: '2026-12-21', startHour: 10 });
     accepted(

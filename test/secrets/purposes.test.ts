@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { purposes } from '../../src/secrets/purposes.ts';
 
 test('purposes never change, or stored values could no longer be opened', () => {
-  const written = Object.values(purposes).map((purpose) => (typeof purpose === 'string' ? purpose : purpose('1')));
+  const written = Object.values(purposes).map((purpose) => (typeof purpose === 'string' ? purpose : purpose('1', '2')));
   expect(written).toEqual([
     'webhook:1',
     'signing-key:1',
@@ -10,10 +10,13 @@ test('purposes never change, or stored values could no longer be opened', () => 
     'oauth:1',
     'cookie:1',
     'store:1',
+    'subject-key:1',
+    'personal-text:1:2',
     'oauth-cookies',
     'oauth-forms',
     'sign-in-attempts',
     'oauth-stored-tokens',
     'console forms',
+    'request-fingerprints',
   ]);
 });

@@ -6,7 +6,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { webhooks as registrations } from '../../projections/webhooks.ts';
 import type { DeliveryState } from '../../src/contract/delivery.ts';
-import { payloadOf } from '../../src/contract/webhook-payload.ts';
+import { noticeOf } from '../../src/contract/webhook-payload.ts';
 import type { Collection } from '../../src/document-store/document-store.ts';
 import { DELIVERER } from '../../src/domain/account.ts';
 import { webhookId as webhookIdOf } from '../../src/domain/ids.ts';
@@ -285,7 +285,7 @@ test('new deliveries and retries do not wait for a clock that was set back, or f
       webhookId: webhookIdOf(webhookId),
       account: 'Community:3',
       eventId: event.id,
-      payload: payloadOf(event),
+      ...noticeOf(event),
     });
   }
   venue.moveClock(-HOUR_MS);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { payloadOf } from '../../src/contract/webhook-payload.ts';
+import { noticeOf } from '../../src/contract/webhook-payload.ts';
 import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import { toTimestamp } from '../../src/domain/calendar.ts';
 import { defined } from '../../src/domain/defined.ts';
@@ -26,7 +26,7 @@ describe.each(documentEngines)('deliveries on %s', (_, createDatabase) => {
   afterEach(() => database.remove());
 
   const add = (id: string, eventId: string) =>
-    deliveries.add({ webhookId: webhookId(id), account: 'Brand:9', eventId, payload: payloadOf(approved()) });
+    deliveries.add({ webhookId: webhookId(id), account: 'Brand:9', eventId, ...noticeOf(approved()) });
   const attempt = { at: toTimestamp(0), url: 'https://a.example/', duration: 3, answer: '', status: 500 };
   const dueIds = async (id: string, from?: number) =>
     (await deliveries.due(id, 10, from === undefined ? undefined : toTimestamp(from))).map(({ key }) => key);
@@ -44,7 +44,7 @@ describe.each(documentEngines)('deliveries on %s', (_, createDatabase) => {
 
   test('a draft is stored with its result, even if somebody else has stored it meanwhile', async () => {
     const draft = (eventId: string) =>
-      deliveries.draft({ webhookId: webhookId('wh_a'), account: 'Brand:9', eventId, payload: payloadOf(approved()) });
+      deliveries.draft({ webhookId: webhookId('wh_a'), account: 'Brand:9', eventId, ...noticeOf(approved()) });
     const success = { ...attempt, status: 200 };
     expect(await deliveries.get('e1:wh_a')).toBeUndefined();
     await deliveries.record(draft('e1'), [success], { state: 'Delivered' });
@@ -70,7 +70,7 @@ describe.each(documentEngines)('deliveries on %s', (_, createDatabase) => {
   test('a draft is new, or stored, or behind an earlier event whose delivery is pending', async () => {
     const standing = (eventId: string, earlier: readonly string[]) =>
       deliveries.standingOf(
-        deliveries.draft({ webhookId: webhookId('wh_a'), account: 'Brand:9', eventId, payload: payloadOf(approved()) }),
+        deliveries.draft({ webhookId: webhookId('wh_a'), account: 'Brand:9', eventId, ...noticeOf(approved()) }),
         earlier,
       );
     expect(await standing('e2', [])).toBe('new');
@@ -112,7 +112,7 @@ describe.each(documentEngines)('deliveries on %s', (_, createDatabase) => {
   });
 
   const addFor = async (eventId: string, bookingId: number, position?: string) => {
-    const payload = payloadOf(approved({ bookingId }));
+    const payload = noticeOf(approved({ bookingId })).payload;
     await deliveries.add({
       webhookId: webhookId('wh_a'),
       account: 'Brand:9',

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { DeliverableEvent } from '../../src/contract/webhook-payload.ts';
-import { payloadOf } from '../../src/contract/webhook-payload.ts';
+import { noticeOf } from '../../src/contract/webhook-payload.ts';
 import type { DomainEvent, Recorded } from '../../src/domain/events.ts';
 import { timestamp, webhookId as webhookIdOf } from '../../src/domain/ids.ts';
 import { LOG_START, logEnd } from '../../src/event-store/event-store.ts';
@@ -30,7 +30,7 @@ async function add(webhookId: string, event: Recorded<DeliverableEvent & DomainE
     webhookId: webhookIdOf(webhookId),
     account: 'Community:3',
     eventId: event.id,
-    payload: payloadOf(event),
+    ...noticeOf(event),
     ...(position !== undefined && { position }),
   });
   if (added === undefined) throw new Error('It is there already');

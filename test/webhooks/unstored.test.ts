@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { payloadOf } from '../../src/contract/webhook-payload.ts';
+import { noticeOf } from '../../src/contract/webhook-payload.ts';
 import { webhookId as webhookIdOf } from '../../src/domain/ids.ts';
 import { logEnd } from '../../src/event-store/event-store.ts';
 import { Unavailable } from '../../src/runtime/unavailable.ts';
@@ -92,7 +92,7 @@ describe('a delivery to a prompt receiver', () => {
             webhookId: webhookIdOf(webhookId),
             account: 'Community:3',
             eventId: event.id,
-            payload: payloadOf(event),
+            ...noticeOf(event),
           });
         }),
       );

@@ -13,6 +13,7 @@ import type { DomainEvent, Recorded } from '../../src/domain/events.ts';
 import { brandId, communityId, timestamp } from '../../src/domain/ids.ts';
 import type { EventStore, ExpectedRevision } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
+import { createPersonalData } from '../../src/personal-data/personal-data.ts';
 import { openProjector } from '../../src/projector/projector.ts';
 import type { Said } from '../../src/read-models/read-models.ts';
 import { newSigningSecret } from '../../src/webhooks/signature.ts';
@@ -86,11 +87,13 @@ export async function openVenue({ folder: shared, log }: { readonly folder?: str
   projector.start();
   await projector.readable(10_000);
   const credentials = await openCredentials({ events, documents, graceMs: 60_000 });
+  const personalData = createPersonalData({ documents, secretKey: SECRET_KEY, clock });
   const commands: Commands = await createCommands({
     events,
     documents,
     credentials,
     readModels: projector.readModels,
+    personalData,
     clock,
     settings: { serviceFeePercent: 15, currency: 'USD', secretKey: SECRET_KEY },
     makeSigningSecret: newSigningSecret,
@@ -106,6 +109,7 @@ export async function openVenue({ folder: shared, log }: { readonly folder?: str
     events,
     documents,
     credentials,
+    personalData,
     readModels: projector.readModels,
     /** Lets time pass in which the service runs, in milliseconds. */
     advance(by: number) {
@@ -179,6 +183,7 @@ export async function openVenue({ folder: shared, log }: { readonly folder?: str
         documents,
         heartbeats: heart,
         readModels: projector.readModels,
+        personalData,
         credentials,
         config: { secretKey: SECRET_KEY, webhooksAllowPrivate: true },
         clock,

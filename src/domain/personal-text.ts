@@ -1,0 +1,58 @@
+import type { Account } from './account.ts';
+import type { BookingId } from './ids.ts';
+
+/** Whose a personal text is: what it is sealed under goes when its subject is forgotten (docs/decisions/personal-data.md). */
+export type Subject = `brand:${number}` | `community:${number}` | `user:${string}`;
+
+/** A text that only the key of its subject opens. Domain and projections pass it on as it is. */
+export type SealedText = { readonly subject: Subject; readonly sealed: string };
+
+/** A text as events and documents hold it: sealed, or plain if the service said it itself or an earlier release stored it. */
+export type PersonalText = string | SealedText;
+
+/** What a text reads as once its subject has been forgotten. */
+export const ERASED = 'erased';
+
+export const subjectOf = ({ kind, id }: Account): Subject => (kind === 'Brand' ? `brand:${id}` : `community:${id}`);
+
+export const subjectOfUser = (userId: string): Subject => `user:${userId}`;
+
+/** Whether a text is sealed. By its type: no plain text, whatever it says, is taken for a sealed one. */
+export const isSealed = (text: unknown): text is SealedText =>
+  typeof text === 'object' && text !== null && 'sealed' in text;
+
+/** `T` with its personal texts opened. */
+export type Opened<T> = { readonly [F in keyof T]: SealedText extends T[F] ? Exclude<T[F], SealedText> : T[F] };
+
+/** An event with its personal texts opened. */
+export type Readable<E extends { readonly data: object }> = E extends unknown
+  ? Omit<E, 'data'> & { readonly data: Opened<E['data']> }
+  : never;
+
+/** Sealed texts by the fields that hold them. */
+export type SealedTexts = { readonly [field: string]: SealedText };
+
+export const sealedTextsIn = (holder: object): SealedTexts =>
+  Object.fromEntries(Object.entries(holder).filter((field): field is [string, SealedText] => isSealed(field[1])));
+
+/** An event with these texts in the place of those that are sealed. */
+export function withTexts<E extends { readonly data: object }>(
+  event: E,
+  texts: { readonly [field: string]: string },
+): Readable<E>;
+export function withTexts(event: { readonly data: object }, texts: { readonly [field: string]: string }): object {
+  return { ...event, data: { ...event.data, ...texts } };
+}
+
+/** An event as it reads once the subjects of its sealed texts have been forgotten. */
+export const erased = <E extends { readonly data: object }>(event: E): Readable<E> =>
+  withTexts(event, Object.fromEntries(Object.keys(sealedTextsIn(event.data)).map((field) => [field, ERASED])));
+
+/**
+ * What a text belongs to. It is authenticated with the text, so that a sealed text cannot be shown as that of another booking; and so
+ * it can never change.
+ */
+export const ownerOf = {
+  booking: ({ bookingId }: { readonly bookingId: BookingId }) => `booking:${bookingId}`,
+  review: ({ bookingId }: { readonly bookingId: BookingId }) => `review:${bookingId}`,
+};

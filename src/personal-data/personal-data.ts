@@ -1,0 +1,186 @@
+import { createHmac } from 'node:crypto';
+import type { DocumentStore } from '../document-store/document-store.ts';
+import type { Account } from '../domain/account.ts';
+import { type Refusal, refuse } from '../domain/decision.ts';
+import type { DomainEvent } from '../domain/events.ts';
+import type { BookingId, BrandId } from '../domain/ids.ts';
+import {
+  ERASED,
+  type Opened,
+  ownerOf,
+  type PersonalText,
+  type Readable,
+  type SealedText,
+  type SealedTexts,
+  type Subject,
+  sealedTextsIn,
+  subjectOf,
+  withTexts,
+} from '../domain/personal-text.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { derivedKey } from '../secrets/derived-key.ts';
+import { purposes } from '../secrets/purposes.ts';
+import { seal, unseal } from '../secrets/seal.ts';
+import { createSubjectKeys, type KeyOrForgotten } from './subject-keys.ts';
+
+export type PersonalData = ReturnType<typeof createPersonalData>;
+
+/** Something that holds texts about a booking. */
+type OfBooking = { readonly bookingId: BookingId };
+/** Opened texts by the fields that hold them. */
+type Texts = { readonly [field: string]: string };
+/** Sealed texts, and what they belong to ({@link ownerOf}). */
+type Holder = { readonly texts: SealedTexts; readonly of: string };
+
+/** Seals what people write, and opens it for those who may read it (docs/decisions/personal-data.md). */
+export function createPersonalData(deps: {
+  readonly documents: Pick<DocumentStore, 'open'>;
+  readonly secretKey: Buffer;
+  readonly clock: Clock;
+}) {
+  const keys = createSubjectKeys(deps);
+
+  /**
+   * Opens texts; those of forgotten subjects read as erased. Reads each key once, and none if nothing is sealed.
+   * @throws {MissingSubjectKey} if there is neither a key nor a trace of one that was destroyed
+   * @throws {Error} if a text was tampered with
+   */
+  async function openTexts(holders: readonly Holder[]): Promise<Texts[]> {
+    const subjects = new Set(holders.flatMap(({ texts }) => Object.values(texts).map(({ subject }) => subject)));
+    if (subjects.size === 0) return holders.map(() => ({}));
+    const found = await keys.forOpening(subjects);
+    return holders.map(({ texts, of }) =>
+      Object.fromEntries(Object.entries(texts).map(([field, text]) => [field, opened(text, of, found)])),
+    );
+  }
+
+  async function open<D extends OfBooking>(
+    documents: readonly D[],
+    owner: (booking: OfBooking) => string,
+  ): Promise<Opened<D>[]> {
+    const texts = await openTexts(documents.map((each) => ({ texts: sealedTextsIn(each), of: owner(each) })));
+    return documents.map((document, index) => merged(document, texts[index] ?? {}));
+  }
+
+  return {
+    openTexts,
+
+    /** Bookings with their texts opened, see {@link openTexts}. */
+    openBookings: <D extends OfBooking>(documents: readonly D[]): Promise<Opened<D>[]> =>
+      open(documents, ownerOf.booking),
+
+    /** Reviews with their texts opened, see {@link openTexts}. */
+    openReviews: <D extends OfBooking>(documents: readonly D[]): Promise<Opened<D>[]> =>
+      open(documents, ownerOf.review),
+
+    /** Events of bookings with their texts opened, see {@link openTexts}. */
+    async openEvents<E extends { readonly data: OfBooking }>(events: readonly E[]): Promise<Readable<E>[]> {
+      const texts = await openTexts(
+        events.map(({ data }) => ({ texts: sealedTextsIn(data), of: ownerOf.booking(data) })),
+      );
+      return events.map((event, index) => withTexts(event, texts[index] ?? {}));
+    },
+
+    /**
+     * Seals the personal texts of an event that was decided and is not stored yet. Without a promise if it has none, or if the key
+     * was read a moment ago. Refuses `BookingNotAllowed` if the subject has been forgotten.
+     * @param author the user whose words a reason is; without one they are the account's
+     */
+    sealEvent<E extends DomainEvent>(event: E, author: Subject | undefined): E | Refusal | Promise<E | Refusal> {
+      const written = writtenIn(event, author);
+      if (written === undefined) return event;
+      const key = keys.forSealing(written.subject);
+      return key instanceof Promise
+        ? key.then((obtained) => sealedWith(event, written, obtained))
+        : sealedWith(event, written, key);
+    },
+
+    /**
+     * A digest by which a request is recognised when it is repeated, and from which nobody can guess what it says. Refuses if the
+     * subject has been forgotten.
+     */
+    async fingerprint(subject: Subject, request: string): Promise<string | Refusal> {
+      const key = await keys.forSealing(subject);
+      if (key === 'forgotten') return forgottenSubject(subject);
+      return createHmac('sha256', derivedKey(key, purposes.requestFingerprints)).update(request).digest('base64url');
+    },
+
+    /** Seals what may repeat a personal text. If the subject has been forgotten meanwhile, nothing is kept of it. */
+    async sealText(subject: Subject, of: string, text: string): Promise<PersonalText> {
+      const key = await keys.forSealing(subject);
+      return key === 'forgotten' ? ERASED : sealedText(key, subject, of, text);
+    },
+
+    /** Changes whenever a subject is forgotten: an answer with opened texts may be kept for as long as it is the same. */
+    forgottenVersion: keys.forgottenVersion,
+  };
+}
+
+function opened({ subject, sealed }: SealedText, of: string, keys: ReadonlyMap<Subject, KeyOrForgotten>): string {
+  const key = keys.get(subject);
+  if (key === undefined) throw new Error(`The key of ${subject} was not asked for`);
+  return key === 'forgotten' ? ERASED : unseal(key, purposes.personalText(subject, of), sealed);
+}
+
+function merged<D extends object>(document: D, texts: Texts): Opened<D>;
+function merged(document: object, texts: Texts): object {
+  return { ...document, ...texts };
+}
+
+/** What a person wrote in an event that is decided and not stored yet. */
+type Written = { readonly subject: Subject; readonly of: string; readonly texts: Texts };
+
+/** Undefined if there is nothing. What the service says of its own accord is nobody's. */
+function writtenIn(event: DomainEvent, author: Subject | undefined): Written | undefined {
+  switch (event.type) {
+    case 'BookingRequested': {
+      const { message } = event.data;
+      return written(subjectOf(brandOf(event.data)), ownerOf.booking(event.data), { message });
+    }
+    case 'BookingCancelled': {
+      const { cancelledBy, communityId, reason } = event.data;
+      if (cancelledBy === 'System') return undefined;
+      const account: Account = cancelledBy === 'Brand' ? brandOf(event.data) : { kind: 'Community', id: communityId };
+      return written(author ?? subjectOf(account), ownerOf.booking(event.data), { reason });
+    }
+    case 'ReviewPosted': {
+      const { title, content } = event.data;
+      return written(subjectOf(brandOf(event.data)), ownerOf.review(event.data), { title, content });
+    }
+    default:
+      return undefined;
+  }
+}
+
+const brandOf = ({ brandId: id }: { readonly brandId: BrandId }): Account => ({ kind: 'Brand', id });
+
+function written(
+  subject: Subject,
+  of: string,
+  fields: { readonly [field: string]: PersonalText | undefined },
+): Written | undefined {
+  const texts = Object.entries(fields).filter((field): field is [string, string] => typeof field[1] === 'string');
+  return texts.length === 0 ? undefined : { subject, of, texts: Object.fromEntries(texts) };
+}
+
+function sealedWith<E extends DomainEvent>(
+  event: E,
+  { subject, of, texts }: Written,
+  key: KeyOrForgotten,
+): E | Refusal {
+  if (key === 'forgotten') return forgottenSubject(subject);
+  const sealed = Object.entries(texts).map(([field, text]) => [field, sealedText(key, subject, of, text)]);
+  return { ...event, data: { ...event.data, ...Object.fromEntries(sealed) } };
+}
+
+const sealedText = (key: Buffer, subject: Subject, of: string, text: string): SealedText => ({
+  subject,
+  sealed: seal(key, purposes.personalText(subject, of), text),
+});
+
+/** The one thing that a forgotten subject cannot do any more (docs/decisions/personal-data.md). */
+const forgottenSubject = (subject: Subject): Refusal =>
+  refuse(
+    'BookingNotAllowed',
+    `The personal data of ${subject.replace(':', ' ')} was erased for good, so that no text of it can be kept. Leave the text out.`,
+  );

@@ -1,0 +1,148 @@
+import { randomBytes } from 'node:crypto';
+import type { Collection, DocumentStore, Find, Stored } from '../document-store/document-store.ts';
+import { declareQuery } from '../document-store/queries.ts';
+import { toTimestamp } from '../domain/calendar.ts';
+import type { Timestamp } from '../domain/ids.ts';
+import type { Subject } from '../domain/personal-text.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { loadOnce } from '../runtime/load-once.ts';
+import { createLruCache } from '../runtime/lru-cache.ts';
+import { purposes } from '../secrets/purposes.ts';
+import { seal, unseal } from '../secrets/seal.ts';
+
+/** The key of a subject, sealed under the secret key, or what is left of it once the subject has been forgotten. */
+type SubjectKey =
+  | { readonly state: 'live'; readonly sealedKey: string; readonly createdAt: Timestamp; readonly forgottenAt?: never }
+  | { readonly state: 'forgotten'; readonly forgottenAt: Timestamp };
+
+const subjectKeys: Collection<SubjectKey> = {
+  name: 'subjectKeys',
+  kind: 'record',
+  indexes: [{ fields: ['state', 'forgottenAt'] }],
+};
+
+const lastForgotten = declareQuery(
+  subjectKeys,
+  (): Find<SubjectKey> => ({
+    where: { state: 'forgotten' },
+    sort: [{ field: 'forgottenAt', direction: 'descending' }],
+    limit: 1,
+  }),
+  [],
+);
+
+/** The key of a subject, or that it was destroyed. */
+export type KeyOrForgotten = Buffer | 'forgotten';
+
+/**
+ * How long a process may go on sealing under a key that it has read. What it seals after another process has destroyed the key is
+ * erased from the beginning. Nothing is ever opened by a cached key.
+ */
+const SEALS_FOR_MS = 2_000;
+const CACHED_KEYS = 10_000;
+
+/**
+ * A key of its own for each subject, so that destroying it erases every text of that subject, in every copy of the log
+ * (docs/decisions/personal-data.md).
+ */
+export function createSubjectKeys(deps: {
+  readonly documents: Pick<DocumentStore, 'open'>;
+  readonly secretKey: Buffer;
+  readonly clock: Clock;
+}) {
+  const { documents, secretKey, clock } = deps;
+  const records = loadOnce(() => documents.open(subjectKeys));
+  const sealing = createLruCache<Subject, { readonly key: Buffer; readonly readAt: number }>(CACHED_KEYS);
+
+  function keyIn({ key: subject, document }: Pick<Stored<SubjectKey>, 'key' | 'document'>): KeyOrForgotten {
+    if (document.state === 'forgotten') return 'forgotten';
+    return Buffer.from(unseal(secretKey, purposes.subjectKey(subject), document.sealedKey), 'base64');
+  }
+
+  /** Makes the key of a subject unless it has one. Durable once it resolves; of several that are made at once, one is kept. */
+  async function obtain(subject: Subject): Promise<KeyOrForgotten> {
+    const collection = await records();
+    const found = await collection.get(subject);
+    if (found !== undefined) return keyIn(found);
+    const key = randomBytes(32);
+    const sealedKey = seal(secretKey, purposes.subjectKey(subject), key.toString('base64'));
+    if (await collection.insert(subject, { state: 'live', sealedKey, createdAt: toTimestamp(clock()) })) return key;
+    const other = await collection.get(subject);
+    if (other === undefined) throw new MissingSubjectKey(subject);
+    return keyIn(other);
+  }
+
+  return {
+    /**
+     * The key to seal with, made on first use. Known without a promise while it was read less than {@link SEALS_FOR_MS} ago, by a
+     * clock that nobody can set.
+     */
+    forSealing(subject: Subject): KeyOrForgotten | Promise<KeyOrForgotten> {
+      const known = sealing.get(subject);
+      const now = performance.now();
+      if (known !== undefined && now - known.readAt < SEALS_FOR_MS) return known.key;
+      return obtain(subject).then((key) => {
+        if (key === 'forgotten') sealing.delete(subject);
+        else sealing.set(subject, { key, readAt: now });
+        return key;
+      });
+    },
+
+    /**
+     * The keys to open with. They are read each time, so that no text is shown in any process once its subject has been forgotten.
+     * @throws {MissingSubjectKey} if there is neither a key nor what is left of one
+     */
+    async forOpening(subjects: Iterable<Subject>): Promise<ReadonlyMap<Subject, KeyOrForgotten>> {
+      const wanted = new Set(subjects);
+      const found = new Map<string, KeyOrForgotten>();
+      for (const stored of await (await records()).getMany([...wanted])) found.set(stored.key, keyIn(stored));
+      const keys = new Map<Subject, KeyOrForgotten>();
+      for (const subject of wanted) {
+        const key = found.get(subject);
+        if (key === undefined) throw new MissingSubjectKey(subject);
+        keys.set(subject, key);
+      }
+      return keys;
+    },
+
+    /** What is kept of a subject's key. */
+    async stateOf(subject: Subject): Promise<SubjectKey['state'] | 'none'> {
+      return (await (await records()).get(subject))?.document.state ?? 'none';
+    },
+
+    /** Destroys the key of a subject for good, also of one that never had one. @returns false if that was done before */
+    async destroy(subject: Subject, forgottenAt: Timestamp): Promise<boolean> {
+      const collection = await records();
+      const tombstone = { state: 'forgotten', forgottenAt } as const;
+      sealing.delete(subject);
+      for (;;) {
+        const found = await collection.get(subject);
+        if (found?.document.state === 'forgotten') return false;
+        const written =
+          found === undefined
+            ? await collection.insert(subject, tombstone)
+            : await collection.replace(subject, tombstone, found.version);
+        if (written) return true;
+      }
+    },
+
+    /** Changes whenever a subject is forgotten: what opens texts may be kept for as long as it is the same. */
+    async forgottenVersion(): Promise<string> {
+      const collection = await records();
+      const count = await collection.count(lastForgotten());
+      for await (const { key, document } of collection.find(lastForgotten()))
+        return `${count}.${key}.${document.forgottenAt}`;
+      return '0';
+    },
+  };
+}
+
+/** Neither a key nor its tombstone is there: records are lost, or belong to another log. Never taken for an erased text. */
+class MissingSubjectKey extends Error {
+  constructor(subject: string) {
+    super(
+      `The key of ${subject} is missing from the records, and the subject was not forgotten: restore the records from a backup`,
+    );
+    this.name = 'MissingSubjectKey';
+  }
+}

@@ -1,0 +1,69 @@
+import { ownerOf, type SealedText, type SealedTexts } from '../domain/personal-text.ts';
+import type { PersonalData } from '../personal-data/personal-data.ts';
+import type { Attempt, DeliveryDocument } from './deliveries.ts';
+
+export type SealedBodies = ReturnType<typeof createSealedBodies>;
+
+/**
+ * Bodies with personal texts. Such a body is stored as it reads once the texts are erased, with the sealed texts beside it. What a
+ * receiver answers may repeat them, and is sealed as they are (docs/decisions/personal-data.md).
+ */
+export function createSealedBodies({ openTexts, sealText }: Pick<PersonalData, 'openTexts' | 'sealText'>) {
+  return {
+    /**
+     * The body as it is sent now: the same bytes each time, until a subject is forgotten.
+     * @throws {MissingSubjectKey} if nobody can tell what the texts say
+     */
+    async bodyOf(delivery: DeliveryDocument): Promise<string> {
+      if (delivery.sealed === undefined) return delivery.body;
+      const [texts] = await openTexts([{ texts: delivery.sealed, of: ownerIn(delivery) }]);
+      return bodyWith(delivery, texts);
+    },
+
+    /** An attempt as it is kept with its delivery. */
+    async kept(delivery: DeliveryDocument, attempt: Attempt): Promise<Attempt> {
+      const [first] = Object.values(delivery.sealed ?? {});
+      if (first === undefined || attempt.answer === '') return attempt;
+      const answer = await sealText(first.subject, ownerIn(delivery), attempt.answer);
+      return typeof answer === 'string' ? { ...attempt, answer } : { ...attempt, answer: '', sealedAnswer: answer };
+    },
+
+    /** Deliveries as they are shown, with nothing sealed in them. */
+    async opened(deliveries: readonly DeliveryDocument[]): Promise<DeliveryDocument[]> {
+      const holders = deliveries.map((delivery) => ({
+        texts: { ...delivery.sealed, ...answersOf(delivery) },
+        of: delivery.sealed === undefined ? '' : ownerIn(delivery),
+      }));
+      const opened = await openTexts(holders);
+      return deliveries.map((delivery, index) => {
+        const { sealed, ...shown } = delivery;
+        const texts = opened[index];
+        if (sealed === undefined || texts === undefined) return delivery;
+        const ofBody = Object.fromEntries(Object.keys(sealed).map((field) => [field, texts[field] ?? '']));
+        const attempts = delivery.attempts.map(({ sealedAnswer, ...attempt }, number) =>
+          sealedAnswer === undefined ? attempt : { ...attempt, answer: texts[answerField(number)] ?? '' },
+        );
+        return { ...shown, attempts, body: bodyWith(delivery, ofBody) };
+      });
+    },
+  };
+}
+
+const answerField = (number: number) => `answer ${number}`;
+
+const answersOf = ({ attempts }: DeliveryDocument): SealedTexts =>
+  Object.fromEntries(
+    attempts
+      .map(({ sealedAnswer }, number) => [answerField(number), sealedAnswer] as const)
+      .filter((each): each is [string, SealedText] => each[1] !== undefined),
+  );
+
+function bodyWith({ body }: DeliveryDocument, texts: { readonly [field: string]: string } | undefined): string {
+  const payload = JSON.parse(body);
+  return JSON.stringify({ ...payload, data: { ...payload.data, ...texts } });
+}
+
+function ownerIn({ event, body }: DeliveryDocument): string {
+  const { data } = JSON.parse(body);
+  return event === 'ReviewPosted' ? ownerOf.review(data) : ownerOf.booking(data);
+}

@@ -1,0 +1,95 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { DocumentStore } from '../../src/document-store/document-store.ts';
+import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
+import { isRefusal } from '../../src/domain/decision.ts';
+import { bookingId } from '../../src/domain/ids.ts';
+import { ownerOf, type SealedText } from '../../src/domain/personal-text.ts';
+import { createPersonalData } from '../../src/personal-data/personal-data.ts';
+import { requested } from '../domain/bookings.fixture.ts';
+
+const SECRET_KEY = Buffer.alloc(32, 7);
+
+let folder: string;
+const stores: DocumentStore[] = [];
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'venue-subject-keys-'));
+});
+afterEach(async () => {
+  await Promise.all(stores.splice(0).map((store) => store.close()));
+  await rm(folder, { recursive: true });
+});
+
+/** Personal data as a process of its own has it: on a connection of its own. */
+async function aProcess(secretKey = SECRET_KEY) {
+  const documents = await openSqliteDocumentStore({ folder });
+  stores.push(documents);
+  return { documents, ...createPersonalData({ documents, secretKey, clock: () => 0 }) };
+}
+
+async function sealedBy({ sealEvent }: Awaited<ReturnType<typeof aProcess>>, message: string) {
+  const event = await sealEvent(requested({ message }), undefined);
+  if (isRefusal(event)) throw new Error(event.details);
+  return event.data;
+}
+
+test('processes that seal the first texts of a subject at the same moment use one key', async () => {
+  const processes = await Promise.all(Array.from({ length: 8 }, () => aProcess()));
+  const sealed = await Promise.all(processes.map((each, number) => sealedBy(each, `message ${number}`)));
+  for (const { openBookings } of processes) {
+    const opened = await openBookings(sealed);
+    expect(opened.map(({ message }) => message)).toEqual(processes.map((_, number) => `message ${number}`));
+  }
+});
+
+test('a text that was sealed says nothing of itself, and is never sealed to the same twice', async () => {
+  const process = await aProcess();
+  const [one, other] = [await sealedBy(process, 'Forty guests'), await sealedBy(process, 'Forty guests')];
+  expect(JSON.stringify(one)).not.toContain('Forty');
+  expect(one.message).not.toEqual(other.message);
+  expect(one.message).toEqual({ subject: `brand:${one.brandId}`, sealed: expect.stringMatching(/^v1\./) });
+});
+
+test('a text cannot be shown as that of another booking, nor as that of another subject', async () => {
+  const process = await aProcess();
+  const { message, ...data } = await sealedBy(process, 'Forty guests');
+  const elsewhere = { ...data, message, bookingId: bookingId(999) };
+  await expect(process.openBookings([elsewhere])).rejects.toThrow('cannot be opened');
+  await expect(process.openReviews([{ ...data, message }])).rejects.toThrow('cannot be opened');
+  await sealedBy(process, 'So that there is a key');
+  const other = await process.sealText('community:1', ownerOf.booking(data), 'Water damage');
+  const swapped: SealedText = { ...(message as SealedText), subject: 'community:1' };
+  expect(other).toHaveProperty('sealed');
+  await expect(process.openBookings([{ ...data, message: swapped }])).rejects.toThrow('cannot be opened');
+});
+
+test('a plain text that looks like a sealed one stays what it is', async () => {
+  const process = await aProcess();
+  const text = JSON.stringify({ subject: 'brand:3', sealed: 'v1.AAAA' });
+  const [opened] = await process.openBookings([{ ...requested().data, message: text }]);
+  expect(opened?.message).toBe(text);
+});
+
+test('a key that is missing without having been destroyed is an error, and never an erased text', async () => {
+  const process = await aProcess();
+  const data = await sealedBy(process, 'Forty guests');
+  const keys = await process.documents.open<object>({ name: 'subjectKeys', kind: 'record', indexes: [] });
+  await keys.delete(`brand:${data.brandId}`);
+  const other = await aProcess();
+  await expect(other.openBookings([data])).rejects.toThrow(`The key of brand:${data.brandId} is missing`);
+});
+
+test('a key opens under the secret key of the store alone', async () => {
+  const data = await sealedBy(await aProcess(), 'Forty guests');
+  const stranger = await aProcess(Buffer.alloc(32, 8));
+  await expect(stranger.openBookings([data])).rejects.toThrow('wrong key');
+});
+
+test('the fingerprint of a request is that of its subject', async () => {
+  const [one, other] = [await aProcess(), await aProcess()];
+  const fingerprint = await one.fingerprint('brand:1', 'request');
+  expect(await other.fingerprint('brand:1', 'request')).toBe(fingerprint);
+  expect(await other.fingerprint('brand:2', 'request')).not.toBe(fingerprint);
+});
