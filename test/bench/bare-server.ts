@@ -1,13 +1,14 @@
 import { readFileSync } from 'node:fs';
 import fastJson from 'fast-json-stringify';
 import Fastify from 'fastify';
+import { request as send } from 'undici';
 import { validatorCompiler } from '../../src/api/validation.ts';
 import { AvailabilityQuery, AvailabilityResponse, SpaceParams } from '../../src/contract/availability.ts';
 import { BookingDto, CreateBooking } from '../../src/contract/booking.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 
-// Routes with the schemas and payloads of the service, and nothing behind them but one durable append per booking: the cost of
-// Fastify and the disk alone.
+// Routes with the schemas and payloads of the service, and nothing behind them but one durable append per booking and, if there is
+// a receiver, one POST: the cost of Fastify, the disk and the sockets alone.
 
 const timeSlots = Array.from({ length: 23 }, (_, hour) => ({ hour, label: `${hour}:00 AM`, isAvailable: hour > 2 }));
 const availability = { spaceId: 1, spaceName: 'Hall 0', windowStart: 0, windowEnd: 23, durationHours: 1, timeSlots };
@@ -31,7 +32,7 @@ if (BARE_LIST !== undefined) {
   });
 }
 
-const { BARE_LOG } = process.env;
+const { BARE_LOG, BARE_RECEIVER } = process.env;
 if (BARE_LOG !== undefined) {
   const log = await openSqliteEventStore({ path: BARE_LOG });
   let id = 0;
@@ -50,8 +51,15 @@ if (BARE_LOG !== undefined) {
         metadata: { more: 'x'.repeat(250) },
       };
       await log.append(`booking-${id}`, [event], { expectedRevision: 'none' });
+      if (BARE_RECEIVER !== undefined) void post(BARE_RECEIVER, JSON.stringify(event.data));
       return reply.code(201).send(booking);
     },
   );
 }
+
+async function post(url: string, body: string): Promise<void> {
+  const response = await send(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+  await response.body.dump();
+}
+
 await app.listen({ host: '127.0.0.1', port: Number(process.env.PORT) });
