@@ -1,7 +1,7 @@
 /** What limits each figure now, by how its name begins: the first that fits. Said in the report beside the figure. */
 const LIMITS: Readonly<Record<string, string>> = {
   'GET availability, p99 while':
-    'what the thread that answers still does for a booking: deciding, and reading what it wrote',
+    'two cores for the service, the disk, the sender and the reader: see what another process notices; then deciding bookings',
   'GET availability meanwhile': 'the bookings made meanwhile: without a rebuild they cost as much',
   'GET availability, unchanged':
     'HTTP itself: the same parsing, authentication and look-ups as for the whole answer, which is kept; only the body is saved',
@@ -25,7 +25,7 @@ const LIMITS: Readonly<Record<string, string>> = {
     'the request itself, two signatures, and storing the delivery with its result and indexes, all on one thread',
   'event to delivery': 'the commit of the event, the read models until they show it, and the request itself',
   'request to receiver':
-    'the booking until its event is committed, then the read models until they show it, the lease, and a look at what is due',
+    'waking three threads after each other, the read models until they show the booking, the lease, and a look at what is due',
   'start to first response, 5,000,000': 'loading modules, as with any log: nothing that a start reads grows with it',
   'start to': 'loading some 650 modules, two thirds of it what a bare Fastify loads, too; the compiled code is cached',
   'first start':

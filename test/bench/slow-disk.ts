@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { startNode } from '../service/node-process.ts';
-import { type Bench, interleaved, median, percentile } from './figure.ts';
+import { type Bench, interleaved, median, percentile, rangeOf } from './figure.ts';
 import { load } from './load.ts';
 import { dateIn, makeVenue, SLOTS_PER_DAY } from './venue.ts';
 
@@ -11,7 +11,10 @@ const SECONDS = 4;
 const PER_SECOND = 1_000;
 const NAME = 'GET availability, p99 while 1,000 bookings/s are written and an fsync takes 20 ms';
 
-/** What a reader notices of a slow disk: the 99th percentile of its calls while others book, beside the same when nobody does. */
+/**
+ * What a reader notices of a slow disk: the 99th percentile of its calls while others book, beside the same when nobody does. What
+ * readers of another process notice meanwhile, the cores make of it.
+ */
 export const slowDisk: Bench = async () => {
   const venue = await makeVenue();
   const shim = join(venue.dataDir, 'slow-fsync.so');
@@ -24,10 +27,11 @@ export const slowDisk: Bench = async () => {
   const service = await startNode('src/main.js', '/readyz', {
     ...{ DATA_DIR: venue.dataDir, DEMO: 'false', LOG_LEVEL: 'warn', LD_PRELOAD: shim },
   });
+  const bare = await startNode('test/bench/bare-server.ts', '/healthz', {});
   const dispatcher = new Agent({ connections: 1 });
   try {
-    const url = `${service.url}/api/v1/spaces/${venue.spaceIds[0]}/availability?date=${dateIn(1)}`;
-    const p99 = async (): Promise<number> => {
+    const p99 = async (server = service.url): Promise<number> => {
+      const url = `${server}/api/v1/spaces/${venue.spaceIds[0]}/availability?date=${dateIn(1)}`;
       const took: number[] = [];
       const until = performance.now() + SECONDS * 1_000;
       while (performance.now() < until) {
@@ -46,7 +50,8 @@ export const slowDisk: Bench = async () => {
     };
     let day = 2;
     const written: number[] = [];
-    const whileBooking = async (): Promise<number> => {
+    /** @param read whose readers are looked at */
+    const whileBooking = async (read = service.url): Promise<number> => {
       const days = Math.ceil((PER_SECOND * (SECONDS + 1)) / (SLOTS_PER_DAY * venue.spaceIds.length));
       const requests = Array.from({ length: SLOTS_PER_DAY }, (_, startHour) =>
         Array.from({ length: days }, (_, i) =>
@@ -58,7 +63,7 @@ export const slowDisk: Bench = async () => {
       ).flat(2);
       day += days;
       const [measured, { perSecond, statuses }] = await Promise.all([
-        p99(),
+        p99(read),
         load({
           ...{ url: service.url, key: venue.key, seconds: SECONDS, requests },
           connections: 64,
@@ -71,7 +76,14 @@ export const slowDisk: Bench = async () => {
     };
     await p99();
     await whileBooking();
-    const { value, ceiling, ratio, ranges } = await interleaved(ROUNDS, { value: whileBooking, ceiling: p99 });
+    const elsewhere: number[] = [];
+    const { value, ceiling, ratio, ranges } = await interleaved(ROUNDS, {
+      value: async () => {
+        elsewhere.push(await whileBooking(bare.url));
+        return whileBooking();
+      },
+      ceiling: p99,
+    });
     return [
       {
         ...{ name: NAME, value, unit: 'ms', ceiling: { what: 'idle', value: ceiling } },
@@ -79,11 +91,15 @@ export const slowDisk: Bench = async () => {
         ranges,
         aim: { below: 2 },
       },
+      {
+        ...{ name: 'the same reads meanwhile, of a bare route in another process, p99', unit: 'ms' },
+        ...{ value: median(elsewhere), ranges: { value: rangeOf(elsewhere) } },
+      },
       { name: 'bookings written meanwhile', value: median(written), unit: '/s' },
     ];
   } finally {
     await dispatcher.close();
-    await service.end('SIGKILL');
+    await Promise.all([service.end('SIGKILL'), bare.end('SIGKILL')]);
     await venue.remove();
   }
 };
