@@ -22,7 +22,6 @@ export function createChangeFollowUp(deps: {
   let isStopped = false;
 
   async function look(): Promise<void> {
-    // One that cannot be finished must not hold up the others.
     for (const { finishChanges } of changing)
       await finishChanges().catch((error: unknown) =>
         logger.error({ err: error }, 'Changes to users, apps or clients are not finished; trying again'),

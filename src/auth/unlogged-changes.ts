@@ -8,7 +8,12 @@ export type ChangeContext = Omit<EventMetadata, 'at' | 'schema'>;
 /** Tells the log of changes to records; of each of them once, however often it is asked to. Implemented by the commands. */
 export type MembershipLog = { record(change: MembershipEvent, context: ChangeContext): Promise<void> };
 
-type Unlogged = { readonly change: MembershipEvent; readonly context: ChangeContext };
+type Unlogged = {
+  readonly change: MembershipEvent;
+  readonly context: ChangeContext;
+  /** What follows from it is done, so that it does not hit what came after: a session of the new password, an app connected anew. */
+  readonly isSettled?: true;
+};
 
 /**
  * What a record holds besides: its changes of which the log does not tell yet. They are written with what they change, so that no
@@ -67,12 +72,16 @@ export function createRecorder<D extends WithUnlogged>(deps: {
       const { document: record, version } = stored;
       const { unlogged = [] } = record;
       if (unlogged.length === 0) return;
-      for (const { change, context } of unlogged) await settle(record, change, context);
+      const unsettled = unlogged.filter(({ isSettled }) => isSettled !== true);
+      for (const { change, context } of unsettled) await settle(record, change, context);
       try {
         for (const { change, context } of unlogged) await log.record(change, context);
       } catch (error) {
         logger.error({ err: error, key }, 'The log cannot be told of a change that was made; it is told later');
-        return;
+        if (unsettled.length === 0) return;
+        const settled = unlogged.map((each): Unlogged => ({ ...each, isSettled: true }));
+        if (await records.replace(key, withUnlogged(record, settled), version)) return;
+        continue;
       }
       const isWritten = isEnded(record)
         ? await records.delete(key, version)
@@ -86,7 +95,11 @@ export function createRecorder<D extends WithUnlogged>(deps: {
     finish,
     async finishAll() {
       const keys = await Array.fromAsync(records.find(deps.unlogged()), ({ key }) => key);
-      for (const key of keys) await finish(key);
+      const failures: unknown[] = [];
+      // One that cannot be finished must not hold up the others.
+      for (const key of keys) await finish(key).catch((error: unknown) => failures.push(error));
+      if (failures.length === 0) return;
+      throw new AggregateError(failures, `Changes to ${failures.length} of ${keys.length} records cannot be finished`);
     },
   };
 }

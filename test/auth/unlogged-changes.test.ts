@@ -20,13 +20,15 @@ const ada = { email, password, accounts: [brand, community] };
 describe.each(documentEngines)('what the log is told of users, on %s', (_name, createDatabase) => {
   let documents: DocumentStore;
   /** What fails at this moment, as if the process had died there. */
-  const fails = { log: false, revocation: false };
+  const fails: { log: boolean; revocation: boolean; of: string | undefined } = {
+    ...{ log: false, revocation: false, of: undefined },
+  };
 
   beforeEach(async () => {
     const database: TestDatabase = await createDatabase();
     onTestFinished(() => database.remove());
     documents = await database.open();
-    Object.assign(fails, { log: false, revocation: false });
+    Object.assign(fails, { log: false, revocation: false, of: undefined });
   });
 
   async function open() {
@@ -40,16 +42,20 @@ describe.each(documentEngines)('what the log is told of users, on %s', (_name, c
     const deps = { documents, log: telling, clock: Date.now, logger: NO_LOGGER };
     const actual = await createRevocation(deps);
     const endedGrants: string[] = [];
+    const endedSessions: string[] = [];
     const revocation = {
       ...actual,
       async endGrantsOf(userId: string, account: string) {
-        if (fails.revocation) throw new Error('The store does not answer');
+        if (fails.revocation || fails.of === userId) throw new Error('The store does not answer');
         endedGrants.push(`${userId} ${account}`);
+      },
+      async endSessionsOf(userId: string) {
+        endedSessions.push(userId);
       },
     };
     const users = await createUsers({ ...deps, revocation });
     const told = () => log.told.map(({ change: { type, data } }) => `${type} ${accountKey(data.account)}`);
-    return { users, endedGrants, log, told };
+    return { users, endedGrants, endedSessions, log, told };
   }
 
   /** Everything that is stored of users. */
@@ -123,6 +129,39 @@ describe.each(documentEngines)('what the log is told of users, on %s', (_name, c
     await later.users.finishChanges();
     expect(later.endedGrants).toEqual([`${id} Brand:1`]);
     expect(later.told()).toEqual(['MemberRemoved Brand:1']);
+  });
+
+  test('what follows from a change happens once, however long the log does not answer', async () => {
+    const { users, endedGrants, endedSessions } = await open();
+    const { id } = accepted(await users.add(ada, BY_OPERATOR));
+    fails.log = true;
+    accepted(await users.removeAccount(id, brand, BY_OPERATOR));
+    accepted(await users.changePassword(id, 'another long one', BY_OPERATOR));
+    // From here on, apps are connected and sessions begin that nothing may end.
+    accepted(await users.addAccount(id, brand, BY_OPERATOR));
+    const later = await open();
+    await later.users.finishChanges();
+    await later.users.finishChanges();
+    fails.log = false;
+    await later.users.finishChanges();
+    expect(later.told()).toEqual(['MemberRemoved Brand:1', 'PasswordChanged Community:1', 'MemberAdded Brand:1']);
+    expect([...endedGrants, ...later.endedGrants]).toEqual([`${id} Brand:1`]);
+    expect([...endedSessions, ...later.endedSessions]).toEqual([id]);
+  });
+
+  test('a user whose changes cannot be finished does not hold up the others', async () => {
+    const { users } = await open();
+    const ids: string[] = [];
+    for (const name of ['ada', 'bea', 'cem'])
+      ids.push(accepted(await users.add({ ...ada, email: `${name}@example.com` }, BY_OPERATOR)).id);
+    fails.revocation = true;
+    for (const id of ids) await expect(users.removeAccount(id, brand, BY_OPERATOR)).rejects.toThrow();
+    const [first = '', ...others] = ids.toSorted();
+    Object.assign(fails, { revocation: false, of: first });
+    const later = await open();
+    await expect(later.users.finishChanges()).rejects.toThrow('Changes to 1 of 3 records cannot be finished');
+    expect(later.endedGrants.toSorted()).toEqual(others.map((id) => `${id} Brand:1`));
+    expect(later.told()).toEqual(['MemberRemoved Brand:1', 'MemberRemoved Brand:1']);
   });
 
   test('a repeated command finishes what the first one has left', async () => {
