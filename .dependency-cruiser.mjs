@@ -69,6 +69,12 @@ export const MAY_IMPORT = {
     'webhooks/fan-out-positions.ts',
     'webhooks/lost-deliveries.ts',
   ],
+  // Exports a store in a form that is the same on every engine, and imports it.
+  transfer: [
+    ...['audit', 'backup', 'store-identity', 'domain', 'event-store', 'document-store', 'runtime'],
+    // Where fan-out stands.
+    'webhooks/fan-out-positions.ts',
+  ],
   // `document-store`: to declare what it asks of the read models.
   scheduler: ['commands', 'read-models', 'projections', 'domain', 'document-store', 'runtime'],
 
@@ -109,8 +115,8 @@ export const MAY_IMPORT = {
   'serve.ts': ['app.ts', 'config.ts', 'logger.ts', 'role-threads.ts', 'domain', 'runtime'],
   'main.js': ['serve.ts', 'runtime'],
   cli: [
-    ...['app.ts', 'engines.ts', 'config.ts', 'backup', 'commands', 'contract', 'auth', 'projections', 'domain'],
-    ...['event-store', 'runtime'],
+    ...['app.ts', 'foundation.ts', 'engines.ts', 'config.ts', 'backup', 'transfer', 'store-identity', 'commands'],
+    ...['contract', 'auth', 'projections', 'domain', 'event-store', 'runtime'],
     // Deliveries have commands, too.
     'webhooks/webhooks.ts',
     // A backup notes them, a restore prints them.

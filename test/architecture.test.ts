@@ -34,6 +34,7 @@ const WRONG_ARROWS: Readonly<Record<string, string>> = {
   'src/authorization-server': `export const console = () => import('../console/console.ts');`,
   'src/webhooks': `import type { Caller } from '../auth/caller.ts';`,
   'src/backup': `import type { Config } from '../config.ts';`,
+  'src/transfer': `import type { Deliveries } from '../webhooks/deliveries.ts';`,
   'src/scheduler': `import { createQueries } from '../queries/queries.ts';`,
   'src/description': `import type { Queries } from '../queries/queries.ts';`,
   'src/api': `import { createWebhooks } from '../webhooks/webhooks.ts';`,

@@ -19,15 +19,15 @@ export const portableEvent = ({ id, stream, revision, type, data, metadata }: St
 });
 
 /**
- * The one text of an event: its canonical JSON (RFC 8785), on one line. Two events have the same text only if they are the same.
+ * The one text of an event, or of another JSON object: its canonical JSON (RFC 8785), on one line. Two have the same text only if they are the same.
  *
- * Of an event that RFC 8785 refuses, the form goes on where the RFC stops: half of a surrogate pair is written as the escape
+ * Of an object that RFC 8785 refuses, the form goes on where the RFC stops: half of a surrogate pair is written as the escape
  * `\ud800` to `\udfff` in lower case, and a number that is too large for a double, which reads as infinite, as `1e999` or
  * `-1e999`. The RFC writes neither. Reading the text gives the event back.
  */
-export const canonicalForm = (event: PortableEvent): string =>
+export const canonicalForm = (object: JsonObject): string =>
   // The library refuses what it may not write, and omits nothing: an event has come from JSON.
-  (isCoveredByRfc8785(event) ? canonicalize(event) : undefined) ?? extendedForm(event);
+  (isCoveredByRfc8785(object) ? canonicalize(object) : undefined) ?? extendedForm(object);
 
 /** The hash of an event as a leaf of the Merkle tree (RFC 6962, section 2.1): SHA-256 of a zero byte and its canonical form. */
 export const leafHash = (event: PortableEvent): Buffer =>
@@ -35,8 +35,8 @@ export const leafHash = (event: PortableEvent): Buffer =>
 
 const LEAF = Buffer.of(0);
 
-const isCoveredByRfc8785 = (event: PortableEvent): boolean =>
-  unicodeProblem(event, '') === undefined && !hasInfiniteNumber(event);
+const isCoveredByRfc8785 = (object: JsonObject): boolean =>
+  unicodeProblem(object, '') === undefined && !hasInfiniteNumber(object);
 
 function hasInfiniteNumber(value: object): boolean {
   const pending: unknown[] = [value];
@@ -52,9 +52,9 @@ type Json = JsonObject[string];
 type Piece = { readonly text: string } | { readonly value: Json };
 
 /** Equal to RFC 8785 wherever that has a form. Not by recursion, because whoever wrote the event decided how deep it is. */
-function extendedForm(event: PortableEvent): string {
+function extendedForm(object: JsonObject): string {
   const written: string[] = [];
-  const pending: Piece[] = [{ value: event }];
+  const pending: Piece[] = [{ value: object }];
   for (let piece = pending.pop(); piece !== undefined; piece = pending.pop()) {
     if ('text' in piece) {
       written.push(piece.text);

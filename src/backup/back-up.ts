@@ -23,7 +23,7 @@ import {
   writeManifest,
   writeProgress,
 } from './manifest.ts';
-import { UnusableBackup } from './unusable-backup.ts';
+import { UnusableCopy } from './unusable-copy.ts';
 
 /** Events in a file of the log: what an interrupted backup copies again at most. */
 const EVENTS_PER_FILE = 50_000;
@@ -49,12 +49,12 @@ export type BackUp = {
  * Copies a store that may be in use, and goes on with a backup that was interrupted. First the positions of the consumer groups
  * are noted, then the records are copied, then the log: every event that a record refers to is in the backup, and every event
  * whose deliveries it may lack is handed out again (docs/decisions/backups.md). At the end everything is read back and compared.
- * @throws {UnusableBackup} if the folder holds something else, or what was read back is not what was written
+ * @throws {UnusableCopy} if the folder holds something else, or what was read back is not what was written
  */
 export async function backUp(deps: BackUp): Promise<Manifest> {
   const { events, documents, logId, engines, secretKey, withSecretKey, folder, onProgress } = deps;
   await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
-    throw new UnusableBackup(`${folder} cannot be created: ${error instanceof Error ? error.message : error}`, error);
+    throw new UnusableCopy(`${folder} cannot be created: ${error instanceof Error ? error.message : error}`, error);
   });
   let progress =
     resumed(folder, logId) ??
@@ -93,7 +93,7 @@ export async function backUp(deps: BackUp): Promise<Manifest> {
   return manifest;
 }
 
-/** Reads every file of a backup. @throws {UnusableBackup} for the first that is not what was written */
+/** Reads every file of a backup. @throws {UnusableCopy} for the first that is not what was written */
 export async function verifyFiles(folder: string, { records, log }: Progress): Promise<void> {
   for (const file of [...records, ...log]) for await (const _ of readLines(folder, file));
 }
@@ -101,12 +101,12 @@ export async function verifyFiles(folder: string, { records, log }: Progress): P
 export const countOf = (files: readonly Lines[]): number => files.reduce((sum, { lines }) => sum + lines, 0);
 
 function resumed(folder: string, logId: string): Progress | undefined {
-  if (hasManifest(folder)) throw new UnusableBackup(`${folder} holds a complete backup; name another folder`);
+  if (hasManifest(folder)) throw new UnusableCopy(`${folder} holds a complete backup; name another folder`);
   const progress = readProgress(folder);
   if (progress === undefined && existsSync(folder) && readdirSync(folder).length > 0)
-    throw new UnusableBackup(`${folder} is not empty and holds no backup that could be continued; name another folder`);
+    throw new UnusableCopy(`${folder} is not empty and holds no backup that could be continued; name another folder`);
   if (progress !== undefined && progress.logId !== logId)
-    throw new UnusableBackup(`${folder} holds the beginning of a backup of another store; name another folder`);
+    throw new UnusableCopy(`${folder} holds the beginning of a backup of another store; name another folder`);
   return progress;
 }
 

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { OWNER_ONLY } from '../runtime/private-file.ts';
-import { UnusableBackup } from './unusable-backup.ts';
+import { UnusableCopy } from './unusable-copy.ts';
 
 /** A file of a backup: newline-delimited JSON, with what tells whether it is whole. */
 export type Lines = {
@@ -48,14 +48,14 @@ export async function writeLines(folder: string, file: string, values: AsyncIter
 
 /**
  * Reads a file of a backup.
- * @throws {UnusableBackup} once it has been read, if it is not what was written
+ * @throws {UnusableCopy} once it has been read, if it is not what was written
  */
 export async function* readLines(folder: string, expected: Lines): AsyncGenerator<unknown> {
   const hash = createHash('sha256');
   const decoder = new TextDecoder();
   let [lines, rest] = [0, ''];
   const damaged = (reason: string, cause?: unknown) =>
-    new UnusableBackup(`${join(folder, expected.file)} is damaged: ${reason}`, cause);
+    new UnusableCopy(`${join(folder, expected.file)} is damaged: ${reason}`, cause);
   const chunks: AsyncIterable<Buffer> = createReadStream(join(folder, expected.file), { highWaterMark: CHUNK });
   try {
     for await (const chunk of chunks) {

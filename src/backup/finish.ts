@@ -7,10 +7,11 @@ import { type EventStore, LOG_START, logEnd, type Position } from '../event-stor
 import type { Clock } from '../runtime/clock.ts';
 import { adopt, readMemory } from '../store-identity/adopt.ts';
 import { readLogId } from '../store-identity/log-id.ts';
+import { standstillOf, standstillProblem } from '../store-identity/standstill.ts';
 import { fanOutPositions, setFanOutPositions } from '../webhooks/fan-out-positions.ts';
 import { cancelLost, type LostDelivery, lostDeliveries } from '../webhooks/lost-deliveries.ts';
 import type { GroupPositions } from './manifest.ts';
-import { UnusableBackup } from './unusable-backup.ts';
+import { UnusableCopy } from './unusable-copy.ts';
 
 export type FinishDeps = {
   readonly events: EventStore;
@@ -37,11 +38,16 @@ export async function finish(deps: FinishDeps, groups: GroupPositions): Promise<
  * Makes log and records that were restored with the engines' own tools one store. Either may be older than the other.
  * @returns what receivers may know of and the log does not hold
  */
-export async function adoptStore(deps: FinishDeps): Promise<LostDelivery[]> {
-  const { events, documents } = deps;
+export async function adoptStore(
+  deps: FinishDeps & {
+    /** How messages name the parts of the store. */
+    readonly places: { readonly log: string; readonly records: string };
+  },
+): Promise<LostDelivery[]> {
+  const { events, documents, places } = deps;
   const memory = await readMemory(deps);
-  if (memory?.restoring !== undefined)
-    throw new UnusableBackup('A restore has not been completed. Run it again: venue restore DIR');
+  const standstill = memory && standstillOf(memory);
+  if (standstill !== undefined) throw new UnusableCopy(standstillProblem(standstill, places));
   // What the records noted of another log says nothing about this one.
   const noted = memory !== undefined && memory.logId === (await readLogId(events)) ? memory.groups : undefined;
   const lost = await lostDeliveries(documents, deliverable(events));

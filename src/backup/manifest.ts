@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Position } from '../event-store/event-store.ts';
 import { writePrivate } from '../runtime/private-file.ts';
 import type { Lines } from './files.ts';
-import { UnusableBackup } from './unusable-backup.ts';
+import { UnusableCopy } from './unusable-copy.ts';
 
 const FORMAT = 'venue-backup-1';
 
@@ -58,13 +58,13 @@ export const newProgress = (progress: Omit<Progress, 'format' | 'records' | 'log
 export const readProgress = (folder: string): Progress | undefined => read<Progress>(join(folder, PROGRESS));
 export const hasManifest = (folder: string): boolean => existsSync(join(folder, MANIFEST));
 
-/** @throws {UnusableBackup} if there is no complete backup in the folder */
+/** @throws {UnusableCopy} if there is no complete backup in the folder */
 export function readManifest(folder: string): Manifest {
   const manifest = read<Manifest>(join(folder, MANIFEST));
   if (manifest !== undefined) return manifest;
   const why =
     readProgress(folder) === undefined ? 'no backup' : 'a backup that is not complete: run venue backup again';
-  throw new UnusableBackup(`${folder} holds ${why}`);
+  throw new UnusableCopy(`${folder} holds ${why}`);
 }
 
 export const writeProgress = (folder: string, progress: Progress): void =>
@@ -79,8 +79,8 @@ function read<P extends Progress>(path: string): P | undefined {
   try {
     found = JSON.parse(readFileSync(path, 'utf8'));
   } catch (error) {
-    throw new UnusableBackup(`${path} is damaged: it is not JSON`, error);
+    throw new UnusableCopy(`${path} is damaged: it is not JSON`, error);
   }
-  if (found?.format !== FORMAT) throw new UnusableBackup(`${path} has another format than ${FORMAT}`);
+  if (found?.format !== FORMAT) throw new UnusableCopy(`${path} has another format than ${FORMAT}`);
   return found;
 }

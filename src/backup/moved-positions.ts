@@ -1,14 +1,15 @@
-import { LOG_START, type Position } from '../event-store/event-store.ts';
+import type { Position } from '../event-store/event-store.ts';
 
 /**
- * Where positions of one log are in another that got the same events in the same order. Only those that are asked for are kept. A
- * position that is not that of an event moves to where the last event before it is.
+ * What stands for the positions of one log in another copy of it: positions of its own, or the ids of events. Only those that are
+ * asked for are kept. For a position that is not that of an event stands what does for the last event before it.
+ * @param start what stands for a position before the first event
  */
-export function createMovedPositions(wanted: Iterable<Position>) {
+export function createMovedPositions<To>(wanted: Iterable<Position>, start: To) {
   const sorted = [...new Set(wanted)].sort();
-  const moved = new Map<Position, Position>();
+  const moved = new Map<Position, To>();
   let next = 0;
-  let last: Position = LOG_START;
+  let last = start;
 
   /** Those below `limit` are behind what has been stored so far. */
   function settle(limit: Position | undefined): void {
@@ -22,15 +23,13 @@ export function createMovedPositions(wanted: Iterable<Position>) {
 
   return {
     /** Call for every event, in log order. */
-    stored(from: Position, to: Position): void {
+    stored(from: Position, to: To): void {
       settle(from);
       last = to;
     },
     /** Call after the last event. */
     end: (): void => settle(undefined),
-    /** @returns the position itself if it was not asked for */
-    of: (position: Position): Position => moved.get(position) ?? position,
+    /** @returns undefined if it was not asked for */
+    of: (position: Position): To | undefined => moved.get(position),
   };
 }
-
-export type MovedPositions = ReturnType<typeof createMovedPositions>;

@@ -1,21 +1,17 @@
-import type { DocumentStore, Documents } from '../document-store/document-store.ts';
-import { everyDocument } from '../document-store/queries.ts';
-import type { Position } from '../event-store/event-store.ts';
+import type { DocumentStore } from '../document-store/document-store.ts';
+import { LOG_START, type Position, type StoredEvent } from '../event-store/event-store.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { unseal } from '../secrets/seal.ts';
-import { MEMORY_KEY, RECORDS_MEMORY } from '../store-identity/store-memory.ts';
 import { type LostDelivery, lostDeliveries } from '../webhooks/lost-deliveries.ts';
 import { readLines } from './files.ts';
-import type { GroupPositions, Manifest, RecordsFile } from './manifest.ts';
-import { createMovedPositions, type MovedPositions } from './moved-positions.ts';
-import { eventsOf, type RestoreLog, restoreLog } from './restore-log.ts';
-import { UnusableBackup } from './unusable-backup.ts';
+import { type FillLog, fillLog } from './fill-log.ts';
+import { beginFilling, openFilling } from './fill-records.ts';
+import type { GroupPositions, LogFile, Manifest, RecordsFile } from './manifest.ts';
+import { createMovedPositions } from './moved-positions.ts';
 
-/** Documents stored at once; on the embedded engine they share a commit. */
-const BATCH = 500;
-
-type RestoreDeps = Pick<RestoreLog, 'events' | 'folder' | 'onProgress'> & {
+type RestoreDeps = Pick<FillLog<StoredEvent>, 'events' | 'onProgress'> & {
   readonly documents: DocumentStore;
+  readonly folder: string;
   readonly manifest: Manifest;
   /** How messages name the parts of the store. */
   readonly places: { readonly log: string; readonly records: string };
@@ -25,21 +21,37 @@ type RestoreDeps = Pick<RestoreLog, 'events' | 'folder' | 'onProgress'> & {
  * Restores the log and the records into an empty store, or goes on with a restore that was interrupted. Until `settle` has been
  * called, no process starts on the store.
  * @returns where the consumer groups stood, as positions of the restored log
- * @throws {UnusableBackup} if the store holds anything else
+ * @throws {UnusableCopy} if the store holds anything else
  */
 export async function restore(deps: RestoreDeps): Promise<GroupPositions> {
   const { events, documents, folder, manifest, places, onProgress } = deps;
-  await begin(documents, manifest, places.records);
+  const { logId, probe, startedAt } = manifest;
+  // The same store may have been backed up more than once.
+  const restoring = `${logId} ${startedAt}`;
+  const refusal = `There are records in ${places.records} already. To replace them, add --overwrite`;
+  await beginFilling(documents, { logId, probe, restoring }, refusal);
   const wanted = [...Object.values(manifest.groups), ...(await positionsInRecords(folder, manifest))];
-  const moved = createMovedPositions(wanted);
-  await restoreLog({ events, folder, files: manifest.log, place: places.log, stored: moved.stored, onProgress });
-  moved.end();
+  const positions = createMovedPositions<Position>(wanted, LOG_START);
+  await fillLog({
+    ...{ events, source: eventsOf(folder, manifest.log), total: eventsIn(manifest), place: places.log, onProgress },
+    stored: (event, position) => positions.stored(event.position, position),
+  });
+  positions.end();
+  const moved = (position: Position): Position => positions.of(position) ?? position;
   for (const file of manifest.records) await restoreRecords(documents, folder, file, moved);
-  return Object.fromEntries(Object.entries(manifest.groups).map(([group, position]) => [group, moved.of(position)]));
+  return Object.fromEntries(Object.entries(manifest.groups).map(([group, position]) => [group, moved(position)]));
 }
 
-/** Whether the secrets of a backup are sealed with a key. */
-export function isKeyOf({ logId, probe }: Manifest, secretKey: Buffer): boolean {
+/** The events of a backup, in log order. */
+export async function* eventsOf(folder: string, files: readonly LogFile[]): AsyncGenerator<StoredEvent> {
+  // What was verified before is what `backUp` wrote.
+  for (const file of files) yield* readLines(folder, file) as AsyncGenerator<StoredEvent>;
+}
+
+const eventsIn = ({ log }: Manifest): number => log.reduce((sum, { lines }) => sum + lines, 0);
+
+/** Whether the secrets of a backup, or an export, are sealed with a key. */
+export function isKeyOf({ logId, probe }: Pick<Manifest, 'logId' | 'probe'>, secretKey: Buffer): boolean {
   try {
     unseal(secretKey, purposes.storeProbe(logId), probe);
     return true;
@@ -55,51 +67,18 @@ export const lostSince = (
   { log }: Manifest,
 ): Promise<LostDelivery[]> => lostDeliveries(documents, eventsOf(folder, log));
 
-/** Marks the store as being restored. */
-async function begin(documents: DocumentStore, { logId, probe, startedAt }: Manifest, place: string): Promise<void> {
-  const memory = await documents.open(RECORDS_MEMORY);
-  const known = await memory.get(MEMORY_KEY);
-  // The same store may have been backed up more than once.
-  const restoring = `${logId} ${startedAt}`;
-  if (known?.document.restoring === restoring) return;
-  const taken = known !== undefined || (await hasRecords(documents));
-  if (taken) throw new UnusableBackup(`There are records in ${place} already. To replace them, add --overwrite`);
-  await memory.insert(MEMORY_KEY, { logId, probe, restoring });
-}
-
-async function hasRecords(documents: DocumentStore): Promise<boolean> {
-  for (const { name, kind } of await documents.collections()) {
-    if (kind !== 'record') continue;
-    const collection = await documents.open({ name, kind, indexes: [] });
-    for await (const _ of collection.find(everyDocument())) return true;
-  }
-  return false;
-}
-
 async function restoreRecords(
   documents: DocumentStore,
   folder: string,
-  { collection: name, ttl, ...file }: RecordsFile,
-  moved: MovedPositions,
+  { collection, ttl, ...file }: RecordsFile,
+  moved: (position: Position) => Position,
 ): Promise<void> {
-  const declared = ttl === undefined ? {} : { ttl };
-  const collection: Documents<object> = await documents.open<Record<string, unknown>>({
-    ...{ name, kind: 'record', indexes: [], ...declared },
-  });
-  let batch: Promise<boolean>[] = [];
+  const filling = await openFilling(documents, { name: collection, ttl });
   for await (const line of readLines(folder, file)) {
     const { key, document } = line as { readonly key: string; readonly document: object };
-    // One that is there already was restored before an interruption.
-    batch.push(collection.insert(key, withPositions(document, moved)));
-    if (batch.length < BATCH) continue;
-    await Promise.all(batch);
-    batch = [];
+    await filling.add(key, withPositions(document, moved));
   }
-  await Promise.all(batch);
-  const stored = await collection.count(everyDocument());
-  // Those that have expired may be gone already.
-  if (stored !== file.lines && ttl === undefined)
-    throw new UnusableBackup(`${stored} of the ${file.lines} documents of ${name} could be restored`);
+  await filling.end();
 }
 
 /** A position of EventStoreDB, which gives the events of a restored log other ones. The embedded log keeps them. */
@@ -119,7 +98,7 @@ async function positionsInRecords(folder: string, { engines, records }: Manifest
   return found;
 }
 
-const withPositions = (document: object, moved: MovedPositions): object =>
+const withPositions = (document: object, moved: (position: Position) => Position): object =>
   JSON.parse(JSON.stringify(document), (_, value: unknown) =>
-    typeof value === 'string' && POSITION.test(value) ? moved.of(value) : value,
+    typeof value === 'string' && POSITION.test(value) ? moved(value) : value,
   );

@@ -1,35 +1,30 @@
 import { copyFileSync, existsSync, mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from '@commander-js/extra-typings';
-import { type Logger, pino } from 'pino';
 import { backUp, countOf, SECRET_KEY_FILE, verifyFiles } from '../backup/back-up.ts';
-import { adoptStore, type FinishDeps, finish } from '../backup/finish.ts';
+import { checkFillable } from '../backup/fill-log.ts';
+import { adoptStore, finish } from '../backup/finish.ts';
 import { type Manifest, readManifest } from '../backup/manifest.ts';
-import { isKeyOf, lostSince, restore } from '../backup/restore.ts';
-import { checkFillable } from '../backup/restore-log.ts';
-import { UnusableBackup } from '../backup/unusable-backup.ts';
+import { eventsOf, isKeyOf, lostSince, restore } from '../backup/restore.ts';
+import { UnusableCopy } from '../backup/unusable-copy.ts';
 import { type Config, ConfigError, secretKeyFile } from '../config.ts';
 import {
   checkStopped,
-  closeStores,
   discardReadModels,
   enginesOf,
   openDocuments,
   openIdentity,
-  openStores,
   placesOf,
-  type Stores,
   setStoreAside,
 } from '../engines.ts';
 import type { EventStore } from '../event-store/event-store.ts';
-import { systemClock } from '../runtime/clock.ts';
 import { UnusableStore } from '../runtime/unusable-store.ts';
 import { fanOutPositions } from '../webhooks/fan-out-positions.ts';
 import type { LostDelivery } from '../webhooks/lost-deliveries.ts';
 import { wholeNumber } from './arguments.ts';
 import { type Answer, type Invoked, operatorConfig, printAnswer } from './operation.ts';
 import { table } from './print.ts';
-import { progressBar } from './progress.ts';
+import { onStores, progressBarOf, tellCount } from './stores.ts';
 
 /** How many ids of each kind a restore skips: more than anyone hands out between two backups. */
 const SKIPPED_IDS = 1_000_000;
@@ -52,9 +47,7 @@ export function backupCommands(venue: Command): void {
           ...{ logId: await identity.logId(), engines: enginesOf(config), folder: dir },
           groups: () => fanOutPositions(stores.events),
           ...{ secretKey: config.secretKey, withSecretKey },
-          // How many there will be is not known before the end.
-          onProgress: ({ done }) =>
-            command.configureOutput().writeErr?.(`${done.toLocaleString('en')} events copied\n`),
+          onProgress: tellCount(command, 'events copied'),
         });
       });
       printAnswer(command, {
@@ -102,7 +95,10 @@ async function adoptAsItIs(config: Config, skipIds: number): Promise<Answer> {
   // Before the files are opened: damaged read models must not stand in the way.
   await discardReadModels(config);
   const lost = await onStores(config, (stores, deps) =>
-    adoptStore({ ...stores, ...deps, secretKey: config.secretKey, skippedIds: skipIds }),
+    adoptStore({
+      ...{ ...stores, ...deps, secretKey: config.secretKey, skippedIds: skipIds },
+      places: placesOf(config),
+    }),
   );
   return {
     json: { adopted: true, skippedIds: skipIds, lost },
@@ -156,7 +152,7 @@ async function replaceStore(
 }
 
 const fillingOf = (config: Config, dir: string, manifest: Manifest, events: EventStore) => ({
-  ...{ events, folder: dir, files: manifest.log, place: placesOf(config).log },
+  ...{ events, source: eventsOf(dir, manifest.log), place: placesOf(config).log, copy: 'backup' },
   otherwise:
     config.eventStoreUrl === undefined
       ? 'To replace it, add --overwrite'
@@ -186,26 +182,10 @@ function provideSecretKey(dir: string, { secretKey }: Manifest): void {
 function checkEngines(dir: string, { engines }: Manifest, config: Config): void {
   const { log, documents } = enginesOf(config);
   if (engines.log === log && engines.documents === documents) return;
-  throw new UnusableBackup(
+  throw new UnusableCopy(
     `The backup in ${resolve(dir)} is of a store with log and documents ${engines.log} and ${engines.documents}, this one is ${log} and ${documents}. Check EVENTSTORE_URL and MONGODB_URL.`,
   );
 }
-
-type Ambient = Pick<FinishDeps, 'clock'> & { readonly logger: Pick<Logger, 'warn'> };
-
-async function onStores<R>(config: Config, work: (stores: Stores, ambient: Ambient) => Promise<R>): Promise<R> {
-  const logger = pino({ level: config.logLevel }, pino.destination(2));
-  const clock = systemClock(config.clockShift);
-  const stores = await openStores(config, logger, { clock });
-  try {
-    return await work(stores, { logger, clock });
-  } finally {
-    await closeStores(stores);
-  }
-}
-
-const progressBarOf = (command: Invoked) =>
-  progressBar((text) => command.configureOutput().writeErr?.(text), process.stderr.isTTY === true);
 
 const summaryOf = ({ logId, startedAt, records, log }: Manifest) => ({
   ...{ logId, startedAt, events: countOf(log), records: countOf(records) },

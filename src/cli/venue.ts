@@ -1,6 +1,6 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
 import manifest from '../../package.json' with { type: 'json' };
-import { UnusableBackup } from '../backup/unusable-backup.ts';
+import { UnusableCopy } from '../backup/unusable-copy.ts';
 import { ConfigError } from '../config.ts';
 import { StoreInUse } from '../runtime/unusable-store.ts';
 import { apiKeyCommands } from './api-keys.ts';
@@ -10,6 +10,8 @@ import { brandCommands } from './brands.ts';
 import { clientCommands } from './clients.ts';
 import { clockCommands } from './clock.ts';
 import { communityCommands } from './communities.ts';
+import { exportCommands } from './export.ts';
+import { importCommands } from './import.ts';
 import { type Problem, RefusedError } from './operation.ts';
 import { parkedCommands } from './parked.ts';
 import { readModelCommands } from './read-models.ts';
@@ -57,7 +59,7 @@ export async function runVenue(args: readonly string[], output: Output = TERMINA
       return 2;
     }
     if (error instanceof RefusedError) report(error.problem);
-    else if (error instanceof UnusableBackup || error instanceof StoreInUse)
+    else if (error instanceof UnusableCopy || error instanceof StoreInUse)
       report({ error: 'ValidationError', details: error.message });
     else report({ error: 'InternalError', details: error instanceof Error ? error.message : String(error) });
     return 1;
@@ -104,6 +106,8 @@ Examples:
     readModelCommands,
     clockCommands,
     backupCommands,
+    exportCommands,
+    importCommands,
   ];
   for (const addTo of groups) addTo(venue);
   return venue;

@@ -40,7 +40,11 @@ export async function adopt({ events, documents, secretKey, clock }: AdoptDeps):
   const logId = await ensureLogId(events, clock);
   const last = await lastEvent(events);
   const probe = seal(secretKey, purposes.storeProbe(logId), logId);
-  const memory: RecordsMemory = { logId, probe, ...(last !== undefined && { seen: seenOf(last) }) };
+  await writeMemory(documents, { logId, probe, ...(last !== undefined && { seen: seenOf(last) }) });
+}
+
+/** Lets the records remember this of their log, and nothing else. */
+export async function writeMemory(documents: Pick<DocumentStore, 'open'>, memory: RecordsMemory): Promise<void> {
   const records = await documents.open(RECORDS_MEMORY);
   for (;;) {
     const known = await records.get(MEMORY_KEY);

@@ -9,6 +9,7 @@ import { UnusableStore } from '../runtime/unusable-store.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
 import { ensureLogId, readLogId } from './log-id.ts';
+import { standstillOf, standstillProblem } from './standstill.ts';
 import {
   MEMORY_KEY,
   READ_MODELS_MEMORY,
@@ -54,10 +55,11 @@ export type IdentityDeps = {
 export type StoreIdentity = {
   /**
    * Changes nothing.
+   * @param options.fenced whether a store may be fenced that is only read. Default false
    * @throws {UnusableStore} if the log is another one than the records or the read models remember, or lacks what they have seen
    * @throws {WrongSecretKey} if the records are sealed with another key
    */
-  check(): Promise<void>;
+  check(options?: { readonly fenced: boolean }): Promise<void>;
   /** Gives a store that has none its identity. Call it when the store has been checked and its secrets could be opened. */
   confirm(): Promise<void>;
   /** The id of the log. Call it after `confirm`. */
@@ -80,7 +82,7 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
   let isFailing = false;
   let remembering: Promise<void> = Promise.resolve();
 
-  async function check(): Promise<void> {
+  async function check({ fenced } = { fenced: false }): Promise<void> {
     const known = await memoryOfRecords();
     const shown = (await readModels.get(MEMORY_KEY))?.document;
     const logId = await settled(
@@ -88,11 +90,9 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
       (found) => known === undefined || found === known.logId,
     );
     if (known !== undefined) {
-      if (known.restoring !== undefined) {
-        throw new UnusableStore(
-          `A restore into ${places.records} and ${places.log} has not been completed. Run it again: venue restore DIR`,
-        );
-      }
+      const standstill = standstillOf(known);
+      if (standstill !== undefined && !(fenced && standstill === 'fence'))
+        throw new UnusableStore(standstillProblem(standstill, places));
       checkSecretKey(known);
       if (logId !== known.logId) {
         throw new UnusableStore(

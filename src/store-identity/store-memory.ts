@@ -16,8 +16,10 @@ export type RecordsMemory = StoreMemory & {
   readonly probe: string;
   /** Where the consumer groups stood before these records were written: what they had handled, the records show. */
   readonly groups?: { readonly [group: string]: Position };
-  /** Which backup is being restored; absent once that is done. */
+  /** Why no process may start on the store ({@link standstillOf}); absent as a rule. */
   readonly restoring?: string;
+  /** Which export the store was imported from, by its SHA-256. */
+  readonly imported?: string;
 };
 
 /** Kept twice, because read models can be replaced or lost without the records. */

@@ -29,8 +29,36 @@ export async function setFanOutPositions(
 ): Promise<void> {
   const { events } = deps;
   await saveParked({ events, failedEvents: await openFailedEvents(deps) });
-  for (const [group, after] of Object.entries(positions)) {
-    const types = group === FORMER_GROUP ? FORMER_KINDS : [group.slice(fanOutGroup('').length)];
-    await events.moveGroup(group, { types, after });
-  }
+  for (const [group, after] of Object.entries(positions))
+    await events.moveGroup(group, { types: fanOutKinds(group), after });
+}
+
+/** The kinds of events that a group gets. */
+export const fanOutKinds = (group: string): readonly string[] =>
+  group === FORMER_GROUP ? FORMER_KINDS : [group.slice(fanOutGroup('').length)];
+
+/** Where a group stands, and the events that it has set aside, by their ids, in log order. */
+export type FanOutStanding = {
+  readonly group: string;
+  readonly position: Position;
+  readonly parked: readonly string[];
+};
+
+/** Where each group stands and what it has parked. What an engine has parked for an earlier release becomes records first. */
+export async function fanOutStandings(deps: {
+  readonly events: Pick<EventStore, 'groupPosition' | 'parked'>;
+  readonly documents: DocumentStore;
+  readonly clock: Clock;
+}): Promise<FanOutStanding[]> {
+  const { events } = deps;
+  const failedEvents = await openFailedEvents(deps);
+  await saveParked({ events, failedEvents });
+  const failed = await failedEvents.list();
+  const parkedIn = (group: string): string[] =>
+    failed
+      .filter(({ state, type }) => state === 'Parked' && fanOutGroup(type) === group)
+      .toSorted((a, b) => (a.position < b.position ? -1 : 1))
+      .map(({ eventId }) => eventId);
+  const positions = Object.entries(await fanOutPositions(events));
+  return positions.map(([group, position]) => ({ group, position, parked: parkedIn(group) }));
 }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { createMovedPositions } from '../../src/backup/moved-positions.ts';
 
-test('positions move to where their event is now, those between events to the event before', () => {
-  const moved = createMovedPositions(['', '3', '4', '9', '1', '4']);
+test('for a position stands what does for its event, or for the last event before it', () => {
+  const moved = createMovedPositions(['', '3', '4', '9', '1', '4'], 'start');
   for (const [from, to] of [
     ['1', 'a'],
     ['3', 'b'],
@@ -10,5 +10,5 @@ test('positions move to where their event is now, those between events to the ev
   ] as const)
     moved.stored(from, to);
   moved.end();
-  expect(['', '1', '3', '4', '9', '5'].map(moved.of)).toEqual(['', 'a', 'b', 'b', 'c', '5']);
+  expect(['', '1', '3', '4', '9', '5'].map(moved.of)).toEqual(['start', 'a', 'b', 'b', 'c', undefined]);
 });

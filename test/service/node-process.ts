@@ -39,7 +39,27 @@ export async function runNode(
 }
 
 /**
- * Starts `node <file>` on a free `PORT` and waits until it is up: until it responds to a path with success, or has printed what
+ * Runs `node <file> <args>` until something is so, and then kills it as `kill -9` does.
+ * @param isTime asked all the time with what it has written to stderr so far
+ * @returns whether it had not ended by itself
+ */
+export async function killNode(
+  file: string,
+  args: readonly string[],
+  env: Environment,
+  isTime: (stderr: string) => boolean,
+): Promise<boolean> {
+  const child = start(file, args, env, ROOT);
+  const output = collect(child);
+  const closed = once(child, 'close');
+  while (child.exitCode === null && !isTime(output.stderr)) await delay(1);
+  child.kill('SIGKILL');
+  await closed;
+  return child.signalCode === 'SIGKILL';
+}
+
+/**
+ * Starts `node <file>` on its `PORT`, or a free one, and waits until it is up: until it responds to a path with success, or has printed what
  * matches. `root`: of another release.
  */
 export async function startNode(
@@ -48,9 +68,9 @@ export async function startNode(
   env: Environment,
   root = ROOT,
 ): Promise<NodeProcess> {
-  const port = await freePort();
+  const port = env.PORT ?? String(await freePort());
   const startedAt = performance.now();
-  const child = start(file, [], { PORT: String(port), ...env }, root);
+  const child = start(file, [], { PORT: port, ...env }, root);
   const output = collect(child);
   const ended = once(child, 'close').then(() => child.exitCode);
   const url = `http://127.0.0.1:${port}`;

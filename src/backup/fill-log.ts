@@ -1,0 +1,76 @@
+import type { EventStore, EventToLoad, Position } from '../event-store/event-store.ts';
+import { UnusableCopy } from './unusable-copy.ts';
+
+/** Events stored at once. */
+const BATCH = 500;
+
+export type FillLog<E extends EventToLoad> = {
+  readonly events: Pick<EventStore, 'readAll' | 'load'>;
+  /** In log order. */
+  readonly source: AsyncIterable<E>;
+  readonly total: number;
+  /** How messages name the log. */
+  readonly place: string;
+  /** Called for every event with its position in the log. */
+  readonly stored: (event: E, position: Position) => void;
+  readonly onProgress: (progress: { readonly done: number; readonly total: number }) => void;
+};
+
+/**
+ * Fills an empty log with the events of a copy, or goes on with a log that holds the first of them.
+ * @throws {UnusableCopy} if the log holds anything else
+ */
+export async function fillLog<E extends EventToLoad>(deps: FillLog<E>): Promise<void> {
+  const { events, source, total, place, stored, onProgress } = deps;
+  let done = 0;
+  let batch: E[] = [];
+  const there = events.readAll()[Symbol.asyncIterator]();
+  let isEmpty = false;
+
+  const flush = async () => {
+    const positions = await events.load(batch);
+    for (const [index, event] of batch.entries()) stored(event, positions[index] ?? '');
+    done += batch.length;
+    batch = [];
+    onProgress({ done, total });
+  };
+
+  for await (const event of source) {
+    const found = isEmpty ? undefined : await there.next();
+    if (found === undefined || found.done === true) {
+      isEmpty = true;
+      batch.push(event);
+      if (batch.length >= BATCH) await flush();
+      continue;
+    }
+    if (!isSame(found.value, event)) throw new UnusableCopy(`The event log in ${place} changed meanwhile`);
+    stored(event, found.value.position);
+    done += 1;
+  }
+  if (batch.length > 0) await flush();
+}
+
+/**
+ * Whether a log can be filled from a copy: it is empty, or was being filled from the same one. Stores nothing.
+ * @throws {UnusableCopy} if the log holds anything else
+ */
+export async function checkFillable(deps: {
+  readonly events: Pick<EventStore, 'readAll'>;
+  readonly source: AsyncGenerator<EventToLoad>;
+  /** How messages name the log, and the copy. */
+  readonly place: string;
+  readonly copy: string;
+  /** What to do if it does: a sentence. */
+  readonly otherwise: string;
+}): Promise<void> {
+  const { events, source, place, copy, otherwise } = deps;
+  for await (const found of events.readAll()) {
+    const { value } = await source.next();
+    if (value === undefined || !isSame(found, value))
+      throw new UnusableCopy(`The event log in ${place} holds other events than the ${copy}. ${otherwise}`);
+  }
+  await source.return(undefined);
+}
+
+const isSame = (one: EventToLoad, other: EventToLoad): boolean =>
+  one.id === other.id && one.stream === other.stream && one.revision === other.revision;

@@ -1,0 +1,168 @@
+import { once } from 'node:events';
+import { fchmodSync, fstatSync } from 'node:fs';
+import type { Command } from '@commander-js/extra-typings';
+import { UnusableCopy } from '../backup/unusable-copy.ts';
+import type { Config } from '../config.ts';
+import { refuse } from '../domain/decision.ts';
+import { defined } from '../domain/defined.ts';
+import { checkStopped, openIdentity, type Stores } from '../engines.ts';
+import { OWNER_ONLY } from '../runtime/private-file.ts';
+import { readMemory } from '../store-identity/adopt.ts';
+import { fence, isFenced, liftFence } from '../store-identity/standstill.ts';
+import { type ExportFile, openExportFile } from '../transfer/export-file.ts';
+import { exportStore } from '../transfer/export-store.ts';
+import { FORMAT, type Header, type Trailer } from '../transfer/format.ts';
+import { createLines, nothingWritten } from '../transfer/lines.ts';
+import { fanOutStandings } from '../webhooks/fan-out-positions.ts';
+import { moment } from './arguments.ts';
+import { type Invoked, operatorConfig, printAnswer, RefusedError } from './operation.ts';
+import { type Ambient, onStores, tellCount } from './stores.ts';
+
+export function exportCommands(venue: Command): void {
+  venue
+    .command('export')
+    .description(
+      'write the log as lines of JSON that are the same on every engine, and with it, if asked, the whole store',
+    )
+    .argument('[file]', 'a new file, or one that an interrupted export has begun; without it, to stdout')
+    .option('--from <time>', 'only events that happened then or later', moment)
+    .option('--to <time>', 'only events that happened before', moment)
+    .option('--stream <name>', 'only the events of one stream')
+    .option(
+      '--with-records',
+      'the records, too, to import the store elsewhere; fences the store, which must be stopped',
+    )
+    .addHelpText(
+      'after',
+      `
+The last line has the counts and the SHA-256 of everything before it. The same command goes on with a file that was interrupted.
+With records, the secrets stay sealed: whoever imports the export needs the same SECRET_KEY. No process starts on the store any
+more, because its log goes on where the export is imported. To use it again all the same, see: venue unfence --help
+
+Examples:
+  venue export log.ndjson
+  venue export --stream spaceDay-1-2026-11-21
+  venue export --from 2026-11-01 --to 2026-12-01 november.ndjson
+  venue export store.ndjson --with-records`,
+    )
+    .action(async (file, { from, to, stream, withRecords = false }, command) => {
+      if (withRecords && (from ?? to ?? stream) !== undefined)
+        command.error('--with-records goes with the whole log: leave --from, --to and --stream out');
+      if (from !== undefined && to !== undefined && from >= to) command.error('--from must be before --to');
+      const config = operatorConfig();
+      if (withRecords) await fenceStore(config);
+      const part = defined({ from, to, stream });
+      const trailer = await onStores(config, (stores, ambient) =>
+        writeExport({ config, stores, ambient, part, withRecords, file }, command),
+      );
+      if (file === undefined) return;
+      const count = (of: number) => of.toLocaleString('en');
+      printAnswer(command, {
+        json: { file, ...trailer, fenced: withRecords },
+        text: withRecords
+          ? `Exported ${count(trailer.events)} events and ${count(trailer.records)} records to ${file}. The store is fenced: no process starts on it any more. Import the export in one place only: venue import ${file}`
+          : `Exported ${count(trailer.events)} events to ${file}.`,
+      });
+    });
+
+  venue
+    .command('unfence')
+    .description('let processes start again on a store that was exported with its records')
+    .requiredOption('--not-imported', 'confirm that the export was imported nowhere, and never will be')
+    .addHelpText(
+      'after',
+      `
+If the export was imported, there would be two logs that both go on as the same one. Delete the export first.
+
+Example:
+  venue unfence --not-imported`,
+    )
+    .action(async (_, command) => {
+      const config = operatorConfig();
+      const wasFenced = await onStores(config, async (stores, { logger, clock }) => {
+        await (await openIdentity(config, stores, logger, clock)).check({ fenced: true });
+        return (await isFenced(stores.documents)) && (await liftFence(stores.documents));
+      });
+      if (!wasFenced) throw new RefusedError(refuse('ValidationError', 'The store is not fenced.'));
+      printAnswer(command, { json: { fenced: false }, text: 'The store is no longer fenced. Delete its exports.' });
+    });
+}
+
+/** Sees to it that nobody uses a store any more. @throws {StoreInUse} if somebody does; the store then stays as it was */
+async function fenceStore(config: Config): Promise<void> {
+  await checkStopped(config);
+  const isNew = await onStores(config, async (stores, { logger, clock }) => {
+    const identity = await openIdentity(config, stores, logger, clock);
+    await identity.check({ fenced: true });
+    if (await isFenced(stores.documents)) return false;
+    await identity.confirm();
+    return fence(stores.documents);
+  });
+  try {
+    // A process that began to start before the fence is seen now, or sees the fence when it confirms the identity.
+    await checkStopped(config);
+  } catch (error) {
+    if (isNew) await onStores(config, ({ documents }) => liftFence(documents));
+    throw error;
+  }
+}
+
+type WriteExport = {
+  readonly config: Config;
+  readonly stores: Stores;
+  readonly ambient: Ambient;
+  readonly part: Pick<Header, 'from' | 'to' | 'stream'>;
+  readonly withRecords: boolean;
+  readonly file: string | undefined;
+};
+
+async function writeExport(
+  { config, stores, ambient, part, withRecords, file }: WriteExport,
+  command: Invoked,
+): Promise<Trailer> {
+  const { events, documents } = stores;
+  const identity = await openIdentity(config, stores, ambient.logger, ambient.clock);
+  await identity.check({ fenced: true });
+  if (!(await isFenced(documents))) await identity.confirm();
+  if (part.stream !== undefined && !(await exists(stores, part.stream)))
+    throw new RefusedError(refuse('ResourceNotFound', `There is no stream ${part.stream}.`));
+  const probe = withRecords ? (await readMemory({ ...stores, ...config }))?.probe : undefined;
+  const header: Header = { format: FORMAT, logId: await identity.logId(), ...part, ...defined({ probe }) };
+  const records = withRecords ? { documents, groups: await fanOutStandings({ ...stores, ...ambient }) } : undefined;
+  const out = file === undefined ? stdout(command, withRecords) : await openExportFile(file, header);
+  try {
+    const { begun, written } = out;
+    if (begun !== undefined) tellCount(command, 'events were written before')({ done: begun.counts.events });
+    return await exportStore({
+      ...{ events, header, lines: createLines(out.write, written), ...defined({ begun, records }) },
+      onProgress: tellCount(command, 'events written'),
+    });
+  } finally {
+    await out.close();
+  }
+}
+
+async function exists({ events }: Stores, stream: string): Promise<boolean> {
+  for await (const _ of events.readStream(stream, { limit: 1 })) return true;
+  return false;
+}
+
+/** Where an export goes without a file. */
+function stdout(command: Invoked, isPrivate: boolean): ExportFile {
+  const { fd } = process.stdout;
+  if (isPrivate && fstatSync(fd).isFile()) fchmodSync(fd, OWNER_ONLY);
+  let failure: Error | undefined;
+  const onError = (error: Error) => {
+    failure ??= error;
+  };
+  process.stdout.on('error', onError);
+  return {
+    ...{ written: nothingWritten(), begun: undefined },
+    async write(chunk) {
+      if (failure !== undefined) throw new UnusableCopy(`stdout cannot be written: ${failure.message}`, failure);
+      command.configureOutput().writeOut?.(chunk.toString());
+      if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain').catch(onError);
+    },
+    async close() {},
+  };
+}

@@ -1,0 +1,85 @@
+import { existsSync } from 'node:fs';
+import type { Command } from '@commander-js/extra-typings';
+import { pino } from 'pino';
+import { isKeyOf } from '../backup/restore.ts';
+import { type Config, ConfigError, secretKeyFile } from '../config.ts';
+import { checkStopped, placesOf } from '../engines.ts';
+import { openFoundation } from '../foundation.ts';
+import { checkImportable, importStore } from '../transfer/import-store.ts';
+import { readWholeExport } from '../transfer/read-export.ts';
+import { type Invoked, operatorConfig, printAnswer } from './operation.ts';
+import { onStores, progressBarOf } from './stores.ts';
+
+/** How often the read models are looked at that are being built. */
+const LOOK_EVERY_MS = 100;
+
+export function importCommands(venue: Command): void {
+  venue
+    .command('import')
+    .description('fill an empty store, on any engines, from an export with records; goes on where it was interrupted')
+    .argument('<file>', 'an export that was made with --with-records')
+    .addHelpText(
+      'after',
+      `
+Point DATA_DIR, EVENTSTORE_URL and MONGODB_URL at the empty store, and set the SECRET_KEY of the store that was exported (or copy its
+secret.key into DATA_DIR). Import an export in one place only: its log goes on there.
+
+Example:
+  venue import store.ndjson`,
+    )
+    .action(async (file, _, command) => {
+      const whole = await readWholeExport(file);
+      checkImportable(file, whole);
+      const { header, trailer } = whole;
+      const keyFile = secretKeyFile(process.env);
+      // The configuration would make a new key.
+      if (keyFile !== undefined && !existsSync(keyFile))
+        throw new ConfigError(
+          'SECRET_KEY',
+          `is needed, or the secret.key of the store that was exported in ${keyFile}`,
+        );
+      const config = operatorConfig();
+      if (header.probe === undefined || !isKeyOf({ ...header, probe: header.probe }, config.secretKey))
+        throw new ConfigError('SECRET_KEY', `is not the key that the secrets in ${file} are sealed with`);
+      await checkStopped(config);
+      await onStores(config, async (stores, { clock }) => {
+        const bar = progressBarOf(command);
+        await importStore({ ...stores, clock, file, whole, places: placesOf(config), onProgress: bar.show });
+        bar.end();
+      });
+      const { events, records } = trailer;
+      await buildReadModels(config, events, command);
+      printAnswer(command, {
+        json: { file, logId: header.logId, events, records },
+        text: `Imported ${events.toLocaleString('en')} events and ${records.toLocaleString('en')} records, and built the read models.`,
+      });
+    });
+}
+
+/**
+ * Builds the read models, or waits until a process has that was started meanwhile. Without the service on top, which would make
+ * records of its own.
+ * @throws if one cannot be built
+ */
+async function buildReadModels(config: Config, total: number, command: Invoked): Promise<void> {
+  command.configureOutput().writeErr?.('Building the read models\n');
+  const logger = pino({ level: config.logLevel }, pino.destination(2));
+  const { projector, close } = await openFoundation(config, logger, { kind: 'tool' });
+  projector.start();
+  try {
+    const bar = progressBarOf(command);
+    for (let isBuilt = false; !isBuilt; ) {
+      isBuilt = await projector.readable(LOOK_EVERY_MS);
+      const { problems } = await projector.status(1);
+      const failing = problems.find((problem) => problem.state === 'failing');
+      if (failing !== undefined)
+        throw new Error(`The read model ${failing.readModel} cannot be built: ${failing.message}`);
+      const left = problems.flatMap((problem) => (problem.state === 'building' ? [problem.done] : []));
+      bar.show({ done: Math.min(total, ...left), total });
+    }
+    bar.end();
+  } finally {
+    await projector.stop();
+    await close();
+  }
+}

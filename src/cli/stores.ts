@@ -1,0 +1,36 @@
+import { type Logger, pino } from 'pino';
+import { type Config, ConfigError } from '../config.ts';
+import { closeStores, openStores, type Stores } from '../engines.ts';
+import { type Clock, systemClock } from '../runtime/clock.ts';
+import { WrongSecretKey } from '../store-identity/store-identity.ts';
+import type { Invoked } from './operation.ts';
+import { progressBar } from './progress.ts';
+
+/** What work on the bare stores needs besides them. */
+export type Ambient = { readonly clock: Clock; readonly logger: Pick<Logger, 'warn'> };
+
+/**
+ * Works on the stores themselves, without the service on top.
+ * @throws {ConfigError} if the secret key is not that of the store
+ */
+export async function onStores<R>(config: Config, work: (stores: Stores, ambient: Ambient) => Promise<R>): Promise<R> {
+  const logger = pino({ level: config.logLevel }, pino.destination(2));
+  const clock = systemClock(config.clockShift);
+  const stores = await openStores(config, logger, { clock });
+  try {
+    return await work(stores, { logger, clock });
+  } catch (error) {
+    throw error instanceof WrongSecretKey ? new ConfigError('SECRET_KEY', error.message) : error;
+  } finally {
+    await closeStores(stores);
+  }
+}
+
+/** Says how far a command is that has no idea of how much there will be. */
+export const tellCount =
+  (command: Invoked, what: string) =>
+  ({ done }: { readonly done: number }): void =>
+    command.configureOutput().writeErr?.(`${done.toLocaleString('en')} ${what}\n`);
+
+export const progressBarOf = (command: Invoked) =>
+  progressBar((text) => command.configureOutput().writeErr?.(text), process.stderr.isTTY === true);

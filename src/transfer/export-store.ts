@@ -1,0 +1,151 @@
+import { canonicalForm, type PortableEvent, portableEvent } from '../audit/portable-event.ts';
+import { createMovedPositions } from '../backup/moved-positions.ts';
+import { UnusableCopy } from '../backup/unusable-copy.ts';
+import type { DocumentStore } from '../document-store/document-store.ts';
+import { everyDocument } from '../document-store/queries.ts';
+import { defined } from '../domain/defined.ts';
+import {
+  type EventStore,
+  type JsonObject,
+  LOG_START,
+  logEnd,
+  type Position,
+  type StoredEvent,
+} from '../event-store/event-store.ts';
+import { type FanOutStanding, fanOutKinds } from '../webhooks/fan-out-positions.ts';
+import type { Counts, GroupLine, Header, RecordLine, Trailer } from './format.ts';
+import type { Lines } from './lines.ts';
+import { moves, positionsIn, ttlOf, withoutMachine, withPositions } from './record-kinds.ts';
+
+/** How often progress is told, in events. */
+const TELL_EVERY = 10_000;
+
+export type ExportStore = {
+  readonly events: Pick<EventStore, 'readAll' | 'readStream'>;
+  readonly header: Header;
+  readonly lines: Lines;
+  /** What an export that was interrupted has written, and its last event. */
+  readonly begun?: { readonly counts: Counts; readonly last: PortableEvent | undefined };
+  /** The second part of an export of everything: nobody may change the store meanwhile. */
+  readonly records?: {
+    readonly documents: Pick<DocumentStore, 'collections' | 'open'>;
+    readonly groups: readonly FanOutStanding[];
+  };
+  readonly onProgress: (progress: { readonly done: number }) => void;
+};
+
+/**
+ * Writes the events of a log, and the records that belong to them, in a form that is the same on every engine.
+ * @throws {UnusableCopy} if an export that is continued is not of this log
+ */
+export async function exportStore(deps: ExportStore): Promise<Trailer> {
+  const { events, header, lines, begun, records, onProgress } = deps;
+  if (begun === undefined) await lines.begin({ export: header });
+  const last = begun?.last;
+  const written = last === undefined ? LOG_START : await positionOf(events, last);
+  const wanted = records === undefined ? [] : await positionsOf(records.documents);
+  const named = createMovedPositions<string>(wanted, '');
+  const groups = records?.groups.map((standing) => new GroupsLine(standing)) ?? [];
+
+  let done = begun?.counts.events ?? 0;
+  let passed = 0;
+  // What positions stand for is known once everything before them has been read.
+  const first = records === undefined ? written : LOG_START;
+  for await (const event of eventsOf(events, header, last, first)) {
+    if (records !== undefined) {
+      named.stored(event.position, event.id);
+      for (const group of groups) group.pass(event);
+    }
+    if (event.position <= written) {
+      passed += 1;
+      continue;
+    }
+    await lines.add('events', portableEvent(event));
+    done += 1;
+    if (done % TELL_EVERY === 0) onProgress({ done });
+  }
+  if (records === undefined) return lines.end();
+  if (passed !== (begun?.counts.events ?? 0)) throw otherLog();
+  named.end();
+
+  for (const group of groups) await lines.add('groups', { group: group.line() });
+  for await (const { collection, key, document } of recordsOf(records.documents)) {
+    const portable = withPositions(collection, document, (position) => named.of(position) ?? '');
+    await lines.add('records', { record: { collection, key, document: portable } });
+  }
+  return lines.end();
+}
+
+/** The events that an export holds, in log order, up to where the log ends now. */
+async function* eventsOf(
+  events: ExportStore['events'],
+  { stream, from, to }: Header,
+  last: PortableEvent | undefined,
+  after: Position,
+): AsyncGenerator<StoredEvent> {
+  const end = await logEnd(events);
+  const source =
+    stream === undefined
+      ? events.readAll({ after })
+      : events.readStream(stream, { from: last === undefined ? 0 : last.revision + 1 });
+  for await (const event of source) {
+    if (event.position > end) return;
+    const { at } = event.metadata;
+    if (from !== undefined && !(typeof at === 'string' && at >= from)) continue;
+    if (to !== undefined && !(typeof at === 'string' && at < to)) continue;
+    yield event;
+  }
+}
+
+/** Where the last event of an interrupted export is in the log. */
+async function positionOf(events: ExportStore['events'], last: PortableEvent): Promise<Position> {
+  for await (const found of events.readStream(last.stream, { from: last.revision, limit: 1 }))
+    if (canonicalForm(portableEvent(found)) === canonicalForm(last)) return found.position;
+  throw otherLog();
+}
+
+const otherLog = () => new UnusableCopy('The file holds the beginning of an export of another log; name another file');
+
+/** Finds out which event a group has done with last. */
+class GroupsLine {
+  readonly #standing: FanOutStanding;
+  readonly #types: readonly string[];
+  #lastEvent: string | null = null;
+
+  constructor(standing: FanOutStanding) {
+    this.#standing = standing;
+    this.#types = fanOutKinds(standing.group);
+  }
+
+  /** Call for every event, in log order. */
+  pass({ id, type, position }: StoredEvent): void {
+    if (position <= this.#standing.position && this.#types.includes(type)) this.#lastEvent = id;
+  }
+
+  line(): GroupLine {
+    const { group: name, parked } = this.#standing;
+    return { name, lastEvent: this.#lastEvent, parked };
+  }
+}
+
+/** All records that move, by collection and key. */
+async function* recordsOf(documents: Pick<DocumentStore, 'collections' | 'open'>): AsyncGenerator<RecordLine> {
+  const found = (await documents.collections()).filter(({ kind, name }) => kind === 'record' && moves(name));
+  for (const { name: collection, ttl = ttlOf(collection) } of found.toSorted(byName)) {
+    const declared = { name: collection, kind: 'record', indexes: [], ...defined({ ttl }) } as const;
+    const opened = await documents.open<JsonObject>(declared);
+    for await (const { key, document } of opened.find(everyDocument())) {
+      const moving = withoutMachine(collection, document);
+      if (moving !== undefined) yield { collection, key, document: moving };
+    }
+  }
+}
+
+const byName = (a: { readonly name: string }, b: { readonly name: string }) => (a.name < b.name ? -1 : 1);
+
+async function positionsOf(documents: Pick<DocumentStore, 'collections' | 'open'>): Promise<ReadonlySet<Position>> {
+  const found = new Set<Position>();
+  for await (const { collection, document } of recordsOf(documents))
+    for (const position of positionsIn(collection, document)) found.add(position);
+  return found;
+}

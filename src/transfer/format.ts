@@ -1,0 +1,49 @@
+import type { PortableEvent } from '../audit/portable-event.ts';
+import type { Timestamp } from '../domain/ids.ts';
+import type { JsonObject } from '../event-store/event-store.ts';
+
+export const FORMAT = 'venue-export-1';
+
+/** The first line of an export: what it is of, never when or on which engines it was made (docs/decisions/exports.md). */
+export type Header = {
+  readonly format: typeof FORMAT;
+  readonly logId: string;
+  /** Only the events of one stream. */
+  readonly stream?: string;
+  /** Only events that happened then or later. */
+  readonly from?: Timestamp;
+  /** Only events that happened before. */
+  readonly to?: Timestamp;
+  /** A value sealed with the secret key of the store, by which another key is recognised. Present if there are records. */
+  readonly probe?: string;
+};
+
+/** A consumer group: every event of its types up to the last one is done with, save those that are parked. */
+export type GroupLine = {
+  readonly name: string;
+  /** By its id; null if there is none yet. */
+  readonly lastEvent: string | null;
+  /** By their ids, in log order. */
+  readonly parked: readonly string[];
+};
+
+/** A record, sealed as it stands. For a position in it stands the id of the event there, or of the last one before. */
+export type RecordLine = { readonly collection: string; readonly key: string; readonly document: JsonObject };
+
+export type Counts = { readonly events: number; readonly groups: number; readonly records: number };
+
+/** The last line. */
+export type Trailer = Counts & {
+  /** Of everything before this line, in hex. */
+  readonly sha256: string;
+};
+
+/** A line, in the order in which they come: the header, events in log order, groups, records, the trailer. */
+export type Line =
+  | { readonly export: Header }
+  | PortableEvent
+  | { readonly group: GroupLine }
+  | { readonly record: RecordLine }
+  | { readonly trailer: Trailer };
+
+export const isEvent = (line: Line): line is PortableEvent => 'id' in line;

@@ -1,0 +1,163 @@
+import { createHash } from 'node:crypto';
+import { canonicalForm, type PortableEvent, portableEvent } from '../audit/portable-event.ts';
+import { checkFillable, fillLog } from '../backup/fill-log.ts';
+import { beginFilling, openFilling } from '../backup/fill-records.ts';
+import { UnusableCopy } from '../backup/unusable-copy.ts';
+import type { DocumentStore } from '../document-store/document-store.ts';
+import { defined } from '../domain/defined.ts';
+import { type EventStore, LOG_START, lastEvent, type Position } from '../event-store/event-store.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { writeMemory } from '../store-identity/adopt.ts';
+import { importOf } from '../store-identity/standstill.ts';
+import { MEMORY_KEY, RECORDS_MEMORY, seenOf } from '../store-identity/store-memory.ts';
+import { fanOutKinds, setFanOutPositions } from '../webhooks/fan-out-positions.ts';
+import type { GroupLine } from './format.ts';
+import { eventsIn, linesOf, type WholeExport } from './read-export.ts';
+import { ttlOf, withPositions } from './record-kinds.ts';
+
+export type ImportStore = {
+  readonly events: EventStore;
+  readonly documents: DocumentStore;
+  readonly clock: Clock;
+  readonly file: string;
+  /** What the file holds, read to its end. */
+  readonly whole: WholeExport;
+  /** How messages name the parts of the store. */
+  readonly places: { readonly log: string; readonly records: string };
+  readonly onProgress: (progress: { readonly done: number; readonly total: number }) => void;
+};
+
+/**
+ * Whether an export is one of a whole store.
+ * @throws {UnusableCopy} if it lacks a part
+ */
+export function checkImportable(file: string, { header }: Pick<WholeExport, 'header'>): void {
+  const { stream, from, to, probe } = header;
+  if (stream !== undefined || from !== undefined || to !== undefined)
+    throw new UnusableCopy(
+      `${file} holds only some of the events. Export the whole store: venue export --with-records`,
+    );
+  if (probe === undefined)
+    throw new UnusableCopy(`${file} holds no records. Export the whole store: venue export --with-records`);
+}
+
+/**
+ * Fills an empty store on any engines, or goes on with an import of the same export that was interrupted. Until all of it is there
+ * no process starts on the store. Does nothing if that has been done.
+ * @throws {UnusableCopy} if the store holds anything else
+ */
+export async function importStore(deps: ImportStore): Promise<void> {
+  const { events, documents, clock, file, whole, places, onProgress } = deps;
+  const { header, trailer, referredTo } = whole;
+  const { logId, probe } = header;
+  if (probe === undefined) throw new UnusableCopy(`${file} holds no records`);
+  if (await isImported(documents, trailer.sha256)) return;
+  const otherwise = 'An import needs an empty store: name another DATA_DIR, EVENTSTORE_URL or MONGODB_URL';
+  await checkFillable({ events, source: eventsIn(file), place: places.log, copy: 'export', otherwise });
+  const refusal = `There are records in ${places.records} already. ${otherwise}`;
+  await beginFilling(documents, { logId, probe, restoring: importOf(trailer.sha256) }, refusal);
+
+  const groups = await groupsIn(file);
+  const positions = new Map<string, Position>();
+  await fillLog<PortableEvent>({
+    ...{ events, source: eventsIn(file), total: trailer.events, place: places.log, onProgress },
+    stored(event, position) {
+      if (referredTo.has(event.id)) positions.set(event.id, position);
+      for (const group of groups) group.pass(event, position);
+    },
+  });
+  await compareLog(events, whole, places.log);
+  const positionOf = (id: string): Position => {
+    const found = id === '' ? LOG_START : positions.get(id);
+    if (found === undefined) throw new UnusableCopy(`${file} refers to event ${id}, which it does not hold`);
+    return found;
+  };
+  await fillRecords(documents, file, positionOf);
+  const standing = groups.map((group) => [group.name, group.position()] as const);
+  await setFanOutPositions({ events, documents, clock }, Object.fromEntries(standing));
+
+  for (const { name, kind } of await documents.collections()) if (kind === 'readModel') await documents.drop(name);
+  const last = await lastEvent(events);
+  await writeMemory(documents, { logId, probe, imported: trailer.sha256, ...defined({ seen: last && seenOf(last) }) });
+}
+
+/** Whether an import of an export has been completed. */
+async function isImported(documents: Pick<DocumentStore, 'open'>, sha256: string): Promise<boolean> {
+  const memory = (await (await documents.open(RECORDS_MEMORY)).get(MEMORY_KEY))?.document;
+  return memory?.imported === sha256 && memory.restoring === undefined;
+}
+
+async function groupsIn(file: string): Promise<GroupToMake[]> {
+  const groups: GroupToMake[] = [];
+  for await (const { line } of linesOf(file)) {
+    if ('group' in line) groups.push(new GroupToMake(line.group));
+    else if ('record' in line) break;
+  }
+  return groups;
+}
+
+/** Finds out where a group has to stand: as far as it can be without passing an event that it has still to handle. */
+class GroupToMake {
+  readonly name: string;
+  readonly #lastEvent: string | null;
+  readonly #types: readonly string[];
+  #position = LOG_START;
+  #state: 'before' | 'after' | 'over';
+
+  constructor({ name, lastEvent }: GroupLine) {
+    this.name = name;
+    this.#lastEvent = lastEvent;
+    this.#types = fanOutKinds(name);
+    this.#state = lastEvent === null ? 'after' : 'before';
+  }
+
+  /** Call for every event, in log order. */
+  pass({ id, type }: PortableEvent, position: Position): void {
+    if (this.#state === 'after' && this.#types.includes(type)) this.#state = 'over';
+    if (id === this.#lastEvent) this.#state = 'after';
+    if (this.#state === 'after') this.#position = position;
+  }
+
+  /** @throws {UnusableCopy} if the event was not among those that were passed */
+  position(): Position {
+    if (this.#state === 'before')
+      throw new UnusableCopy(`The consumer group ${this.name} refers to event ${this.#lastEvent}, which is missing`);
+    return this.#position;
+  }
+}
+
+/** Reads the log back. @throws {UnusableCopy} if it does not hold the very events of the export */
+async function compareLog(
+  events: Pick<EventStore, 'readAll'>,
+  { trailer, eventsSha256 }: WholeExport,
+  place: string,
+): Promise<void> {
+  const hash = createHash('sha256');
+  let found = 0;
+  for await (const event of events.readAll()) {
+    found += 1;
+    hash.update(canonicalForm(portableEvent(event))).update('\n');
+  }
+  if (found !== trailer.events || hash.digest('hex') !== eventsSha256)
+    throw new UnusableCopy(
+      `The ${found} events in ${place} are not the ${trailer.events} of the export: it was changed, or something else writes there`,
+    );
+}
+
+async function fillRecords(
+  documents: DocumentStore,
+  file: string,
+  positionOf: (id: string) => Position,
+): Promise<void> {
+  let filling: { readonly name: string; readonly to: Awaited<ReturnType<typeof openFilling>> } | undefined;
+  for await (const { line } of linesOf(file)) {
+    if (!('record' in line)) continue;
+    const { collection: name, key, document } = line.record;
+    if (filling?.name !== name) {
+      await filling?.to.end();
+      filling = { name, to: await openFilling(documents, { name, ttl: ttlOf(name) }) };
+    }
+    await filling.to.add(key, withPositions(name, document, positionOf));
+  }
+  await filling?.to.end();
+}

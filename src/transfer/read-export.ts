@@ -1,0 +1,152 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import type { PortableEvent } from '../audit/portable-event.ts';
+import { UnusableCopy } from '../backup/unusable-copy.ts';
+import { type Counts, FORMAT, type Header, isEvent, type Line, type Trailer } from './format.ts';
+import { type TextLine, textLines } from './lines.ts';
+import { positionsIn } from './record-kinds.ts';
+
+/** A whole export whose digest is right. */
+export type WholeExport = {
+  readonly header: Header;
+  readonly trailer: Trailer;
+  /** Of the events alone, as hex. */
+  readonly eventsSha256: string;
+  /** The events that groups and records refer to, by their ids. */
+  readonly referredTo: ReadonlySet<string>;
+};
+
+const CHUNK = 256 * 1024;
+
+/**
+ * Reads an export to its end.
+ * @throws {UnusableCopy} if it is cut off, has been changed, or is no export
+ */
+export async function readWholeExport(file: string): Promise<WholeExport> {
+  const hash = createHash('sha256');
+  const ofEvents = createHash('sha256');
+  const counts: { -readonly [K in keyof Counts]: Counts[K] } = { events: 0, groups: 0, records: 0 };
+  const referredTo = new Set<string>();
+  let header: Header | undefined;
+  let trailer: Trailer | undefined;
+  for await (const { line, text, number } of linesOf(file)) {
+    if (trailer !== undefined) throw new UnusableCopy(`${file} goes on after its last line, in line ${number}`);
+    if (header === undefined) header = headerIn(file, line);
+    else if ('export' in line) throw new UnusableCopy(`${file} has a second beginning in line ${number}`);
+    if ('trailer' in line) {
+      trailer = line.trailer;
+      continue;
+    }
+    hash.update(text).update('\n');
+    if (isEvent(line)) {
+      counts.events += 1;
+      ofEvents.update(text).update('\n');
+    } else if ('group' in line) {
+      counts.groups += 1;
+      if (line.group.lastEvent !== null) referredTo.add(line.group.lastEvent);
+    } else if ('record' in line) {
+      counts.records += 1;
+      for (const id of positionsIn(line.record.collection, line.record.document)) referredTo.add(id);
+    }
+  }
+  if (header === undefined) throw new UnusableCopy(`${file} is empty`);
+  if (trailer === undefined)
+    throw new UnusableCopy(
+      `${file} is cut off: its last line, with the count and the digest, is missing. Run venue export again, or copy the file again`,
+    );
+  const { events, groups, records, sha256 } = trailer;
+  if (events !== counts.events || groups !== counts.groups || records !== counts.records)
+    throw new UnusableCopy(
+      `${file} is damaged: it holds ${counts.events} events and ${counts.records} records instead of ${events} and ${records}`,
+    );
+  if (hash.digest('hex') !== sha256)
+    throw new UnusableCopy(`${file} was changed: its SHA-256 is not that of its last line`);
+  return { header, trailer, eventsSha256: ofEvents.digest('hex'), referredTo };
+}
+
+/** The events of an export that has been read to its end before. */
+export async function* eventsIn(file: string): AsyncGenerator<PortableEvent> {
+  for await (const { line } of linesOf(file)) {
+    if (isEvent(line)) yield line;
+    else if (!('export' in line)) return;
+  }
+}
+
+/** The lines of a file. @throws {UnusableCopy} for one that is no line of an export, or cannot be read */
+export async function* linesOf(
+  file: string,
+): AsyncGenerator<{ readonly line: Line; readonly text: string; readonly number: number }> {
+  let number = 0;
+  for await (const { text, isWhole } of readText(file)) {
+    number += 1;
+    // The end of a file that was cut off. What is missing is told by what is not there.
+    if (!isWhole && number > 1 && !isTrailer(text)) return;
+    yield { line: parsed(file, text, number), text, number };
+  }
+}
+
+/** The text of a file, line by line. */
+export async function* readText(file: string): AsyncGenerator<TextLine> {
+  try {
+    yield* textLines(createReadStream(file, { highWaterMark: CHUNK }));
+  } catch (error) {
+    if (error instanceof Error && ('code' in error || error instanceof RangeError))
+      throw new UnusableCopy(`${file} cannot be read: ${error.message}`, error);
+    throw error;
+  }
+}
+
+function parsed(file: string, text: string, number: number): Line {
+  const problem = (why: string, cause?: unknown) =>
+    new UnusableCopy(
+      number === 1 ? `${file} is no export of this service` : `${file} is damaged in line ${number}: ${why}`,
+      cause,
+    );
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw problem('it is not JSON', error);
+  }
+  if (!isLine(value)) throw problem('it is neither an event nor a record');
+  return value;
+}
+
+/** Whether it has the form of a line. What it says is vouched for by the digest. */
+function isLine(value: unknown): value is Line {
+  if (!isObject(value)) return false;
+  if ('id' in value)
+    return (
+      [value.id, value.stream, value.type].every((text) => typeof text === 'string') &&
+      typeof value.revision === 'number' &&
+      isObject(value.data) &&
+      isObject(value.metadata)
+    );
+  if (isObject(value.export)) return value.export.format === FORMAT && typeof value.export.logId === 'string';
+  if (isObject(value.group)) return typeof value.group.name === 'string' && Array.isArray(value.group.parked);
+  if (isObject(value.record))
+    return (
+      typeof value.record.collection === 'string' &&
+      typeof value.record.key === 'string' &&
+      isObject(value.record.document)
+    );
+  return isObject(value.trailer) && typeof value.trailer.sha256 === 'string';
+}
+
+/** Whether it is the whole last line, without its end. */
+function isTrailer(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) && isObject(value.trailer);
+  } catch {
+    return false;
+  }
+}
+
+const isObject = (value: unknown): value is { readonly [field: string]: unknown } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function headerIn(file: string, line: Line): Header {
+  if ('export' in line) return line.export;
+  throw new UnusableCopy(`${file} is no export of this service`);
+}

@@ -1,0 +1,264 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import type { EventStore } from '../../src/event-store/event-store.ts';
+import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
+import { mongoServer } from '../document-store/engines.ts';
+import { freePort } from '../free-port.ts';
+import { killNode, runNode } from './node-process.ts';
+import { embeddedPlace, type Place, serversPlace } from './places.ts';
+import { startServiceProcess, temporaryDataDir } from './service-process.ts';
+
+const ONE_LINE = /^[^\n]+\n$/;
+const newKey = () => randomBytes(32).toString('base64');
+
+async function addBrands(events: EventStore, from: number, to: number): Promise<void> {
+  const metadata = {
+    at: '2026-11-01T00:00:00.000Z',
+    actor: { kind: 'operator', id: 'test' },
+    correlationId: 'test',
+    schema: 1,
+  };
+  for (let first = from; first < to; first += 500)
+    await events.load(
+      Array.from({ length: Math.min(500, to - first) }, (_, index) => {
+        const brandId = first + index;
+        const data = { brandId, name: `Büro ${brandId} 🎉` };
+        return { id: crypto.randomUUID(), stream: `brand-${brandId}`, revision: 0, type: 'BrandAdded', data, metadata };
+      }),
+    );
+}
+
+/** An embedded store with many events. */
+async function longStore(SECRET_KEY: string, brands: number): Promise<Place> {
+  const place = await embeddedPlace({ SECRET_KEY });
+  await place.json('brand', 'add', '--name', 'Acme');
+  // The first key is made in the background, by whoever starts.
+  await place.json('signing-key', 'rotate');
+  const events = await openSqliteEventStore({ path: join(place.dataDir, 'events.db') });
+  await addBrands(events, 2, brands);
+  await events.close();
+  return place;
+}
+
+const sizeOf = (file: string): number => (existsSync(file) ? statSync(file).size : 0);
+/** How much of the events a command says are stored, 0 to 1. */
+function storedIn(stderr: string): number {
+  const [, done = '0', total = '1'] = [...stderr.matchAll(/([\d,]+) of ([\d,]+) events/g)].at(-1) ?? [];
+  return Number(done.replaceAll(',', '')) / Number(total.replaceAll(',', ''));
+}
+
+test('an export that is killed anywhere goes on to the same file', { timeout: 120_000 }, async () => {
+  const place = await longStore(newKey(), 20_000);
+  const folder = temporaryDataDir();
+  const [whole, file] = [join(folder, 'whole'), join(folder, 'file')];
+  await place.json('export', whole);
+  const size = sizeOf(whole);
+  const points = [0, 0.2, 0.5, 0.8];
+  const killed: boolean[] = [];
+  for (const point of points)
+    killed.push(await killNode('src/cli.js', ['export', file], place.env, () => sizeOf(file) > size * point));
+  expect(killed).toEqual(points.map(() => true));
+  await place.json('export', file);
+  expect(readFileSync(file).equals(readFileSync(whole))).toBe(true);
+});
+
+const targets = [
+  ['the embedded engines', embeddedPlace, 20_000],
+  ['EventStoreDB and MongoDB', serversPlace, 3_000],
+] as const;
+test.skipIf('missing' in mongoServer).for(targets)(
+  'an import into %s that is killed anywhere goes on to the same store',
+  { timeout: 240_000 },
+  async ([, target, brands]) => {
+    const SECRET_KEY = newKey();
+    const place = await longStore(SECRET_KEY, brands);
+    const file = join(temporaryDataDir(), 'store.ndjson');
+    // Killed as well: the fence stays, and the same command goes on.
+    expect(await killNode('src/cli.js', ['export', file, '--with-records'], place.env, () => sizeOf(file) > 0)).toBe(
+      true,
+    );
+    const { events, records } = await place.json('export', file, '--with-records');
+    const other = await target({ SECRET_KEY });
+    const points = [
+      (stderr: string) => storedIn(stderr) >= 0.1,
+      (stderr: string) => storedIn(stderr) >= 0.4,
+      (stderr: string) => storedIn(stderr) >= 0.7,
+      (stderr: string) => stderr.includes('Building the read models'),
+    ];
+    const killed: boolean[] = [];
+    for (const isTime of points) {
+      killed.push(await killNode('src/cli.js', ['import', file], other.env, isTime));
+      if (killed.length > 3) continue;
+      // Not even a command starts on half a store.
+      expect(await other.run('brand', 'list')).toMatchObject({
+        ...{
+          code: 1,
+          stderr: expect.stringMatching(/An import into .* has not been completed. Run it again: venue import FILE\n$/),
+        },
+      });
+    }
+    expect(killed).toEqual(points.map(() => true));
+    expect(await other.json('import', file)).toMatchObject({ events, records });
+    // Once more: everything is there.
+    expect(await other.json('import', file)).toMatchObject({ events, records });
+    expect(await other.json('verify')).toMatchObject({ differences: [], notVerified: [] });
+    const again = join(temporaryDataDir(), 'again.ndjson');
+    await other.json('export', again, '--with-records');
+    expect(readFileSync(again).equals(readFileSync(file))).toBe(true);
+  },
+);
+
+test('a store whose records were exported is fenced: nothing starts on it, until that is taken back', async () => {
+  const place = await embeddedPlace({ SECRET_KEY: newKey(), DEMO: 'false' });
+  await place.json('brand', 'add', '--name', 'Acme');
+  const folder = temporaryDataDir();
+
+  // Not while a process has it open, which goes on as if nothing had been.
+  const service = await place.start();
+  const inUse = await place.run('export', join(folder, 'early'), '--with-records');
+  expect(inUse).toMatchObject({ code: 1, stderr: expect.stringMatching(/Stop the service first\.\n$/) });
+  expect(existsSync(join(folder, 'early'))).toBe(false);
+  // The log alone may be copied at any time.
+  expect(await place.json('export', join(folder, 'log'))).toMatchObject({ fenced: false, records: 0 });
+  await place.json('brand', 'list');
+  expect(await service.end('SIGTERM')).toBe(0);
+
+  const file = join(folder, 'store');
+  expect(await place.json('export', file, '--with-records')).toMatchObject({ file, fenced: true });
+  const fenced =
+    /^InternalError: The store in .* is fenced\. If that export was imported nowhere and is deleted, run: venue unfence --not-imported\n$/;
+  expect(await place.run('brand', 'list')).toMatchObject({ code: 1, stderr: expect.stringMatching(fenced) });
+  expect(await place.run('backup', join(folder, 'backup'))).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(fenced),
+  });
+  const adopted = await place.run('restore', '--adopt');
+  expect(adopted).toMatchObject({ code: 1, stderr: expect.stringContaining('is fenced') });
+  const PORT = String(await freePort());
+  const started = await runNode('src/main.js', [], { ...place.env, PORT, LOG_LEVEL: 'warn' });
+  expect(started).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(ONE_LINE) });
+  expect(started.stderr).toContain('is fenced');
+  // What it holds can still be copied.
+  await place.json('export', join(folder, 'once-more'), '--with-records');
+  expect(readFileSync(join(folder, 'once-more'), 'utf8')).toBe(readFileSync(file, 'utf8'));
+  expect(await place.json('export', join(folder, 'log-again'))).toMatchObject({ records: 0 });
+
+  expect(await place.run('unfence')).toMatchObject({ code: 2, stderr: expect.stringContaining('--not-imported') });
+  expect(await place.json('unfence', '--not-imported')).toEqual({ fenced: false });
+  expect(await place.run('unfence', '--not-imported')).toMatchObject({
+    ...{ code: 1, stderr: 'ValidationError: The store is not fenced.\n' },
+  });
+  expect(await (await place.start()).end('SIGTERM')).toBe(0);
+});
+
+test.skipIf('missing' in mongoServer)(
+  'a store on servers is fenced as well, and not while a service beats on it',
+  async () => {
+    const place = await serversPlace({ SECRET_KEY: newKey() });
+    const service = await startServiceProcess(place.dataDir, place.env);
+    const file = join(temporaryDataDir(), 'store');
+    expect(await place.run('export', file, '--with-records')).toMatchObject({
+      ...{ code: 1, stderr: expect.stringContaining('A process has the store in MONGODB_URL open') },
+    });
+    expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
+    expect(await service.end('SIGTERM')).toBe(0);
+    await place.json('export', file, '--with-records');
+    expect(await place.run('brand', 'list')).toMatchObject({ code: 1, stderr: expect.stringContaining('is fenced') });
+  },
+);
+
+test('an import needs a whole export, an empty store and the key of the store that was exported', async () => {
+  const SECRET_KEY = newKey();
+  const one = await embeddedPlace({ SECRET_KEY });
+  await one.json('brand', 'add', '--name', 'Acme');
+  const folder = temporaryDataDir();
+  const file = join(folder, 'store.ndjson');
+  await one.json('export', file, '--with-records');
+
+  const target = temporaryDataDir();
+  const importInto = (dataDir: string, env = {}, from = file) =>
+    runNode('src/cli.js', ['import', from], { DATA_DIR: dataDir, ...env });
+  expect(await importInto(target)).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^ValidationError: SECRET_KEY: is needed/),
+  });
+  expect(await importInto(target, { SECRET_KEY: newKey() })).toMatchObject({
+    ...{
+      code: 2,
+      stderr: expect.stringMatching(/^ValidationError: SECRET_KEY: is not the key .*store\.ndjson are sealed with\n$/),
+    },
+  });
+  const text = readFileSync(file, 'utf8');
+  const [cut, changed] = [join(folder, 'cut'), join(folder, 'changed')];
+  writeFileSync(cut, text.slice(0, -300));
+  writeFileSync(changed, text.replace('Acme', 'Akme'));
+  expect(await importInto(target, { SECRET_KEY }, cut)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('is cut off'),
+  });
+  expect(await importInto(target, { SECRET_KEY }, changed)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('was changed'),
+  });
+  expect(await importInto(target, { SECRET_KEY }, join(folder, 'none'))).toMatchObject({
+    ...{ code: 1, stderr: expect.stringMatching(/^ValidationError: .*none cannot be read/) },
+  });
+  expect(readdirSync(target)).toEqual([]);
+
+  const used = await embeddedPlace({ SECRET_KEY });
+  await used.json('brand', 'add', '--name', 'Mine');
+  expect(await importInto(used.dataDir, { SECRET_KEY })).toMatchObject({
+    ...{
+      code: 1,
+      stderr: expect.stringMatching(
+        /^ValidationError: The event log in .* holds other events than the export\. An import needs an empty store/,
+      ),
+    },
+  });
+  expect(await used.json('brand', 'list')).toMatchObject([{ name: 'Mine' }]);
+  expect(await importInto(target, { SECRET_KEY })).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^Imported \d+ events and \d+ records/),
+  });
+});
+
+test('without a file the export goes to stdout, private if it holds records', async () => {
+  const place = await embeddedPlace({ SECRET_KEY: newKey() });
+  await place.json('brand', 'add', '--name', 'Acme');
+  const file = join(temporaryDataDir(), 'store.ndjson');
+  await place.json('export', file);
+  const printed = await place.run('export');
+  expect(printed).toMatchObject({ code: 0, stdout: readFileSync(file, 'utf8') });
+  const stream = await place.run('export', '--stream', 'brand-1', '--json');
+  expect(stream).toMatchObject({ code: 0, stderr: '' });
+  expect(
+    stream.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))[1],
+  ).toMatchObject({ stream: 'brand-1', revision: 0 });
+
+  const into = join(temporaryDataDir(), 'redirected');
+  const sink = openSync(into, 'w', 0o644);
+  const exec = promisify(execFile);
+  const shell = `"${process.execPath}" src/cli.js export --with-records > "${into}" && "${process.execPath}" src/cli.js export | head -1`;
+  const { stdout } = await exec('/bin/sh', ['-c', shell], { env: { ...process.env, ...place.env } });
+  closeSync(sink);
+  expect(JSON.parse(stdout).export.format).toBe('venue-export-1');
+  expect(statSync(into).mode & 0o777).toBe(0o600);
+  expect(JSON.parse(readFileSync(into, 'utf8').trim().split('\n').at(-1) ?? '').trailer.records).toBeGreaterThan(0);
+
+  const other = await embeddedPlace({ SECRET_KEY: newKey() });
+  for (const [args, code, says] of [
+    [['--with-records', '--stream', 'brand-1'], 2, '--with-records goes with the whole log'],
+    [['--from', '2026-12-01', '--to', '2026-11-01'], 2, '--from must be before --to'],
+    [['--from', 'yesterday'], 2, 'ISO 8601'],
+    [['--stream', 'brand-99'], 1, 'ResourceNotFound: There is no stream brand-99.'],
+    [['/nowhere/at/all'], 1, '/nowhere/at/all cannot be written: ENOENT'],
+  ] as const)
+    expect(await other.run('export', ...args)).toMatchObject({ code, stderr: expect.stringContaining(says) });
+});

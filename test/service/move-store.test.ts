@@ -1,0 +1,138 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import * as oidc from 'openid-client';
+import { expect, onTestFinished, test } from 'vitest';
+import { TestApp } from '../authorization-server/test-app.ts';
+import { mongoServer } from '../document-store/engines.ts';
+import { freePort } from '../free-port.ts';
+import { inDays } from '../in-days.ts';
+import { answering, type Receiver, startReceiver } from '../webhooks/receiver.ts';
+import { call } from './client.ts';
+import { runNode } from './node-process.ts';
+import { embeddedPlace, type Place, serversPlace } from './places.ts';
+import { type ServiceProcess, temporaryDataDir } from './service-process.ts';
+
+const PASSWORD = 'correct horse battery';
+/** Never answers. */
+const silent = () => {};
+
+const routes = [
+  ['the embedded engines', 'EventStoreDB and MongoDB', [embeddedPlace, serversPlace, embeddedPlace]],
+  ['EventStoreDB and MongoDB', 'the embedded engines', [serversPlace, embeddedPlace, serversPlace]],
+] as const;
+
+async function receiverOfTest(answer = answering(200)): Promise<Receiver> {
+  const receiver = await startReceiver(answer);
+  onTestFinished(() => receiver.close());
+  return receiver;
+}
+
+const idsAt = ({ received }: Receiver) => received.map(({ headers }) => String(headers['webhook-id']));
+
+/** Exports a whole store. @returns the file, and what is in it */
+async function exported(from: Place): Promise<{ readonly file: string; readonly text: string }> {
+  const file = join(temporaryDataDir(), 'store.ndjson');
+  const { events, records } = await from.json('export', file, '--with-records');
+  expect([events, records].every((count) => count > 10)).toBe(true);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  return { file, text: readFileSync(file, 'utf8') };
+}
+
+test.skipIf('missing' in mongoServer).for(routes)(
+  'a store moves from %s to %s and back: the same file each time, no receiver is told twice',
+  { timeout: 240_000 },
+  async ([, , [first, second, third]]) => {
+    const port = String(await freePort());
+    const settings = {
+      SECRET_KEY: randomBytes(32).toString('base64'),
+      ...{ PORT: port, PUBLIC_URL: `http://localhost:${port}`, WEBHOOKS_ALLOW_PRIVATE: 'true' },
+    };
+    const one = await first({ DEMO: 'true', ...settings });
+    const service = await one.start();
+    const { brands, communities } = service.demo();
+    const [brand] = brands;
+    const key = brand?.apiKey ?? '';
+    const book = async (on: ServiceProcess, day: number): Promise<number> => {
+      const wanted = {
+        spaceId: communities[0]?.spaces[0]?.id,
+        startTime: inDays(day),
+        startHour: 12,
+        message: 'Büfé 🎉',
+      };
+      const { status, body } = await call(on, key, '/bookings', wanted);
+      expect(status).toBe(201);
+      return body.id;
+    };
+
+    // Who may do what: a user with a connected app, and a client without one.
+    const email = 'ada@example.com';
+    const account = ['--brand', String(brand?.id)];
+    const added = await runNode('src/cli.js', ['user', 'add', '--email', email, ...account], one.env, {
+      input: `${PASSWORD}\n`,
+    });
+    expect(added.code, added.stderr).toBe(0);
+    const app = await TestApp.register(settings.PUBLIC_URL);
+    const tokens = await app.tokens({ email, password: PASSWORD, account: `Brand:${brand?.id}` });
+    const client = await one.json('client', 'add', ...account, '--name', 'Sync');
+
+    // One receiver answers, one never does, and one is told of nothing before the move.
+    const [prompt, cutOff] = [await receiverOfTest(), await receiverOfTest(silent)];
+    for (const { url } of [prompt, cutOff])
+      expect((await call(service, key, '/webhooks', { url, events: 15 })).status).toBe(201);
+    const booked: number[] = [];
+    for (let day = 30; day < 36; day += 1) booked.push(await book(service, day));
+    await prompt.until(booked.length);
+    await cutOff.until(1);
+    const [toPrompt] = (await one.json('webhook', 'list')).filter(({ url }: { url: string }) => url === prompt.url);
+    const stateOf = async (on: Place, state: string): Promise<string[]> =>
+      (await on.json('webhook', 'deliveries', toPrompt.id, '--state', state)).map(({ id }: { id: string }) => id);
+    await expect.poll(async () => (await stateOf(one, 'Delivered')).length).toBe(booked.length);
+    await service.end('SIGKILL');
+    const told = idsAt(prompt);
+    expect(new Set(told).size).toBe(booked.length);
+    const begun = idsAt(cutOff);
+
+    const original = await exported(one);
+    const two = await second(settings);
+    await two.json('import', original.file);
+    expect(await two.json('verify')).toMatchObject({ differences: [], notVerified: [] });
+    const copy = await exported(two);
+    expect(copy.text).toBe(original.text);
+    const three = await third(settings);
+    await three.json('import', copy.file);
+    expect(await three.json('verify')).toMatchObject({ differences: [], notVerified: [] });
+
+    // What was cut off goes on, with the ids that it had.
+    cutOff.answer = answering(200);
+    const again = await three.start();
+    await expect.poll(() => new Set(idsAt(cutOff)).size, { timeout: 60_000 }).toBe(booked.length);
+    expect(idsAt(cutOff).slice(0, begun.length)).toEqual(begun);
+    expect(new Set(idsAt(cutOff)).size).toBe(booked.length);
+    expect(idsAt(cutOff).slice(begun.length)).toEqual(expect.arrayContaining(begun));
+    // What happens now is told once, after all of what had happened.
+    const next = await book(again, 40);
+    expect(booked.every((id) => id < next)).toBe(true);
+    await expect.poll(() => new Set(idsAt(prompt)).size).toBe(booked.length + 1);
+    expect(idsAt(prompt).slice(0, -1)).toEqual(told);
+
+    // Keys, users, grants and clients are what they were.
+    const bookings = (token: string) =>
+      fetch(`${again.url}/api/v1/bookings`, { headers: { authorization: `Bearer ${token}` } }).then(
+        ({ status }) => status,
+      );
+    expect(await bookings(key)).toBe(200);
+    expect(await bookings(tokens.access_token)).toBe(200);
+    const refreshed = await app.refresh(tokens.refresh_token);
+    expect(await bookings(refreshed.access_token)).toBe(200);
+    const signedIn = await (await TestApp.register(settings.PUBLIC_URL)).tokens({
+      ...{ email, password: PASSWORD, account: `Brand:${brand?.id}` },
+    });
+    expect(await bookings(signedIn.access_token)).toBe(200);
+    const insecure = { execute: [oidc.allowInsecureRequests] };
+    const machine = await oidc.discovery(
+      ...([new URL(settings.PUBLIC_URL), client.clientId, client.clientSecret, undefined, insecure] as const),
+    );
+    expect(await bookings((await oidc.clientCredentialsGrant(machine, { resource: 'api' })).access_token)).toBe(200);
+  },
+);

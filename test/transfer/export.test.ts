@@ -1,0 +1,174 @@
+import { createHash } from 'node:crypto';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { Header } from '../../src/transfer/format.ts';
+import { readWholeExport } from '../../src/transfer/read-export.ts';
+import { busyStore, emptyStore, exportTo, importFrom, POSTED, REQUESTED, temporaryFolder } from './stores.ts';
+
+const linesOf = (text: string) =>
+  text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+
+describe('the file', () => {
+  test('holds the events in log order without positions, then groups and records by event ids, then counts and digest', async () => {
+    const store = await busyStore();
+    const file = join(await temporaryFolder(), 'store.ndjson');
+    const text = await exportTo(file, store, store.header);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+
+    const lines = linesOf(text);
+    const stored = await Array.fromAsync(store.events.readAll());
+    expect(lines.shift()).toEqual({ export: store.header });
+    expect(lines.splice(0, stored.length)).toEqual(stored.map(({ position: _, ...event }) => event));
+    const [, first, , third] = stored;
+    expect(lines.splice(0, 2)).toEqual([
+      { group: { name: REQUESTED, lastEvent: third?.id, parked: [first?.id] } },
+      { group: { name: POSTED, lastEvent: null, parked: [] } },
+    ]);
+    const { trailer } = lines.pop();
+    const beforeLast = text.slice(0, text.lastIndexOf('\n', text.length - 2) + 1);
+    const sha256 = createHash('sha256').update(beforeLast).digest('hex');
+    expect(trailer).toEqual({ events: stored.length, groups: 2, records: lines.length, sha256 });
+
+    const of = (name: string) =>
+      lines.filter(({ record }) => record.collection === name).map(({ record }) => record.document);
+    expect(new Set(of('webhookDeliveries').map(({ eventId, position }) => eventId === position))).toEqual(
+      new Set([true]),
+    );
+    expect(of('fanOutFailures')).toMatchObject([{ position: first?.id }]);
+    expect(of('apiKeyIndexProgress')).toEqual([{ position: '' }]);
+    // What another machine has nothing of stays.
+    expect(of('machineClock')).toEqual([{ acceptedAt: first?.id }]);
+    // Not everything that looks like a position is one.
+    expect(of('users')).toMatchObject([{ name: '1234567890123456' }]);
+    expect(of('ofAnotherRelease')).toEqual([{ position: 'as it stands', list: [1, { z: null, a: 0.1 }] }]);
+    expect(of('storeIdentity')).toEqual([]);
+  });
+
+  test('of a part of the log holds the events of one stream, or of a time', async () => {
+    const store = await busyStore();
+    const folder = await temporaryFolder();
+    const { probe: _, ...header } = store.header;
+    const partOf = async (part: Partial<Header>) => {
+      const lines = linesOf(
+        await exportTo(join(folder, JSON.stringify(part).replaceAll('"', '')), store, { ...header, ...part }),
+      );
+      expect(lines.at(-1).trailer.events).toBe(lines.length - 2);
+      return lines.slice(1, -1).map(({ data }) => data.b);
+    };
+    expect(await partOf({ stream: 'spaceDay-1-2026-12-01' })).toEqual([1, 4, 7, 10]);
+    const [from, to] = ['2026-11-01T03:00:00.000Z', '2026-11-01T05:00:00.000Z'] as Header['from'][];
+    expect(await partOf({ from, to } as Header)).toEqual([3, 4]);
+    expect(await partOf({ to } as Header)).toEqual([0, 1, 2, 3, 4]);
+    expect(await partOf({ stream: 'spaceDay-1-2026-12-01', from } as Header)).toEqual([4, 7, 10]);
+  });
+});
+
+describe('an export that was interrupted', () => {
+  test('goes on from any byte to the same file', { timeout: 60_000 }, async () => {
+    const store = await busyStore();
+    const folder = await temporaryFolder();
+    const whole = await exportTo(join(folder, 'whole'), store, store.header);
+    const bytes = Buffer.from(whole);
+    const last = bytes.lastIndexOf('\n', bytes.length - 2);
+    // Every 25th byte, and those around the ends of lines.
+    const cuts = [...bytes.keys()].filter((at) => at % 25 === 0 || bytes[at] === 10 || bytes[at - 1] === 10);
+    for (const cut of cuts.filter((at) => at <= last + 20)) {
+      const file = join(folder, `cut-${cut}`);
+      await writeFile(file, bytes.subarray(0, cut));
+      expect(await exportTo(file, store, store.header), `cut after ${cut} bytes`).toBe(whole);
+    }
+  });
+
+  test('of a part goes on as well, and takes what has been appended since', async () => {
+    const store = await busyStore();
+    const { probe: _, ...rest } = store.header;
+    const header = { ...rest, stream: 'spaceDay-1-2026-12-01' };
+    const folder = await temporaryFolder();
+    const whole = await exportTo(join(folder, 'whole'), store, header);
+    const half = join(folder, 'half');
+    await writeFile(half, whole.slice(0, whole.length / 2));
+    const added = { type: 'BookingCompleted', data: {}, metadata: {} };
+    await store.events.append(header.stream, [added], { expectedRevision: 3 });
+    expect(
+      linesOf(await exportTo(half, store, header))
+        .map(({ type }) => type)
+        .slice(1, -1),
+    ).toEqual([
+      ...linesOf(whole)
+        .slice(1, -1)
+        .map(({ type }) => type),
+      'BookingCompleted',
+    ]);
+  });
+
+  test('of another log, or something else, is refused and left alone', async () => {
+    const [store, other] = [await busyStore(), await busyStore()];
+    const folder = await temporaryFolder();
+    const whole = await exportTo(join(folder, 'whole'), store, store.header);
+    const beginning = whole.slice(0, whole.length / 2);
+    const forged = beginning
+      .replace(store.header.logId, other.header.logId)
+      .replace(store.header.probe ?? '', other.header.probe ?? '');
+    for (const [text, says] of [
+      [whole, 'holds a complete export; name another file'],
+      [whole.trimEnd(), 'holds a complete export; name another file'],
+      [
+        beginning.replace(store.header.logId, other.header.logId),
+        'holds something else than the beginning of this export',
+      ],
+      ['Dear diary', 'holds something else than the beginning of this export'],
+      ['{}\n', 'holds something else than the beginning of this export'],
+    ]) {
+      const file = join(folder, 'file');
+      await writeFile(file, text ?? '');
+      await expect(exportTo(file, store, store.header), text).rejects.toThrow(says);
+      expect(await readFile(file, 'utf8')).toBe(text);
+    }
+    await writeFile(join(folder, 'file'), forged);
+    await expect(exportTo(join(folder, 'file'), other, other.header)).rejects.toThrow(
+      'the beginning of an export of another log',
+    );
+    await expect(exportTo(folder, store, store.header)).rejects.toThrow('cannot be written');
+  });
+});
+
+test('a file that is cut off or changed anywhere is refused', { timeout: 60_000 }, async () => {
+  const store = await busyStore(6);
+  const folder = await temporaryFolder();
+  const whole = Buffer.from(await exportTo(join(folder, 'whole'), store, store.header));
+  const file = join(folder, 'file');
+  const refusal = async (bytes: Buffer): Promise<string> => {
+    await writeFile(file, bytes);
+    return readWholeExport(file).then(
+      () => 'accepted',
+      (error: Error) => (error.name === 'UnusableCopy' ? error.message : `${error.name} ${error.message}`),
+    );
+  };
+  // The end of the last line is no part of what it says.
+  for (let cut = 0; cut < whole.length - 1; cut += 7)
+    expect(await refusal(whole.subarray(0, cut)), `cut after ${cut} bytes`).toMatch(
+      / is (empty|cut off|no export|damaged)/,
+    );
+  const trailerAt = whole.lastIndexOf('\n', whole.length - 2);
+  for (let at = 0; at < trailerAt; at += 11) {
+    const changed = Buffer.from(whole);
+    changed[at] = (changed[at] ?? 0) ^ 1;
+    expect(await refusal(changed), `byte ${at} changed`).toMatch(
+      / (is no export|is damaged|was changed|cut off|goes on|second)/,
+    );
+  }
+  const lines = whole.toString().trimEnd().split('\n');
+  const joined = (some: readonly string[]) => refusal(Buffer.from(`${some.join('\n')}\n`));
+  expect(await joined(lines.toSpliced(3, 1))).toContain('is damaged: it holds');
+  expect(await joined(lines.with(3, lines[4] ?? '').with(4, lines[3] ?? ''))).toContain('was changed: its SHA-256');
+  expect(await joined([...lines, lines[3] ?? ''])).toContain('goes on after its last line');
+  expect(await joined(lines.toSpliced(4, 0, lines[0] ?? ''))).toContain('has a second beginning in line 5');
+  expect(await refusal(whole)).toBe('accepted');
+  expect(await refusal(whole.subarray(0, -1))).toBe('accepted');
+  await expect(readWholeExport(join(folder, 'none'))).rejects.toThrow(/none cannot be read: ENOENT/);
+  expect(await importFrom(join(folder, 'whole'), await emptyStore())).toBeUndefined();
+});

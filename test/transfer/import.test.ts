@@ -1,0 +1,164 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { DocumentStore } from '../../src/document-store/document-store.ts';
+import type { EventStore } from '../../src/event-store/event-store.ts';
+import { openStoreIdentity } from '../../src/store-identity/store-identity.ts';
+import { checkImportable } from '../../src/transfer/import-store.ts';
+import { readWholeExport } from '../../src/transfer/read-export.ts';
+import {
+  busyStore,
+  emptyStore,
+  exportTo,
+  importFrom,
+  KEY,
+  PLACES,
+  POSTED,
+  REQUESTED,
+  type TestStore,
+  temporaryFolder,
+} from './stores.ts';
+
+const identityOf = (store: TestStore) =>
+  openStoreIdentity({
+    ...{ ...store, secretKey: KEY, clock: Date.now, logger: { warn: () => {} }, settleMs: 0 },
+    places: { ...PLACES, readModels: 'the read models' },
+  });
+
+/** A store whose writes fail from the nth on, as if the process had been killed. */
+function failingFrom(nth: number, { events, documents }: TestStore): TestStore & { writes: () => number } {
+  let writes = 0;
+  const written =
+    <A extends readonly unknown[], R>(write: (...args: A) => R) =>
+    (...args: A): R => {
+      writes += 1;
+      if (writes >= nth) throw new Error('killed');
+      return write(...args);
+    };
+  const failingEvents: EventStore = {
+    ...events,
+    readAll: (options) => events.readAll(options),
+    readStream: (stream, options) => events.readStream(stream, options),
+    groupPosition: (group) => events.groupPosition(group),
+    parked: (group) => events.parked(group),
+    load: written(async (batch) => events.load(batch)),
+    moveGroup: written(async (group, options) => events.moveGroup(group, options)),
+  };
+  const failingDocuments: DocumentStore = {
+    ...documents,
+    drop: written(async (name) => documents.drop(name)),
+    async open(collection) {
+      const opened = await documents.open(collection);
+      return {
+        ...opened,
+        insert: written(async (key, document) => opened.insert(key, document)),
+        replace: written(async (key, document, version) => opened.replace(key, document, version)),
+      };
+    },
+  };
+  return { events: failingEvents, documents: failingDocuments, writes: () => writes };
+}
+
+test('an import gives events, groups and records their places in the new log, and the store its identity', async () => {
+  const one = await busyStore();
+  const folder = await temporaryFolder();
+  const file = join(folder, 'store.ndjson');
+  const whole = await exportTo(file, one, one.header);
+  const other = await emptyStore();
+  // Positions begin elsewhere.
+  await importFrom(file, other);
+
+  const events = await Array.fromAsync(other.events.readAll());
+  expect(events.map(({ id }) => id)).toEqual((await Array.fromAsync(one.events.readAll())).map(({ id }) => id));
+  // As far as they can be: the next event is the first that they have still to handle.
+  expect(await other.events.groupPosition(REQUESTED)).toBe(events[4]?.position);
+  expect(await other.events.groupPosition(POSTED)).toBe(events.at(-1)?.position);
+  await (await identityOf(other)).check();
+  expect(await (await identityOf(other)).logId()).toBe(one.header.logId);
+  expect(await exportTo(join(folder, 'again.ndjson'), other, one.header)).toBe(whole);
+  // Done before: it does nothing.
+  await other.events.append('later', [{ type: 'Later', data: {}, metadata: {} }], { expectedRevision: 'none' });
+  await importFrom(file, other);
+});
+
+test('an import that was interrupted at any write goes on to the same store, on which nothing starts before', async () => {
+  const one = await busyStore(1_200);
+  const folder = await temporaryFolder();
+  const file = join(folder, 'store.ndjson');
+  const whole = await exportTo(file, one, one.header);
+  const counting = failingFrom(Number.POSITIVE_INFINITY, await emptyStore());
+  await importFrom(file, counting);
+  const total = counting.writes();
+  // Batches of events and each of the last writes, and some of the many in between.
+  const points = [1, 2, 3, 4, 5, 6, 300, 700, ...Array.from({ length: 12 }, (_, before) => total - before)];
+  for (const nth of points) {
+    const other = await emptyStore();
+    await expect(importFrom(file, failingFrom(nth, other)), `write ${nth}`).rejects.toThrow('killed');
+    if (nth > 1)
+      await expect((await identityOf(other)).check()).rejects.toThrow(
+        'An import into the records and the log has not been completed. Run it again: venue import FILE',
+      );
+    await importFrom(file, other);
+    await (await identityOf(other)).check();
+    expect(await exportTo(join(folder, `after-${nth}`), other, one.header), `write ${nth}`).toBe(whole);
+  }
+});
+
+test('an import is refused for a store that is not empty, and nothing of that is lost', async () => {
+  const one = await busyStore();
+  const folder = await temporaryFolder();
+  const file = join(folder, 'store.ndjson');
+  await exportTo(file, one, one.header);
+  const used = await busyStore();
+  const before = await exportTo(join(folder, 'before'), used, used.header);
+  const says = 'The event log in the log holds other events than the export. An import needs an empty store';
+  await expect(importFrom(file, used)).rejects.toThrow(says);
+  expect(await exportTo(join(folder, 'after'), used, used.header)).toBe(before);
+
+  const onlyRecords = await emptyStore();
+  const users = await onlyRecords.documents.open({ name: 'users', kind: 'record', indexes: [] });
+  await users.insert('ada', {});
+  await expect(importFrom(file, onlyRecords)).rejects.toThrow(
+    'There are records in the records already. An import needs',
+  );
+  expect(await users.count({} as Parameters<typeof users.count>[0])).toBe(1);
+  expect(await Array.fromAsync(onlyRecords.events.readAll())).toEqual([]);
+
+  // Another export has been begun there.
+  const later = await busyStore();
+  const another = join(folder, 'another.ndjson');
+  await exportTo(another, later, later.header);
+  const half = await emptyStore();
+  await expect(importFrom(file, failingFrom(3, half))).rejects.toThrow('killed');
+  await expect(importFrom(another, half)).rejects.toThrow(/holds other events than the export|There are records/);
+  await importFrom(file, half);
+});
+
+test('what is not a whole store is not imported', async () => {
+  const store = await busyStore();
+  const folder = await temporaryFolder();
+  const { probe: _, ...header } = store.header;
+  const file = join(folder, 'events.ndjson');
+  await exportTo(file, store, header);
+  const refusal = async () => checkImportable('FILE', await readWholeExport(file));
+  await expect(refusal()).rejects.toThrow('FILE holds no records. Export the whole store: venue export --with-records');
+  await writeFile(file, '');
+  await exportTo(file, store, { ...header, stream: 'spaceDay-1-2026-12-01' });
+  await expect(refusal()).rejects.toThrow('FILE holds only some of the events');
+});
+
+test('an event that another writer puts into the log meanwhile is found out', async () => {
+  const one = await busyStore();
+  const file = join(await temporaryFolder(), 'store.ndjson');
+  await exportTo(file, one, one.header);
+  const other = await emptyStore();
+  const load: EventStore['load'] = async (batch) => {
+    const positions = await other.events.load(batch);
+    await other.events.append('stranger', [{ type: 'Made', data: {}, metadata: {} }], { expectedRevision: 'none' });
+    return positions;
+  };
+  const { events, documents } = failingFrom(Number.POSITIVE_INFINITY, other);
+  await expect(importFrom(file, { documents, events: { ...events, load } })).rejects.toThrow(
+    'The 14 events in the log are not the 13 of the export',
+  );
+});
