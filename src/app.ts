@@ -70,11 +70,17 @@ async function assemble(foundation: Foundation): Promise<Core> {
   const { config, logger, clock, events, documents, identity, projector, personalData } = foundation;
   const { readModels } = projector;
   const acting = await openCommands(foundation);
-  const queries = createQueries({ events, readModels, personalData, clock });
   const log = acting.commands.membership;
   const revocation = await createRevocation({ documents, log, clock, logger });
   const users = await createUsers({ documents, revocation, log, clock, logger });
-  const authorizationServer = await createAuthorizationServer({
+  const queries = createQueries({
+    ...{ events, readModels, personalData, clock },
+    directory: {
+      user: async (id) => (await users.get(id))?.email,
+      client: (id) => authorizationServer.clients.nameOf(id),
+    },
+  });
+  const authorizationServer: AuthorizationServer = await createAuthorizationServer({
     publicUrl: config.publicUrl,
     secretKey: config.secretKey,
     documents,

@@ -11,10 +11,10 @@ import {
   toBookingDto,
 } from '../contract/booking.ts';
 import { errors } from '../contract/errors.ts';
-import { HistoryEntry, historyEntries } from '../contract/history-entry.ts';
+import { HistoryEntry, HistoryQuery, historyEntries } from '../contract/history-entry.ts';
 import { Type } from '../contract/schema.ts';
 import { accountKey } from '../domain/account.ts';
-import type { HistoryStep } from '../domain/booking-history.ts';
+import { momentOf } from '../domain/calendar.ts';
 import { isRefusal } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { brandId } from '../domain/ids.ts';
@@ -95,21 +95,20 @@ export const bookingRoutes =
         schema: {
           operationId: 'getBookingHistory',
           params: BookingParams,
+          querystring: HistoryQuery,
           headers: CacheHeaders,
           response: { ...cacheable(History), ...errors(400, 401, 403, 404, 500) },
         },
       },
       async (request, reply) => {
         const { id } = request.params;
-        const { account } = request.caller;
-        // Every event of a booking changes its document.
-        const booking = await queries.bookings.get(account, id);
-        const entityTag = booking && historyTagOf(request, digestOf(booking));
-        if (entityTag !== undefined && isHeld(request, entityTag)) return sendNotModified(reply, entityTag);
-        const steps: readonly HistoryStep[] | undefined = booking && (await queries.bookingHistory(account, id));
-        if (entityTag === undefined || steps === undefined)
-          return sendError(reply, 'ResourceNotFound', `There is no booking ${id}.`);
-        return tagged(reply, entityTag).send(historyEntries(steps));
+        const asOf = request.query.asOf === undefined ? undefined : momentOf(request.query.asOf);
+        const found = await queries.bookingHistory.ofBooking(request.caller.account, id, defined({ asOf }));
+        if (found === undefined) return sendError(reply, 'ResourceNotFound', `There is no booking ${id}.`);
+        const entries = historyEntries(found.steps);
+        // Of the answer itself: the names in it are looked up each time, and change without an event of the booking.
+        const entityTag = historyTagOf(request, digestOf(entries));
+        return isHeld(request, entityTag) ? sendNotModified(reply, entityTag) : tagged(reply, entityTag).send(entries);
       },
     );
   };

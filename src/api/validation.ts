@@ -3,7 +3,7 @@ import type * as AjvPackage from 'ajv';
 import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
 import type { FastifySchemaCompiler } from 'fastify';
 import type { TSchema } from '../contract/schema.ts';
-import { isPlainDate } from '../domain/calendar.ts';
+import { isPlainDate, MOMENT_RULE, momentOf } from '../domain/calendar.ts';
 import { lengthRule, rangeRule } from '../domain/limits.ts';
 
 /** Loaded by `require`, because what is loaded with the first request is needed at once. */
@@ -18,7 +18,7 @@ function ajv(): Ajv {
   made.addFormat('date', isPlainDate);
   // Webhook URLs are checked by the address guard, which explains what is wrong.
   made.addFormat('uri', true);
-  made.addFormat('date-time', true);
+  made.addFormat('date-time', (text: string) => momentOf(text) !== undefined);
   return made;
 }
 
@@ -58,6 +58,7 @@ function inDomainWords(error: ErrorObject): ErrorObject {
     return { ...error, message: lengthRule({ min: minLength, max: maxLength }) };
   if (parentSchema.format === 'date' && error.keyword === 'format')
     return { ...error, message: 'must be a date in the form YYYY-MM-DD' };
+  if (parentSchema.format === 'date-time' && error.keyword === 'format') return { ...error, message: MOMENT_RULE };
   const isInteger = typeof data === 'number' && type === 'integer';
   if (isInteger && typeof minimum === 'number' && typeof maximum === 'number')
     return { ...error, message: rangeRule({ min: minimum, max: maximum, step: 1 }) };

@@ -47,7 +47,7 @@ export type Clients = {
   removeClient(clientId: string, context: ChangeContext, account?: Account): Promise<boolean>;
   /** Finishes removals that were interrupted, and tells the log of the changes that it does not tell of yet. */
   finishChanges(): Promise<void>;
-  /** A client's display name. */
+  /** A client's display name. One with a metadata document is named by its host, the only thing that was verified. */
   nameOf(clientId: string): Promise<string | undefined>;
   /** Keeps a registered client that a user has allowed. The others are removed a day after their registration. */
   keep(clientId: string): Promise<void>;
@@ -182,7 +182,7 @@ export async function createClients(deps: {
     finishChanges: recorder.finishAll,
 
     async nameOf(clientId) {
-      return (await get(clientId))?.document.name;
+      return (await get(clientId))?.document.name ?? URL.parse(clientId)?.host;
     },
 
     async keep(clientId) {

@@ -72,8 +72,7 @@ export function createConnectedApps(deps: {
       apps.push({
         grantId: id,
         clientId: payload.clientId,
-        // A client with a metadata document is named by its host, the only thing that was verified.
-        clientName: (await clients.nameOf(payload.clientId)) ?? URL.parse(payload.clientId)?.host ?? payload.clientId,
+        clientName: (await clients.nameOf(payload.clientId)) ?? payload.clientId,
         account,
         userId: payload.accountId,
         audiences: granted.map(({ audience }) => audience),

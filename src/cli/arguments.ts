@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings';
-import { isPlainDate, toTimestamp } from '../domain/calendar.ts';
+import { isPlainDate, MOMENT_RULE, momentOf, toTimestamp } from '../domain/calendar.ts';
 import type { Cents, PlainDate, Timestamp } from '../domain/ids.ts';
 import { keysOf } from '../domain/keys-of.ts';
 import { type Flags, listOf } from '../domain/limits.ts';
@@ -52,9 +52,7 @@ export function date(text: string): PlainDate {
 /** An ISO 8601 timestamp with a time zone, or a date (midnight UTC). */
 export function moment(text: string): Timestamp {
   if (isPlainDate(text)) return toTimestamp(Date.parse(text));
-  try {
-    return toTimestamp(Temporal.Instant.from(text).epochMilliseconds);
-  } catch {
-    throw new InvalidArgumentError('It must be an ISO 8601 timestamp with a time zone, such as 2026-03-01T12:00:00Z.');
-  }
+  const milliseconds = momentOf(text);
+  if (milliseconds === undefined) throw new InvalidArgumentError(`It ${MOMENT_RULE}.`);
+  return toTimestamp(milliseconds);
 }

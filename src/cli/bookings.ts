@@ -1,16 +1,16 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { BookingDocument, ReadableBooking } from '../../projections/bookings.ts';
-import { furtherDetails, toOperatorBooking } from '../contract/booking.ts';
-import { historyEntries } from '../contract/history-entry.ts';
+import { toOperatorBooking } from '../contract/booking.ts';
 import type { Account } from '../domain/account.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
-import { formatAmount } from '../domain/pricing.ts';
 import { BOOKING_STATUSES } from '../domain/space-day.ts';
 import { requiredAccount } from './accounts.ts';
 import { date, wholeNumber } from './arguments.ts';
+import { bookingFacts, price } from './booking-text.ts';
+import { bookingHistoryCommand } from './history.ts';
 import { type Answer, type OperatorCore, operate } from './operation.ts';
-import { fields, table } from './print.ts';
+import { table } from './print.ts';
 
 export function bookingCommands(venue: Command): void {
   const booking = venue.command('booking').description('manage bookings and booking requests');
@@ -49,29 +49,7 @@ export function bookingCommands(venue: Command): void {
     .addHelpText('after', '\nExample:\n  venue booking show 7')
     .action((id, _, command) => operate(command, (core) => shown(core, id)));
 
-  booking
-    .command('history')
-    .description('show what happened to a booking: when, who and what changed')
-    .argument('<id>', 'id of the booking', wholeNumber)
-    .addHelpText('after', '\nExample:\n  venue booking history 7')
-    .action((id, _, command) =>
-      operate(command, async (core) => {
-        const found = await get(core, id);
-        if (isRefusal(found)) return found;
-        const steps = await core.queries.bookingHistory(communityOf(found), id);
-        if (steps === undefined) return unknown(id);
-        const entries = historyEntries(steps);
-        const rows = entries.map(({ at, event, actor, changes }) => ({
-          At: at,
-          Event: event,
-          Actor: `${actor.kind} ${actor.id}`,
-          Changes: Object.entries(changes)
-            .map(([field, { to }]) => `${field} ${String(to)}`)
-            .join(', '),
-        }));
-        return { json: entries, text: table(rows) };
-      }),
-    );
+  bookingHistoryCommand(booking);
 
   booking
     .command('approve')
@@ -118,20 +96,5 @@ async function get({ queries }: OperatorCore, id: number): Promise<ReadableBooki
 
 async function shown(core: OperatorCore, id: number): Promise<Answer | Refusal> {
   const booking = await get(core, id);
-  if (isRefusal(booking)) return booking;
-  const text = fields({
-    Booking: booking.bookingId,
-    Status: booking.status,
-    Space: `${booking.spaceId}, ${booking.spaceName}`,
-    Brand: `${booking.brandId}, ${booking.brandName}`,
-    When: `${booking.date}, ${booking.startHour}:00 to ${booking.endHour}:00, ${booking.timeZone}`,
-    Price: price(booking),
-    ...Object.fromEntries(furtherDetails(booking).map(({ label, value }) => [label, value])),
-    Cancelled: booking.cancelledBy && `by ${booking.cancelledBy}${booking.reason ? `: ${booking.reason}` : ''}`,
-    Refund: booking.refund ? `${formatAmount(booking.refund)} ${booking.currency}` : undefined,
-    Created: booking.createdAt,
-  });
-  return { json: toOperatorBooking(booking), text };
+  return isRefusal(booking) ? booking : { json: toOperatorBooking(booking), text: bookingFacts(booking) };
 }
-
-const price = ({ totalPrice, currency }: BookingDocument) => `${formatAmount(totalPrice)} ${currency}`;

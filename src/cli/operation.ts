@@ -42,21 +42,24 @@ export function operatorConfig(): Config {
   return readConfig({ ...environment, LOG_LEVEL: LOG_LEVEL.trim() || 'silent' });
 }
 
+/** Whether the caller wants JSON. */
+export const isJson = (command: Invoked): boolean => 'json' in command.optsWithGlobals();
+
 /** @throws {Error} with the failure of the answer, if there is one */
 export function printAnswer(command: Invoked, { json, text, failure }: Answer): void {
-  const printed = 'json' in command.optsWithGlobals() ? JSON.stringify(json, null, 2) : text;
+  const printed = isJson(command) ? JSON.stringify(json, null, 2) : text;
   command.configureOutput().writeOut?.(`${printed}\n`);
   if (failure !== undefined) throw new Error(failure);
 }
 
 /**
- * Runs `work` against the assembled service and prints the answer. What it reads is up to date: the first read of each read model
+ * Runs `work` against the assembled service and prints the answer, unless it has been printed. What it reads is up to date: the first read of each read model
  * waits until that one shows what is in the log; the others do not matter. While no service runs, this process keeps the read
  * models up to date itself.
  */
 export async function operate(
   command: Invoked,
-  work: (core: OperatorCore, context: CommandContext) => Promise<Answer | Refusal>,
+  work: (core: OperatorCore, context: CommandContext) => Promise<Answer | Refusal | 'printed'>,
 ): Promise<void> {
   const config = operatorConfig();
   const core = await openCore(config, pino({ level: config.logLevel }, pino.destination(2)), { kind: 'tool' });
@@ -64,7 +67,7 @@ export async function operate(
   try {
     const answer = await work(core, { actor: OPERATOR, correlationId: `cli-${randomUUID()}` });
     if (isRefusal(answer)) throw new RefusedError(answer);
-    printAnswer(command, answer);
+    if (answer !== 'printed') printAnswer(command, answer);
   } finally {
     await core.projector.stop();
     await core.close();

@@ -1,6 +1,6 @@
 import stringWidth from 'string-width';
 
-type Cell = string | number | boolean | undefined;
+export type Cell = string | number | boolean | undefined;
 
 /**
  * Rows as a table under their field names, numbers right-aligned; `None.` without rows. Alignment counts terminal columns: 東
@@ -36,7 +36,7 @@ export function fields(record: Readonly<Record<string, Cell>>): string {
 }
 
 /** Stored text may contain control characters, which a terminal must not execute. */
-function toText(value: Cell): string {
+export function toText(value: Cell): string {
   if (value === undefined) return '';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   return String(value).replace(/\p{Cc}+/gu, ' ');

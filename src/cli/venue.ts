@@ -11,6 +11,7 @@ import { clientCommands } from './clients.ts';
 import { clockCommands } from './clock.ts';
 import { communityCommands } from './communities.ts';
 import { exportCommands } from './export.ts';
+import { dayCommand } from './history.ts';
 import { importCommands } from './import.ts';
 import { type Problem, RefusedError } from './operation.ts';
 import { parkedCommands } from './parked.ts';
@@ -100,6 +101,7 @@ Examples:
     clientCommands,
     signingKeyCommands,
     bookingCommands,
+    dayCommand,
     reviewCommands,
     webhookCommands,
     parkedCommands,

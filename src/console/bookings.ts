@@ -1,6 +1,7 @@
 import type { ReadableBooking } from '../../projections/bookings.ts';
 import { furtherDetails } from '../contract/booking.ts';
 import type { Account } from '../domain/account.ts';
+import type { Until } from '../domain/as-of.ts';
 import { expiryOf, startOf } from '../domain/booking-moments.ts';
 import { localDate } from '../domain/calendar.ts';
 import { isRefusal } from '../domain/decision.ts';
@@ -10,7 +11,7 @@ import { REASON } from '../domain/limits.ts';
 import { BOOKING_STATUSES, type BookingStatus } from '../domain/space-day.ts';
 import { type Html, html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
-import { timeline } from './booking-timeline.ts';
+import { momentOfInput, timeline } from './booking-timeline.ts';
 import { bookingTable, cursorOf, nextPage, priceView, statusBadge } from './booking-views.ts';
 import { csrfField, formProblem, NO_PROBLEMS, type Problems, problemOf, statusOf, textArea } from './fields.ts';
 import { amount, fromNow, hours, longDate, momentIn, zoneName } from './formats.ts';
@@ -173,8 +174,11 @@ export function bookingPages(routes: Routes, deps: PageDeps): void {
   ): Promise<Answer> {
     const { account, query } = visit;
     const isCommunity = account.kind === 'Community';
-    const [steps, review, record, sameDay, community] = await Promise.all([
-      queries.bookingHistory(account, booking.bookingId),
+    const asOf = momentOfInput(query.text('at'), booking.timeZone);
+    const history = (to: Until) => queries.bookingHistory.ofBooking(account, booking.bookingId, to);
+    const [found, then, review, record, sameDay, community] = await Promise.all([
+      history({}),
+      asOf === undefined ? undefined : history({ asOf }),
       booking.status === 'Completed' ? queries.reviews.ofBooking(booking) : undefined,
       isCommunity ? queries.bookings.record(booking) : undefined,
       isCommunity ? queries.bookings.onDay(account, booking.spaceId, booking.date) : [],
@@ -196,7 +200,7 @@ ${review && html`<section class="card"><h2>${isCommunity ? 'Review' : 'Your revi
 ${canReview(account, booking, review) && html`<section class="card" id="review"><h2>How was it?</h2>${reviewForm(visit, booking, problems)}</section>`}
 </div><div>
 <section class="card" id="booking-price" data-live-region><h2>Price</h2>${priceView(booking)}${charged(booking)}</section>
-<section class="card" id="booking-timeline" data-live-region><h2>Timeline</h2>${timeline(steps ?? [], booking, account, query.text('at'))}</section>
+<section class="card" id="booking-timeline" data-live-region><h2>Timeline</h2>${timeline(found?.steps ?? [], booking, query.text('at'), then)}</section>
 </div></div>`,
     };
   }

@@ -6,7 +6,7 @@ import { AssistantBooking, BookingDto, OperatorBooking } from './booking.ts';
 import { OperatorAddedClient, OperatorClient } from './client.ts';
 import { OperatorDelivery } from './delivery.ts';
 import { ErrorBody } from './errors.ts';
-import { HistoryEntry } from './history-entry.ts';
+import { HistoryEntry, OperatorBookingHistory, OperatorDayHistory } from './history-entry.ts';
 import { OperatorParkedEvent, OperatorReadModel, OperatorVerification } from './maintenance.ts';
 import { OperatorReview, ReviewDto } from './review.ts';
 import { OperatorCreatedSigningKey, OperatorSigningKey } from './signing-key.ts';
@@ -20,10 +20,12 @@ export const OPERATOR_SHAPES = {
   OperatorAddedClient,
   OperatorApiKey,
   OperatorBooking,
+  OperatorBookingHistory,
   OperatorBrand,
   OperatorClient,
   OperatorCommunity,
   OperatorCreatedSigningKey,
+  OperatorDayHistory,
   OperatorDelivery,
   OperatorIssuedApiKey,
   OperatorParkedEvent,
@@ -35,7 +37,6 @@ export const OPERATOR_SHAPES = {
   OperatorVerification,
   OperatorWebhook,
   OperatorWebhookSecret,
-  HistoryEntry,
 } as const;
 
 /** Every shape that clients see (docs/decisions/public-shapes.md). */
@@ -44,6 +45,7 @@ export const PUBLIC_SHAPES = {
   AssistantBooking,
   AvailabilityResponse,
   BookingDto,
+  HistoryEntry,
   ReviewDto,
   SpaceListing,
   WebhookDto,

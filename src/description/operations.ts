@@ -46,9 +46,12 @@ export const OPERATIONS = {
     tag: 'Bookings',
     summary: 'Get the history of a booking',
     description:
-      'What happened to a booking, oldest first: when, who, and which fields it changed. Besides the fields of a booking these are `message`, `expiresAt` (until when the community can answer), `charge`, `refund`, `cancelledBy` and `reason`.',
+      'What happened to a booking, oldest first: when, who, and which fields it changed. With `asOf` it is what had happened by then. Of your own account, `actor` names the key, app or user; of the other party it names the account alone. Besides the fields of a booking these are `message`, `expiresAt` (until when the community can answer), `charge`, `refund`, `cancelledBy` and `reason`.',
     success: 'The events of the booking.',
-    failures: { 400: 'The id is not a number.', 404: 'There is no such booking, or you may not see it.' },
+    failures: {
+      400: 'The id is not a number, or `asOf` no moment with a time zone.',
+      404: 'There is no such booking, or you may not see it.',
+    },
   },
   listReviews: {
     tag: 'Reviews',

@@ -1,6 +1,7 @@
 import type { BookingEvent, Recorded } from './events.ts';
 import type { BookingId } from './ids.ts';
 import type { Readable } from './personal-text.ts';
+import type { NamedActor } from './shown-actor.ts';
 import { type BookingStatus, statusAfter } from './space-day.ts';
 
 /** One step in a booking's life: the event in the log, and the state before and after it. */
@@ -9,6 +10,9 @@ export type HistoryStep<E = Readable<Recorded<BookingEvent>>> = {
   readonly from: BookingStatus | undefined;
   readonly to: BookingStatus;
 };
+
+/** A step, and who took it. */
+export type NamedStep = HistoryStep & { readonly by: NamedActor };
 
 /** The events of one booking, picked from those of its space-day. */
 export const eventsOfBooking = (bookingId: BookingId, events: readonly Recorded[]): Recorded<BookingEvent>[] =>
@@ -25,4 +29,4 @@ export function historySteps<E extends { readonly type: BookingEvent['type'] }>(
   return steps;
 }
 
-const isBookingEvent = (event: Recorded): event is Recorded<BookingEvent> => event.type.startsWith('Booking');
+export const isBookingEvent = (event: Recorded): event is Recorded<BookingEvent> => event.type.startsWith('Booking');

@@ -142,3 +142,18 @@ export function hourExistsOn(day: WallDay, hour: number): boolean {
 }
 
 const hasEveryHourOnce = ({ start, end }: WallDay): boolean => end - start === 24 * HOUR_MS;
+
+/**
+ * The moment that a text names, in milliseconds since the epoch: ISO 8601 with a time zone (`2026-03-01T12:00:00+01:00`). Undefined
+ * if it names none, such as a time without a zone.
+ */
+export function momentOf(text: string): number | undefined {
+  try {
+    return Temporal.Instant.from(text).epochMilliseconds;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Phrased to follow the name of a field. */
+export const MOMENT_RULE = 'must be ISO 8601 with a time zone, such as 2026-03-01T12:00:00Z';

@@ -137,9 +137,9 @@ export function bookingTools({ commands, queries }: ToolDeps): readonly Tool[] {
     writes: false,
     advice: { ResourceNotFound: SEE_BOOKINGS },
     async run({ bookingId }, { caller }) {
-      const steps = await queries.bookingHistory(caller.account, bookingId);
-      if (steps === undefined) return refuse('ResourceNotFound', `There is no booking ${bookingId}.`);
-      return { notice: notice('Messages and reasons may be'), history: historyEntries(steps) };
+      const found = await queries.bookingHistory.ofBooking(caller.account, bookingId);
+      if (found === undefined) return refuse('ResourceNotFound', `There is no booking ${bookingId}.`);
+      return { notice: notice('Names, messages and reasons may be'), history: historyEntries(found.steps) };
     },
   });
 

@@ -1,26 +1,77 @@
-import { bookings } from '../../projections/bookings.ts';
-import type { Account } from '../domain/account.ts';
-import { eventsOfBooking, type HistoryStep, historySteps } from '../domain/booking-history.ts';
+import { type BookingDocument, bookings, type ReadableBooking } from '../../projections/bookings.ts';
+import { type Until, until } from '../domain/as-of.ts';
+import {
+  eventsOfBooking,
+  type HistoryStep,
+  historySteps,
+  isBookingEvent,
+  type NamedStep,
+} from '../domain/booking-history.ts';
+import type { BookingEvent, Recorded } from '../domain/events.ts';
+import type { PlainDate } from '../domain/ids.ts';
+import type { Viewer } from '../domain/shown-actor.ts';
 import { streamOf } from '../domain/streams.ts';
 import { upcast } from '../domain/upcast.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
+import type { ActorNames } from './actor-names.ts';
 import { isVisibleBooking } from './bookings.ts';
 
+/** What happened to a booking up to some point, and what it was then; undefined if it had not been requested. */
+export type BookingHistory = { readonly steps: readonly NamedStep[]; readonly booking: ReadableBooking | undefined };
+
+/** What happened to a space on a day up to some point, and the bookings that there were then, by start hour. */
+export type DayHistory = { readonly steps: readonly NamedStep[]; readonly bookings: readonly ReadableBooking[] };
+
+/** What the log tells of bookings, now or at an earlier time (docs/decisions/history.md). */
 export function createBookingHistory(deps: {
   readonly events: EventStore;
   readonly readModels: ReadModels;
   readonly personalData: PersonalData;
+  readonly names: ActorNames;
 }) {
-  const { events, readModels, personalData } = deps;
+  const { events, readModels, personalData, names } = deps;
 
-  /** The events of a booking in order, or undefined if the account may not see it. */
-  return async function historyOf(account: Account, id: number): Promise<HistoryStep[] | undefined> {
-    const found = await readModels.collection(bookings).get(String(id));
-    if (found === undefined || !isVisibleBooking(account, found.document)) return undefined;
-    const { bookingId, spaceId, date } = found.document;
+  async function ofStream(spaceId: number, date: PlainDate, to: Until): Promise<Recorded<BookingEvent>[]> {
     const stream = await Array.fromAsync(events.readStream(streamOf.spaceDay(spaceId, date)), upcast);
-    return historySteps(await personalData.openEvents(eventsOfBooking(bookingId, stream)));
+    return [...until(stream, to)].filter(isBookingEvent);
+  }
+
+  async function named(steps: readonly HistoryStep[], viewer: Viewer): Promise<NamedStep[]> {
+    const nameOf = names.for(viewer);
+    return Promise.all(steps.map(async (step) => ({ ...step, by: await nameOf(step.event.metadata.actor) })));
+  }
+
+  return {
+    /** The history of a booking, or undefined if the viewer may not see it. */
+    async ofBooking(viewer: Viewer, id: number, to: Until = {}): Promise<BookingHistory | undefined> {
+      const found = await readModels.collection(bookings).get(String(id));
+      if (found === undefined || !(viewer === 'operator' || isVisibleBooking(viewer, found.document))) return undefined;
+      const { bookingId, spaceId, date } = found.document;
+      const told = eventsOfBooking(bookingId, await ofStream(spaceId, date, to));
+      const [booking] = await personalData.openBookings(folded(told));
+      return { steps: await named(historySteps(await personalData.openEvents(told)), viewer), booking };
+    },
+
+    /** The history of a space on one day. For the operator, who may see the bookings of every brand. */
+    async ofDay(spaceId: number, date: PlainDate, to: Until = {}): Promise<DayHistory> {
+      const day = await ofStream(spaceId, date, to);
+      const each = [...new Set(day.map(({ data }) => data.bookingId))].map((id) => eventsOfBooking(id, day));
+      const opened = await Promise.all(each.map(async (told) => historySteps(await personalData.openEvents(told))));
+      const steps = opened.flat().sort((a, b) => a.event.revision - b.event.revision);
+      const bookings = await personalData.openBookings(each.flatMap(folded));
+      return {
+        steps: await named(steps, 'operator'),
+        bookings: bookings.sort((a, b) => a.startHour - b.startHour || a.bookingId - b.bookingId),
+      };
+    },
   };
+}
+
+/** The booking that its events fold to, if there are any: the read model's own fold, so that both always say the same. */
+function folded(told: readonly Recorded<BookingEvent>[]): BookingDocument[] {
+  let booking: BookingDocument | undefined;
+  for (const event of told) booking = bookings.evolve(booking, event);
+  return booking === undefined ? [] : [booking];
 }

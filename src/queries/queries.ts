@@ -3,6 +3,7 @@ import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createAccountQueries } from './accounts.ts';
+import { createActorNames, type Directory } from './actor-names.ts';
 import { createApiKeyQueries } from './api-keys.ts';
 import { createAvailabilityQuery } from './availability.ts';
 import { createBookingHistory } from './booking-history.ts';
@@ -25,15 +26,18 @@ export function createQueries(deps: {
   readonly readModels: ReadModels;
   readonly personalData: PersonalData;
   readonly clock: Clock;
+  readonly directory: Directory;
 }) {
+  const accounts = createAccountQueries(deps);
+  const names = createActorNames({ ...deps, accounts });
   return {
-    accounts: createAccountQueries(deps),
+    accounts,
     apiKeys: createApiKeyQueries(deps),
     availability: createAvailabilityQuery(deps),
     openDays: createOpenDaysQuery(deps),
     spaces: createSpaceQueries(deps),
     bookings: createBookingQueries(deps),
-    bookingHistory: createBookingHistory(deps),
+    bookingHistory: createBookingHistory({ ...deps, names }),
     reviews: createReviewQueries(deps),
     webhooks: createWebhookQueries(deps),
     listVersions: createListVersions(deps),

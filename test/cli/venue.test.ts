@@ -44,7 +44,7 @@ describe('next to a running service', () => {
     await json('booking', 'cancel', bookingId, '--by', 'community', ...reason);
     expect((await call(service, key, '/bookings')).body).toMatchObject([{ status: 'Cancelled' }]);
     const history = await json('booking', 'history', bookingId);
-    expect(history.map(({ event }: { event: string }) => event)).toEqual([
+    expect(history.events.map(({ event }: { event: string }) => event)).toEqual([
       'BookingRequested',
       'BookingApproved',
       'BookingCancelled',

@@ -63,7 +63,7 @@ export interface paths {
         };
         /**
          * Get the history of a booking
-         * @description What happened to a booking, oldest first: when, who, and which fields it changed. Besides the fields of a booking these are `message`, `expiresAt` (until when the community can answer), `charge`, `refund`, `cancelledBy` and `reason`.
+         * @description What happened to a booking, oldest first: when, who, and which fields it changed. With `asOf` it is what had happened by then. Of your own account, `actor` names the key, app or user; of the other party it names the account alone. Besides the fields of a booking these are `message`, `expiresAt` (until when the community can answer), `charge`, `refund`, `cancelledBy` and `reason`.
          *
          *     Needs the permission `ReadBookings` (2), which the scope `service.api.read` grants.
          */
@@ -357,12 +357,14 @@ export interface components {
         /** @description Who did it, and for which account. */
         Actor: {
             /**
-             * @description system: the service itself, by the clock.
+             * @description `account`: somebody of the other party. `operator`: who runs the service. `system`: the service itself, by the clock.
              * @enum {string}
              */
-            kind: "apiKey" | "client" | "user" | "operator" | "system";
-            /** @description The key, client or user. */
-            id: string;
+            kind: "apiKey" | "client" | "user" | "account" | "operator" | "system";
+            /** @description The key, client or user of your own account. Absent for the other party. */
+            id?: string;
+            /** @description The label of the key, the name of the app or the e-mail address of the user; for the other party the name of its account. Absent if it is not known any more, as of a user who was removed. */
+            name?: string;
             account?: components["schemas"]["Account"];
         };
         /** @description What became of a field. */
@@ -909,7 +911,13 @@ export interface operations {
     };
     getBookingHistory: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Only what had happened by then. A plus sign in a URL is written %2B.
+                 * @example 2026-11-01T00:00:00.000Z
+                 */
+                asOf?: string;
+            };
             header?: {
                 /** @description The ETag of the answer that the client has. */
                 "If-None-Match"?: string;
@@ -947,7 +955,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The id is not a number. */
+            /** @description The id is not a number, or `asOf` no moment with a time zone. */
             400: {
                 headers: {
                     [name: string]: unknown;

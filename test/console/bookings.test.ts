@@ -45,7 +45,7 @@ async function requested(message?: string): Promise<number> {
 
 const statusOf = async (id: number) => (await running.service.core.queries.bookings.get(HARBOUR, id))?.status;
 const eventsOf = async (id: number) =>
-  (await running.service.core.queries.bookingHistory(HARBOUR, id))?.map(({ event }) => event.type);
+  (await running.service.core.queries.bookingHistory.ofBooking(HARBOUR, id))?.steps.map(({ event }) => event.type);
 
 test('a community approves a request from its inbox', async () => {
   const id = await requested('Coffee for forty.');
@@ -187,7 +187,10 @@ test('the timeline says who did what, and the status at a past time', async () =
   await community.send(page, `/console/bookings/${id}/approve`);
   const now = await community.open(`/console/bookings/${id}`);
   expect(now.text).toMatch(/<strong>Pending<\/strong>.*by the operator/s);
-  expect(now.text).toMatch(/<strong>Approved<\/strong>.*by you, in the console/s);
+  expect(now.text).toMatch(/<strong>Approved<\/strong>.*by <bdi>harbour@demo\.example<\/bdi>, in the console/s);
+  const theirs = await brand.open(`/console/bookings/${id}`);
+  expect(theirs.text).toMatch(/<strong>Approved<\/strong>.*by <bdi>Harbour Lofts<\/bdi>/s);
+  expect(theirs.text).not.toContain('harbour@demo.example');
   const stateAt = async (at: string) =>
     /id="state-then"[^>]*>(.*?)<\/p>/s.exec((await community.open(`/console/bookings/${id}?at=${at}`)).text)?.[1] ?? '';
   expect(await stateAt('2020-01-01T10:00')).toBe('Not yet requested at that time.');

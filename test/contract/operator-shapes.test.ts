@@ -44,7 +44,8 @@ const PRINTS: { readonly [command: string]: keyof typeof OPERATOR_SHAPES | 'ackn
   'signing-key list': 'OperatorSigningKey',
   'booking list': 'OperatorBooking',
   'booking show': 'OperatorBooking',
-  'booking history': 'HistoryEntry',
+  'booking history': 'OperatorBookingHistory',
+  day: 'OperatorDayHistory',
   'booking approve': 'OperatorBooking',
   'booking cancel': 'OperatorBooking',
   'review post': 'OperatorReview',
@@ -158,6 +159,7 @@ describe('what the command line prints for machines', () => {
       ['booking', 'approve', String(pending)],
       ['booking', 'cancel', String(pending), '--by', 'brand', '--reason', 'Our date moved.'],
       ['booking', 'history', String(pending)],
+      ['day', String(spaceId), inDays(30)],
       ['review', 'post', String(completed), '--rating', '5', '--title', 'Quiet', '--content', 'And bright.'],
       ['webhook', 'list'],
       ['webhook', 'deliveries', webhookId],
@@ -186,7 +188,7 @@ describe('what the command line prints for machines', () => {
     onTestFinished(() => stdin.mockRestore());
     const seen = new Set<string>();
     for (const call of calls) {
-      const command = call.slice(0, call[0] === 'verify' ? 1 : 2).join(' ');
+      const command = call.slice(0, (call[0] ?? '') in PRINTS ? 1 : 2).join(' ');
       const shape = PRINTS[command];
       if (shape === undefined || shape === 'acknowledgement') throw new Error(`${command} prints no shape`);
       // Stored documents differ from the log, because they have the unlisted field; they are shown whole.

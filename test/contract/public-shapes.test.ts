@@ -76,7 +76,7 @@ describe('the details of a booking', () => {
 
     vi.stubEnv('DATA_DIR', service.config.dataDir);
     see('OperatorBooking', 'venue booking show', await json('booking', 'show', String(bookingId)));
-    see('HistoryEntry', 'venue booking history', madeIn(await json('booking', 'history', String(bookingId))));
+    see('HistoryEntry', 'venue booking history', madeIn((await json('booking', 'history', String(bookingId))).events));
 
     const { stdout } = await inProcess('booking', 'show', String(bookingId));
     read.push({ where: 'the text of venue booking show', text: stdout });

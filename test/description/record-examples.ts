@@ -32,7 +32,7 @@ const ROUTES: { readonly [O in OperationId]: readonly ['GET' | 'POST' | 'DELETE'
   getAvailability: ['GET', '/spaces/{spaceId}/availability?date={date}'],
   listBookings: ['GET', '/bookings?startDate={startDate}&endDate={endDate}&status={status}'],
   createBooking: ['POST', '/bookings'],
-  getBookingHistory: ['GET', '/bookings/{id}/history'],
+  getBookingHistory: ['GET', '/bookings/{id}/history?asOf={asOf}'],
   listReviews: ['GET', '/communities/{communityId}/reviews'],
   listWebhooks: ['GET', '/webhooks'],
   createWebhook: ['POST', '/webhooks'],
@@ -175,8 +175,12 @@ async function recordStory(service: RunningService): Promise<Examples['operation
 
   const story = 'Requested, approved by the community, and cancelled by the brand';
   await record('getBookingHistory', 200, 'cancelled', story, { key, parameters: { id: cancelled } });
+  const earlier = { id: cancelled, asOf: '2026-11-01T00:00:00.000Z' };
+  await record('getBookingHistory', 200, 'earlier', 'Before it was requested', { key, parameters: earlier });
   await record('getBookingHistory', 404, 'hidden', 'The booking of another brand', { key, parameters: { id: taken } });
   await record('getBookingHistory', 400, 'id', 'The id is not a number', { key, parameters: { id: 'x' } });
+  const zoneless = { id: cancelled, asOf: '2026-12-01T12:00:00' };
+  await record('getBookingHistory', 400, 'asOf', 'The time has no zone', { key, parameters: zoneless });
 
   const endpoint = { url: 'https://hooks.example.com/venue', events: 15 };
   await record('createWebhook', 201, 'all', 'A webhook for all events', { key, body: endpoint });
@@ -249,7 +253,7 @@ function breakAll({ core: { queries, commands } }: RunningService, error: Error)
   const broken: readonly (readonly [object, string])[] = [
     [queries, 'availability'],
     [queries.listVersions, 'ofBookings'],
-    [queries.bookings, 'get'],
+    [queries.bookingHistory, 'ofBooking'],
     [queries.reviews, 'list'],
     [queries.webhooks, 'listOwned'],
     [commands.bookings, 'request'],

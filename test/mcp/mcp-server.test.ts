@@ -158,7 +158,9 @@ test('a booking made with a tool is the same over REST, and its community sees i
   expect(await call(brandTools, 'list_bookings', {})).toMatchObject({ bookings: overRest, more: false });
   expect(await call(communityTools, 'list_bookings', { status: 'Pending' })).toMatchObject({ bookings: [{ id }] });
   expect(await call(communityTools, 'booking_history', { bookingId: id })).toMatchObject({
-    history: [{ event: 'BookingRequested', actor: { kind: 'client', account: { kind: 'Brand' } } }],
+    history: [
+      { event: 'BookingRequested', actor: { kind: 'account', name: expect.any(String), account: { kind: 'Brand' } } },
+    ],
   });
 
   const { timeSlots } = (await call(brandTools, 'check_availability', day)) as {

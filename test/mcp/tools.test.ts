@@ -152,7 +152,7 @@ describe('cancel_booking', () => {
         {},
         {
           event: 'BookingCancelled',
-          actor: { kind: 'client', account: { kind: 'Brand', id: brandId } },
+          actor: { kind: 'account', account: { kind: 'Brand', id: brandId } },
           changes: { cancelledBy: { to: 'Brand' }, reason: { to: 'Our date moved.' } },
         },
       ],

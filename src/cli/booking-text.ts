@@ -1,0 +1,21 @@
+import type { BookingDocument, ReadableBooking } from '../../projections/bookings.ts';
+import { furtherDetails } from '../contract/booking.ts';
+import { formatAmount } from '../domain/pricing.ts';
+import { fields } from './print.ts';
+
+/** What a booking is, a fact per line. */
+export const bookingFacts = (booking: ReadableBooking): string =>
+  fields({
+    Booking: booking.bookingId,
+    Status: booking.status,
+    Space: `${booking.spaceId}, ${booking.spaceName}`,
+    Brand: `${booking.brandId}, ${booking.brandName}`,
+    When: `${booking.date}, ${booking.startHour}:00 to ${booking.endHour}:00, ${booking.timeZone}`,
+    Price: price(booking),
+    ...Object.fromEntries(furtherDetails(booking).map(({ label, value }) => [label, value])),
+    Cancelled: booking.cancelledBy && `by ${booking.cancelledBy}${booking.reason ? `: ${booking.reason}` : ''}`,
+    Refund: booking.refund ? `${formatAmount(booking.refund)} ${booking.currency}` : undefined,
+    Created: booking.createdAt,
+  });
+
+export const price = ({ totalPrice, currency }: BookingDocument) => `${formatAmount(totalPrice)} ${currency}`;

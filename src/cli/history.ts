@@ -1,0 +1,155 @@
+import { type Command, CommanderError, Option } from '@commander-js/extra-typings';
+import { toOperatorBooking } from '../contract/booking.ts';
+import { type OperatorHistoryEntry, operatorHistoryEntries, type PublicActor } from '../contract/history-entry.ts';
+import type { Static } from '../contract/schema.ts';
+import type { Until } from '../domain/as-of.ts';
+import { refuse } from '../domain/decision.ts';
+import { defined } from '../domain/defined.ts';
+import type { Timestamp } from '../domain/ids.ts';
+import { date, moment, wholeNumber } from './arguments.ts';
+import { bookingFacts, price } from './booking-text.ts';
+import { csvLine } from './csv.ts';
+import { type Answer, type Invoked, isJson, operate } from './operation.ts';
+import { fields, table } from './print.ts';
+
+type Entry = Static<typeof OperatorHistoryEntry>;
+
+const asOf = () =>
+  new Option('--as-of <time>', 'as it was at this time: ISO 8601 with a time zone, or a date (midnight UTC)')
+    .argParser(moment)
+    .conflicts('revision');
+const revision = () =>
+  new Option('--revision <number>', 'as it was after this event of the stream of the space and day').argParser(
+    wholeNumber,
+  );
+
+const untilOf = (options: { readonly asOf?: Timestamp | undefined; readonly revision?: number | undefined }): Until =>
+  defined({ asOf: options.asOf === undefined ? undefined : Date.parse(options.asOf), revision: options.revision });
+
+const AS_OF = `
+The events come from the stream of the space and day, and what is shown below them is what they fold to. As of a time, those before the
+first one that is later are taken, also if a clock has gone back since. --csv prints the events alone.
+`;
+
+/** `venue booking history`: the events of a booking, and what they fold to. */
+export function bookingHistoryCommand(booking: Command): void {
+  booking
+    .command('history')
+    .description('show what happened to a booking, when and by whom, and what it was then')
+    .argument('<id>', 'id of the booking', wholeNumber)
+    .addOption(asOf())
+    .addOption(revision())
+    .option('--csv', 'print the events as CSV')
+    .addHelpText(
+      'after',
+      `${AS_OF}
+Examples:
+  venue booking history 7
+  venue booking history 7 --as-of 2026-03-01T12:00:00Z
+  venue booking history 7 --revision 3 --json`,
+    )
+    .action((id, options, command) => {
+      const to = untilOf(options);
+      return operate(command, async ({ queries }) => {
+        const found = await queries.bookingHistory.ofBooking('operator', id, to);
+        if (found === undefined) return refuse('ResourceNotFound', `There is no booking ${id}.`);
+        const events = operatorHistoryEntries(found.steps);
+        if (wantsCsv(command, options)) return csv(events);
+        const state = found.booking;
+        return {
+          json: { booking: state === undefined ? null : toOperatorBooking(state), events },
+          text: `${table(events.map(row))}\n\n${state === undefined ? `Booking ${id} had not been requested.` : bookingFacts(state)}`,
+        };
+      });
+    });
+}
+
+/** `venue day`: everything that happened to a space on a day, and the bookings that there were. */
+export function dayCommand(venue: Command): void {
+  venue
+    .command('day')
+    .description('show what happened to a space on one day, and its bookings then')
+    .argument('<space-id>', 'id of the space', wholeNumber)
+    .argument('<date>', 'the day', date)
+    .addOption(asOf())
+    .addOption(revision())
+    .option('--csv', 'print the events as CSV')
+    .addHelpText(
+      'after',
+      `${AS_OF}
+Examples:
+  venue day 1 2026-03-14
+  venue day 1 2026-03-14 --as-of 2026-03-01T12:00:00Z
+  venue day 1 2026-03-14 --csv > day.csv`,
+    )
+    .action((spaceId, day, options, command) => {
+      const to = untilOf(options);
+      return operate(command, async ({ queries }) => {
+        const space = await queries.operator.space(spaceId);
+        if (space === undefined) return refuse('ResourceNotFound', `There is no space ${spaceId}.`);
+        const { steps, bookings } = await queries.bookingHistory.ofDay(spaceId, day, to);
+        const events = operatorHistoryEntries(steps);
+        if (wantsCsv(command, options)) return csv(events);
+        const rows = bookings.map((booking) => ({
+          Booking: booking.bookingId,
+          Hours: `${booking.startHour}-${booking.endHour}`,
+          Brand: booking.brandName,
+          Status: booking.status,
+          Price: price(booking),
+        }));
+        const heading = fields({ Space: `${spaceId}, ${space.name}`, Day: `${day}, ${space.timeZone}` });
+        const shown = events.map((entry) => ({ Booking: entry.bookingId, ...row(entry) }));
+        return {
+          json: { spaceId: space.spaceId, date: day, bookings: bookings.map(toOperatorBooking), events },
+          text: `${heading}\n\nEvents\n${table(shown)}\n\nBookings\n${table(rows)}`,
+        };
+      });
+    });
+}
+
+/** Whether the caller wants CSV. To ask for JSON as well is wrong usage. */
+function wantsCsv(command: Invoked, { csv: isWanted = false }: { readonly csv?: boolean | undefined }): boolean {
+  if (isWanted && isJson(command)) throw new CommanderError(2, 'venue.format', 'use either --csv or --json, not both');
+  return isWanted;
+}
+
+/** Who did something, in words. */
+function actorText({ kind, id, name, account }: Static<typeof PublicActor>): string {
+  const known = kind === 'operator' || kind === 'system' ? id : (name ?? `unknown (${id})`);
+  return `${kind} ${known}${account === undefined ? '' : `, ${account.kind} ${account.id}`}`;
+}
+
+/** What became of each field, in words. */
+const changesText = (changes: Entry['changes']): string =>
+  Object.entries(changes)
+    .map(([field, { from, to }]) => `${field} ${from === undefined ? '' : `${from} → `}${to}`)
+    .join(', ');
+
+const row = ({ revision: at, ...entry }: Entry) => ({
+  Revision: at,
+  At: entry.at,
+  Event: entry.event,
+  By: actorText(entry.actor),
+  Changes: changesText(entry.changes),
+});
+
+const HEADER = [
+  'revision',
+  'at',
+  'event',
+  'bookingId',
+  'status',
+  'actorKind',
+  'actorId',
+  'actorName',
+  'account',
+  'changes',
+];
+
+function csv(events: readonly Entry[]): Answer {
+  const rows = events.map(({ revision: at, actor, changes, ...entry }) => [
+    ...[at, entry.at, entry.event, entry.bookingId, changes.status?.to, actor.kind, actor.id, actor.name],
+    ...[actor.account && `${actor.account.kind} ${actor.account.id}`, changesText(changes)],
+  ]);
+  return { json: undefined, text: [HEADER, ...rows].map(csvLine).join('').trimEnd() };
+}

@@ -1,0 +1,21 @@
+import type { EventMetadata } from './events.ts';
+
+/**
+ * How far a stream is read: up to a moment (milliseconds since the epoch), up to a revision (inclusive), or, with neither, all of it.
+ */
+export type Until = { readonly asOf?: number; readonly revision?: number };
+
+type Placed = { readonly revision: number; readonly metadata: Pick<EventMetadata, 'at'> };
+
+/**
+ * The events of a stream that a reader at a certain time would have seen: those before the first one that is later. Clocks may go
+ * back, so that a later event of the stream can bear an earlier time. The order of the stream decides: whatever comes after an
+ * event that had yet to happen had yet to happen itself (docs/decisions/history.md).
+ */
+export function* until<E extends Placed>(events: Iterable<E>, { asOf, revision }: Until): Generator<E> {
+  for (const event of events) {
+    if (asOf !== undefined && Date.parse(event.metadata.at) > asOf) return;
+    if (revision !== undefined && event.revision > revision) return;
+    yield event;
+  }
+}

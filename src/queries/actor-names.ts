@@ -1,0 +1,74 @@
+import type { Actor } from '../domain/account.ts';
+import { defined } from '../domain/defined.ts';
+import { apiKeyId } from '../domain/ids.ts';
+import { type NamedActor, type ShownActor, shownActor, type Viewer } from '../domain/shown-actor.ts';
+import { streamOf } from '../domain/streams.ts';
+import { isKnown, upcast } from '../domain/upcast.ts';
+import type { EventStore } from '../event-store/event-store.ts';
+import type { createAccountQueries } from './accounts.ts';
+
+/** The names that are kept as records, and not in the log. Undefined for what is not there any more. */
+export type Directory = {
+  /** The e-mail address of a user. */
+  user(id: string): Promise<string | undefined>;
+  /** The name of an OAuth client. */
+  client(id: string): Promise<string | undefined>;
+};
+
+export type ActorNames = ReturnType<typeof createActorNames>;
+
+/** Names who did something. Names are looked up when they are read and are not in the log (docs/decisions/history.md). */
+export function createActorNames(deps: {
+  readonly events: EventStore;
+  readonly accounts: ReturnType<typeof createAccountQueries>;
+  readonly directory: Directory;
+}) {
+  const { events, accounts, directory } = deps;
+
+  /** What the first event of a stream calls the key or client. It tells of those that are gone, too. */
+  async function inLog(stream: string): Promise<string | undefined> {
+    for await (const stored of events.readStream(stream, { limit: 1 })) {
+      if (!isKnown(stored)) return undefined;
+      const event = upcast(stored);
+      if (event.type === 'ApiKeyIssued') return event.data.label;
+      if (event.type === 'ClientAdded') return event.data.name;
+    }
+    return undefined;
+  }
+
+  async function nameOf({ kind, id = '', account }: ShownActor): Promise<string | undefined> {
+    switch (kind) {
+      case 'account':
+        return account && accounts.name(account);
+      case 'user':
+        return directory.user(id);
+      case 'apiKey':
+        return inLog(streamOf.apiKey(apiKeyId(id)));
+      case 'client':
+        return (await directory.client(id)) ?? inLog(streamOf.oauthClient(id));
+      case 'operator':
+      case 'system':
+        return undefined;
+      default:
+        return kind satisfies never;
+    }
+  }
+
+  return {
+    /** Names actors for a viewer. Each of them is looked up once: make another for the next answer. */
+    for(viewer: Viewer): (actor: Actor) => Promise<NamedActor> {
+      const known = new Map<string, Promise<string | undefined>>();
+      return async (actor) => {
+        const shown = shownActor(actor, viewer);
+        const key = JSON.stringify(shown);
+        const name = known.get(key) ?? nameOf(shown);
+        known.set(key, name);
+        return { ...shown, ...defined({ name: await name }) };
+      };
+    },
+
+    /** The name of a user or a client that something happened to, for its own account. */
+    user: directory.user,
+    client: (id: string) => nameOf({ kind: 'client', id }),
+  };
+}
