@@ -47,6 +47,8 @@ export async function openSqliteFile(file: FileName, durability: Durability): Pr
   // their own is needed for the pages that are still in the WAL only: as many as make a checkpoint, 16 MiB.
   database.exec('PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384; PRAGMA mmap_size = 268435456');
   database.exec('PRAGMA wal_autocheckpoint = 4000');
+  // A record that was removed or replaced, such as a user or a key, leaves nothing behind in the file.
+  if (durability === 'durable') database.exec('PRAGMA secure_delete = ON');
 
   const foreign = openForeignCommits(database, file.path);
   const readSchemaVersion = database.prepare('PRAGMA schema_version');

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readlinkSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { mkdtemp, open, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -289,6 +289,32 @@ describe('SQLite document store', () => {
     expect(await documents.get('b')).toBeUndefined();
     expect(await documents.get('c')).toBeDefined();
     await expect(documents.insert('d', JSON.parse('{"n":4}'))).resolves.toBe(true);
+  });
+
+  it('leaves nothing of a record in the files once it was removed, replaced, or dropped with its collection', async () => {
+    type Person = { readonly email: string };
+    const people = await store.open<Person>({ name: 'people', kind: 'record', indexes: [{ fields: ['email'] }] });
+    const others = await store.open<Person>({ name: 'others', kind: 'record', indexes: [{ fields: ['email'] }] });
+    // Some are longer than a page.
+    const person = (n: number) => ({ email: `ada-${n}@lovelace.example${'!'.repeat(n % 7 === 0 ? 9_000 : n)}` });
+    for (let n = 0; n < 300; n += 1) {
+      await people.insert(`p${n}`, person(n));
+      await others.insert(`o${n}`, person(n));
+    }
+    const inFiles = () =>
+      readdirSync(folder)
+        .filter((name) => name.startsWith('records') && statSync(join(folder, name)).isFile())
+        .map((name) => readFileSync(join(folder, name), 'latin1'))
+        .join('')
+        .includes('lovelace');
+    for (let n = 0; n < 300; n += 1)
+      await (n % 2 === 0 ? people.delete(`p${n}`) : people.replace(`p${n}`, { email: 'erased' }, 1));
+    await store.drop('others');
+    expect(await people.count(ask())).toBe(150);
+    // What was written last is in the WAL, with what was there before; it is gone once the last process has closed the file.
+    await store.close();
+    expect(inFiles()).toBe(false);
+    store = await openSqliteDocumentStore({ folder, clock: () => now });
   });
 
   it('removes expired documents, but not by a clock that cannot be believed', async () => {
