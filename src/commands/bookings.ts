@@ -1,7 +1,7 @@
 import { bookings, pendingBooking, type ReadableBooking } from '../../projections/bookings.ts';
 import { brands } from '../../projections/brands.ts';
 import { spaces } from '../../projections/spaces.ts';
-import { arePersonal, type BookingDetails, detailsOf, fingerprintOf, wrongDetails } from '../domain/booking-details.ts';
+import { arePersonal, type BookingDetails, fingerprintOf, wrongDetails } from '../domain/booking-details.ts';
 import { type Decision, isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import type { BookingEvent, BookingRequested } from '../domain/events.ts';
@@ -128,6 +128,6 @@ export function createBookingCommands(deps: {
 
 /** A booking at the moment it was requested, with the details as they were sent: the event holds some of them sealed. */
 function asRequested(data: BookingRequested['data'], details: BookingDetails, at: Timestamp): ReadableBooking {
-  const { message: _, ...booking } = pendingBooking(data, at);
-  return { ...booking, ...detailsOf(details) };
+  const { message, ...booking } = pendingBooking(data, at);
+  return { ...booking, ...defined({ message: message && details.message }) };
 }

@@ -80,6 +80,7 @@ export function createCommandHandler(deps: {
     context: CommandContext,
     decide: (state: S) => Decision<D>,
   ): Promise<Accepted<S, D> | Refusal> {
+    const request = ofRequest(context);
     for (let attempt = 1; ; attempt += 1) {
       const known = states.known(stream, aggregate);
       let current = known;
@@ -92,9 +93,9 @@ export function createCommandHandler(deps: {
       // It has been done before; the read models may still lag behind it.
       if (decision.length === 0) return { state: current.state, events: [], position: current.position };
 
-      const events = seal === undefined ? decision : await sealed(decision, context, seal);
+      const sealing = seal === undefined ? decision : sealed(decision, context, seal);
+      const events = sealing instanceof Promise ? await sealing : sealing;
       if (isRefusal(events)) return events;
-      const { userId: _, ...request } = context;
       const at = toTimestamp(clock());
       const expectedRevision: ExpectedRevision = current.revision < 0 ? 'none' : current.revision;
       try {
@@ -138,18 +139,37 @@ export function createCommandHandler(deps: {
   };
 }
 
-/** The events with what people wrote sealed, or the refusal of the first of which nothing can be kept. */
-async function sealed<E extends DomainEvent>(
+/** What of the context becomes part of the event. */
+function ofRequest(context: CommandContext): Omit<EventMetadata, 'at' | 'schema'> {
+  if (!('userId' in context)) return context;
+  const { userId: _, ...request } = context;
+  return request;
+}
+
+/**
+ * The events with what people wrote sealed, or the refusal of the first of which nothing can be kept. Without a promise where
+ * nobody has to be waited for.
+ */
+function sealed<E extends DomainEvent>(
   decided: readonly E[],
   { actor, userId = actor.kind === 'user' ? actor.id : undefined }: CommandContext,
   seal: PersonalData['sealEvent'],
-): Promise<readonly E[] | Refusal> {
+): readonly E[] | Refusal | Promise<readonly E[] | Refusal> {
   const author: Subject | undefined = userId === undefined ? undefined : subjectOfUser(userId);
+  const all = decided.map((each) => seal(each, author));
+  const ready: (E | Refusal)[] = [];
+  for (const each of all) {
+    if (each instanceof Promise) return Promise.all(all).then(unlessRefused);
+    ready.push(each);
+  }
+  return unlessRefused(ready);
+}
+
+function unlessRefused<E extends DomainEvent>(sealed: readonly (E | Refusal)[]): readonly E[] | Refusal {
   const events: E[] = [];
-  for (const each of decided) {
-    const event = await seal(each, author);
-    if (isRefusal(event)) return event;
-    events.push(event);
+  for (const each of sealed) {
+    if (isRefusal(each)) return each;
+    events.push(each);
   }
   return events;
 }
