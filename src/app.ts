@@ -213,6 +213,8 @@ export type Service = {
   readonly app: FastifyInstance | undefined;
   /** The demo data, if there is any. */
   readonly demo: Demo | undefined;
+  /** Resolves with the problem, as a sentence, if the store was fenced while this process was asleep: it has to end at once. */
+  readonly fenced: Promise<string>;
   /**
    * Takes no new work and waits for what is in flight. For `drainMs` it still takes requests, while `/readyz` already tells
    * balancers to send no more.
@@ -250,7 +252,8 @@ export async function startService(config: Config, logger: Logger, threads?: Thr
   const app = config.roles.has('api') ? await createApp(core, () => stopping) : undefined;
   const { projector, webhooks } = core;
 
-  core.identity.start();
+  const fenced = Promise.withResolvers<string>();
+  core.identity.start(fenced.resolve);
   await core.clockWatch.start();
   // What cannot be read by then is answered with an error, and /readyz says why.
   await projector.readable(READABLE_WITHIN_MS);
@@ -278,9 +281,7 @@ export async function startService(config: Config, logger: Logger, threads?: Thr
   }
 
   return {
-    core,
-    app,
-    demo,
+    ...{ core, app, demo, fenced: fenced.promise },
     async stop(drainMs = 0) {
       stopping = true;
       // Projecting ends last: what open requests and the other roles still do has to become visible.

@@ -53,6 +53,11 @@ export async function serve(): Promise<void> {
   // The compile cache is otherwise saved only on a clean exit, and kill -9 is also a way to stop.
   setImmediate(flushCompileCache);
   collectAtRest();
+  // Its log goes on elsewhere: whatever this process still did would be lost, or done twice.
+  void service.fenced.then((problem) => {
+    logger.fatal(problem);
+    process.exit(1);
+  });
 
   let stopping = false;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {

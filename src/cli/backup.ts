@@ -19,6 +19,7 @@ import {
 } from '../engines.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { UnusableStore } from '../runtime/unusable-store.ts';
+import { isFenced, standstillProblem } from '../store-identity/standstill.ts';
 import { fanOutPositions } from '../webhooks/fan-out-positions.ts';
 import type { LostDelivery } from '../webhooks/lost-deliveries.ts';
 import { wholeNumber } from './arguments.ts';
@@ -163,6 +164,8 @@ const fillingOf = (config: Config, dir: string, manifest: Manifest, events: Even
 async function lostOf(config: Config, dir: string, manifest: Manifest): Promise<LostDelivery[]> {
   const documents = await openDocuments(config);
   try {
+    // Its log goes on elsewhere. The backup is of the same one.
+    if (await isFenced(documents)) throw new UnusableCopy(standstillProblem('fence', placesOf(config)));
     return await lostSince(documents, dir, manifest);
   } finally {
     await documents.close();

@@ -9,7 +9,7 @@ import { UnusableStore } from '../runtime/unusable-store.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
 import { ensureLogId, readLogId } from './log-id.ts';
-import { standstillOf, standstillProblem } from './standstill.ts';
+import { isFenced, standstillOf, standstillProblem } from './standstill.ts';
 import {
   MEMORY_KEY,
   READ_MODELS_MEMORY,
@@ -64,8 +64,11 @@ export type StoreIdentity = {
   confirm(): Promise<void>;
   /** The id of the log. Call it after `confirm`. */
   logId(): Promise<string>;
-  /** Keeps remembering the last event, in the background. */
-  start(): void;
+  /**
+   * Keeps remembering the last event, in the background.
+   * @param onFenced called with the problem, as a sentence, if another process has fenced the store: this one was asleep meanwhile
+   */
+  start(onFenced: (problem: string) => void): void;
   /** Remembers it for the last time. */
   stop(): Promise<void>;
 };
@@ -81,6 +84,7 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
   let timer: NodeJS.Timeout | undefined;
   let isFailing = false;
   let remembering: Promise<void> = Promise.resolve();
+  let fenced: (problem: string) => void = () => {};
 
   async function check({ fenced } = { fenced: false }): Promise<void> {
     const known = await memoryOfRecords();
@@ -181,6 +185,7 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
 
   /** Writes what was seen last to both memories, unless another process has got further. */
   async function remember(): Promise<void> {
+    if (await isFenced(deps.documents)) fenced(standstillProblem('fence', places));
     // Noted first: what a group has handled by now, the records that are read later show.
     await noteGroups();
     const last = await lastEvent(events);
@@ -229,7 +234,10 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
     check,
     confirm,
     logId: () => ensureLogId(events, clock),
-    start: rememberSoon,
+    start(onFenced) {
+      fenced = onFenced;
+      rememberSoon();
+    },
     async stop() {
       clearTimeout(timer);
       timer = undefined;

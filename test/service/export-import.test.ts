@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { EventStore } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import { mongoServer } from '../document-store/engines.ts';
@@ -125,6 +125,7 @@ test('a store whose records were exported is fenced: nothing starts on it, until
   // The log alone may be copied at any time.
   expect(await place.json('export', join(folder, 'log'))).toMatchObject({ fenced: false, records: 0 });
   await place.json('brand', 'list');
+  await place.json('backup', join(folder, 'before'));
   expect(await service.end('SIGTERM')).toBe(0);
 
   const file = join(folder, 'store');
@@ -136,8 +137,11 @@ test('a store whose records were exported is fenced: nothing starts on it, until
     code: 1,
     stderr: expect.stringMatching(fenced),
   });
-  const adopted = await place.run('restore', '--adopt');
-  expect(adopted).toMatchObject({ code: 1, stderr: expect.stringContaining('is fenced') });
+  for (const args of [['--adopt'], [join(folder, 'before'), '--overwrite']])
+    expect(await place.run('restore', ...args)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('is fenced'),
+    });
   const PORT = String(await freePort());
   const started = await runNode('src/main.js', [], { ...place.env, PORT, LOG_LEVEL: 'warn' });
   expect(started).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(ONE_LINE) });
@@ -168,6 +172,21 @@ test.skipIf('missing' in mongoServer)(
     expect(await service.end('SIGTERM')).toBe(0);
     await place.json('export', file, '--with-records');
     expect(await place.run('brand', 'list')).toMatchObject({ code: 1, stderr: expect.stringContaining('is fenced') });
+  },
+);
+
+test.skipIf('missing' in mongoServer)(
+  'a process that slept while its store was fenced ends as soon as it wakes',
+  async () => {
+    const place = await serversPlace({ SECRET_KEY: newKey() });
+    const service = await startServiceProcess(place.dataDir, place.env);
+    process.kill(service.pid, 'SIGSTOP');
+    onTestFinished(() => void service.end('SIGCONT'));
+    const file = join(temporaryDataDir(), 'store');
+    await place.json('export', file, '--with-records');
+    process.kill(service.pid, 'SIGCONT');
+    expect(await service.ended).toBe(1);
+    expect(service.output.stdout + service.output.stderr).toContain('is fenced. If that export was imported nowhere');
   },
 );
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { everyDocument } from '../../src/document-store/queries.ts';
 import type { Header } from '../../src/transfer/format.ts';
 import { readWholeExport } from '../../src/transfer/read-export.ts';
 import { busyStore, emptyStore, exportTo, importFrom, POSTED, REQUESTED, temporaryFolder } from './stores.ts';
@@ -103,6 +104,17 @@ describe('an export that was interrupted', () => {
         .map(({ type }) => type),
       'BookingCompleted',
     ]);
+  });
+
+  test('writes its records anew, of which some may have expired since', async () => {
+    const store = await busyStore();
+    const folder = await temporaryFolder();
+    const [early, late] = [join(folder, 'early'), join(folder, 'late')];
+    const whole = await exportTo(early, store, store.header);
+    await writeFile(early, whole.slice(0, whole.lastIndexOf('\n', whole.length - 2)));
+    const deliveries = await store.documents.open({ name: 'webhookDeliveries', kind: 'record', indexes: [] });
+    for (const { key } of await Array.fromAsync(deliveries.find(everyDocument()))) await deliveries.delete(key);
+    expect(await exportTo(early, store, store.header)).toBe(await exportTo(late, store, store.header));
   });
 
   test('of another log, or something else, is refused and left alone', async () => {
