@@ -39,7 +39,7 @@ export const MAY_IMPORT = {
   // Whether a key or a registration holds, from the log itself.
   credentials: ['domain', 'event-store', 'document-store', 'runtime'],
   // Seals what people write under keys that can be destroyed, and opens it for its readers.
-  'personal-data': ['domain', 'document-store', 'secrets', 'runtime'],
+  'personal-data': ['domain', 'event-store', 'document-store', 'secrets', 'runtime'],
   projector: ['read-models', 'projections', 'domain', 'event-store', 'document-store', 'runtime'],
   commands: [
     'credentials',
@@ -64,14 +64,24 @@ export const MAY_IMPORT = {
   ],
   // Copies log and records, restores them, and makes one store of what was restored.
   backup: [
-    ...['commands', 'credentials', 'store-identity', 'domain', 'event-store', 'document-store', 'secrets', 'runtime'],
+    ...[
+      'commands',
+      'credentials',
+      'personal-data',
+      'store-identity',
+      'domain',
+      'event-store',
+      'document-store',
+      'secrets',
+      'runtime',
+    ],
     // Where fan-out stands, and which deliveries are of events that are gone.
     'webhooks/fan-out-positions.ts',
     'webhooks/lost-deliveries.ts',
   ],
   // Exports a store in a form that is the same on every engine, and imports it.
   transfer: [
-    ...['audit', 'backup', 'store-identity', 'domain', 'event-store', 'document-store', 'runtime'],
+    ...['audit', 'backup', 'personal-data', 'store-identity', 'domain', 'event-store', 'document-store', 'runtime'],
     // Where fan-out stands.
     'webhooks/fan-out-positions.ts',
   ],

@@ -4,6 +4,7 @@ import type { DocumentStore } from '../document-store/document-store.ts';
 import { keysOf } from '../domain/keys-of.ts';
 import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
 import { type EventStore, LOG_START, logEnd, type Position } from '../event-store/event-store.ts';
+import { destroyForgottenKeys } from '../personal-data/forgotten.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { adopt, readMemory } from '../store-identity/adopt.ts';
 import { readLogId } from '../store-identity/log-id.ts';
@@ -23,13 +24,14 @@ export type FinishDeps = {
 };
 
 /**
- * Makes what has been restored one store: sets the consumer groups, skips ids, drops the read models, and lets the records remember
- * the log as it is now. Can be repeated.
+ * Makes what has been restored one store: sets the consumer groups, skips ids, destroys the keys of those who were forgotten, drops
+ * the read models, and lets the records remember the log as it is now. Can be repeated.
  */
 export async function finish(deps: FinishDeps, groups: GroupPositions): Promise<void> {
   const { documents, skippedIds } = deps;
   await setFanOutPositions(deps, groups);
   await skipIds(deps, skippedIds);
+  await destroyForgottenKeys(deps);
   for (const { name, kind } of await documents.collections()) if (kind === 'readModel') await documents.drop(name);
   await adopt(deps);
 }

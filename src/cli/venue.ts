@@ -15,6 +15,7 @@ import { dayCommand } from './history.ts';
 import { importCommands } from './import.ts';
 import { type Problem, RefusedError } from './operation.ts';
 import { parkedCommands } from './parked.ts';
+import { personalDataCommands } from './personal-data.ts';
 import { readModelCommands } from './read-models.ts';
 import { reviewCommands } from './reviews.ts';
 import { signingKeyCommands } from './signing-keys.ts';
@@ -106,6 +107,7 @@ Examples:
     webhookCommands,
     parkedCommands,
     readModelCommands,
+    personalDataCommands,
     clockCommands,
     backupCommands,
     exportCommands,

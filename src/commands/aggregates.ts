@@ -10,8 +10,10 @@ import type {
   ProjectionEventSkipped,
   ReviewPosted,
   SpaceEvent,
+  SubjectForgotten,
   WebhookEvent,
 } from '../domain/events.ts';
+import { evolveForgotten, type IsForgotten } from '../domain/forgetting.ts';
 import { evolveRecorded, type RecordedChanges } from '../domain/membership.ts';
 import { evolveReview, type Review } from '../domain/review.ts';
 import { evolveSkipped, type SkippedEvents } from '../domain/skipped-events.ts';
@@ -32,3 +34,4 @@ export const apiKey: Aggregate<ApiKey | undefined, ApiKeyEvent> = { initial: und
 export const webhook: Aggregate<Webhook | undefined, WebhookEvent> = { initial: undefined, evolve: evolveWebhook };
 export const membership: Aggregate<RecordedChanges, MembershipEvent> = { initial: new Set(), evolve: evolveRecorded };
 export const skippedEvents: Aggregate<SkippedEvents, ProjectionEventSkipped> = { initial: [], evolve: evolveSkipped };
+export const forgotten: Aggregate<IsForgotten, SubjectForgotten> = { initial: false, evolve: evolveForgotten };

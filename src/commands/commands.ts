@@ -11,6 +11,7 @@ import { type CatalogueCommands, createCatalogueCommands } from './catalogue.ts'
 import { createCommandHandler } from './command-handler.ts';
 import { IdempotencyKeys } from './idempotency-keys.ts';
 import { createMembershipCommands, type MembershipCommands } from './membership.ts';
+import { createPersonalDataCommands, type PersonalDataCommands } from './personal-data.ts';
 import { createReadModelCommands, type ReadModelCommands } from './read-models.ts';
 import { createReviewCommands, type ReviewCommands } from './reviews.ts';
 import { createSequence, type SequenceName } from './sequence.ts';
@@ -25,6 +26,7 @@ export type Commands = {
   readonly webhooks: WebhookCommands;
   readonly membership: MembershipCommands;
   readonly readModels: ReadModelCommands;
+  readonly personalData: PersonalDataCommands;
 };
 
 /** Booking ids are reserved in blocks, because each reservation is an append (docs/decisions/ids.md). */
@@ -76,6 +78,7 @@ export async function createCommands(deps: {
     }),
     membership: createMembershipCommands({ handler }),
     readModels: createReadModelCommands({ handler }),
+    personalData: createPersonalDataCommands({ handler, personalData, clock }),
     reviews: createReviewCommands({ handler, readModels, ids: sequence('reviews') }),
     apiKeys: createApiKeyCommands({ handler, keyIndex: credentials.keyIndex }),
     webhooks: await createWebhookCommands({

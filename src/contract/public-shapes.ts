@@ -8,6 +8,7 @@ import { OperatorDelivery } from './delivery.ts';
 import { ErrorBody } from './errors.ts';
 import { HistoryEntry, OperatorBookingHistory, OperatorDayHistory } from './history-entry.ts';
 import { OperatorParkedEvent, OperatorReadModel, OperatorVerification } from './maintenance.ts';
+import { OperatorForgotten } from './personal-data.ts';
 import { OperatorReview, ReviewDto } from './review.ts';
 import { OperatorCreatedSigningKey, OperatorSigningKey } from './signing-key.ts';
 import { OperatorSpace, SpaceListing } from './space.ts';
@@ -27,6 +28,7 @@ export const OPERATOR_SHAPES = {
   OperatorCreatedSigningKey,
   OperatorDayHistory,
   OperatorDelivery,
+  OperatorForgotten,
   OperatorIssuedApiKey,
   OperatorParkedEvent,
   OperatorReadModel,

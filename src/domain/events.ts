@@ -253,7 +253,7 @@ export type ProjectionEventSkipped = Event<
 >;
 
 /** The key of a subject was destroyed: what is sealed under it reads as erased from then on, in every copy of the log. */
-type SubjectForgotten = Event<'SubjectForgotten', { readonly subject: Subject }>;
+export type SubjectForgotten = Event<'SubjectForgotten', { readonly subject: Subject }>;
 
 export type DomainEvent =
   | BookingEvent

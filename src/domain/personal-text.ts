@@ -4,6 +4,9 @@ import type { BookingId } from './ids.ts';
 /** Whose a personal text is: what it is sealed under goes when its subject is forgotten (docs/decisions/personal-data.md). */
 export type Subject = `brand:${number}` | `community:${number}` | `user:${string}`;
 
+/** `brand 7`. */
+export const subjectInWords = (subject: Subject): string => subject.replace(':', ' ');
+
 /** A text that only the key of its subject opens. Domain and projections pass it on as it is. */
 export type SealedText = { readonly subject: Subject; readonly sealed: string };
 
@@ -29,6 +32,9 @@ export type Readable<E extends { readonly data: object }> = E extends unknown
   ? Omit<E, 'data'> & { readonly data: Opened<E['data']> }
   : never;
 
+/** Opened texts by the fields that hold them. */
+export type Texts = { readonly [field: string]: string };
+
 /** Sealed texts by the fields that hold them. */
 export type SealedTexts = { readonly [field: string]: SealedText };
 
@@ -36,11 +42,8 @@ export const sealedTextsIn = (holder: object): SealedTexts =>
   Object.fromEntries(Object.entries(holder).filter((field): field is [string, SealedText] => isSealed(field[1])));
 
 /** An event with these texts in the place of those that are sealed. */
-export function withTexts<E extends { readonly data: object }>(
-  event: E,
-  texts: { readonly [field: string]: string },
-): Readable<E>;
-export function withTexts(event: { readonly data: object }, texts: { readonly [field: string]: string }): object {
+export function withTexts<E extends { readonly data: object }>(event: E, texts: Texts): Readable<E>;
+export function withTexts(event: { readonly data: object }, texts: Texts): object {
   return { ...event, data: { ...event.data, ...texts } };
 }
 

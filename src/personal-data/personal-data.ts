@@ -1,9 +1,8 @@
 import { createHmac } from 'node:crypto';
 import type { DocumentStore } from '../document-store/document-store.ts';
-import type { Account } from '../domain/account.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import type { DomainEvent } from '../domain/events.ts';
-import type { BookingId, BrandId } from '../domain/ids.ts';
+import type { BookingId } from '../domain/ids.ts';
 import {
   ERASED,
   type Opened,
@@ -14,7 +13,8 @@ import {
   type SealedTexts,
   type Subject,
   sealedTextsIn,
-  subjectOf,
+  subjectInWords,
+  type Texts,
   withTexts,
 } from '../domain/personal-text.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -22,13 +22,12 @@ import { derivedKey } from '../secrets/derived-key.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
 import { createSubjectKeys, type KeyOrForgotten } from './subject-keys.ts';
+import { type Written, writtenIn } from './written.ts';
 
 export type PersonalData = ReturnType<typeof createPersonalData>;
 
 /** Something that holds texts about a booking. */
 type OfBooking = { readonly bookingId: BookingId };
-/** Opened texts by the fields that hold them. */
-type Texts = { readonly [field: string]: string };
 /** Sealed texts, and what they belong to ({@link ownerOf}). */
 type Holder = { readonly texts: SealedTexts; readonly of: string };
 
@@ -111,6 +110,12 @@ export function createPersonalData(deps: {
       return key === 'forgotten' ? ERASED : sealedText(key, subject, of, text);
     },
 
+    /** Destroys the key of a subject for good: its texts read as erased from then on, in every process. */
+    destroyKey: keys.destroy,
+
+    /** Whether a subject has, or had, a key: it wrote something, or was forgotten. */
+    isKnown: keys.isKnown,
+
     /** Changes whenever a subject is forgotten: an answer with opened texts may be kept for as long as it is the same. */
     forgottenVersion: keys.forgottenVersion,
   };
@@ -125,42 +130,6 @@ function opened({ subject, sealed }: SealedText, of: string, keys: ReadonlyMap<S
 function merged<D extends object>(document: D, texts: Texts): Opened<D>;
 function merged(document: object, texts: Texts): object {
   return { ...document, ...texts };
-}
-
-/** What a person wrote in an event that is decided and not stored yet. */
-type Written = { readonly subject: Subject; readonly of: string; readonly texts: Texts };
-
-/** Undefined if there is nothing. What the service says of its own accord is nobody's. */
-function writtenIn(event: DomainEvent, author: Subject | undefined): Written | undefined {
-  switch (event.type) {
-    case 'BookingRequested': {
-      const { message } = event.data;
-      return written(subjectOf(brandOf(event.data)), ownerOf.booking(event.data), { message });
-    }
-    case 'BookingCancelled': {
-      const { cancelledBy, communityId, reason } = event.data;
-      if (cancelledBy === 'System') return undefined;
-      const account: Account = cancelledBy === 'Brand' ? brandOf(event.data) : { kind: 'Community', id: communityId };
-      return written(author ?? subjectOf(account), ownerOf.booking(event.data), { reason });
-    }
-    case 'ReviewPosted': {
-      const { title, content } = event.data;
-      return written(subjectOf(brandOf(event.data)), ownerOf.review(event.data), { title, content });
-    }
-    default:
-      return undefined;
-  }
-}
-
-const brandOf = ({ brandId: id }: { readonly brandId: BrandId }): Account => ({ kind: 'Brand', id });
-
-function written(
-  subject: Subject,
-  of: string,
-  fields: { readonly [field: string]: PersonalText | undefined },
-): Written | undefined {
-  const texts = Object.entries(fields).filter((field): field is [string, string] => typeof field[1] === 'string');
-  return texts.length === 0 ? undefined : { subject, of, texts: Object.fromEntries(texts) };
 }
 
 function sealedWith<E extends DomainEvent>(
@@ -182,5 +151,5 @@ const sealedText = (key: Buffer, subject: Subject, of: string, text: string): Se
 const forgottenSubject = (subject: Subject): Refusal =>
   refuse(
     'BookingNotAllowed',
-    `The personal data of ${subject.replace(':', ' ')} was erased for good, so that no text of it can be kept. Leave the text out.`,
+    `The personal data of ${subjectInWords(subject)} was erased for good, so that no text of it can be kept. Leave the text out.`,
   );

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Collection, DocumentStore, Find, Stored } from '../document-store/document-store.ts';
+import type { Collection, DocumentStore, Documents, Find, Stored } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
@@ -15,7 +15,7 @@ type SubjectKey =
   | { readonly state: 'live'; readonly sealedKey: string; readonly createdAt: Timestamp; readonly forgottenAt?: never }
   | { readonly state: 'forgotten'; readonly forgottenAt: Timestamp };
 
-const subjectKeys: Collection<SubjectKey> = {
+export const subjectKeys: Collection<SubjectKey> = {
   name: 'subjectKeys',
   kind: 'record',
   indexes: [{ fields: ['state', 'forgottenAt'] }],
@@ -105,25 +105,15 @@ export function createSubjectKeys(deps: {
       return keys;
     },
 
-    /** What is kept of a subject's key. */
-    async stateOf(subject: Subject): Promise<SubjectKey['state'] | 'none'> {
-      return (await (await records()).get(subject))?.document.state ?? 'none';
+    /** Whether a subject has a key, or had one. */
+    async isKnown(subject: Subject): Promise<boolean> {
+      return (await (await records()).get(subject)) !== undefined;
     },
 
-    /** Destroys the key of a subject for good, also of one that never had one. @returns false if that was done before */
-    async destroy(subject: Subject, forgottenAt: Timestamp): Promise<boolean> {
-      const collection = await records();
-      const tombstone = { state: 'forgotten', forgottenAt } as const;
+    /** See {@link destroyIn}. */
+    async destroy(subject: Subject, at: Timestamp): Promise<Destroyed> {
       sealing.delete(subject);
-      for (;;) {
-        const found = await collection.get(subject);
-        if (found?.document.state === 'forgotten') return false;
-        const written =
-          found === undefined
-            ? await collection.insert(subject, tombstone)
-            : await collection.replace(subject, tombstone, found.version);
-        if (written) return true;
-      }
+      return destroyIn(await records(), subject, at);
     },
 
     /** Changes whenever a subject is forgotten: what opens texts may be kept for as long as it is the same. */
@@ -135,6 +125,21 @@ export function createSubjectKeys(deps: {
       return '0';
     },
   };
+}
+
+/** When a key was destroyed, and whether it was there until now. */
+export type Destroyed = { readonly isDestroyed: boolean; readonly at: Timestamp };
+
+/** Destroys the key of a subject for good, also of one that never had one. What is left of it keeps a new one from being made. */
+export async function destroyIn(keys: Documents<SubjectKey>, subject: Subject, at: Timestamp): Promise<Destroyed> {
+  for (;;) {
+    const found = await keys.get(subject);
+    if (found?.document.state === 'forgotten') return { isDestroyed: false, at: found.document.forgottenAt };
+    const left: SubjectKey = { state: 'forgotten', forgottenAt: at };
+    const isDestroyed =
+      found === undefined ? await keys.insert(subject, left) : await keys.replace(subject, left, found.version);
+    if (isDestroyed) return { isDestroyed, at };
+  }
 }
 
 /** Neither a key nor its tombstone is there: records are lost, or belong to another log. Never taken for an erased text. */

@@ -6,6 +6,7 @@ import { UnusableCopy } from '../backup/unusable-copy.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import { defined } from '../domain/defined.ts';
 import { type EventStore, LOG_START, lastEvent, type Position } from '../event-store/event-store.ts';
+import { destroyForgottenKeys } from '../personal-data/forgotten.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { writeMemory } from '../store-identity/adopt.ts';
 import { importOf } from '../store-identity/standstill.ts';
@@ -73,6 +74,7 @@ export async function importStore(deps: ImportStore): Promise<void> {
     return found;
   };
   await fillRecords(documents, file, positionOf);
+  await destroyForgottenKeys(deps);
   const standing = groups.map((group) => [group.name, group.position()] as const);
   await setFanOutPositions({ events, documents, clock }, Object.fromEntries(standing));
 

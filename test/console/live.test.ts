@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createLiveFeed } from '../../src/console/live.ts';
 import { brandId, spaceId } from '../../src/domain/ids.ts';
+import { subjectOf } from '../../src/domain/personal-text.ts';
 import { accepted } from '../accepted.ts';
 import { Browser } from '../browser.ts';
 import { eventually } from '../eventually.ts';
@@ -60,6 +61,32 @@ async function listen(browser: Browser, after: string) {
 
 const markOf = async (browser: Browser, path: string) =>
   /data-live="([^"]+)"/.exec((await browser.open(path)).text)?.[1] ?? '';
+
+test('open pages look again when somebody was forgotten, once nothing can be read any more', async () => {
+  const [harbour] = running.demo.communities;
+  const browser = await signedIn(harbour?.user);
+  const stream = await listen(browser, await markOf(browser, '/console/bookings'));
+  const { commands, queries } = running.service.core;
+  const brand = { kind: 'Brand', id: brandId(2) } as const;
+  const booking = await commands.bookings.request(
+    {
+      brandId: brand.id,
+      details: { spaceId: spaceId(1), date: inDays(40), startHour: 10, message: 'Quittengelb' },
+    },
+    CONTEXT,
+  );
+  const { bookingId } = accepted(booking);
+  expect((await browser.open(`/console/bookings/${bookingId}`)).text).toContain('Quittengelb');
+  const told = stream.messages().length;
+  const forgetting = commands.personalData.forget(subjectOf(brand), CONTEXT);
+  await eventually(() => expect(stream.messages().slice(told)).toContainEqual({ topic: '' }));
+  const { text } = await browser.open(`/console/bookings/${bookingId}`);
+  expect(text).not.toContain('Quittengelb');
+  expect(text).toContain('<p class="quote">erased</p>');
+  accepted(await forgetting);
+  expect(await queries.bookings.get(brand, bookingId)).toMatchObject({ message: 'erased' });
+  await stream.stop();
+});
 
 test('a new request is announced to its community and brand; the changed availability goes to everyone', async () => {
   const [harbour, union] = running.demo.communities;

@@ -61,6 +61,7 @@ const PRINTS: { readonly [command: string]: keyof typeof OPERATOR_SHAPES | 'ackn
   'webhook rotate': 'OperatorWebhookSecret',
   'clock check': 'acknowledgement',
   'clock accept': 'acknowledgement',
+  forget: 'OperatorForgotten',
   'parked list': 'OperatorParkedEvent',
   'parked replay': 'acknowledgement',
   'read-model list': 'OperatorReadModel',
@@ -168,6 +169,7 @@ describe('what the command line prints for machines', () => {
       ['webhook', 'test', webhookId],
       ['webhook', 'rotate', webhookId],
       ['parked', 'list'],
+      ['forget', '--brand', String(brand.id)],
     ];
   });
   afterAll(() => service.stop());

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { DocumentStore } from '../../src/document-store/document-store.ts';
+import type { Collection, DocumentStore } from '../../src/document-store/document-store.ts';
 import type { EventStore } from '../../src/event-store/event-store.ts';
 import { openStoreIdentity } from '../../src/store-identity/store-identity.ts';
 import { checkImportable } from '../../src/transfer/import-store.ts';
@@ -79,6 +79,25 @@ test('an import gives events, groups and records their places in the new log, an
   // Done before: it does nothing.
   await other.events.append('later', [{ type: 'Later', data: {}, metadata: {} }], { expectedRevision: 'none' });
   await importFrom(file, other);
+});
+
+test('an import destroys the keys of those of whom the log says that they were forgotten', async () => {
+  const one = await busyStore();
+  const keys: Collection<object> = { name: 'subjectKeys', kind: 'record', indexes: [] };
+  // As in a file that somebody put together from copies of different times.
+  for (const subject of ['brand:1', 'brand:2'])
+    await (await one.documents.open(keys)).insert(subject, { state: 'live', sealedKey: 'v1.x', createdAt: 'then' });
+  const forgotten = { type: 'SubjectForgotten', data: { subject: 'brand:1' }, metadata: { at: 'now', schema: 1 } };
+  await one.events.append('subject-brand:1', [forgotten], { expectedRevision: 'none' });
+  const file = join(await temporaryFolder(), 'store.ndjson');
+  await exportTo(file, one, one.header);
+  const other = await emptyStore();
+  await importFrom(file, other);
+  const imported = await (await other.documents.open(keys)).getMany(['brand:1', 'brand:2']);
+  expect(imported.map(({ document }) => document)).toEqual([
+    { state: 'forgotten', forgottenAt: 'now' },
+    { state: 'live', sealedKey: 'v1.x', createdAt: 'then' },
+  ]);
 });
 
 test('an import that was interrupted at any write goes on to the same store, on which nothing starts before', async () => {

@@ -1,0 +1,44 @@
+import { toTimestamp } from '../domain/calendar.ts';
+import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
+import { forgetSubject } from '../domain/forgetting.ts';
+import type { Timestamp } from '../domain/ids.ts';
+import { type Subject, subjectInWords } from '../domain/personal-text.ts';
+import { streamOf } from '../domain/streams.ts';
+import type { PersonalData } from '../personal-data/personal-data.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { forgotten } from './aggregates.ts';
+import type { CommandContext, CommandHandler } from './command-handler.ts';
+
+export type PersonalDataCommands = {
+  /**
+   * Destroys the key of a subject, so that its texts read as erased at once, in every process, and says so in the log. Whatever
+   * interrupted it, it can be done again. Refuses `ValidationError` if nothing is left to do. The subject need not exist.
+   * @returns when it was forgotten
+   */
+  forget(subject: Subject, context: CommandContext): Promise<Timestamp | Refusal>;
+};
+
+export function createPersonalDataCommands(deps: {
+  readonly handler: CommandHandler;
+  readonly personalData: Pick<PersonalData, 'destroyKey'>;
+  readonly clock: Clock;
+}): PersonalDataCommands {
+  const { handler, personalData, clock } = deps;
+  return {
+    async forget(subject, context) {
+      const stream = streamOf.subject(subject);
+      // A log that cannot be read stops this before anything is destroyed.
+      await handler.load(stream, forgotten);
+      // Before the event: whoever hears of that shows the texts anew.
+      const { isDestroyed, at } = await personalData.destroyKey(subject, toTimestamp(clock()));
+      const outcome = await handler.execute(stream, forgotten, context, (state) => forgetSubject(state, subject));
+      if (isRefusal(outcome)) return outcome;
+      if (!isDestroyed && outcome.events.length === 0)
+        return refuse(
+          'ValidationError',
+          `The personal data of ${subjectInWords(subject)} was erased on ${at} already.`,
+        );
+      return at;
+    },
+  };
+}

@@ -1,0 +1,44 @@
+import type { Account } from '../domain/account.ts';
+import type { DomainEvent } from '../domain/events.ts';
+import type { BrandId } from '../domain/ids.ts';
+import { ownerOf, type PersonalText, type Subject, subjectOf, type Texts } from '../domain/personal-text.ts';
+
+/** The plain texts of an event that a person wrote, whose they are, and what they belong to. */
+export type Written = { readonly subject: Subject; readonly of: string; readonly texts: Texts };
+
+/**
+ * What a person wrote in an event: in one that is decided and not stored yet, or that an earlier release stored. Undefined if there
+ * is nothing; what the service says of its own accord is nobody's (docs/decisions/personal-data.md).
+ * @param author the user whose words a reason is; without one they are the account's
+ */
+export function writtenIn(event: DomainEvent, author: Subject | undefined): Written | undefined {
+  switch (event.type) {
+    case 'BookingRequested': {
+      const { message } = event.data;
+      return written(subjectOf(brandOf(event.data)), ownerOf.booking(event.data), { message });
+    }
+    case 'BookingCancelled': {
+      const { cancelledBy, communityId, reason } = event.data;
+      if (cancelledBy === 'System') return undefined;
+      const account: Account = cancelledBy === 'Brand' ? brandOf(event.data) : { kind: 'Community', id: communityId };
+      return written(author ?? subjectOf(account), ownerOf.booking(event.data), { reason });
+    }
+    case 'ReviewPosted': {
+      const { title, content } = event.data;
+      return written(subjectOf(brandOf(event.data)), ownerOf.review(event.data), { title, content });
+    }
+    default:
+      return undefined;
+  }
+}
+
+const brandOf = ({ brandId: id }: { readonly brandId: BrandId }): Account => ({ kind: 'Brand', id });
+
+function written(
+  subject: Subject,
+  of: string,
+  fields: { readonly [field: string]: PersonalText | undefined },
+): Written | undefined {
+  const texts = Object.entries(fields).filter((field): field is [string, string] => typeof field[1] === 'string');
+  return texts.length === 0 ? undefined : { subject, of, texts: Object.fromEntries(texts) };
+}

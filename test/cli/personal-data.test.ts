@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { accepted } from '../accepted.ts';
+import { CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
+import { inProcess, json, useDataDir } from './in-process.ts';
+
+const PASSWORD = 'correct horse battery';
+
+let service: RunningService;
+let community: Awaited<ReturnType<RunningService['community']>>;
+let brand: Awaited<ReturnType<RunningService['brand']>>;
+let space: number;
+beforeAll(async () => {
+  service = await runService();
+  community = await service.community();
+  brand = await service.brand();
+  space = await service.space(community);
+});
+afterAll(() => service.stop());
+beforeEach(() => useDataDir(service.config.dataDir));
+
+const context = { ...CONTEXT, by: CONTEXT.actor } as never;
+
+async function book(startTime: string, message?: string) {
+  const body = { spaceId: space, startTime, startHour: 10, message };
+  return Number((await service.post('/bookings', { key: brand.key, body })).json().id);
+}
+
+describe('venue forget', () => {
+  test('erases what a brand wrote, beside a running service, and says what stays', async () => {
+    const id = await book('2026-12-10', 'Zwetschgenkuchen');
+    expect((await inProcess('booking', 'show', String(id))).stdout).toContain('Zwetschgenkuchen');
+    const { code, stdout } = await inProcess('forget', '--brand', String(brand.id));
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: `Erased what brand ${brand.id} wrote.\nThe name Acme stays: it is in the log.\n`,
+    });
+    expect((await inProcess('booking', 'show', String(id))).stdout).toMatch(/Message +erased/);
+    expect(await service.core.queries.bookings.get(brand.account, id)).toMatchObject({ message: 'erased' });
+  });
+
+  test('is refused a second time, and nothing is lost', async () => {
+    const { code, stderr } = await inProcess('forget', '--brand', String(brand.id));
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(/^ValidationError: The personal data of brand 1 was erased on \S+Z already\.\n$/),
+    });
+  });
+
+  test('counts the texts of before they were encrypted, which stay', async () => {
+    const other = await service.brand('Earlier');
+    const { events } = service.core;
+    const [like] = await Array.fromAsync(events.readStream(`spaceDay-${space}-2026-12-10`));
+    const data = { ...like?.data, bookingId: 900, brandId: other.id, date: '2026-12-11', message: 'Nieselregen' };
+    const metadata = { ...like?.metadata, schema: 1 };
+    await events.append(`spaceDay-${space}-2026-12-11`, [{ type: 'BookingRequested', data, metadata }], {
+      expectedRevision: 'none',
+    });
+    expect(await json('forget', '--brand', String(other.id))).toEqual({
+      ...{ subject: `brand:${other.id}`, plainTexts: 1, forgottenAt: expect.stringMatching(/Z$/) },
+    });
+    expect((await inProcess('booking', 'show', '900')).stdout).toContain('Nieselregen');
+  });
+
+  test('erases the reasons of a user, and says what else there is of the user', async () => {
+    const { users, commands, queries } = service.core;
+    const email = 'ada@example.com';
+    const user = accepted(await users.add({ email, password: PASSWORD, accounts: [community.account] }, context));
+    const id = await book('2026-12-12');
+    const actor = { kind: 'user', id: user.id, account: community.account } as const;
+    const by = { kind: 'Community', id: community.id } as const;
+    accepted(await commands.bookings.cancel({ bookingId: id, by, reason: 'Wirsing' }, { ...CONTEXT, actor }));
+    const { stdout } = await inProcess('forget', '--user', user.id);
+    expect(stdout).toContain(`Erased what user ${user.id} wrote.`);
+    expect(stdout).toContain('venue user remove --email ada@example.com');
+    expect(await queries.bookings.get(brand.account, id)).toMatchObject({ reason: 'erased' });
+  });
+
+  test('reaches a user who was removed before', async () => {
+    const { users, commands, queries } = service.core;
+    const email = 'bea@example.com';
+    const user = accepted(await users.add({ email, password: PASSWORD, accounts: [community.account] }, context));
+    const id = await book('2026-12-13');
+    const actor = { kind: 'user', id: user.id, account: community.account } as const;
+    const by = { kind: 'Community', id: community.id } as const;
+    accepted(await commands.bookings.cancel({ bookingId: id, by, reason: 'Wirsing' }, { ...CONTEXT, actor }));
+    await users.remove(user.id, context);
+    expect((await inProcess('forget', '--user', user.id)).stdout).toBe(`Erased what user ${user.id} wrote.\n`);
+    expect(await queries.bookings.get(brand.account, id)).toMatchObject({ reason: 'erased' });
+  });
+
+  test.each([
+    [['--brand', '999'], 'ResourceNotFound: There is no brand 999.', 1],
+    [['--user', 'usr_nobody'], 'ResourceNotFound: There is no user usr_nobody.', 1],
+    [[], 'ValidationError: one of --brand ID, --user ID and --community ID is required.', 2],
+    [['--brand', '1', '--user', 'usr_1'], 'ValidationError: name one brand, user or community, not several.', 2],
+  ])('refuses %j', async (options, line, code) => {
+    expect(await inProcess('forget', ...options)).toMatchObject({ code, stderr: expect.stringContaining(line) });
+  });
+});
