@@ -151,5 +151,6 @@ function csv(events: readonly Entry[]): Answer {
     ...[at, entry.at, entry.event, entry.bookingId, changes.status?.to, actor.kind, actor.id, actor.name],
     ...[actor.account && `${actor.account.kind} ${actor.account.id}`, changesText(changes)],
   ]);
-  return { json: undefined, text: [HEADER, ...rows].map(csvLine).join('').trimEnd() };
+  // The line feed of the last line is added when it is printed.
+  return { json: undefined, text: [HEADER, ...rows].map(csvLine).join('').slice(0, -1) };
 }
