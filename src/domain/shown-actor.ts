@@ -1,4 +1,5 @@
 import { type Account, type Actor, accountKey } from './account.ts';
+import { defined } from './defined.ts';
 
 /** Who looks at what somebody did: an account, or the operator of the service. */
 export type Viewer = Account | 'operator';
@@ -26,7 +27,7 @@ export type NamedActor = ShownActor & {
  * the account alone (docs/decisions/history.md). What the operator or the service did, everybody may know.
  */
 export function shownActor({ kind, id, account }: Actor, viewer: Viewer): ShownActor {
-  if (account === undefined) return { kind, id };
-  const isOwn = viewer === 'operator' || accountKey(viewer) === accountKey(account);
-  return isOwn ? { kind, id, account } : { kind: 'account', account };
+  if (kind === 'operator' || kind === 'system') return { kind, id };
+  const isOwn = viewer === 'operator' || (account !== undefined && accountKey(viewer) === accountKey(account));
+  return isOwn ? { kind, id, ...defined({ account }) } : { kind: 'account', ...defined({ account }) };
 }
