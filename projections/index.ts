@@ -1,3 +1,4 @@
+import { accountHistory } from './account-history.ts';
 import { apiKeys } from './api-keys.ts';
 import { availability } from './availability.ts';
 import { bookings } from './bookings.ts';
@@ -21,4 +22,5 @@ export const projections = [
   webhooks,
   communityChanges,
   brandChanges,
+  accountHistory,
 ] as const;

@@ -108,19 +108,19 @@ Examples:
 }
 
 /** Whether the caller wants CSV. To ask for JSON as well is wrong usage. */
-function wantsCsv(command: Invoked, { csv: isWanted = false }: { readonly csv?: boolean | undefined }): boolean {
+export function wantsCsv(command: Invoked, { csv: isWanted = false }: { readonly csv?: boolean | undefined }): boolean {
   if (isWanted && isJson(command)) throw new CommanderError(2, 'venue.format', 'use either --csv or --json, not both');
   return isWanted;
 }
 
 /** Who did something, in words. */
-function actorText({ kind, id, name, account }: Static<typeof PublicActor>): string {
+export function actorText({ kind, id, name, account }: Static<typeof PublicActor>): string {
   const known = kind === 'operator' || kind === 'system' ? id : (name ?? `unknown (${id})`);
   return `${kind} ${known}${account === undefined ? '' : `, ${account.kind} ${account.id}`}`;
 }
 
 /** What became of each field, in words. */
-const changesText = (changes: Entry['changes']): string =>
+export const changesText = (changes: Entry['changes']): string =>
   Object.entries(changes)
     .map(([field, { from, to }]) => `${field} ${from === undefined ? '' : `${from} → `}${to}`)
     .join(', ');

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { pino } from 'pino';
 import { type Core, openCore } from '../app.ts';
 import type { CommandContext } from '../commands/command-handler.ts';
@@ -44,6 +45,14 @@ export function operatorConfig(): Config {
 
 /** Whether the caller wants JSON. */
 export const isJson = (command: Invoked): boolean => 'json' in command.optsWithGlobals();
+
+/** Writes a long result in parts: each waits until the one before has been taken, however slow the reader is. */
+export const writerOf =
+  (command: Invoked) =>
+  async (text: string): Promise<void> => {
+    command.configureOutput().writeOut?.(text);
+    if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain');
+  };
 
 /** @throws {Error} with the failure of the answer, if there is one */
 export function printAnswer(command: Invoked, { json, text, failure }: Answer): void {

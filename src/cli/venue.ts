@@ -4,6 +4,7 @@ import { UnusableCopy } from '../backup/unusable-copy.ts';
 import { ConfigError } from '../config.ts';
 import { StoreInUse } from '../runtime/unusable-store.ts';
 import { apiKeyCommands } from './api-keys.ts';
+import { auditCommand } from './audit.ts';
 import { backupCommands } from './backup.ts';
 import { bookingCommands } from './bookings.ts';
 import { brandCommands } from './brands.ts';
@@ -103,6 +104,7 @@ Examples:
     signingKeyCommands,
     bookingCommands,
     dayCommand,
+    auditCommand,
     reviewCommands,
     webhookCommands,
     parkedCommands,

@@ -6,7 +6,7 @@ export function actorView({ kind, name, account }: NamedActor): Html {
   const called = name !== undefined && html`<bdi>${name}</bdi>`;
   switch (kind) {
     case 'user':
-      return html`${called || 'a user who was removed'}, in the console`;
+      return html`${called || 'a user who was removed'}`;
     case 'apiKey':
       return html`the API key ${called ? html`“${called}”` : 'that is not known any more'}`;
     case 'client':

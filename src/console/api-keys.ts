@@ -19,6 +19,7 @@ import {
   statusOf,
 } from './fields.ts';
 import { counted, fromNow, momentIn } from './formats.ts';
+import { historyOfAll } from './history.ts';
 import type { PageDeps } from './page-deps.ts';
 import { secretBox } from './secret.ts';
 import { type Answer, missing, type Routes, type Visit } from './visit.ts';
@@ -82,7 +83,7 @@ ${secretBox('key', outcome.key, 'Copy the key now and store it like a password. 
       title: 'API keys',
       section: 'keys',
       status: statusOf(problems),
-      main: html`<div class="head"><div><h1>API keys</h1><p class="lead">API keys let programs act for ${visit.accountName}. A key works until you revoke it. <a href="/docs">API documentation</a></p></div></div>
+      main: html`<div class="head"><div><h1>API keys</h1><p class="lead">API keys let programs act for ${visit.accountName}. A key works until you revoke it. <a href="/docs">API documentation</a>, <a href="${historyOfAll('keys')}">history</a></p></div></div>
 <div class="split"><div>${
         valid.length === 0
           ? html`<div class="empty">${icon('key')}<h2>No API keys yet</h2><p>Create one for each program, so that you can revoke it without affecting the others.</p></div>`

@@ -15,6 +15,7 @@ import {
   statusOf,
 } from './fields.ts';
 import { momentIn } from './formats.ts';
+import { historyOfAll } from './history.ts';
 import type { PageDeps } from './page-deps.ts';
 import { secretBox } from './secret.ts';
 import { type Answer, missing, type Routes, type Visit } from './visit.ts';
@@ -29,7 +30,7 @@ export function connectionPages(routes: Routes, { connectedApps, clients, users,
     return {
       title: 'Connected apps',
       section: 'apps',
-      main: html`<div class="head"><div><h1>Connected apps</h1><p class="lead">Apps and AI assistants that may act for ${visit.accountName}.</p></div></div>
+      main: html`<div class="head"><div><h1>Connected apps</h1><p class="lead">Apps and AI assistants that may act for ${visit.accountName}. <a href="${historyOfAll('apps')}">History</a></p></div></div>
 ${
   apps.length === 0
     ? html`<div class="empty">${icon('apps')}<h2>No connected apps</h2><p>An app that needs access sends you here to sign in and approve it. AI assistants connect to <code>${settings.publicUrl}/mcp</code>.</p></div>`
@@ -78,7 +79,7 @@ ${
       title: 'OAuth clients',
       section: 'clients',
       status: statusOf(problems),
-      main: html`<div class="head"><div><h1>OAuth clients</h1><p class="lead">Your own services that act for ${visit.accountName} and get tokens without a user (client credentials grant).</p></div></div>
+      main: html`<div class="head"><div><h1>OAuth clients</h1><p class="lead">Your own services that act for ${visit.accountName} and get tokens without a user (client credentials grant). <a href="${historyOfAll('apps')}">History</a></p></div></div>
 <div class="split"><div>${
         list.length === 0
           ? html`<div class="empty">${icon('client')}<h2>No OAuth clients yet</h2><p>For a simple script, an <a href="/console/keys">API key</a> is enough. Create a client for a service that uses OAuth.</p></div>`

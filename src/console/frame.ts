@@ -13,6 +13,7 @@ const COMMUNITY: readonly Entry[] = [
   { section: 'spaces', href: '/console/spaces', label: 'Spaces', icon: 'space' },
   { section: 'reviews', href: '/console/reviews', label: 'Reviews', icon: 'star' },
   { section: 'charges', href: '/console/charges', label: 'Charges', icon: 'charge' },
+  { section: 'history', href: '/console/history', label: 'History', icon: 'pending' },
 ];
 
 const BRAND: readonly Entry[] = [
@@ -20,6 +21,7 @@ const BRAND: readonly Entry[] = [
   { section: 'bookings', href: '/console/bookings', label: 'My bookings', icon: 'list' },
   { section: 'reviews', href: '/console/reviews', label: 'Reviews', icon: 'star' },
   { section: 'charges', href: '/console/charges', label: 'Charges', icon: 'charge' },
+  { section: 'history', href: '/console/history', label: 'History', icon: 'pending' },
 ];
 
 const CONNECTIONS: readonly Entry[] = [

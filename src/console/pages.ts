@@ -4,6 +4,7 @@ import { calendarPages } from './calendar.ts';
 import { chargePages } from './charges.ts';
 import { connectionPages } from './connections.ts';
 import { findPages } from './find.ts';
+import { historyPages } from './history.ts';
 import { inboxPages } from './inbox.ts';
 import type { PageDeps } from './page-deps.ts';
 import { reviewPages } from './reviews.ts';
@@ -19,6 +20,7 @@ export function registerPages(routes: Routes, deps: PageDeps): void {
   spacePages(routes, deps);
   reviewPages(routes, deps);
   chargePages(routes, deps);
+  historyPages(routes, deps);
   apiKeyPages(routes, deps);
   webhookPages(routes, deps);
   connectionPages(routes, deps);

@@ -19,6 +19,7 @@ import {
   statusOf,
 } from './fields.ts';
 import { amount, clock, duration, zoneName } from './formats.ts';
+import { historyOf } from './history.ts';
 import type { PageDeps } from './page-deps.ts';
 import { type Answer, type Form, idOf, missing, type Routes, type Shown, type Visit } from './visit.ts';
 
@@ -144,7 +145,8 @@ ${
       status: statusOf(problems),
       main: html`${backLink}<div class="head"><h1>${space.name}</h1>${openBadge(space)}</div>
 <form class="card fields narrow" method="post" action="/console/spaces/${space.spaceId}">${csrfField(visit)}${fields(typed, problems)}<p class="muted small">Existing requests and bookings keep the terms on which they were made.</p><div><button class="button">Save</button></div></form>
-<section class="card narrow"><h2>${space.active ? 'Close space' : 'Reopen space'}</h2><p>${space.active ? 'A closed space takes no new bookings. Existing ones are kept.' : 'It takes bookings again immediately.'}</p>${openOrClose(visit, space)}</section>`,
+<section class="card narrow"><h2>${space.active ? 'Close space' : 'Reopen space'}</h2><p>${space.active ? 'A closed space takes no new bookings. Existing ones are kept.' : 'It takes bookings again immediately.'}</p>${openOrClose(visit, space)}</section>
+<p class="muted small"><a href="${historyOf('space', space.spaceId)}">What was changed here, and by whom</a></p>`,
     };
   }
 

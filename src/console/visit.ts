@@ -62,6 +62,7 @@ export type Section =
   | 'spaces'
   | 'reviews'
   | 'charges'
+  | 'history'
   | 'keys'
   | 'webhooks'
   | 'apps'

@@ -26,6 +26,7 @@ import {
   statusOf,
 } from './fields.ts';
 import { addDays, counted, fromNow, momentIn } from './formats.ts';
+import { historyOf, historyOfAll } from './history.ts';
 import type { PageDeps } from './page-deps.ts';
 import { secretBox } from './secret.ts';
 import { tabs } from './tabs.ts';
@@ -184,7 +185,7 @@ export function webhookPages(routes: Routes, { commands, queries, webhooks }: Pa
       title: 'Webhooks',
       section: 'webhooks',
       status: statusOf(problems),
-      main: html`<div class="head"><div><h1>Webhooks</h1><p class="lead">Endpoints that receive signed events about the bookings and reviews of ${visit.accountName} as they happen.</p></div></div>
+      main: html`<div class="head"><div><h1>Webhooks</h1><p class="lead">Endpoints that receive signed events about the bookings and reviews of ${visit.accountName} as they happen. <a href="${historyOfAll('webhooks')}">History</a></p></div></div>
 <div class="split"><div id="webhooks" data-live-region>${
         list.length === 0
           ? html`<div class="empty">${icon('webhook')}<h2>No webhooks yet</h2><p>Register an endpoint and send it a test delivery.</p></div>`
@@ -233,7 +234,7 @@ ${choices(
       section: 'webhooks',
       status: statusOf(problems),
       main: html`<p class="back"><a href="/console/webhooks">${icon('back')} Webhooks</a></p>
-<div class="head" id="webhook-head" data-live-region><div><h1 class="address">${webhook.url}</h1><p class="lead">${eventNames(webhook.events)}</p></div>${webhookBadge(webhook, receiver)}</div>
+<div class="head" id="webhook-head" data-live-region><div><h1 class="address">${webhook.url}</h1><p class="lead">${eventNames(webhook.events)}. <a href="${historyOf('webhook', webhookId)}">History</a></p></div>${webhookBadge(webhook, receiver)}</div>
 <div id="receiver" data-live-region>${
         webhook.status === 'disabled'
           ? html`<div class="flash notice">${icon('warning')}<p>Disabled: ${webhook.disabledReason ?? 'no reason given.'}</p></div>`

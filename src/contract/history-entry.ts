@@ -24,6 +24,8 @@ const ActorKind = OneOf<NamedActor['kind']>(['apiKey', 'client', 'user', 'accoun
     '`account`: somebody of the other party. `operator`: who runs the service. `system`: the service itself, by the clock.',
 });
 
+export const Changes = Type.Record(Type.String(), Change, { description: 'The fields that changed, by name.' });
+
 /** Who did something, as far as the reader may know it (docs/decisions/history.md). */
 export const PublicActor = Type.Object(
   {
@@ -56,7 +58,7 @@ export const HistoryEntry = Type.Object(
     event: OneOf(keysOf(EVENTS), { title: 'BookingEvent', description: 'What happened to a booking.' }),
     at: Timestamp('When, UTC.'),
     actor: PublicActor,
-    changes: Type.Record(Type.String(), Change, { description: 'The fields that changed, by name.' }),
+    changes: Changes,
   },
   { title: 'HistoryEntry', description: 'One event of a booking: when, who, and which fields changed.' },
 );
@@ -92,7 +94,7 @@ export const OperatorDayHistory = Type.Object({
 });
 
 const publicActor = shaped(PublicActor);
-const toPublicActor = ({ kind, id, name, account }: NamedActor): Static<typeof PublicActor> =>
+export const toPublicActor = ({ kind, id, name, account }: NamedActor): Static<typeof PublicActor> =>
   publicActor({ kind, id, name, account: account && toPublicAccount(account) });
 
 const historyEntry = shaped(HistoryEntry);
@@ -104,7 +106,7 @@ const publicEntry = ({ event, from, to, by }: NamedStep) => ({
   actor: toPublicActor(by),
   changes: {
     status: from === undefined ? { to } : { from, to },
-    ...changesTo(madeBy(event)),
+    ...changesTo(fieldsOfBooking(event)),
   },
 });
 
@@ -120,7 +122,9 @@ export const operatorHistoryEntries = (steps: readonly NamedStep[]): Static<type
   });
 
 /** The fields that an event adds, under their public names. */
-function madeBy(event: HistoryStep['event']): { readonly [field: string]: string | number | undefined } {
+export function fieldsOfBooking(event: HistoryStep['event']): {
+  readonly [field: string]: string | number | undefined;
+} {
   switch (event.type) {
     case 'BookingRequested':
       return { ...publicFacts(event.data), expiresAt: toTimestamp(expiryOf(event.data)) };

@@ -1,5 +1,6 @@
 import type { BookingDetails } from '../domain/booking-details.ts';
 import { OperatorBrand, OperatorCommunity } from './account.ts';
+import { OperatorAccountChange } from './account-change.ts';
 import { OperatorApiKey, OperatorIssuedApiKey } from './api-key.ts';
 import { AvailabilityResponse } from './availability.ts';
 import { AssistantBooking, BookingDto, OperatorBooking } from './booking.ts';
@@ -18,6 +19,7 @@ import { WebhookPayloads } from './webhook-payload.ts';
 
 /** What the command line prints with `--json`. */
 export const OPERATOR_SHAPES = {
+  OperatorAccountChange,
   OperatorAddedClient,
   OperatorApiKey,
   OperatorBooking,

@@ -1,6 +1,6 @@
 import type { Actor } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
-import { apiKeyId } from '../domain/ids.ts';
+import { type ApiKeyId, apiKeyId } from '../domain/ids.ts';
 import { type NamedActor, type ShownActor, shownActor, type Viewer } from '../domain/shown-actor.ts';
 import { streamOf } from '../domain/streams.ts';
 import { isKnown, upcast } from '../domain/upcast.ts';
@@ -25,13 +25,14 @@ export function createActorNames(deps: {
 }) {
   const { events, accounts, directory } = deps;
 
-  /** What the first event of a stream calls the key or client. It tells of those that are gone, too. */
+  /** What the first event of a stream calls the key, client or webhook. It tells of those that are gone, too. */
   async function inLog(stream: string): Promise<string | undefined> {
     for await (const stored of events.readStream(stream, { limit: 1 })) {
       if (!isKnown(stored)) return undefined;
       const event = upcast(stored);
       if (event.type === 'ApiKeyIssued') return event.data.label;
       if (event.type === 'ClientAdded') return event.data.name;
+      if (event.type === 'WebhookRegistered') return event.data.url;
     }
     return undefined;
   }
@@ -67,8 +68,10 @@ export function createActorNames(deps: {
       };
     },
 
-    /** The name of a user or a client that something happened to, for its own account. */
+    /** What something is called that something happened to, for its own account and the operator. */
     user: directory.user,
     client: (id: string) => nameOf({ kind: 'client', id }),
+    apiKey: (id: ApiKeyId) => inLog(streamOf.apiKey(id)),
+    webhook: (id: string) => inLog(streamOf.webhook(id)),
   };
 }

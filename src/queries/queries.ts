@@ -2,6 +2,7 @@ import type { EventStore } from '../event-store/event-store.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { createAccountHistory } from './account-history.ts';
 import { createAccountQueries } from './accounts.ts';
 import { createActorNames, type Directory } from './actor-names.ts';
 import { createApiKeyQueries } from './api-keys.ts';
@@ -37,6 +38,7 @@ export function createQueries(deps: {
     openDays: createOpenDaysQuery(deps),
     spaces: createSpaceQueries(deps),
     bookings: createBookingQueries(deps),
+    accountHistory: createAccountHistory({ ...deps, names }),
     bookingHistory: createBookingHistory({ ...deps, names }),
     reviews: createReviewQueries(deps),
     webhooks: createWebhookQueries(deps),

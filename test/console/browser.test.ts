@@ -265,13 +265,15 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
       'spaces/new',
       'reviews',
       'charges',
+      'history',
+      'history?topic=members',
       'keys',
       'webhooks',
       'apps',
       'clients',
       'nothing',
     ],
-    brands: ['find', 'find/1', 'bookings', 'bookings/3', 'reviews', 'charges'],
+    brands: ['find', 'find/1', 'bookings', 'bookings/3', 'reviews', 'charges', 'history'],
   } as const;
 
   test.each([

@@ -29,6 +29,7 @@ test('queries on all these collections are declared', () => {
   const asked = new Set(queries.map(([name]) => name));
   expect(asked).toEqual(
     new Set([
+      'accountHistory',
       'apiKeys',
       'bookings',
       'brands',

@@ -1,0 +1,139 @@
+import { type Command, CommanderError, InvalidArgumentError } from '@commander-js/extra-typings';
+import { toOperatorAccountChange } from '../contract/account-change.ts';
+import { AUDITED_TYPES, type NamedChange, TOPICS, type Topic } from '../domain/account-change.ts';
+import { isRefusal } from '../domain/decision.ts';
+import { defined } from '../domain/defined.ts';
+import type { EventType } from '../domain/events.ts';
+import { nameOf, requiredAccount } from './accounts.ts';
+import { moment, wholeNumber } from './arguments.ts';
+import { csvLine } from './csv.ts';
+import { actorText, changesText, wantsCsv } from './history.ts';
+import { type Invoked, isJson, operate, writerOf } from './operation.ts';
+import { toText } from './print.ts';
+
+export function auditCommand(venue: Command): void {
+  venue
+    .command('audit')
+    .description('list everything that changed for a community or brand, and by whom')
+    .option('--community <id>', 'the community', wholeNumber)
+    .option('--brand <id>', 'the brand', wholeNumber)
+    .option('--from <time>', 'only what happened then or later', moment)
+    .option('--to <time>', 'only what happened before', moment)
+    .option('--actor <who>', 'only what was done by this user, key or app (its id or name), or kind of actor')
+    .option('--kind <kinds>', 'only these topics or kinds of events, with commas', kinds)
+    .option('--csv', 'print CSV')
+    .addHelpText(
+      'after',
+      `
+Exactly one of --community and --brand is required. What is listed is in the order of the log, as it is read: all of the log is
+read, which takes a while for a long one. A time has a time zone; a date means midnight UTC.
+Kinds of actors: user, apiKey, client, operator, system.
+Topics: ${TOPICS.join(', ')}.
+Kinds of events: ${AUDITED_TYPES.join(', ')}.
+
+Examples:
+  venue audit --community 1
+  venue audit --brand 1 --from 2026-11-01 --to 2026-12-01 --csv > november.csv
+  venue audit --community 1 --actor ada@example.com --kind spaces,BookingApproved
+  venue audit --community 1 --kind members,apps,keys --json`,
+    )
+    .action(({ from, to, actor, kind, csv, ...named }, command) => {
+      const account = requiredAccount(named);
+      if (from !== undefined && to !== undefined && from >= to)
+        throw new CommanderError(2, 'venue.range', '--from must be before --to');
+      const format = wantsCsv(command, { csv }) ? CSV : isJson(command) ? JSON_LINES : TEXT;
+      return operate(command, async (core) => {
+        const owner = await nameOf(core, account);
+        if (isRefusal(owner)) return owner;
+        const tell = (text: string) => command.configureOutput().writeErr?.(`${text}\n`);
+        let unknown = 0;
+        const found = core.queries.accountHistory.audit(
+          account,
+          defined({ from: from && Date.parse(from), to: to && Date.parse(to), actor, ...kind }),
+          {
+            progress: ({ read, at }) => tell(`${read.toLocaleString('en')} events read, up to ${at.slice(0, 10)}`),
+            unknown: () => {
+              unknown += 1;
+            },
+          },
+        );
+        await print(command, found, format);
+        if (unknown > 0)
+          throw new Error(
+            `${unknown} events were written by a newer release of the service. Whether they concern ${account.kind} ${account.id} only that release can tell.`,
+          );
+        return 'printed';
+      });
+    });
+}
+
+type Kinds = { readonly topics: readonly Topic[]; readonly types: readonly EventType[] };
+
+function kinds(text: string): Kinds {
+  const names = text.split(',').map((name) => name.trim());
+  const topics = TOPICS.filter((topic) => names.includes(topic));
+  const types = AUDITED_TYPES.filter((type) => names.includes(type));
+  if (topics.length + types.length !== new Set(names).size)
+    throw new InvalidArgumentError(
+      'It must be topics or kinds of events with commas between them, as --help lists them.',
+    );
+  return { topics, types };
+}
+
+/** How changes are printed, one after the other: memory does not grow with their number. */
+type Format = {
+  readonly before: string;
+  readonly between: string;
+  readonly after: string;
+  /** Instead of everything, if there is nothing. */
+  readonly none?: string;
+  one(change: NamedChange): string;
+};
+
+const JSON_LINES: Format = {
+  before: '[\n',
+  between: ',\n',
+  after: '\n]\n',
+  none: '[]\n',
+  one: (change) => JSON.stringify(toOperatorAccountChange(change)),
+};
+
+const CSV: Format = {
+  before: csvLine([
+    ...['id', 'at', 'event', 'topic', 'ofKind', 'ofId', 'ofName', 'actorKind', 'actorId', 'actorName', 'account'],
+    ...['changes', 'stream', 'revision'],
+  ]),
+  between: '',
+  after: '',
+  one(change) {
+    const { id, at, event, topic, of, actor, changes, stream, revision } = toOperatorAccountChange(change);
+    const account = actor.account && `${actor.account.kind} ${actor.account.id}`;
+    return csvLine([
+      ...[id, at, event, topic, of.kind, of.id, of.name, actor.kind, actor.id, actor.name, account],
+      ...[changesText(changes), stream, revision],
+    ]);
+  },
+};
+
+const TEXT: Format = {
+  before: '',
+  between: '',
+  after: '',
+  none: 'None.\n',
+  one(change) {
+    const { at, event, of, actor, changes } = toOperatorAccountChange(change);
+    const what = `${of.kind} ${of.id}${of.name === undefined ? '' : ` (${of.name})`}`;
+    const made = changesText(changes);
+    return `${toText(`${at}  ${event}  ${what}  by ${actorText(actor)}${made === '' ? '' : `: ${made}`}`)}\n`;
+  },
+};
+
+async function print(command: Invoked, found: AsyncIterable<NamedChange>, format: Format): Promise<void> {
+  const write = writerOf(command);
+  let count = 0;
+  for await (const change of found) {
+    await write(`${count === 0 ? format.before : format.between}${format.one(change)}`);
+    count += 1;
+  }
+  await write(count > 0 ? format.after : (format.none ?? format.before));
+}

@@ -1,0 +1,134 @@
+import { type Account, accountOfKey } from './account.ts';
+import { type DomainEvent, EVENT_TYPES, type EventType, type Recorded } from './events.ts';
+import { keysOf } from './keys-of.ts';
+import type { Readable, Subject } from './personal-text.ts';
+import type { NamedActor } from './shown-actor.ts';
+import type { Space } from './space.ts';
+
+/** What changes for an account, by what it is about. */
+export type Topic = 'account' | 'bookings' | 'reviews' | 'spaces' | 'keys' | 'webhooks' | 'members' | 'apps';
+
+/** Exhaustive: a new topic does not compile without its line. */
+const TOPIC_NAMES: { readonly [T in Topic]: true } = {
+  account: true,
+  bookings: true,
+  reviews: true,
+  spaces: true,
+  keys: true,
+  webhooks: true,
+  members: true,
+  apps: true,
+};
+export const TOPICS: readonly Topic[] = keysOf(TOPIC_NAMES);
+
+/** What an event happened to. */
+type ChangedThing = {
+  readonly kind: 'account' | 'booking' | 'review' | 'space' | 'apiKey' | 'webhook' | 'user' | 'client';
+  readonly id: string;
+};
+
+/** A change for one or two accounts. */
+export type AccountChange = {
+  readonly topic: Topic;
+  /** Whom it concerns. Both parties of a booking. */
+  readonly accounts: readonly Account[];
+  readonly of: ChangedThing;
+};
+
+/** Something that changed for an account: what, by whom, and what it is called. */
+export type NamedChange = AccountChange & {
+  readonly event: Readable<Recorded>;
+  readonly by: NamedActor;
+  /** What is called a name: of a space, a key, a webhook's URL, a member's e-mail address, an app. Absent if it is not known any more. */
+  readonly name?: string;
+  /** For the change of a space: what it was before. */
+  readonly before?: Space;
+};
+
+/** What changed for whom by an event; undefined if it concerns no account, but only how the service works. */
+export function accountChange(event: DomainEvent): AccountChange | undefined {
+  switch (event.type) {
+    case 'BookingRequested':
+    case 'BookingApproved':
+    case 'BookingCancelled':
+    case 'BookingCompleted': {
+      const { bookingId } = event.data;
+      return { topic: 'bookings', accounts: partiesOf(event.data), of: { kind: 'booking', id: String(bookingId) } };
+    }
+    case 'ReviewPosted':
+      return {
+        topic: 'reviews',
+        accounts: partiesOf(event.data),
+        of: { kind: 'review', id: `${event.data.reviewId}` },
+      };
+    case 'CommunityAdded':
+      return ofAccount({ kind: 'Community', id: event.data.communityId });
+    case 'BrandAdded':
+      return ofAccount({ kind: 'Brand', id: event.data.brandId });
+    case 'SubjectForgotten': {
+      const account = accountOfSubject(event.data.subject);
+      return account && ofAccount(account);
+    }
+    case 'SpaceAdded':
+    case 'SpaceChanged':
+    case 'SpaceClosed':
+    case 'SpaceOpened': {
+      const { spaceId, communityId } = event.data;
+      return {
+        topic: 'spaces',
+        accounts: [{ kind: 'Community', id: communityId }],
+        of: { kind: 'space', id: String(spaceId) },
+      };
+    }
+    case 'ApiKeyIssued':
+    case 'ApiKeyRevoked':
+      return { topic: 'keys', accounts: [event.data.account], of: { kind: 'apiKey', id: event.data.apiKeyId } };
+    case 'WebhookRegistered':
+    case 'WebhookSecretRotated':
+    case 'WebhookDisabled':
+    case 'WebhookEnabled':
+    case 'WebhookRemoved': {
+      const { owner, webhookId } = event.data;
+      return { topic: 'webhooks', accounts: [owner.account], of: { kind: 'webhook', id: webhookId } };
+    }
+    case 'MemberAdded':
+    case 'MemberRemoved':
+    case 'PasswordChanged':
+      return { topic: 'members', accounts: [event.data.account], of: { kind: 'user', id: event.data.userId } };
+    case 'AppConnected':
+    case 'AppDisconnected':
+    case 'ClientAdded':
+    case 'ClientRemoved':
+      return { topic: 'apps', accounts: [event.data.account], of: { kind: 'client', id: event.data.clientId } };
+    case 'IdsReserved':
+    case 'LogCreated':
+    case 'ProjectionEventSkipped':
+      return undefined;
+    default:
+      return event satisfies never;
+  }
+}
+
+type Parties = {
+  readonly communityId: Extract<Account, { readonly kind: 'Community' }>['id'];
+  readonly brandId: Extract<Account, { readonly kind: 'Brand' }>['id'];
+};
+
+const partiesOf = ({ communityId, brandId }: Parties): readonly Account[] => [
+  { kind: 'Community', id: communityId },
+  { kind: 'Brand', id: brandId },
+];
+
+const ofAccount = (account: Account): AccountChange => ({
+  topic: 'account',
+  accounts: [account],
+  of: { kind: 'account', id: `${account.kind} ${account.id}` },
+});
+
+const accountOfSubject = (subject: Subject): Account | undefined =>
+  accountOfKey(subject.replace(/^brand:/, 'Brand:').replace(/^community:/, 'Community:'));
+
+/** The kinds of events that can be asked for. */
+export const AUDITED_TYPES: readonly EventType[] = keysOf(EVENT_TYPES).filter(
+  (type) => !['IdsReserved', 'LogCreated', 'ProjectionEventSkipped'].includes(type),
+);

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { cents, spaceId } from '../../src/domain/ids.ts';
+import { accepted } from '../accepted.ts';
+import { Browser } from '../browser.ts';
+import { type Running, startDemo } from './console.fixture.ts';
+
+let running: Running;
+let community: Browser;
+let brand: Browser;
+let hall: number;
+
+beforeAll(async () => {
+  running = await startDemo();
+  const [harbour] = running.demo.communities;
+  const [northwind] = running.demo.brands;
+  if (harbour === undefined || northwind === undefined) throw new Error('The demo lacks accounts');
+  hall = harbour.spaces[0]?.id ?? 0;
+  community = new Browser(running.url);
+  brand = new Browser(running.url);
+  await community.signIn(harbour.user);
+  await brand.signIn(northwind.user);
+});
+afterAll(() => running.stop());
+
+const rows = (text: string) => [...text.matchAll(/<tr><td data-label="When".*?<\/tr>/gs)].map(([row]) => row);
+const text = (row = '') => row.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ');
+
+test('a change on a page of the console is in the history: what it was, what it is, and who did it', async () => {
+  const page = await community.open(`/console/spaces/${hall}`);
+  const { target, body } = page.form(`/console/spaces/${hall}`);
+  body.set('eventFee', '500.00');
+  body.set('name', '<script>alert(1)</script>');
+  await community.request(target, { method: 'POST', body });
+  const history = await community.open('/console/history');
+  expect(history.status).toBe(200);
+  expect(history.text).not.toContain('<script>alert');
+  const [newest] = rows(history.text);
+  expect(text(newest)).toContain('Space “ Harbour Hall ” was changed');
+  expect(text(newest)).toContain('Fee $420.00 → $500.00');
+  expect(text(newest)).toContain('harbour@demo.example');
+  expect(newest).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
+});
+
+test('there is one for each kind of thing, and for a single one', async () => {
+  const of = async (query: string) => rows((await community.open(`/console/history?${query}`)).text).map(text);
+  for (const row of await of('topic=keys')) expect(row).toMatch(/API key/);
+  for (const row of await of('topic=spaces')) expect(row).toMatch(/Space/);
+  expect((await of('topic=members'))[0]).toMatch(/harbour@demo\.example became a member the operator/);
+  const ofHall = await of(`of=space:${hall}`);
+  expect(ofHall.length).toBeGreaterThan(1);
+  expect(ofHall.at(-1)).toContain('was added');
+  expect((await community.open(`/console/spaces/${hall}`)).text).toContain(`/console/history?of=space%3A${hall}`);
+});
+
+test('a brand sees its own, and nothing of the community', async () => {
+  const { text: page } = await brand.open('/console/history');
+  expect(page).not.toContain('harbour@demo.example');
+  expect(page).not.toContain('Spaces and fees');
+  expect(rows(page).map(text).join()).toContain('northwind@demo.example became a member');
+  for (const query of ['topic=spaces', `of=space:${hall}`, 'topic=keys&of=space:1'])
+    expect((await brand.open(`/console/history?${query}`)).text).not.toContain('Harbour Hall');
+});
+
+test('is paged', async () => {
+  const { catalogue } = running.service.core.commands;
+  const context = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
+  for (let fee = 1; fee <= 40; fee += 1)
+    accepted(await catalogue.changeSpace({ spaceId: spaceId(hall), terms: { eventFee: cents(fee * 100) } }, context));
+  const first = await community.open('/console/history?topic=spaces');
+  expect(rows(first.text)).toHaveLength(30);
+  const [, next = ''] = /href="(\/console\/history\?[^"]*before=[^"]*)"/.exec(first.text) ?? [];
+  const second = await community.open(next.replaceAll('&amp;', '&'));
+  const fees = [...rows(first.text), ...rows(second.text)].map((row) => /→ <\/span><bdi>\$(\d+)\./.exec(row)?.[1]);
+  expect(fees.slice(0, 40)).toEqual(Array.from({ length: 40 }, (_, index) => String(40 - index)));
+});
+
+test.each([
+  'topic=prices',
+  'of=%00',
+  'of=space:999999',
+  'before=zzzz',
+  'before=',
+  `of=user:${'x'.repeat(600)}`,
+  'of=x&topic=x',
+])('what is asked for by %s is answered', async (query) => {
+  expect((await community.open(`/console/history?${query}`)).status).toBe(200);
+});
