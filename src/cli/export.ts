@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { fchmodSync, fstatSync } from 'node:fs';
 import type { Command } from '@commander-js/extra-typings';
-import { UnusableCopy } from '../backup/unusable-copy.ts';
 import type { Config } from '../config.ts';
 import { refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
@@ -151,17 +150,11 @@ async function exists({ events }: Stores, stream: string): Promise<boolean> {
 function stdout(command: Invoked, isPrivate: boolean): ExportFile {
   const { fd } = process.stdout;
   if (isPrivate && fstatSync(fd).isFile()) fchmodSync(fd, OWNER_ONLY);
-  let failure: Error | undefined;
-  const onError = (error: Error) => {
-    failure ??= error;
-  };
-  process.stdout.on('error', onError);
   return {
     ...{ written: nothingWritten(), begun: undefined },
     async write(chunk) {
-      if (failure !== undefined) throw new UnusableCopy(`stdout cannot be written: ${failure.message}`, failure);
       command.configureOutput().writeOut?.(chunk.toString());
-      if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain').catch(onError);
+      if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain');
     },
     async close() {},
   };

@@ -248,6 +248,7 @@ test('an import needs a whole export, an empty store and the key of the store th
 test('without a file the export goes to stdout, private if it holds records', async () => {
   const place = await embeddedPlace({ SECRET_KEY: newKey() });
   await place.json('brand', 'add', '--name', 'Acme');
+  await place.json('signing-key', 'rotate');
   const file = join(temporaryDataDir(), 'store.ndjson');
   await place.json('export', file);
   const printed = await place.run('export');
