@@ -213,6 +213,21 @@ describe('on the command line', () => {
     );
   });
 
+  test('the words that belong to a booking, in the booking as in the events', async () => {
+    useDataDir(service.config.dataDir);
+    const body = { spaceId: space, startTime: date(), startHour: 10, message: 'For forty people.' };
+    const { id } = (await service.post('/bookings', { key: brand.key, body })).json();
+    const by = { kind: 'Community', id: communityId(community.id) } as const;
+    const reason = 'Water damage.';
+    accepted(await service.core.commands.bookings.cancel({ bookingId: id, by, reason }, CONTEXT));
+    const booking = { id, message: body.message, reason };
+    const events = [{ changes: { message: { to: body.message } } }, { changes: { reason: { to: reason } } }];
+    expect(await json('booking', 'history', String(id))).toMatchObject({ booking, events });
+    expect(await json('day', String(space), date())).toMatchObject({ bookings: [booking], events });
+    const { stdout } = await inProcess('day', String(space), date(), '--csv');
+    expect(stdout).toMatch(/For forty people\..*Water damage\./s);
+  });
+
   test('a day, with every booking of it', async () => {
     useDataDir(service.config.dataDir);
     const late = await booked(brand.key, 15);

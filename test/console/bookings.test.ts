@@ -198,6 +198,22 @@ test('the timeline says who did what, and the status at a past time', async () =
   expect(await stateAt('2026-13-45T99:00')).toBe('');
 });
 
+test('the timeline at the second in which something happened shows it as done, and what came later as later', async () => {
+  const { text } = await community.open('/console/bookings/1');
+  const moments = (/data-timeline="([^"]*)"/.exec(text)?.[1] ?? '').split(' ');
+  expect(new Set(moments).size).toBeGreaterThan(1);
+  const laterAt = async (at: string) => {
+    const page = await community.open(`/console/bookings/1?at=${at}`);
+    const [, list = ''] = /<ol class="timeline">(.*?)<\/ol>/s.exec(page.text) ?? [];
+    return [...list.matchAll(/<li class="([^"]*)"/g)].map(([, classes = '']) => classes.includes('later'));
+  };
+  for (const [index, moment] of moments.entries())
+    expect(await laterAt(moment)).toEqual(moments.map((_, step) => step > index));
+  const [first = ''] = moments;
+  const before = Temporal.PlainDateTime.from(first).subtract({ seconds: 1 }).toString({ smallestUnit: 'second' });
+  expect(await laterAt(before)).toEqual(moments.map(() => true));
+});
+
 test('what belongs to other accounts does not exist', async () => {
   const union = new Browser(running.url);
   await union.signIn(running.demo.communities[1]?.user ?? { email: '', password: '' });
