@@ -34,7 +34,7 @@ export const MAY_IMPORT = {
   // Whether the clock of this machine can be believed.
   'clock-watch': ['domain', 'event-store', 'document-store', 'runtime'],
   // What others can check the log by.
-  audit: ['domain', 'event-store'],
+  audit: ['domain', 'event-store', 'document-store', 'secrets', 'runtime'],
   'read-models': ['projections', 'domain', 'event-store', 'document-store', 'runtime'],
   // Whether a key or a registration holds, from the log itself.
   credentials: ['domain', 'event-store', 'document-store', 'runtime'],
@@ -126,7 +126,7 @@ export const MAY_IMPORT = {
   'main.js': ['serve.ts', 'runtime'],
   cli: [
     ...['app.ts', 'foundation.ts', 'engines.ts', 'config.ts', 'backup', 'transfer', 'store-identity', 'commands'],
-    ...['contract', 'auth', 'projections', 'domain', 'event-store', 'runtime'],
+    ...['contract', 'auth', 'audit', 'projections', 'domain', 'event-store', 'runtime'],
     // Deliveries have commands, too.
     'webhooks/webhooks.ts',
     // A backup notes them, a restore prints them.

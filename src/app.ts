@@ -7,6 +7,8 @@ import { projections } from '../projections/index.ts';
 import { api, unroutable } from './api/api.ts';
 import { handleClientError, handleError, sendNotFound } from './api/errors.ts';
 import { healthRoutes } from './api/health.ts';
+import { sealKeyRoute } from './api/seal-key.ts';
+import { type Audit, createAudit } from './audit/audit.ts';
 import { type ApiKeyUsage, createApiKeyUsage } from './auth/api-key-usage.ts';
 import { authenticateEither, createApiKeyAuthentication } from './auth/authenticate.ts';
 import type { Changing } from './auth/change-follow-up.ts';
@@ -49,6 +51,7 @@ export type Core = Foundation &
     /** What holds changes of which the log may not tell yet. */
     readonly changing: Changing;
     readonly maintenance: Maintenance;
+    readonly audit: Audit;
   };
 
 /**
@@ -108,6 +111,7 @@ async function assemble(foundation: Foundation): Promise<Core> {
     apiKeyUsage: await createApiKeyUsage({ documents, clock, logger }),
     authorizationServer,
     changing: [users, authorizationServer.clients, revocation],
+    audit: createAudit({ ...foundation, ...config, settings: config, logId: identity.logId }),
     maintenance: createMaintenance({
       ...{ events, documents, projections },
       openScratch: openSqliteDocuments,
@@ -187,6 +191,7 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
       release: JSON.stringify([manifest.version, process.versions.tz, projections.map(idOf)]),
     }),
   );
+  await app.register(sealKeyRoute({ publishedKey: core.audit.publishedKey }));
   await app.register(authorizationServer.routes);
   const { accessTokens, resources } = authorizationServer;
   const tools = { commands, queries, clock: core.clock, pricing: config };

@@ -39,6 +39,12 @@ export type Config = {
   readonly credentialsGraceMs: number;
   /** How long the service still takes requests after SIGTERM, so that balancers can learn from `/readyz` to send no more. */
   readonly drainMs: number;
+  /** Where every checkpoint of the log is sent to. */
+  readonly sealWebhook: string | undefined;
+  /** The file that every checkpoint of the log is appended to. */
+  readonly sealFile: string | undefined;
+  /** Whether that file gets the hash of every event, too. */
+  readonly sealFileLeaves: boolean;
   /** How long a read model is kept that no process has wanted, such as that of an earlier release, in milliseconds. */
   readonly retireAfterMs: number;
 };
@@ -93,6 +99,9 @@ export function readConfig(env: Environment): Config {
     place: place(value('PLACE')),
     credentialsGraceMs: duration(value, 'CREDENTIALS_GRACE', 'PT60S', 'PT1H'),
     drainMs: duration(value, 'DRAIN', 'PT1S', 'PT1M'),
+    sealWebhook: httpUrl(value, 'SEAL_WEBHOOK'),
+    sealFile: value('SEAL_FILE'),
+    sealFileLeaves: sealFileLeaves(value),
     retireAfterMs: duration(value, 'RETIRE_AFTER', 'PT24H', 'PT8760H'),
   };
 }
@@ -125,6 +134,20 @@ function url(value: Value, name: string, protocols: readonly string[]): string |
   if (text === undefined || protocols.some((protocol) => text.startsWith(`${protocol}//`))) return text;
   // Without the value, which may contain a password.
   throw new ConfigError(name, `must start with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`);
+}
+
+/** Read as the clients of URLs read them. Its value is not repeated: it may contain a password. */
+function httpUrl(value: Value, name: string): string | undefined {
+  const text = url(value, name, ['https:', 'http:']);
+  if (text === undefined || URL.canParse(text)) return text;
+  throw new ConfigError(name, 'must be an absolute URL');
+}
+
+function sealFileLeaves(value: Value): boolean {
+  const leaves = flag(value, 'SEAL_FILE_LEAVES', false);
+  if (leaves && value('SEAL_FILE') === undefined)
+    throw new ConfigError('SEAL_FILE_LEAVES', 'is for a file of seals: set SEAL_FILE, too');
+  return leaves;
 }
 
 function origin(text: string): string {

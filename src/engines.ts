@@ -5,7 +5,7 @@ import type { Config } from './config.ts';
 import type { DocumentStore } from './document-store/document-store.ts';
 import { isAnyoneBeating } from './document-store/heartbeats.ts';
 import { defined } from './domain/defined.ts';
-import { STREAM_KINDS } from './domain/streams.ts';
+import { LATER_STREAM_KINDS, STREAM_KINDS } from './domain/streams.ts';
 import type { EventStore } from './event-store/event-store.ts';
 import { openReadModelState } from './read-models/state.ts';
 import type { Clock } from './runtime/clock.ts';
@@ -55,7 +55,7 @@ export async function openEvents(
     return openSqliteEventStore({ path: join(dataDir, LOG_FILE), logger, ...defined({ appendElsewhere }) });
   }
   const { openEventStoreDb } = await import('./event-store/eventstoredb/event-store.ts');
-  const names = { kinds: STREAM_KINDS, ...defined({ prefix }) };
+  const names = { kinds: STREAM_KINDS, laterKinds: LATER_STREAM_KINDS, ...defined({ prefix }) };
   return openEventStoreDb({ url: eventStoreUrl, ...names, logger }).catch(inOneLine('EVENTSTORE_URL'));
 }
 

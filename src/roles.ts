@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { createSealRole } from './audit/seal-role.ts';
 import { type Changing, createChangeFollowUp } from './auth/change-follow-up.ts';
 import { createUsers } from './auth/users.ts';
 import { openConnectedApps } from './authorization-server/connected-apps.ts';
@@ -32,7 +33,10 @@ type Others = { readonly webhooks: Webhooks; readonly commands: Commands; readon
 
 /** Runs roles in this thread. */
 export function startRoles(
-  deps: Pick<Foundation, 'projector' | 'clock' | 'clockWatch' | 'logger'> & {
+  deps: Pick<
+    Foundation,
+    'projector' | 'clock' | 'clockWatch' | 'logger' | 'events' | 'documents' | 'heartbeats' | 'identity' | 'config'
+  > & {
     readonly roles: ReadonlySet<BackgroundRole>;
     readonly openOthers: () => Promise<Others>;
   },
@@ -55,7 +59,10 @@ export function startRoles(
     scheduler.start();
     const followUp = createChangeFollowUp({ changing, logger });
     followUp.start();
-    others.push(scheduler, followUp);
+    const { identity, config } = deps;
+    const seals = createSealRole({ ...deps, ...config, settings: config, logId: identity.logId });
+    seals.start();
+    others.push(scheduler, followUp, seals);
   }
 
   let beginning: Promise<void> | undefined;

@@ -36,6 +36,10 @@ test.each([
   ['PLACE', 'x'.repeat(65)],
   ['DRAIN', 'a while'],
   ['DRAIN', 'PT2M'],
+  ['SEAL_WEBHOOK', 'seals.example'],
+  ['SEAL_WEBHOOK', 'https://'],
+  ['SEAL_FILE_LEAVES', 'true'],
+  ['SEAL_FILE_LEAVES', 'yes'],
 ])('%s=%s is refused with a one-line message', (variable, value) => {
   const read = () => readConfig({ SECRET_KEY, [variable]: value });
   expect(read).toThrow(ConfigError);
@@ -47,6 +51,9 @@ test.each([
   ['TRUST_PROXY', '10.0.0.0/8, proxy', 'must list IP addresses or networks such as 10.0.0.0/8, got "proxy"'],
   ['DEMO', 'yes', 'must be true or false, got "yes"'],
   ['PORT', 'http', 'must be a port, 1 to 65535, got "http"'],
+  ['SEAL_WEBHOOK', 'ftp://user:password@host', 'must start with https:// or http://'],
+  ['SEAL_WEBHOOK', 'https://user:password@', 'must be an absolute URL'],
+  ['SEAL_FILE_LEAVES', 'true', 'is for a file of seals: set SEAL_FILE, too'],
   ['MONGODB_URL', 'user:password@host', 'must start with mongodb:// or mongodb+srv://'],
 ])('%s=%s: %s', (variable, value, problem) => {
   expect(() => readConfig({ SECRET_KEY, [variable]: value })).toThrow(`${variable}: ${problem}`);

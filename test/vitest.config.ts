@@ -13,7 +13,7 @@ process.env.ENGINE_REPORT = join(tmpdir(), `venue-booking-engines-${process.pid}
 const UNIT = [
   'test/{domain,html,projections,secrets}/*.test.ts',
   'test/api/health.test.ts',
-  'test/audit/{portable-event,merkle-tree,signed-note,checkpoint}.test.ts',
+  'test/audit/{portable-event,merkle-tree,tree-tiles,signed-note,checkpoint}.test.ts',
   'test/auth/access.test.ts',
   'test/bench/report.test.ts',
   'test/authorization-server/form-target.test.ts',

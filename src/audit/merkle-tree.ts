@@ -116,36 +116,6 @@ export function isConsistent(claim: {
   return last === 0 && smaller.equals(from.root) && larger.equals(to.root);
 }
 
-/** A tree that only grows, and keeps a hash for every bit of its size. For whoever has all leaves. */
-export type GrowingTree = {
-  /** How many leaves it has. */
-  size(): number;
-  add(leaf: Hash): void;
-  root(): Hash;
-};
-
-export function createGrowingTree(): GrowingTree {
-  /** The roots of the complete subtrees that it consists of, from left to right. Each is larger than the next. */
-  const subtrees: { readonly leaves: number; readonly hash: Hash }[] = [];
-  let size = 0;
-  return {
-    size: () => size,
-    add(leaf) {
-      let added = { leaves: 1, hash: leaf };
-      for (let last = subtrees.at(-1); last?.leaves === added.leaves; last = subtrees.at(-1)) {
-        subtrees.pop();
-        added = { leaves: added.leaves * 2, hash: nodeHash(last.hash, added.hash) };
-      }
-      subtrees.push(added);
-      size += 1;
-    },
-    root() {
-      const hashes = subtrees.map(({ hash }) => hash);
-      return hashes.length === 0 ? EMPTY_ROOT : hashes.reduceRight((right, left) => nodeHash(left, right));
-    },
-  };
-}
-
 /** The hash of the leaves from `start` to before `end`, where `start` is a multiple of the power of two that covers them. */
 async function subtreeHash(start: number, end: number, read: ReadNode): Promise<Hash> {
   const leaves = end - start;

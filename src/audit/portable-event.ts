@@ -30,8 +30,10 @@ export const canonicalForm = (object: JsonObject): string =>
   (isCoveredByRfc8785(object) ? canonicalize(object) : undefined) ?? extendedForm(object);
 
 /** The hash of an event as a leaf of the Merkle tree (RFC 6962, section 2.1): SHA-256 of a zero byte and its canonical form. */
-export const leafHash = (event: PortableEvent): Buffer =>
-  createHash('sha256').update(LEAF).update(canonicalForm(event), 'utf8').digest();
+export const leafHash = (event: PortableEvent): Buffer => hashOfForm(canonicalForm(event));
+
+/** The same of an event's canonical form. */
+export const hashOfForm = (form: string): Buffer => createHash('sha256').update(LEAF).update(form, 'utf8').digest();
 
 const LEAF = Buffer.of(0);
 

@@ -11,7 +11,15 @@ import { isRefusal, type Refusal } from '../domain/decision.ts';
 /** What commands work with: no stores or read models, because the command line reads through queries like everyone else. */
 export type OperatorCore = Pick<
   Core,
-  'config' | 'commands' | 'queries' | 'users' | 'webhooks' | 'authorizationServer' | 'maintenance' | 'clockWatch'
+  | 'config'
+  | 'commands'
+  | 'queries'
+  | 'users'
+  | 'webhooks'
+  | 'authorizationServer'
+  | 'maintenance'
+  | 'clockWatch'
+  | 'audit'
 >;
 
 /** What a command prints: `json` with `--json`, otherwise `text`. With a `failure` it then exits with 1. */

@@ -1,6 +1,6 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
 import { projections } from '../../projections/index.ts';
-import { toOperatorReadModel, toOperatorVerification } from '../contract/maintenance.ts';
+import { toOperatorReadModel } from '../contract/maintenance.ts';
 import { isRefusal, refuse } from '../domain/decision.ts';
 import { discardReadModels } from '../engines.ts';
 import { type OperatorCore, operate, operatorConfig } from './operation.ts';
@@ -28,37 +28,6 @@ export function readModelCommands(venue: Command): void {
         return { json: { rebuilt: names }, text: `Rebuilt: ${names.join(', ')}.` };
       });
     });
-
-  venue
-    .command('verify')
-    .description('replay the log and compare every document of the read models; exits with 1 if any differs')
-    .addHelpText('after', '\nExample:\n  venue verify')
-    .action((_, command) =>
-      operate(command, async ({ maintenance }) => {
-        const bar = progressBar((text) => command.configureOutput().writeErr?.(text), process.stderr.isTTY === true);
-        const found = await maintenance.verify({ onProgress: bar.show });
-        bar.end();
-        const { differences, notVerified } = found;
-        const summary = `${found.documents} documents compared after ${found.events} events.`;
-        const left =
-          notVerified.length === 0
-            ? ''
-            : ` Not verified because they fail or are being built: ${notVerified.join(', ')}.`;
-        if (differences.length === 0 && notVerified.length === 0)
-          return { json: toOperatorVerification(found), text: summary };
-        const rows = differences.map(({ projection, key, expected, actual }) => ({
-          'Read model': projection,
-          Key: key,
-          Expected: JSON.stringify(expected) ?? 'none',
-          Stored: JSON.stringify(actual) ?? 'none',
-        }));
-        return {
-          json: toOperatorVerification(found),
-          text: differences.length === 0 ? summary : `${table(rows)}\n${summary}`,
-          failure: `${differences.length === 0 ? 'No differences found' : 'Read models differ from the log'}.${left}`,
-        };
-      }),
-    );
 
   const readModel = venue.command('read-model').description('see how the read models are, and help one that fails');
 

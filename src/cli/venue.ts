@@ -19,9 +19,11 @@ import { parkedCommands } from './parked.ts';
 import { personalDataCommands } from './personal-data.ts';
 import { readModelCommands } from './read-models.ts';
 import { reviewCommands } from './reviews.ts';
+import { sealCommands } from './seals.ts';
 import { signingKeyCommands } from './signing-keys.ts';
 import { spaceCommands } from './spaces.ts';
 import { userCommands } from './users.ts';
+import { verifyCommand } from './verify.ts';
 import { webhookCommands } from './webhooks.ts';
 
 /** 0 success, 1 refused or failed, 2 wrong usage or invalid configuration. */
@@ -110,6 +112,8 @@ Examples:
     parkedCommands,
     readModelCommands,
     personalDataCommands,
+    verifyCommand,
+    sealCommands,
     clockCommands,
     backupCommands,
     exportCommands,

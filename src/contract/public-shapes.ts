@@ -11,6 +11,7 @@ import { HistoryEntry, OperatorBookingHistory, OperatorDayHistory } from './hist
 import { OperatorParkedEvent, OperatorReadModel, OperatorVerification } from './maintenance.ts';
 import { OperatorForgotten } from './personal-data.ts';
 import { OperatorReview, ReviewDto } from './review.ts';
+import { OperatorProof, OperatorSeal, OperatorSealKey, OperatorSealVerification } from './seals.ts';
 import { OperatorCreatedSigningKey, OperatorSigningKey } from './signing-key.ts';
 import { OperatorSpace, SpaceListing } from './space.ts';
 import { OperatorUser } from './user.ts';
@@ -34,7 +35,11 @@ export const OPERATOR_SHAPES = {
   OperatorIssuedApiKey,
   OperatorParkedEvent,
   OperatorReadModel,
+  OperatorProof,
   OperatorReview,
+  OperatorSeal,
+  OperatorSealKey,
+  OperatorSealVerification,
   OperatorSigningKey,
   OperatorSpace,
   OperatorUser,

@@ -23,3 +23,9 @@ export const streamOf = {
 
 /** What the names of streams begin with, up to the first hyphen. */
 export const STREAM_KINDS: readonly string[] = keysOf(streamOf);
+
+/**
+ * What kinds that are added after this release have to look like. Every release takes them for its own, whether or not it knows them,
+ * so that all seal the same log (docs/decisions/shared-cluster.md).
+ */
+export const LATER_STREAM_KINDS = /^venue_[A-Za-z]+$/;

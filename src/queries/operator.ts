@@ -10,6 +10,7 @@ import type { Brand } from '../domain/brand.ts';
 import { brandId, communityId as toCommunityId } from '../domain/ids.ts';
 import type { Subject } from '../domain/personal-text.ts';
 import type { Space } from '../domain/space.ts';
+import { streamOf } from '../domain/streams.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { countPlainTexts } from '../personal-data/forgotten.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
@@ -76,6 +77,14 @@ export function createOperatorQueries(deps: {
       const of = communityId === undefined ? undefined : toCommunityId(communityId);
       const found = readModels.collection(spaces).find(spacesById(of));
       return Array.fromAsync(found, ({ document }) => document);
+    },
+
+    /** The streams that tell of a booking, or undefined if there is none. */
+    async streamsOf(bookingId: number): Promise<readonly string[] | undefined> {
+      const found = await readModels.collection(bookings).get(String(bookingId));
+      if (found === undefined) return undefined;
+      const { spaceId, date } = found.document;
+      return [streamOf.spaceDay(spaceId, date), streamOf.review(bookingId)];
     },
 
     async booking(bookingId: number): Promise<ReadableBooking | undefined> {

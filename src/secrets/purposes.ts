@@ -13,6 +13,7 @@ export const purposes = {
   subjectKey: (subject: string) => `subject-key:${subject}`,
   /** Sealed under the key of its subject. */
   personalText: (subject: string, of: string) => `personal-text:${subject}:${of}`,
+  sealKey: (origin: string) => `seal-key:${origin}`,
   // Derived keys.
   oidcCookies: 'oauth-cookies',
   interactionForms: 'oauth-forms',

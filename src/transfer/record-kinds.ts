@@ -30,6 +30,11 @@ export const RECORD_KINDS: { readonly [collection: string]: RecordKind } = {
   machineClock: { positions: ['acceptedAt'], ofMachine: ['since', 'offset'] },
   oauthArtefacts: { ttl: 'expiresAt' },
   oauthClients: { ttl: 'expiresAt' },
+  // Seals hold no positions, and the target goes on with them (docs/decisions/seals.md).
+  sealKeys: {},
+  seals: {},
+  sealsSent: {},
+  sealTiles: {},
   signInAttempts: { ttl: 'until' },
   signingKeys: {},
   // The header and the groups say what it says.

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   consistencyProof,
-  createGrowingTree,
   EMPTY_ROOT,
   type Hash,
   inclusionProof,
@@ -29,14 +28,9 @@ const sizes = leaves.map((_, at) => at + 1);
 
 describe('the tree is that of the package tlog of Go', () => {
   test('roots', async () => {
-    const tree = createGrowingTree();
-    expect(tree.root()).toEqual(EMPTY_ROOT);
     expect(await rootHash(0, read)).toEqual(EMPTY_ROOT);
     for (const size of sizes) {
-      tree.add(leaves[size - 1] ?? EMPTY_ROOT);
-      expect(tree.size()).toBe(size);
       const [, , root] = vectors.checkpoints[size - 1]?.split('\n') ?? [];
-      expect(tree.root().toString('base64'), `of ${size}`).toBe(root);
       expect((await rootHash(size, read)).toString('base64'), `of ${size}`).toBe(root);
     }
   });

@@ -74,6 +74,9 @@ const PRINTS: { readonly [command: string]: keyof typeof OPERATOR_SHAPES | 'ackn
   unfence: 'acknowledgement',
   rebuild: 'acknowledgement',
   verify: 'OperatorVerification',
+  seal: 'OperatorSeal',
+  'seal-key': 'OperatorSealKey',
+  proof: 'OperatorProof',
 };
 
 const DAY_MS = 24 * 3_600_000;
@@ -139,6 +142,9 @@ describe('what the command line prints for machines', () => {
     calls = [
       ['verify'],
       ['read-model', 'list'],
+      ['seal'],
+      ['seal-key'],
+      ['proof', String(completed)],
       ['community', 'add', '--name', 'Union Yard', '--time-zone', 'America/New_York'],
       ['community', 'list'],
       ['space', 'add', ...harbour, ...terms],
@@ -203,7 +209,8 @@ describe('what the command line prints for machines', () => {
       const entries = Array.isArray(printed) ? printed : [printed];
       expect(entries, command).not.toEqual([]);
       for (const entry of entries) expectFields(OPERATOR_SHAPES[shape], entry, command);
-      if (command !== 'verify') expect(JSON.stringify(printed), command).not.toContain(UNLISTED);
+      // An event is proved as it is stored.
+      if (!['verify', 'proof'].includes(command)) expect(JSON.stringify(printed), command).not.toContain(UNLISTED);
       seen.add(command);
     }
     const shown = Object.keys(PRINTS).filter((command) => PRINTS[command] !== 'acknowledgement');

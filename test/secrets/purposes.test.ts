@@ -12,6 +12,7 @@ test('purposes never change, or stored values could no longer be opened', () => 
     'store:1',
     'subject-key:1',
     'personal-text:1:2',
+    'seal-key:1',
     'oauth-cookies',
     'oauth-forms',
     'sign-in-attempts',

@@ -3,6 +3,8 @@ export type NamesOptions = {
   readonly prefix?: string;
   /** The kinds of streams there are: the names up to the first hyphen. Default: all. */
   readonly kinds?: readonly string[];
+  /** What kinds look like that only later releases have. Default: nothing. */
+  readonly laterKinds?: RegExp;
 };
 
 /**
@@ -12,10 +14,12 @@ export type NamesOptions = {
 export class Names {
   readonly #prefix: string;
   readonly #kinds: ReadonlySet<string> | undefined;
+  readonly #laterKinds: RegExp | undefined;
 
-  constructor({ prefix, kinds }: NamesOptions) {
+  constructor({ prefix, kinds, laterKinds }: NamesOptions) {
     this.#prefix = prefix === undefined ? '' : `${prefix}.`;
     this.#kinds = kinds === undefined ? undefined : new Set(kinds);
+    this.#laterKinds = laterKinds;
   }
 
   /** The name on the server of a stream, a group or an event type. */
@@ -28,7 +32,7 @@ export class Names {
     if (!onServer.startsWith(this.#prefix)) return undefined;
     const name = onServer.slice(this.#prefix.length);
     const [kind = ''] = name.split('-', 1);
-    return this.#kinds === undefined || this.#kinds.has(kind) ? name : undefined;
+    return this.#kinds === undefined || this.#kinds.has(kind) || this.#laterKinds?.test(kind) ? name : undefined;
   }
 
   /** Our name of an event type on the server; undefined if it is not ours, as those of the server itself (`$…`). */

@@ -1,0 +1,16 @@
+import type { FastifyPluginAsync } from 'fastify';
+import { sendError } from './errors.ts';
+
+/** Where the key is published that checkpoints of the log are checked with (docs/audit.md). */
+const SEAL_KEY_PATH = '/.well-known/seal-key';
+
+/** Publishes it, as one line of text, to everybody: whoever checks a log needs no account. */
+export const sealKeyRoute =
+  (deps: { readonly publishedKey: () => Promise<string | undefined> }): FastifyPluginAsync =>
+  async (app) => {
+    app.get(SEAL_KEY_PATH, async (_request, reply) => {
+      const key = await deps.publishedKey();
+      if (key === undefined) return sendError(reply, 'ResourceNotFound', 'Nothing has been sealed yet');
+      return reply.type('text/plain; charset=utf-8').send(`${key}\n`);
+    });
+  };

@@ -1,0 +1,63 @@
+import type { StoredEvent } from '../event-store/event-store.ts';
+import { loadOnce } from '../runtime/load-once.ts';
+import type { EventProofs } from './event-proofs.ts';
+import type { SealRecord } from './seal-records.ts';
+import type { Sealing, SealingDeps } from './sealing.ts';
+
+type OnProgress = (progress: { readonly done: number }) => void;
+
+/** What an auditor asks of a store that is in use. */
+export type Audit = {
+  /** Seals what is new, and waits for another process that is sealing. @returns the newest checkpoint; undefined for an empty log */
+  seal(onProgress?: OnProgress): Promise<SealRecord | undefined>;
+  /** Why checkpoints could not be kept elsewhere by that, by setting. */
+  copyProblems(): Promise<ReadonlyMap<string, string>>;
+  /** The key that checkpoints are checked with. It is made if there is none. */
+  makeKey(): Promise<string>;
+  /** The same, undefined if there is none. */
+  publishedKey(): Promise<string | undefined>;
+  /**
+   * Proves that the events of a booking are in the log, as of the newest checkpoint.
+   * @param streams that tell of it
+   * @returns the proofs of those that are sealed, if any are, and how many are not
+   */
+  proveBooking(
+    id: number,
+    streams: readonly string[],
+  ): Promise<{ readonly proofs?: EventProofs; readonly unsealed: number }>;
+};
+
+/** Loads what it needs for that when it is asked: a start of the service needs nothing of it. */
+export function createAudit(deps: SealingDeps): Audit {
+  const sealing = loadOnce(async (): Promise<Sealing> => (await import('./sealing.ts')).openSealing(deps));
+  const records = loadOnce(async () => (await import('./seal-records.ts')).openSealRecords(deps.documents));
+  const keys = () => import('./seal-key.ts');
+  const notes = () => import('./signed-note.ts');
+  return {
+    async seal(onProgress) {
+      return (await sealing()).sealInTurn(onProgress && { onProgress });
+    },
+    copyProblems: async () => (await sealing()).copyProblems,
+    async makeKey() {
+      const key = await (await keys()).obtainSealKey(await records(), deps);
+      return (await notes()).verifierKeyText(key);
+    },
+    async publishedKey() {
+      const key = await (await keys()).publishedKey(await records());
+      return key && (await notes()).verifierKeyText(key);
+    },
+    async proveBooking(id, streams) {
+      const { countSealed, proveEvents } = await import('./event-proofs.ts');
+      const known = await records();
+      const [key, head] = [await (await keys()).publishedKey(known), await known.head()];
+      const all: StoredEvent[] = [];
+      for (const stream of streams)
+        for await (const event of deps.events.readStream(stream)) if (event.data.bookingId === id) all.push(event);
+      all.sort((a, b) => (a.position < b.position ? -1 : 1));
+      const sealed = await countSealed(deps, head, all);
+      const unsealed = all.length - sealed;
+      if (key === undefined || head === undefined || sealed === 0) return { unsealed };
+      return { proofs: await proveEvents({ ...deps, records: known, key }, head, all.slice(0, sealed)), unsealed };
+    },
+  };
+}

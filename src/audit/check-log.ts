@@ -1,0 +1,155 @@
+import type { Checkpoint } from './checkpoint.ts';
+import type { Hash } from './merkle-tree.ts';
+import { leafHash, type PortableEvent } from './portable-event.ts';
+import { continueTree, type ReadTile, TILE_WIDTH, type Tile } from './tree-tiles.ts';
+
+/** An event that was kept elsewhere: its hash, and if an earlier export has it, the event itself. */
+export type KeptLeaf = { readonly hash: Hash; readonly event?: PortableEvent };
+
+/** How an event is told from others. */
+export type EventLabel = Pick<PortableEvent, 'id' | 'type' | 'stream' | 'revision'>;
+
+/** What is wrong with a log. */
+export type Finding =
+  /** The log has fewer events than were sealed. */
+  | { readonly found: 'cut'; readonly events: number; readonly sealed: number }
+  /** One of these events, counted from 0 and up to before `to`, is not what was sealed: up to `from` all are. */
+  | { readonly found: 'changed'; readonly from: number; readonly to: number }
+  /**
+   * The first event that is not the one that was kept. `kept` is known from an earlier export, `now` is what stands in its place;
+   * absent if the log ends before.
+   */
+  | { readonly found: 'event'; readonly index: number; readonly kept?: EventLabel; readonly now?: EventLabel }
+  /** The event is what the checkpoints say, and what the store keeps of the tree is not. Proofs cannot be made from it. */
+  | { readonly found: 'tree'; readonly level: number; readonly index: number };
+
+export type LogCheck = {
+  readonly events: number;
+  /** How many checkpoints the log is in keeping with. */
+  readonly confirmed: number;
+  /** The last of them. */
+  readonly confirmedUpTo: number;
+  readonly root: Hash;
+  /** None if nothing is wrong. */
+  readonly findings: readonly Finding[];
+};
+
+/** How often progress is told, in events. */
+const TELL_EVERY = 1_000;
+
+/**
+ * Computes the tree of a log anew from its events, and compares it with everything that is known of it.
+ * @param deps.events all events in log order
+ * @param deps.checkpoints of this log, in any order
+ * @param deps.kept what was kept of the events, each from the first one on
+ * @param deps.tile what the store keeps of the tree
+ */
+export async function checkLog(deps: {
+  readonly events: AsyncIterable<PortableEvent>;
+  readonly checkpoints: readonly Checkpoint[];
+  readonly kept?: readonly AsyncIterable<KeptLeaf>[];
+  readonly tile?: { readonly size: number; readonly read: ReadTile };
+  readonly onProgress?: (progress: { readonly done: number }) => void;
+}): Promise<LogCheck> {
+  const checkpoints = deps.checkpoints.toSorted((a, b) => a.size - b.size);
+  const kept = (deps.kept ?? []).map((leaves) => createComparison(leaves));
+  const tree = await continueTree(0, async () => []);
+  const tiles = createTileComparison(deps.tile);
+  let confirmed = 0;
+  let confirmedUpTo = 0;
+  let refuted: number | undefined;
+  let next = 0;
+
+  async function passCheckpoints(): Promise<void> {
+    for (let at = checkpoints[next]; at?.size === tree.size(); at = checkpoints[next]) {
+      next += 1;
+      if (at.root.equals(await tree.root())) {
+        // After a change no root is what it was, unless somebody has signed the changed log, too.
+        confirmed += 1;
+        if (refuted === undefined) confirmedUpTo = at.size;
+      } else refuted ??= at.size;
+    }
+  }
+
+  await passCheckpoints();
+  for await (const event of deps.events) {
+    const hash = leafHash(event);
+    for (const each of kept) await each.pass(tree.size(), hash, event);
+    for (const tile of tree.add(hash)) await tiles.compare(tile);
+    await passCheckpoints();
+    if (tree.size() % TELL_EVERY === 0) deps.onProgress?.({ done: tree.size() });
+  }
+  for (const tile of tree.unfinished()) await tiles.compare(tile);
+  for (const each of kept) await each.end(tree.size());
+  deps.onProgress?.({ done: tree.size() });
+  const sealed = checkpoints.at(-1)?.size ?? 0;
+  return {
+    events: tree.size(),
+    confirmed,
+    confirmedUpTo,
+    root: await tree.root(),
+    findings: [
+      ...(refuted === undefined ? [] : [{ found: 'changed', from: confirmedUpTo, to: refuted } as const]),
+      ...(sealed > tree.size() ? [{ found: 'cut', events: tree.size(), sealed } as const] : []),
+      ...kept.flatMap((each) => each.finding() ?? []),
+      ...(tiles.finding() ?? []),
+    ],
+  };
+}
+
+/** Compares the events of a log with what was kept of them, up to the first difference. */
+function createComparison(leaves: AsyncIterable<KeptLeaf>) {
+  const iterator = leaves[Symbol.asyncIterator]();
+  let finding: Finding | undefined;
+  let isOver = false;
+
+  async function nextKept(): Promise<KeptLeaf | undefined> {
+    if (isOver) return undefined;
+    const { value, done } = await iterator.next();
+    isOver = done === true;
+    return isOver ? undefined : value;
+  }
+  async function differ(index: number, kept: KeptLeaf, now?: PortableEvent): Promise<void> {
+    finding = { found: 'event', index, ...labelled('kept', kept.event), ...labelled('now', now) };
+    isOver = true;
+    await iterator.return?.();
+  }
+
+  return {
+    finding: () => finding,
+    async pass(index: number, hash: Hash, event: PortableEvent): Promise<void> {
+      const kept = await nextKept();
+      if (kept !== undefined && !kept.hash.equals(hash)) await differ(index, kept, event);
+    },
+    async end(index: number): Promise<void> {
+      const kept = await nextKept();
+      if (kept !== undefined) await differ(index, kept);
+    },
+  };
+}
+
+function labelled<K extends 'kept' | 'now'>(
+  name: K,
+  event: PortableEvent | undefined,
+): { readonly [F in K]?: EventLabel } {
+  if (event === undefined) return {};
+  const { id, type, stream, revision } = event;
+  return { [name]: { id, type, stream, revision } } as { readonly [F in K]?: EventLabel };
+}
+
+/** Compares the tree with the hashes that a store keeps of it. */
+function createTileComparison(stored: { readonly size: number; readonly read: ReadTile } | undefined) {
+  let finding: Finding | undefined;
+  return {
+    finding: () => (finding === undefined ? undefined : [finding]),
+    async compare({ level, index, hashes }: Tile): Promise<void> {
+      if (stored === undefined || finding !== undefined) return;
+      // Events that are not sealed yet have no hashes.
+      const wanted = Math.floor(stored.size / TILE_WIDTH ** level) - index * TILE_WIDTH;
+      if (wanted <= 0) return;
+      const kept = await stored.read(level, index);
+      const at = hashes.slice(0, wanted).findIndex((hash, each) => kept[each]?.equals(hash) !== true);
+      if (at !== -1) finding = { found: 'tree', level, index: index * TILE_WIDTH + at };
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import type { DocumentStore } from '../document-store/document-store.ts';
+import type { EventStore } from '../event-store/event-store.ts';
+import { checkLog, type KeptLeaf, type LogCheck } from './check-log.ts';
+import { type Checkpoint, openCheckpoint } from './checkpoint.ts';
+import { consistencyProof, isConsistent } from './merkle-tree.ts';
+import { type PortableEvent, portableEvent } from './portable-event.ts';
+import { publishedKey } from './seal-key.ts';
+import { openSealRecords, type SealRecords } from './seal-records.ts';
+import { nodesOf } from './tree-tiles.ts';
+
+type Signed = Checkpoint & { readonly note: string };
+
+/** A checkpoint that was kept, and what shows that the newest one of the store goes on from it. Both are signed notes. */
+type Consistency = { readonly from: string; readonly to: string; readonly proof: readonly string[] };
+
+export type StoreCheck = LogCheck & {
+  /** How many events the newest checkpoint of the store is of; 0 if there is none. */
+  readonly sealed: number;
+  /** What is wrong with the seals that the store itself has. */
+  readonly problems: readonly string[];
+  /** For the newest of the checkpoints that were kept. Absent if something is wrong, or the store has no newer one. */
+  readonly consistency?: Consistency;
+};
+
+/**
+ * Computes the tree of a store's log anew, and compares it with what was kept of it. Needs no secret, changes nothing, and may run
+ * beside the service.
+ * @param deps.seals whether to compare it with the checkpoints and hashes that the store itself has, too
+ * @param deps.checkpoints that were kept elsewhere
+ */
+export async function checkStore(deps: {
+  readonly events: Pick<EventStore, 'readAll'>;
+  readonly documents: Pick<DocumentStore, 'open'>;
+  readonly seals: boolean;
+  readonly checkpoints: readonly Signed[];
+  readonly kept: readonly AsyncIterable<KeptLeaf>[];
+  readonly onProgress?: (progress: { readonly done: number; readonly total?: number }) => void;
+}): Promise<StoreCheck> {
+  const records = await openSealRecords(deps.documents);
+  // The log is read after them: it only grows.
+  const own = await checkpointsOf(records);
+  const sealed = own.checkpoints.at(-1)?.size ?? 0;
+  const total = Math.max(sealed, ...deps.checkpoints.map(({ size }) => size));
+  const checked = await checkLog({
+    events: portable(deps.events),
+    checkpoints: [...deps.checkpoints, ...(deps.seals ? own.checkpoints : [])],
+    kept: deps.kept,
+    ...(deps.seals && { tile: { size: sealed, read: records.tile } }),
+    onProgress: ({ done }) => deps.onProgress?.({ done, total }),
+  });
+  const problems = deps.seals ? own.problems : [];
+  const consistency = await consistencyOf(deps.checkpoints, own.checkpoints.at(-1), records);
+  const isSound = problems.length === 0 && checked.findings.length === 0;
+  return { ...checked, sealed, problems, ...(isSound && consistency !== undefined && { consistency }) };
+}
+
+/** The checkpoints of a store, smallest first. */
+async function checkpointsOf(
+  records: SealRecords,
+): Promise<{ readonly checkpoints: readonly Signed[]; readonly problems: readonly string[] }> {
+  const key = await publishedKey(records);
+  const checkpoints: Signed[] = [];
+  const problems: string[] = [];
+  for await (const { size, note } of records.after(0)) {
+    const opened = key === undefined ? { problem: 'has no key' } : openCheckpoint(note, key);
+    if ('problem' in opened) problems.push(`The checkpoint of ${size} events ${opened.problem}`);
+    else if (opened.size !== size) problems.push(`The checkpoint of ${size} events is one of ${opened.size}`);
+    else checkpoints.push({ ...opened, note });
+  }
+  return { checkpoints, problems };
+}
+
+async function consistencyOf(
+  kept: readonly Signed[],
+  head: Signed | undefined,
+  records: SealRecords,
+): Promise<Consistency | undefined> {
+  const from = kept.toSorted((a, b) => b.size - a.size).find(({ size }) => head !== undefined && size <= head.size);
+  if (from === undefined || head === undefined) return undefined;
+  const proof = from.size === 0 ? [] : await consistencyProof(from.size, head.size, nodesOf(records.tile));
+  if (!isConsistent({ from, to: head, proof })) return undefined;
+  return { from: from.note, to: head.note, proof: proof.map((hash) => hash.toString('base64')) };
+}
+
+async function* portable(events: Pick<EventStore, 'readAll'>): AsyncGenerator<PortableEvent> {
+  for await (const event of events.readAll()) yield portableEvent(event);
+}

@@ -1,0 +1,124 @@
+import type { Hash } from './merkle-tree.ts';
+import { HASH_BYTES } from './merkle-tree.ts';
+import { fromBase64 } from './signed-note.ts';
+
+/** What was kept elsewhere: checkpoints, and the hashes of the events between them if they were asked for. */
+export type KeptItem =
+  | { readonly leaf: Hash; readonly index: number }
+  | {
+      /** A signed note, not checked yet. */
+      readonly note: string;
+      /** The number of its first line. */
+      readonly line: number;
+      /** The byte after it. */
+      readonly end: number;
+    };
+
+/** A file that does not hold what it should. The message begins with the number of the line. */
+export class UnreadableKept extends Error {
+  /** Whether the file ends where more was to come, as one does whose writer was killed. */
+  readonly isCut: boolean;
+
+  constructor(line: number, problem: string, isCut = false) {
+    super(`Line ${line} ${problem}`);
+    this.name = 'UnreadableKept';
+    this.isCut = isCut;
+  }
+}
+
+/** How the hash of an event is kept: a line of its own. */
+export const leafLine = (index: number, hash: Hash): string => `leaf ${index} ${hash.toString('base64')}\n`;
+
+const LONGEST_LINE = 10_000;
+
+/**
+ * Reads kept checkpoints: signed notes one after another, with empty lines between them or not, and before each of them the lines of
+ * the events that it is the first to seal.
+ * @throws {UnreadableKept}
+ */
+export async function* readKeptSeals(chunks: AsyncIterable<Buffer>): AsyncGenerator<KeptItem> {
+  /** The lines of the note that is being read. */
+  let note: string[] = [];
+  let noteLine = 0;
+  let noteEnd = 0;
+  let leaves = 0;
+  let line = 0;
+  let leafSinceNote = false;
+  const isSigned = () => note.at(-1)?.startsWith('— ') === true;
+  const asItem = () => ({ note: `${note.join('\n')}\n`, line: noteLine, end: noteEnd });
+
+  for await (const { text, end, isWhole } of linesIn(chunks)) {
+    line += 1;
+    if (isSigned() && !text.startsWith('— ')) {
+      yield asItem();
+      note = [];
+      leafSinceNote = false;
+    }
+    if (!isWhole) throw new UnreadableKept(line, 'is cut in the middle', true);
+    if (note.length === 0) {
+      if (text === '') continue;
+      if (text.startsWith('leaf ')) {
+        yield leafIn(text, leaves, line);
+        leaves += 1;
+        leafSinceNote = true;
+        continue;
+      }
+      noteLine = line;
+    } else if (note.at(-1) === '' && !text.startsWith('— ')) {
+      throw new UnreadableKept(line, 'is not the signature of a checkpoint');
+    }
+    if (note.length === 0 && text.startsWith('— '))
+      throw new UnreadableKept(line, 'is a signature without a checkpoint');
+    note.push(text);
+    noteEnd = end;
+  }
+  if (isSigned()) yield asItem();
+  else if (note.length > 0 || leafSinceNote) throw new UnreadableKept(line, 'is not the end of a checkpoint', true);
+}
+
+function leafIn(text: string, expected: number, line: number): KeptItem {
+  const [, index = '', base64 = ''] = /^leaf (0|[1-9]\d*) (\S+)$/.exec(text) ?? [];
+  const leaf = fromBase64(base64);
+  if (leaf?.length !== HASH_BYTES) throw new UnreadableKept(line, 'is not the hash of an event');
+  if (index !== String(expected))
+    throw new UnreadableKept(line, `is the hash of event ${index}, and should be that of event ${expected}`);
+  return { leaf, index: expected };
+}
+
+async function* linesIn(
+  chunks: AsyncIterable<Buffer>,
+): AsyncGenerator<{ readonly text: string; readonly end: number; readonly isWhole: boolean }> {
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  let rest = '';
+  let end = 0;
+  let line = 1;
+  const decode = (chunk: Buffer): string => {
+    try {
+      return decoder.decode(chunk, { stream: true });
+    } catch {
+      throw new UnreadableKept(line, 'or one soon after it is not text in UTF-8');
+    }
+  };
+  for await (const chunk of chunks) {
+    const found = (rest + decode(chunk)).split('\n');
+    rest = found.pop() ?? '';
+    if (rest.length > LONGEST_LINE) throw new UnreadableKept(line + found.length, 'is too long for a checkpoint');
+    for (const text of found) {
+      end += Buffer.byteLength(text) + 1;
+      line += 1;
+      yield { text, end, isWhole: true };
+    }
+  }
+  // Half of a character may be left in the decoder, too.
+  if (rest !== '' || isOpen(decoder)) yield { text: rest, end: end + Buffer.byteLength(rest), isWhole: false };
+}
+
+/** Whether text ends within a character. */
+function isOpen(decoder: TextDecoder): boolean {
+  try {
+    decoder.decode();
+    return false;
+  } catch {
+    return true;
+  }
+}

@@ -1,0 +1,188 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { leafLine, readKeptSeals, UnreadableKept } from './kept-seals.ts';
+import type { SealRecord, SealRecords } from './seal-records.ts';
+import { TILE_WIDTH } from './tree-tiles.ts';
+
+/** Keeps checkpoints elsewhere. Whatever it has missed it makes good the next time. */
+export type SealCopy = {
+  /** The setting that asks for it. */
+  readonly setting: string;
+  /** @throws if not everything could be kept */
+  bringUpToDate(head: SealRecord): Promise<void>;
+};
+
+const ANSWERS_WITHIN_MS = 10_000;
+
+/**
+ * Sends every checkpoint to a URL, as the body of a POST, in order. The first one that is sent there is the newest at the time.
+ * One that was cut off may arrive twice.
+ */
+export function createSealWebhook(deps: { readonly url: string; readonly records: SealRecords }): SealCopy {
+  const { url, records } = deps;
+  // A URL may hold a password, and another receiver has got nothing yet.
+  const receiver = createHash('sha256').update(url).digest('base64url');
+
+  async function send(note: string): Promise<void> {
+    const body = { method: 'POST', headers: { 'content-type': 'text/plain; charset=utf-8' }, body: note } as const;
+    // Loaded here: most services send their seals nowhere.
+    const { fetch } = await import('undici');
+    const response = await fetch(url, {
+      ...body,
+      redirect: 'manual',
+      signal: AbortSignal.timeout(ANSWERS_WITHIN_MS),
+    }).catch((error: unknown) => {
+      // Without its cause's message, which may repeat the URL.
+      throw new Error(`The receiver cannot be reached: ${reasonOf(error)}`);
+    });
+    await response.body?.cancel();
+    if (!response.ok) throw new Error(`The receiver answered ${response.status}`);
+  }
+
+  return {
+    setting: 'SEAL_WEBHOOK',
+    async bringUpToDate(head) {
+      const sent = await records.sent.get(receiver);
+      if (sent === undefined) {
+        await send(head.note);
+        await records.sent.insert(receiver, { size: head.size });
+        return;
+      }
+      let { version } = sent;
+      for await (const { size, note } of records.after(sent.document.size)) {
+        await send(note);
+        if (!(await records.sent.replace(receiver, { size }, version))) return;
+        version += 1;
+      }
+    },
+  };
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const cause = error.cause;
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : undefined;
+  return code ?? error.name;
+}
+
+/**
+ * Appends every checkpoint to a file, and before it, if asked, the hashes of the events that it is the first to seal. A new file begins
+ * with the newest checkpoint, and the hashes of all events.
+ */
+export function createSealFile(deps: {
+  readonly file: string;
+  readonly leaves: boolean;
+  readonly records: SealRecords;
+}): SealCopy {
+  const { file, records } = deps;
+  let known: Held | undefined;
+
+  async function textFrom(start: number): Promise<string> {
+    return Buffer.concat(await Array.fromAsync(createReadStream(file, { start }))).toString();
+  }
+
+  async function hold(origin: string): Promise<Held> {
+    let held: Held = { size: 0, leaves: 0, end: 0 };
+    let leaves = 0;
+    try {
+      for await (const item of readKeptSeals(createReadStream(file))) {
+        if ('leaf' in item) leaves += 1;
+        else {
+          const [of, size] = item.note.split('\n');
+          held = { origin: of, size: Number(size), leaves, end: item.end };
+        }
+      }
+    } catch (error) {
+      if (isMissing(error)) return held;
+      if (!(error instanceof UnreadableKept)) throw error;
+      // What the writer before could not finish is written anew. Anything else in the file is somebody's.
+      if (!error.isCut || !isBegun(await textFrom(held.end), origin))
+        throw new Error(`${file} holds something else than checkpoints: ${error.message}`);
+    }
+    return held;
+  }
+
+  async function* linesOf(from: number, to: number): AsyncGenerator<string> {
+    for (let at = from; at < to; ) {
+      const index = Math.floor(at / TILE_WIDTH);
+      const hashes = await records.tile(0, index);
+      const end = Math.min(to, (index + 1) * TILE_WIDTH);
+      let lines = '';
+      for (; at < end; at += 1) {
+        const hash = hashes[at % TILE_WIDTH];
+        if (hash === undefined) throw new Error(`The hash of event ${at} is not kept`);
+        lines += leafLine(at, hash);
+      }
+      yield lines;
+    }
+  }
+
+  async function append(held: Held, sealed: SealRecord): Promise<void> {
+    const handle = await open(file, 'a');
+    try {
+      if ((await handle.stat()).size > held.end) await handle.truncate(held.end);
+      let { end } = held;
+      const write = async (text: string) => {
+        const bytes = Buffer.from(text);
+        await handle.appendFile(bytes);
+        end += bytes.length;
+      };
+      if (held.end > 0) await write('\n');
+      if (deps.leaves) for await (const lines of linesOf(held.leaves, sealed.size)) await write(lines);
+      await write(sealed.note);
+      await handle.sync();
+      known = { ...held, size: sealed.size, leaves: deps.leaves ? sealed.size : held.leaves, end };
+    } finally {
+      await handle.close();
+    }
+  }
+
+  return {
+    setting: 'SEAL_FILE',
+    async bringUpToDate(head) {
+      const held = known ?? (await hold(head.note.slice(0, head.note.indexOf('\n'))));
+      // Read again after a failure, which may have left a part.
+      known = undefined;
+      const problem = heldProblem(held, head);
+      if (problem !== undefined) throw new Error(`${file} ${problem}`);
+      if (held.size === 0) await append(held, head);
+      else {
+        known = held;
+        for await (const sealed of records.after(held.size)) {
+          const before = known ?? held;
+          known = undefined;
+          await append(before, sealed);
+        }
+      }
+    },
+  };
+}
+
+/** What a file holds, once it has been read. */
+type Held = {
+  /** The log of the last checkpoint in it; absent in a new file. */
+  readonly origin?: string | undefined;
+  /** How many events that checkpoint is of. */
+  readonly size: number;
+  /** The hashes of how many events come before it. */
+  readonly leaves: number;
+  /** The byte after it. */
+  readonly end: number;
+};
+
+/** Why checkpoints cannot be appended to a file. Phrased to follow its name. */
+function heldProblem({ origin, size }: Held, head: SealRecord): string | undefined {
+  if (origin !== undefined && !head.note.startsWith(`${origin}\n`)) return `is of another log, ${origin}`;
+  if (size > head.size)
+    return `holds a checkpoint of ${size} events, and only ${head.size} of this log are sealed. It may have been cut. Find out more with: venue verify --against FILE`;
+  return Number.isSafeInteger(size) ? undefined : 'holds something else than checkpoints';
+}
+
+/** Whether a text is the beginning of hashes and a checkpoint of this log, cut off anywhere. */
+function isBegun(text: string, origin: string): boolean {
+  const rest = text.replace(/^\n?(?:leaf \d+ [\w+/]{43}=\n)*/, '');
+  return [`${origin}\n`, 'leaf '].some((first) => rest.startsWith(first) || first.startsWith(rest));
+}
+
+const isMissing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';

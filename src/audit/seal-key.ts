@@ -1,0 +1,47 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { purposes } from '../secrets/purposes.ts';
+import { seal, unseal } from '../secrets/seal.ts';
+import type { SealKeyRecord, SealRecords } from './seal-records.ts';
+import { parseVerifierKey, type SignerKey, signerKey, type VerifierKey, verifierKeyText } from './signed-note.ts';
+
+/** The key of the only record. */
+const RECORD = 'log';
+
+type KeyRecords = Pick<SealRecords, 'key'>;
+
+/** How the log is called in its checkpoints, by which one store's are told from another's. Kept in a move. */
+const originOf = (logId: string): string => `venue-booking-service/${logId}`;
+
+/** Whether a key signs the checkpoints of a log, by its name. */
+export const isKeyOf = ({ name }: VerifierKey, logId: string): boolean => name === originOf(logId);
+
+/**
+ * The key that signs checkpoints, made on first use. Of processes that make one at the same time, the first one decides.
+ * @throws if it was sealed with another secret key
+ */
+export async function obtainSealKey(
+  records: KeyRecords,
+  deps: { readonly secretKey: Buffer; readonly logId: () => Promise<string> },
+): Promise<SignerKey> {
+  const { secretKey } = deps;
+  const found = await records.key.get(RECORD);
+  if (found !== undefined) return opened(found.document, secretKey);
+  const origin = originOf(await deps.logId());
+  const jwk = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
+  const key = signerKey(origin, jwk);
+  const sealedKey = seal(secretKey, purposes.sealKey(origin), JSON.stringify(jwk));
+  if (await records.key.insert(RECORD, { origin, verifierKey: verifierKeyText(key), sealedKey })) return key;
+  return obtainSealKey(records, deps);
+}
+
+const opened = ({ origin, sealedKey }: SealKeyRecord, secretKey: Buffer): SignerKey =>
+  signerKey(origin, JSON.parse(unseal(secretKey, purposes.sealKey(origin), sealedKey)));
+
+/** The key that checkpoints are checked with; undefined as long as nothing has been sealed. Needs no secret. */
+export async function publishedKey(records: KeyRecords): Promise<VerifierKey | undefined> {
+  const found = await records.key.get(RECORD);
+  if (found === undefined) return undefined;
+  const key = parseVerifierKey(found.document.verifierKey);
+  if (key === undefined) throw new Error('The published key of the seals is damaged');
+  return key;
+}

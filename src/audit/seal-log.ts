@@ -1,0 +1,115 @@
+import type { EventStore, Position, StoredEvent } from '../event-store/event-store.ts';
+import { LOG_START } from '../event-store/event-store.ts';
+import { type Checkpoint, openCheckpoint, signCheckpoint } from './checkpoint.ts';
+import { leafHash, portableEvent } from './portable-event.ts';
+import type { EventName, SealRecord, SealRecords } from './seal-records.ts';
+import type { SignerKey } from './signed-note.ts';
+import { continueTree, type GrowingTree, MissingHashes, TILE_WIDTH, type Tile } from './tree-tiles.ts';
+
+/** Tiles collected before they are written, so that a long log does not pile up in memory. */
+const KEEP_AT_ONCE = 64;
+/** How often progress is told, in events. */
+const TELL_EVERY = 1_000;
+/** Events between two checkpoints at most: a long log is sealed in steps, none of which is done again. */
+export const EVENTS_PER_CHECKPOINT = 100_000;
+
+type SealDeps = {
+  readonly events: Pick<EventStore, 'readAll' | 'readStream'>;
+  readonly records: SealRecords;
+  readonly key: SignerKey;
+  readonly onProgress?: (progress: { readonly done: number }) => void;
+  /** Ends it between two events, without a checkpoint. */
+  readonly signal?: AbortSignal;
+};
+
+/** What a seal was not written for: it would not go on from what was sealed before. */
+class Unsealable extends Error {
+  constructor(problem: string) {
+    super(`${problem}. Nothing is sealed until that is explained. Find out more with: venue verify --seals`);
+    this.name = 'Unsealable';
+  }
+}
+
+/**
+ * Seals the events that have been appended since the last checkpoint, at most {@link EVENTS_PER_CHECKPOINT} of them, from what is kept
+ * of the tree (docs/decisions/seals.md). Several processes may do it at the same time: the log has one order, so they write the same.
+ * @returns the checkpoint that was written; undefined if nothing has been appended
+ * @throws {Unsealable} if the log or what is kept of the tree is not what the last checkpoint says
+ */
+export async function sealLog(deps: SealDeps): Promise<SealRecord | undefined> {
+  const { events, records, key, onProgress, signal } = deps;
+  const head = await records.head();
+  const tree = await treeAt(head, deps);
+  const after = head === undefined ? LOG_START : await positionOf(events, head.last);
+  let last: EventName | undefined;
+  /** The events of the first leaves of the tiles that are not kept yet. */
+  const firsts = new Map<number, EventName>();
+  let full: Tile[] = [];
+  const keep = async (tiles: readonly Tile[]) => {
+    await records.keep(tiles.map((tile) => ({ ...tile, ...firstOf(tile, firsts) })));
+  };
+
+  for await (const event of events.readAll({ after, limit: EVENTS_PER_CHECKPOINT })) {
+    signal?.throwIfAborted();
+    last = { stream: event.stream, revision: event.revision, eventId: event.id };
+    if (tree.size() % TILE_WIDTH === 0) firsts.set(tree.size() / TILE_WIDTH, last);
+    full.push(...tree.add(leafHash(portableEvent(event))));
+    if (tree.size() % TELL_EVERY === 0) onProgress?.({ done: tree.size() });
+    if (full.length < KEEP_AT_ONCE) continue;
+    await keep(full);
+    full = [];
+  }
+  if (last === undefined) return undefined;
+  onProgress?.({ done: tree.size() });
+  await keep([...full, ...tree.unfinished()]);
+  const size = tree.size();
+  const sealed: SealRecord = { size, note: signCheckpoint(size, await tree.root(), key), last };
+  // Another process may have been quicker. What it has written is the same.
+  await records.add(sealed);
+  return sealed;
+}
+
+/** The tree as it was sealed last. */
+async function treeAt(head: SealRecord | undefined, { records, key }: SealDeps): Promise<GrowingTree> {
+  if (head === undefined) return continueTree(0, records.tile);
+  const checkpoint = checkpointIn(head, key);
+  try {
+    const tree = await continueTree(head.size, records.tile);
+    if ((await tree.root()).equals(checkpoint.root)) return tree;
+  } catch (error) {
+    if (!(error instanceof MissingHashes)) throw error;
+    throw new Unsealable(error.message);
+  }
+  throw new Unsealable(`What is kept of the tree is not what the checkpoint of ${head.size} events says`);
+}
+
+/** @throws {Unsealable} if it is not one of this log, signed with its key */
+function checkpointIn({ size, note }: SealRecord, key: SignerKey): Checkpoint {
+  const opened = openCheckpoint(note, key);
+  if ('problem' in opened) throw new Unsealable(`The checkpoint of ${size} events ${opened.problem}`);
+  if (opened.size !== size) throw new Unsealable(`The checkpoint of ${size} events is one of ${opened.size}`);
+  return opened;
+}
+
+/** @throws {Unsealable} if the log does not hold the event where it was */
+async function positionOf(events: SealDeps['events'], { stream, revision, eventId }: EventName): Promise<Position> {
+  const found = await eventAt(events, { stream, revision });
+  if (found?.id === eventId) return found.position;
+  throw new Unsealable(`The log does not hold event ${eventId}, revision ${revision} of ${stream}, which was sealed`);
+}
+
+/** An event by its place in its stream. */
+export async function eventAt(
+  events: Pick<EventStore, 'readStream'>,
+  { stream, revision }: Pick<EventName, 'stream' | 'revision'>,
+): Promise<StoredEvent | undefined> {
+  for await (const event of events.readStream(stream, { from: revision, limit: 1 })) return event;
+  return undefined;
+}
+
+const firstOf = ({ level, index }: Tile, firsts: ReadonlyMap<number, EventName>): { readonly first?: EventName } => {
+  const first = level === 0 ? firsts.get(index) : undefined;
+  return first === undefined ? {} : { first };
+};
+
+/** A tile that was begun before this seal keeps the event that it began with. */

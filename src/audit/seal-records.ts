@@ -1,0 +1,134 @@
+import type { Collection, DocumentStore, Documents, Find } from '../document-store/document-store.ts';
+import { declareQuery } from '../document-store/queries.ts';
+import { HASH_BYTES, type Hash } from './merkle-tree.ts';
+import type { ReadTile, Tile } from './tree-tiles.ts';
+
+/** An event, as every engine finds it: positions differ between engines. */
+export type EventName = { readonly stream: string; readonly revision: number; readonly eventId: string };
+
+/** A checkpoint that was written. The one of the largest tree is the head. */
+export type SealRecord = {
+  readonly size: number;
+  /** The signed note. */
+  readonly note: string;
+  /** The last event of the tree. */
+  readonly last: EventName;
+};
+
+/** Hashes of the tree, so that a checkpoint costs only what is new, and a proof reads only what it needs. */
+type TileRecord = {
+  /** Base64 of all of them, one after another. */
+  readonly hashes: string;
+  /** The event of the first leaf; on tiles of leaves. By it, the index of an event is found. */
+  readonly first?: EventName;
+};
+
+/** The key that signs. */
+export type SealKeyRecord = {
+  readonly origin: string;
+  /** How it is published. */
+  readonly verifierKey: string;
+  /** The private key, sealed under the secret key. */
+  readonly sealedKey: string;
+};
+
+/** How far the checkpoints are that were sent to a receiver. */
+export type SentRecord = { readonly size: number };
+
+const SEALS: Collection<SealRecord> = { name: 'seals', kind: 'record', indexes: [{ fields: ['size'] }] };
+const SEAL_TILES: Collection<TileRecord> = { name: 'sealTiles', kind: 'record', indexes: [] };
+const SEAL_KEYS: Collection<SealKeyRecord> = { name: 'sealKeys', kind: 'record', indexes: [] };
+const SEALS_SENT: Collection<SentRecord> = { name: 'sealsSent', kind: 'record', indexes: [] };
+
+/**
+ * Everything that seals are made of besides the log. None of it holds a position, so it goes to other engines as it stands. Whoever
+ * moves a store has to take all of it, or the seals of the store end there.
+ */
+export const SEAL_COLLECTIONS: readonly string[] = [SEALS, SEAL_TILES, SEAL_KEYS, SEALS_SENT].map(({ name }) => name);
+
+const newest = declareQuery(
+  SEALS,
+  (): Find<SealRecord> => ({ sort: [{ field: 'size', direction: 'descending' }], limit: 1 }),
+  [],
+);
+const largerThan = declareQuery(
+  SEALS,
+  (size: number): Find<SealRecord> => ({ where: { size: { above: size } }, sort: [{ field: 'size' }] }),
+  [0],
+);
+
+export type SealRecords = {
+  /** The checkpoint of the largest tree. */
+  head(): Promise<SealRecord | undefined>;
+  /** The checkpoints of larger trees than that, smallest first. */
+  after(size: number): AsyncIterable<SealRecord>;
+  /** @returns false if there is one of this size */
+  add(record: SealRecord): Promise<boolean>;
+  /** The hashes of a tile; none if it is not kept. */
+  tile: ReadTile;
+  /** The event of the first leaf of a tile of leaves. */
+  firstOf(index: number): Promise<EventName | undefined>;
+  /**
+   * Keeps tiles. Writes nothing over a tile that has grown in the meantime.
+   * @throws if another process writes the same tile at the same time
+   */
+  keep(tiles: readonly KeptTile[]): Promise<void>;
+  key: Pick<Documents<SealKeyRecord>, 'get' | 'insert' | 'replace'>;
+  sent: Pick<Documents<SentRecord>, 'get' | 'insert' | 'replace'>;
+};
+
+type KeptTile = Tile & { readonly first?: EventName };
+
+/** Opens the collections. */
+export async function openSealRecords(documents: Pick<DocumentStore, 'open'>): Promise<SealRecords> {
+  const seals = await documents.open(SEALS);
+  const tiles = await documents.open(SEAL_TILES);
+
+  async function keepOne({ level, index, hashes, first }: KeptTile): Promise<void> {
+    const key = tileKey(level, index);
+    const bytes = Buffer.concat(hashes);
+    const stored = await tiles.get(key);
+    // Another process has got further.
+    if (bytesIn(stored?.document).subarray(0, bytes.length).equals(bytes)) return;
+    const since = first ?? stored?.document.first;
+    const document: TileRecord = { hashes: bytes.toString('base64'), ...(since !== undefined && { first: since }) };
+    const isKept =
+      stored === undefined
+        ? await tiles.insert(key, document)
+        : await tiles.replace(key, document, stored.version, stored.document);
+    if (!isKept) throw new Error(`Another process writes the hashes of tile ${key}`);
+  }
+
+  return {
+    async head() {
+      for await (const { document } of seals.find(newest())) return document;
+      return undefined;
+    },
+    async *after(size) {
+      for await (const { document } of seals.find(largerThan(size))) yield document;
+    },
+    add: (record) => seals.insert(sealKey(record.size), record),
+    tile: async (level, index) => hashesIn((await tiles.get(tileKey(level, index)))?.document),
+    firstOf: async (index) => (await tiles.get(tileKey(0, index)))?.document.first,
+    async keep(all) {
+      // Together, so that they share commits.
+      await Promise.all(all.map(keepOne));
+    },
+    key: await documents.open(SEAL_KEYS),
+    sent: await documents.open(SEALS_SENT),
+  };
+}
+
+/** Digits that hold every size, so that keys sort as sizes do. */
+const DIGITS = 16;
+const sealKey = (size: number): string => String(size).padStart(DIGITS, '0');
+const tileKey = (level: number, index: number): string => `${level}/${String(index).padStart(DIGITS, '0')}`;
+
+/** What is no list of whole hashes is none: then it is missing. */
+function hashesIn(tile: TileRecord | undefined): readonly Hash[] {
+  const bytes = bytesIn(tile);
+  const count = Math.floor(bytes.length / HASH_BYTES);
+  return Array.from({ length: count }, (_, at) => bytes.subarray(at * HASH_BYTES, (at + 1) * HASH_BYTES));
+}
+
+const bytesIn = (tile: TileRecord | undefined): Buffer => Buffer.from(tile?.hashes ?? '', 'base64');

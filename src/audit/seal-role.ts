@@ -1,0 +1,67 @@
+import type { BaseLogger } from 'pino';
+import { type EventStore, LOG_START, lastEvent, type Position } from '../event-store/event-store.ts';
+import { loadOnce } from '../runtime/load-once.ts';
+import type { Sealing, SealingDeps } from './sealing.ts';
+
+const PERIOD_MS = 60_000;
+
+/** Seals the log every minute in which something happened. Loads what it needs for that when it is needed. */
+export function createSealRole(
+  deps: Omit<SealingDeps, 'events' | 'logger'> & {
+    readonly events: Pick<EventStore, 'readAll' | 'readStream'>;
+    readonly logger: Pick<BaseLogger, 'warn' | 'error' | 'info'>;
+    /** The pause between two looks, in milliseconds. Default one minute. */
+    readonly periodMs?: number;
+  },
+) {
+  const { events, logger, periodMs = PERIOD_MS } = deps;
+  const sealing = loadOnce(async (): Promise<Sealing> => (await import('./sealing.ts')).openSealing(deps));
+  const stopping = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  let round: Promise<void> = Promise.resolve();
+  /** Up to where the log is sealed, as far as this process knows. */
+  let sealedUpTo: Position = LOG_START;
+  let failure: string | undefined;
+
+  async function look(): Promise<void> {
+    // Read before the seal: what is appended meanwhile is looked for again.
+    const end = (await lastEvent(events))?.position ?? LOG_START;
+    const opened = await sealing.loaded();
+    if (end === sealedUpTo && (opened?.copyProblems.size ?? 0) === 0) return;
+    const { seal, copyProblems } = opened ?? (await sealing());
+    const head = await seal({ signal: stopping.signal });
+    // Another process that is sealing just now will do so again.
+    if (head !== undefined && copyProblems.size === 0) sealedUpTo = end;
+  }
+
+  const next = () => {
+    timer = setTimeout(() => {
+      round = look()
+        .then(
+          () => {
+            if (failure !== undefined) logger.info({}, 'The log is being sealed again');
+            failure = undefined;
+          },
+          (error: unknown) => {
+            if (stopping.signal.aborted) return;
+            // One a minute would fill the log with the same line.
+            if (failure !== String(error)) logger.error({ err: error }, 'The log could not be sealed; trying again');
+            failure = String(error);
+          },
+        )
+        .finally(() => {
+          if (!stopping.signal.aborted) next();
+        });
+    }, periodMs).unref();
+  };
+
+  return {
+    start: next,
+    /** Waits for the seal that is being written. */
+    async stop() {
+      stopping.abort();
+      clearTimeout(timer);
+      await round;
+    },
+  };
+}

@@ -1,0 +1,114 @@
+import type { BaseLogger } from 'pino';
+import type { DocumentStore } from '../document-store/document-store.ts';
+import type { Heartbeats } from '../document-store/heartbeats.ts';
+import { type Lease, openLeases } from '../document-store/lease.ts';
+import type { EventStore } from '../event-store/event-store.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { createSealFile, createSealWebhook, type SealCopy } from './seal-copies.ts';
+import { obtainSealKey } from './seal-key.ts';
+import { sealLog } from './seal-log.ts';
+import { openSealRecords, type SealRecord } from './seal-records.ts';
+
+export type SealSettings = {
+  /** Where every checkpoint is sent to. */
+  readonly sealWebhook: string | undefined;
+  /** The file that every checkpoint is appended to. */
+  readonly sealFile: string | undefined;
+  /** Whether the file gets the hash of every event, too. */
+  readonly sealFileLeaves: boolean;
+};
+
+export type SealingDeps = {
+  readonly events: Pick<EventStore, 'readAll' | 'readStream'>;
+  readonly documents: DocumentStore;
+  readonly heartbeats: Heartbeats<object>;
+  readonly secretKey: Buffer;
+  readonly logId: () => Promise<string>;
+  readonly settings: SealSettings;
+  readonly clock: Clock;
+  readonly logger: Pick<BaseLogger, 'warn'>;
+};
+
+type SealOptions = {
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: { readonly done: number }) => void;
+};
+
+/** Seals the log, one process at a time, and keeps the checkpoints elsewhere if asked. */
+export type Sealing = {
+  /**
+   * Seals what is new.
+   * @returns the newest checkpoint; undefined if the log is empty, or if another process is sealing
+   * @throws {Unsealable} if the log is not what was sealed; then nothing is kept elsewhere either
+   */
+  seal(options?: SealOptions): Promise<SealRecord | undefined>;
+  /** The same, and waits for another process that is sealing. */
+  sealInTurn(options?: SealOptions): Promise<SealRecord | undefined>;
+  /** Why checkpoints could not be kept elsewhere the last time, by setting. */
+  readonly copyProblems: ReadonlyMap<string, string>;
+};
+
+/** How long a process that seals may be silent before another takes over. Both would write the same. */
+const LEASE_MS = 15_000;
+const POLL_MS = 100;
+const LEASE = 'seals';
+
+export async function openSealing(deps: SealingDeps): Promise<Sealing> {
+  const { events, documents, settings, logger } = deps;
+  const records = await openSealRecords(documents);
+  const leases = await openLeases({ ...deps, collection: 'sealLeases', durationMs: LEASE_MS });
+  const { sealWebhook: url, sealFile: file, sealFileLeaves: leaves } = settings;
+  const copies: readonly SealCopy[] = [
+    ...(url === undefined ? [] : [createSealWebhook({ url, records })]),
+    ...(file === undefined ? [] : [createSealFile({ file, leaves, records })]),
+  ];
+  const copyProblems = new Map<string, string>();
+
+  async function sealWith(lease: Lease, options: SealOptions): Promise<SealRecord | undefined> {
+    try {
+      // A store in which nothing has happened needs no key.
+      const before = await records.head();
+      const key = await obtainSealKey(records, deps);
+      let head = before;
+      for (;;) {
+        options.signal?.throwIfAborted();
+        if (!lease.isHeld()) throw new Error('Another process has taken over sealing');
+        const sealed = await sealLog({ events, records, key, ...options });
+        if (sealed === undefined) break;
+        head = sealed;
+      }
+      if (head !== undefined) await copy(head);
+      return head;
+    } finally {
+      await lease.release();
+    }
+  }
+
+  async function copy(head: SealRecord): Promise<void> {
+    for (const { setting, bringUpToDate } of copies) {
+      const known = copyProblems.get(setting);
+      try {
+        await bringUpToDate(head);
+        copyProblems.delete(setting);
+        if (known !== undefined) logger.warn({}, `${setting}: checkpoints are kept there again`);
+      } catch (error) {
+        const problem = error instanceof Error ? error.message : String(error);
+        copyProblems.set(setting, problem);
+        // Once: the next time that it works makes good all the others.
+        if (known !== problem) logger.warn({}, `${setting}: checkpoints could not be kept there; retrying. ${problem}`);
+      }
+    }
+  }
+
+  return {
+    copyProblems,
+    async seal(options = {}) {
+      const lease = await leases.tryAcquire(LEASE);
+      return lease && sealWith(lease, options);
+    },
+    async sealInTurn(options = {}) {
+      const { signal } = options;
+      return sealWith(await leases.acquire(LEASE, { pollMs: POLL_MS, ...(signal && { signal }) }), options);
+    },
+  };
+}

@@ -1,0 +1,104 @@
+import type { Command } from '@commander-js/extra-typings';
+import { toOperatorProof, toOperatorSeal, toOperatorSealKey } from '../contract/seals.ts';
+import { refuse } from '../domain/decision.ts';
+import { wholeNumber } from './arguments.ts';
+import { operate } from './operation.ts';
+import { table } from './print.ts';
+import { tellCount } from './stores.ts';
+
+export function sealCommands(venue: Command): void {
+  venue
+    .command('seal')
+    .description('seal what has happened up to now, and print the checkpoint')
+    .addHelpText(
+      'after',
+      `
+The service does so by itself every minute in which something happened. Keep checkpoints where nobody who runs the service can
+change them: what came after the last one that is kept elsewhere, nobody can vouch for (docs/audit.md).
+
+Examples:
+  venue seal
+  venue seal > checkpoint.txt`,
+    )
+    .action((_, command) =>
+      operate(command, async ({ audit }) => {
+        const sealed = await audit.seal(tellEvery(command));
+        if (sealed === undefined) return refuse('ValidationError', 'There is nothing to seal: the log is empty.');
+        const problems = [...(await audit.copyProblems())].map(([setting, problem]) => `${setting}: ${problem}`);
+        return {
+          json: toOperatorSeal({ size: sealed.size, checkpoint: sealed.note }),
+          // As others read it: without an empty line at the end.
+          text: sealed.note.trimEnd(),
+          ...(problems.length > 0 && { failure: `Sealed, but not kept elsewhere. ${problems.join('. ')}` }),
+        };
+      }),
+    );
+
+  venue
+    .command('seal-key')
+    .description('print the key that checkpoints are checked with')
+    .addHelpText(
+      'after',
+      `
+Everybody can also get it at /.well-known/seal-key. Whoever checks checkpoints should have it from the start, and not from the store
+that they check.
+
+Example:
+  venue seal-key`,
+    )
+    .action((_, command) =>
+      operate(command, async ({ audit }) => {
+        const key = await audit.makeKey();
+        const [origin = ''] = key.split('+', 1);
+        return { json: toOperatorSealKey({ origin, key }), text: key };
+      }),
+    );
+
+  venue
+    .command('proof')
+    .description('prove that the events of a booking are in the log, as of the newest checkpoint')
+    .argument('<booking>', 'id of the booking', wholeNumber)
+    .addHelpText(
+      'after',
+      `
+With --json, it prints what a stranger needs to check that, besides the key: the checkpoint, the events as they are stored, and the
+hashes that lead from each of them to the checkpoint. Personal words stay encrypted.
+
+Examples:
+  venue proof 7
+  venue proof 7 --json > proof.json
+  venue verify --proof proof.json --key "$(cat seal-key.txt)"`,
+    )
+    .action((id, _, command) =>
+      operate(command, async ({ audit, queries }) => {
+        const streams = await queries.operator.streamsOf(id);
+        if (streams === undefined) return refuse('ResourceNotFound', `There is no booking ${id}.`);
+        const { proofs, unsealed } = await audit.proveBooking(id, streams);
+        if (proofs === undefined)
+          return refuse('ResourceNotFound', `No event of booking ${id} is sealed yet. Seal it with: venue seal`);
+        const rows = proofs.events.map(({ index, event, proof }) => {
+          const { type, stream, revision, metadata } = JSON.parse(event);
+          return {
+            Index: index,
+            Event: type,
+            Stream: stream,
+            Revision: revision,
+            At: metadata.at,
+            Hashes: proof.length,
+          };
+        });
+        const left = unsealed === 0 ? '' : `\n\nNot sealed yet: ${unsealed}. Seal them with: venue seal`;
+        return { json: toOperatorProof(proofs), text: `${table(rows)}\n\n${proofs.checkpoint.trimEnd()}${left}` };
+      }),
+    );
+}
+
+/** A line for every so many events; most seals are of a few. */
+function tellEvery(command: Parameters<typeof tellCount>[0]): (progress: { readonly done: number }) => void {
+  const tell = tellCount(command, 'events sealed');
+  return ({ done }) => {
+    if (done % TELL_EVERY === 0) tell({ done });
+  };
+}
+
+const TELL_EVERY = 10_000;

@@ -1,0 +1,211 @@
+import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
+import { checkLog, type EventLabel, type Finding, type KeptLeaf } from '../audit/check-log.ts';
+import { checkStore, type StoreCheck } from '../audit/check-store.ts';
+import { checkProofs, type EventProofs } from '../audit/event-proofs.ts';
+import { type KeptFile, readKeptFile, UnusableKept } from '../audit/kept-file.ts';
+import { leafHash } from '../audit/portable-event.ts';
+import { isKeyOf, publishedKey } from '../audit/seal-key.ts';
+import { openSealRecords } from '../audit/seal-records.ts';
+import { parseVerifierKey, type VerifierKey } from '../audit/signed-note.ts';
+import type { Config } from '../config.ts';
+import { toOperatorSealVerification } from '../contract/seals.ts';
+import { refuse } from '../domain/decision.ts';
+import { readLogId } from '../store-identity/log-id.ts';
+import { eventsIn, readWholeExport } from '../transfer/read-export.ts';
+import { type Answer, RefusedError } from './operation.ts';
+import { onStores } from './stores.ts';
+
+type Against = {
+  /** Files of checkpoints, and earlier exports. */
+  readonly against: readonly string[];
+  /** As it was given; undefined for that of the store. */
+  readonly key: string | undefined;
+  readonly onProgress: (progress: { readonly done: number; readonly total?: number }) => void;
+};
+
+/** Compares the log of a store with what was kept elsewhere, and with the seals of the store itself if asked. */
+export const verifyStore = (
+  config: Config,
+  { against, key, seals, onProgress }: Against & { readonly seals: boolean },
+): Promise<Answer> =>
+  // Without the service on top: a log that was tampered with may be one that it would not start on.
+  onStores(config, async (stores) => {
+    const logId = await readLogId(stores.events);
+    if (logId === undefined) throw refused('The log of this store has no id yet: nothing was ever sealed.');
+    const own = await publishedKey(await openSealRecords(stores.documents));
+    const kept = await readKept(against, logId, () => {
+      if (key !== undefined) return parsedKey(key, logId);
+      if (own === undefined)
+        throw refused('This store has no key of its own: name that of the checkpoints with --key.');
+      return own;
+    });
+    if (seals && own === undefined) throw refused('Nothing has been sealed yet. Do so with: venue seal');
+    const found = await checkStore({ ...stores, ...kept, seals, onProgress });
+    return answerOf(found, found.problems, found.sealed);
+  });
+
+/** Compares an export with what was kept elsewhere. Needs no store. */
+export async function verifyExport(file: string, { against, key, onProgress }: Against): Promise<Answer> {
+  const { logId, events } = await wholeLogIn(file);
+  const kept = await readKept(against, logId, () => {
+    if (key === undefined) throw refused('An export says nothing of the key of the checkpoints: name it with --key.');
+    return parsedKey(key, logId);
+  });
+  const found = await checkLog({
+    ...{ ...kept, events: eventsIn(file) },
+    onProgress: ({ done }) => onProgress({ done, total: events }),
+  });
+  return answerOf({ ...found, problems: [] }, []);
+}
+
+/** Checks what `venue proof --json` has printed. */
+export async function verifyProof(file: string, key: string): Promise<Answer> {
+  const proofs = proofsIn(file);
+  const parsed = parseVerifierKey(key);
+  if (parsed === undefined) throw refused(NO_KEY);
+  const checked = checkProofs(proofs, parsed);
+  if ('problem' in checked) throw refused(`${file} proves nothing. ${checked.problem}.`);
+  const { length } = proofs.events;
+  return {
+    json: { proved: length, size: checked.size },
+    text: `${count(length, 'event')} of a log of ${count(checked.size, 'event')}: proved by the checkpoint.`,
+  };
+}
+
+const NO_KEY = '--key is no key as venue seal-key prints it.';
+const refused = (details: string): RefusedError => new RefusedError(refuse('ValidationError', details));
+const count = (of: number, what: string): string => `${of.toLocaleString('en')} ${what}${of === 1 ? '' : 's'}`;
+
+function parsedKey(text: string, logId: string): VerifierKey {
+  const key = parseVerifierKey(text);
+  if (key === undefined) throw refused(NO_KEY);
+  if (!isKeyOf(key, logId)) throw refused(`--key is that of another log, ${key.name}, and this one is ${logId}.`);
+  return key;
+}
+
+type Kept = { readonly checkpoints: KeptFile['checkpoints']; readonly kept: readonly AsyncIterable<KeptLeaf>[] };
+
+/** @param keyOf called once there is a checkpoint to be checked */
+async function readKept(files: readonly string[], logId: string, keyOf: () => VerifierKey): Promise<Kept> {
+  const read = await Promise.all(
+    files.map(async (file): Promise<KeptFile> => {
+      if (isExport(file)) {
+        const earlier = await wholeLogIn(file);
+        if (earlier.logId !== logId)
+          throw refused(`${file} is of another log, ${earlier.logId}, and this one is ${logId}.`);
+        return { checkpoints: [], leaves: () => leavesIn(file) };
+      }
+      try {
+        return await readKeptFile(file, keyOf());
+      } catch (error) {
+        throw error instanceof UnusableKept ? refused(`${error.message}.`) : error;
+      }
+    }),
+  );
+  return {
+    checkpoints: read.flatMap(({ checkpoints }) => checkpoints),
+    kept: read.flatMap(({ leaves }) => leaves?.() ?? []),
+  };
+}
+
+async function* leavesIn(file: string): AsyncGenerator<KeptLeaf> {
+  for await (const event of eventsIn(file)) yield { hash: leafHash(event), event };
+}
+
+/** Whether a file is lines of JSON, of which no file of checkpoints has any. */
+function isExport(file: string): boolean {
+  try {
+    const descriptor = openSync(file, 'r');
+    const first = Buffer.alloc(1);
+    readSync(descriptor, first);
+    closeSync(descriptor);
+    return first.toString('latin1') === '{';
+  } catch {
+    // Whoever reads it next says why it cannot be.
+    return false;
+  }
+}
+
+/** @throws if an export is cut off, has been changed, or is not of a whole log */
+async function wholeLogIn(file: string): Promise<{ readonly logId: string; readonly events: number }> {
+  const { header, trailer } = await readWholeExport(file);
+  if ([header.stream, header.from, header.to].some((bound) => bound !== undefined))
+    throw refused(
+      `${file} holds a part of the log. Seals are of the whole: export it without --from, --to and --stream.`,
+    );
+  return { logId: header.logId, events: trailer.events };
+}
+
+function proofsIn(file: string): EventProofs {
+  let value: unknown;
+  try {
+    value = JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    throw refused(`${file} cannot be read: ${error instanceof Error ? error.message : error}`);
+  }
+  if (!isProofs(value)) throw refused(`${file} is not what venue proof --json prints.`);
+  return value;
+}
+
+const isObject = (value: unknown): value is { readonly [field: string]: unknown } =>
+  typeof value === 'object' && value !== null;
+
+const isProofs = (value: unknown): value is EventProofs =>
+  isObject(value) &&
+  typeof value.checkpoint === 'string' &&
+  Array.isArray(value.events) &&
+  value.events.every(
+    (event: unknown) =>
+      isObject(event) &&
+      typeof event.index === 'number' &&
+      typeof event.event === 'string' &&
+      Array.isArray(event.proof) &&
+      event.proof.every((hash: unknown) => typeof hash === 'string'),
+  );
+
+type Found = Omit<StoreCheck, 'sealed'>;
+
+function answerOf(found: Found, problems: readonly string[], sealed?: number): Answer {
+  const wrong = [...found.findings.map(sentenceOf), ...problems.map((problem) => `${problem}.`)];
+  const upTo = count(found.confirmedUpTo, 'event');
+  const lines = [
+    `${count(found.events, 'event')} hashed. The root of their tree is ${found.root.toString('base64')}.`,
+    found.confirmed === 0
+      ? 'No checkpoint was confirmed.'
+      : `In keeping with ${count(found.confirmed, 'checkpoint')}, up to that of ${upTo}.`,
+    ...notCovered(found, sealed),
+  ];
+  return {
+    json: toOperatorSealVerification(found),
+    text: [...wrong, ...lines].join('\n'),
+    ...(wrong.length > 0 && { failure: `The log is not what was sealed. ${wrong[0]}` }),
+  };
+}
+
+/** What came after the last checkpoint, nobody can vouch for. */
+function notCovered({ events, confirmedUpTo, findings }: Found, sealed: number | undefined): string[] {
+  if (findings.length > 0 || events <= confirmedUpTo) return [];
+  const left = count(events - confirmedUpTo, 'later event');
+  const unsealed = sealed !== undefined && events > sealed ? ` ${count(events - sealed, 'event')} not sealed yet.` : '';
+  return [`Not covered by what was compared: ${left}.${unsealed}`];
+}
+
+function sentenceOf(finding: Finding): string {
+  switch (finding.found) {
+    case 'cut':
+      return `The log ends after ${count(finding.events, 'event')}, and ${finding.sealed.toLocaleString('en')} were sealed.`;
+    case 'changed':
+      return finding.from === 0
+        ? `One of the first ${count(finding.to, 'event')} is not what was sealed, or not where it was.`
+        : `Up to event ${finding.from - 1}, counted from 0, everything is what was sealed. From event ${finding.from} to event ${finding.to - 1}, something is not, or not where it was.`;
+    case 'event':
+      return `Event ${finding.index}, counted from 0, is not the one that was kept.${was('It was', finding.kept)}${
+        finding.now === undefined && finding.kept !== undefined ? ' It is gone.' : was('In its place is', finding.now)
+      }`;
+    case 'tree':
+      return `What the store keeps of the tree is damaged: hash ${finding.index} of level ${finding.level}.`;
+  }
+}
+
+const was = (how: string, event: EventLabel | undefined): string =>
+  event === undefined ? '' : ` ${how} ${event.type} ${event.id}, revision ${event.revision} of ${event.stream}.`;

@@ -1,0 +1,81 @@
+import type { Command } from '@commander-js/extra-typings';
+import { toOperatorVerification } from '../contract/maintenance.ts';
+import { type Answer, type Invoked, operate, operatorConfig, printAnswer } from './operation.ts';
+import { table } from './print.ts';
+import { progressBarOf } from './stores.ts';
+
+export function verifyCommand(venue: Command): void {
+  venue
+    .command('verify')
+    .description(
+      'compare the read models with the log, or the log with its seals; exits with 1 if anything is not as it was',
+    )
+    .option('--seals', 'hash every event anew and compare with all checkpoints and hashes that the store has')
+    .option('--against <files...>', 'compare the log with checkpoints and earlier exports that were kept elsewhere')
+    .option('--export <file>', 'check this export instead of a store; needs neither service, store nor secret')
+    .option('--proof <file>', 'check what venue proof --json has printed; needs neither service, store nor secret')
+    .option('--key <key>', 'the key of the checkpoints, from venue seal-key; without it, that of the store')
+    .addHelpText(
+      'after',
+      `
+Without options, it replays the log and compares every document of the read models.
+
+A checkpoint that was kept elsewhere tells whether anything that it seals was changed since; several tell between which two of them;
+kept hashes of the events (SEAL_FILE_LEAVES) or an earlier export tell which event. See docs/audit.md.
+
+Examples:
+  venue verify
+  venue verify --seals
+  venue verify --against seals.txt --key "$(cat seal-key.txt)"
+  venue verify --against checkpoint.txt --against november.ndjson
+  venue verify --export log.ndjson --against checkpoint.txt --key "$(cat seal-key.txt)"
+  venue verify --proof proof.json --key "$(cat seal-key.txt)"`,
+    )
+    .action(async ({ seals, against, export: file, proof, key }, command) => {
+      const isOfSeals = [seals, against, file, proof].some((option) => option !== undefined);
+      if (!isOfSeals && key !== undefined)
+        command.error('--key is for checkpoints: see --against, --export and --proof');
+      if (!isOfSeals) return verifyReadModels(command);
+      const verify = await import('./verify-seals.ts');
+      if (proof !== undefined) {
+        if ([seals, against, file].some((option) => option !== undefined) || key === undefined)
+          return command.error('--proof needs --key, and nothing else');
+        return printAnswer(command, await verify.verifyProof(proof, key));
+      }
+      const bar = progressBarOf(command);
+      const kept = { against: against ?? [], key, onProgress: bar.show };
+      let answer: Answer;
+      if (file === undefined) answer = await verify.verifyStore(operatorConfig(), { ...kept, seals: seals === true });
+      else {
+        if (seals !== undefined) return command.error('--seals is for a store, and not for an export');
+        if (against === undefined) return command.error('An export is compared with something: name it with --against');
+        answer = await verify.verifyExport(file, kept);
+      }
+      bar.end();
+      printAnswer(command, answer);
+    });
+}
+
+const verifyReadModels = (command: Invoked): Promise<void> =>
+  operate(command, async ({ maintenance }) => {
+    const bar = progressBarOf(command);
+    const found = await maintenance.verify({ onProgress: bar.show });
+    bar.end();
+    const { differences, notVerified } = found;
+    const summary = `${found.documents} documents compared after ${found.events} events.`;
+    const left =
+      notVerified.length === 0 ? '' : ` Not verified because they fail or are being built: ${notVerified.join(', ')}.`;
+    if (differences.length === 0 && notVerified.length === 0)
+      return { json: toOperatorVerification(found), text: summary };
+    const rows = differences.map(({ projection, key, expected, actual }) => ({
+      'Read model': projection,
+      Key: key,
+      Expected: JSON.stringify(expected) ?? 'none',
+      Stored: JSON.stringify(actual) ?? 'none',
+    }));
+    return {
+      json: toOperatorVerification(found),
+      text: differences.length === 0 ? summary : `${table(rows)}\n${summary}`,
+      failure: `${differences.length === 0 ? 'No differences found' : 'Read models differ from the log'}.${left}`,
+    };
+  });

@@ -1,0 +1,155 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { accepted } from '../accepted.ts';
+import { inProcess, json, useDataDir } from '../cli/in-process.ts';
+import { reportEngine } from '../engines.ts';
+import { inDays } from '../in-days.ts';
+import { CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
+
+/** The program that docs/audit.md shows, to the letter. */
+const [, PROGRAM = ''] = /```python\n(.*?)```/s.exec(readFileSync('docs/audit.md', 'utf8')) ?? [];
+const hasPython = spawnSync('python3', ['-c', 'import cryptography']).status === 0;
+reportEngine('client', 'the check of docs/audit.md', hasPython ? 'Python' : 'NOT TESTED: no python3 with cryptography');
+
+let service: RunningService;
+let bookingId: number;
+/** Everything that a sceptic keeps, in the folder of the store. */
+const at = (name: string): string => join(service.config.dataDir, name);
+
+beforeAll(async () => {
+  service = await runService();
+  service.time.now = Date.now();
+  const [community, brand] = [await service.community(), await service.brand()];
+  const spaceId = await service.space(community);
+  const details = { spaceId, date: inDays(30), startHour: 10, message: 'Büfé für 40 🎉' };
+  ({ bookingId } = accepted(await service.core.commands.bookings.request({ brandId: brand.id, details }, CONTEXT)));
+  const first = await service.core.audit.seal();
+  accepted(await service.core.commands.bookings.approve({ bookingId, communityId: community.id }, CONTEXT));
+  for (let n = 0; n < 20; n += 1) await service.brand(`Brand ${n}`);
+  const second = await service.core.audit.seal();
+  for (let n = 0; n < 3; n += 1) await service.brand(`Later ${n}`);
+  await service.core.audit.seal();
+  writeFileSync(at('check.py'), PROGRAM);
+  writeFileSync(at('key.txt'), `${await service.core.audit.makeKey()}\n`);
+  writeFileSync(at('seals.txt'), `${first?.note}\n${second?.note}`);
+});
+afterAll(() => service.stop());
+
+/** What the program says of files that are kept under these names. */
+function check(...files: readonly string[]) {
+  const { status, stdout, stderr } = spawnSync('python3', ['check.py', ...files], {
+    cwd: service.config.dataDir,
+    encoding: 'utf8',
+  });
+  return { status, says: stdout + stderr };
+}
+
+async function kept() {
+  useDataDir(service.config.dataDir);
+  await inProcess('export', at('log.ndjson'));
+  writeFileSync(at('proof.json'), JSON.stringify(await json('proof', String(bookingId))));
+  const verified = await inProcess('verify', '--against', at('seals.txt'), '--json');
+  writeFileSync(at('verified.json'), verified.stdout);
+  return { log: readFileSync(at('log.ndjson'), 'utf8'), seals: readFileSync(at('seals.txt'), 'utf8') };
+}
+
+test('the program is shorter than 60 lines', () => {
+  expect(PROGRAM.split('\n').length).toBeLessThanOrEqual(60);
+  expect(PROGRAM).toContain('Ed25519PublicKey');
+});
+
+describe.skipIf(!hasPython)('the program of docs/audit.md', () => {
+  test('confirms a log, a proof of a booking, and that the log goes on from what was kept', async () => {
+    await kept();
+    expect(check('key.txt', 'seals.txt', 'log.ndjson', 'proof.json', 'verified.json')).toEqual({
+      status: 0,
+      says: 'as sealed: 3 files, 2 checkpoints\n',
+    });
+  });
+
+  test('and the command line confirms the same files, without a store', async () => {
+    await kept();
+    useDataDir('/nowhere/to/be/found');
+    const key = readFileSync(at('key.txt'), 'utf8');
+    const whole = await inProcess('verify', '--export', at('log.ndjson'), '--against', at('seals.txt'), '--key', key);
+    expect(whole).toMatchObject({ code: 0, stdout: expect.stringContaining('In keeping with 2 checkpoints') });
+    const proof = await inProcess('verify', '--proof', at('proof.json'), '--key', key);
+    expect(proof).toMatchObject({ code: 0, stdout: expect.stringContaining('2 events of a log of') });
+  });
+
+  test('refuses a log in which any event is altered, missing, put in or moved', async () => {
+    const { log } = await kept();
+    const lines = log.split('\n');
+    const events = lines.flatMap((line, index) =>
+      line.includes('"id":') && !line.startsWith('{"export"') ? [index] : [],
+    );
+    expect(events.length).toBeGreaterThan(25);
+    const [first = 0, tenth = 0] = [events[0], events[10]];
+    const altered = {
+      'a word': lines.with(tenth, (lines[tenth] ?? '').replace(/"correlationId":"./, '"correlationId":"X')),
+      'a space': lines.with(tenth, (lines[tenth] ?? '').replace(':', ': ')),
+      missing: lines.toSpliced(first, 1),
+      'cut off': lines.slice(0, first + 8),
+      'put in': lines.toSpliced(tenth, 0, lines[first] ?? ''),
+      moved: lines.with(tenth, lines[tenth + 1] ?? '').with(tenth + 1, lines[tenth] ?? ''),
+    };
+    for (const [what, text] of Object.entries(altered)) {
+      writeFileSync(at('altered.ndjson'), text.join('\n'));
+      expect(check('key.txt', 'seals.txt', 'altered.ndjson'), what).toEqual({
+        status: 1,
+        says: expect.stringMatching(/^NOT AS SEALED: the log of \d+ events\n$/),
+      });
+    }
+  });
+
+  test('refuses a checkpoint, a key, a proof and a growth with anything altered', async () => {
+    const { seals } = await kept();
+    const key = readFileSync(at('key.txt'), 'utf8');
+    const proof: { checkpoint: string; events: { index: number; event: string; proof: string[] }[] } = JSON.parse(
+      readFileSync(at('proof.json'), 'utf8'),
+    );
+    const verified: { consistency: { from: string; to: string; proof: string[] } } = JSON.parse(
+      readFileSync(at('verified.json'), 'utf8'),
+    );
+    const refuse = (what: string, file: string, text: string) => {
+      const good = readFileSync(at(file), 'utf8');
+      writeFileSync(at(file), text);
+      expect(check('key.txt', 'seals.txt', 'log.ndjson', 'proof.json', 'verified.json').status, what).toBe(1);
+      writeFileSync(at(file), good);
+    };
+    refuse(
+      'the size',
+      'seals.txt',
+      seals.replace(/\n(\d+)\n/, (_, size) => `\n${Number(size) + 1}\n`),
+    );
+    refuse('the signature', 'seals.txt', seals.replace(/.{6}==?\n/, 'AAAAAA==\n'));
+    refuse('the key', 'key.txt', `${key.slice(0, -6)}AAAA\n`);
+    refuse('no checkpoint', 'seals.txt', '');
+    const [event] = proof.events;
+    if (event === undefined) throw new Error('There is no event in the proof');
+    const withEvent = (more: object) => JSON.stringify({ ...proof, events: [{ ...event, ...more }] });
+    refuse('the index', 'proof.json', withEvent({ index: event.index + 1 }));
+    refuse('the event', 'proof.json', withEvent({ event: event.event.replace('2', '3') }));
+    refuse('an empty path', 'proof.json', withEvent({ proof: [] }));
+    refuse('an over-long path', 'proof.json', withEvent({ proof: [...event.proof, ...event.proof] }));
+    refuse('the order', 'proof.json', withEvent({ proof: event.proof.toReversed() }));
+    refuse(
+      'the checkpoint of a proof',
+      'proof.json',
+      JSON.stringify({ ...proof, checkpoint: proof.checkpoint.replace('1', '2') }),
+    );
+    const { consistency } = verified;
+    const grown = (more: object) => JSON.stringify({ consistency: { ...consistency, ...more } });
+    refuse('a growth without a hash', 'verified.json', grown({ proof: consistency.proof.slice(1) }));
+    refuse('a growth in another order', 'verified.json', grown({ proof: consistency.proof.toReversed() }));
+    refuse(
+      'a growth with one more',
+      'verified.json',
+      grown({ proof: [...consistency.proof, ...consistency.proof.slice(0, 1)] }),
+    );
+    refuse('a growth the other way', 'verified.json', grown({ from: consistency.to, to: consistency.from }));
+    expect(check('key.txt', 'seals.txt', 'log.ndjson', 'proof.json', 'verified.json').status).toBe(0);
+  });
+});
