@@ -87,7 +87,7 @@ describe('without a running service', () => {
     await inProcess('brand', 'add', '--name', 'Mill');
     expect(await inProcess('verify')).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('1 documents compared'),
+      stdout: expect.stringContaining('2 documents compared'),
     });
 
     const readModels = new DatabaseSync(join(dataDir, 'read-models.sqlite'));
