@@ -31,6 +31,7 @@ import {
   openFoundation,
 } from './foundation.ts';
 import { mcpRoutes } from './mcp/mcp-server.ts';
+import type { CopyOf } from './personal-data/copies.ts';
 import { createMaintenance, type Maintenance } from './projector/maintenance.ts';
 import { createQueries, type Queries } from './queries/queries.ts';
 import { idOf } from './read-models/state.ts';
@@ -52,6 +53,8 @@ export type Core = Foundation &
     readonly changing: Changing;
     readonly maintenance: Maintenance;
     readonly audit: Audit;
+    /** A copy of everything that is held of a subject. */
+    readonly copyOf: CopyOf;
   };
 
 /**
@@ -96,17 +99,18 @@ async function assemble(foundation: Foundation): Promise<Core> {
     clientDocuments: { allowPrivate: config.webhooksAllowPrivate },
   });
   await identity.confirm();
+  const webhooks = await createWebhooks({
+    ...foundation,
+    readModels,
+    credentials: acting.credentials,
+    commands: acting.commands.webhooks,
+    isConnected: authorizationServer.connectedApps.isConnected,
+  });
   return {
     ...foundation,
     ...acting,
     queries,
-    webhooks: await createWebhooks({
-      ...foundation,
-      readModels,
-      credentials: acting.credentials,
-      commands: acting.commands.webhooks,
-      isConnected: authorizationServer.connectedApps.isConnected,
-    }),
+    webhooks,
     users,
     apiKeyUsage: await createApiKeyUsage({ documents, clock, logger }),
     authorizationServer,
@@ -116,6 +120,12 @@ async function assemble(foundation: Foundation): Promise<Core> {
       ...{ events, documents, projections },
       openScratch: openSqliteDocuments,
     }),
+    // Imported on use: a start of the service does not need it.
+    copyOf: async (subject, onProgress) => {
+      const { createCopyOf } = await import('./personal-data/copies.ts');
+      const readers = { webhookDeliveries: webhooks.getDelivery };
+      return createCopyOf({ events, documents, personalData, readers })(subject, onProgress);
+    },
   };
 }
 

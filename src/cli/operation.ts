@@ -12,6 +12,8 @@ import { isRefusal, type Refusal } from '../domain/decision.ts';
 export type OperatorCore = Pick<
   Core,
   | 'config'
+  | 'clock'
+  | 'copyOf'
   | 'commands'
   | 'queries'
   | 'users'

@@ -1,11 +1,12 @@
 import { type Command, CommanderError } from '@commander-js/extra-typings';
-import { toOperatorForgotten } from '../contract/personal-data.ts';
+import { toOperatorForgotten, toOperatorPersonalCopy } from '../contract/personal-data.ts';
 import type { Account } from '../domain/account.ts';
+import { toTimestamp } from '../domain/calendar.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { type Subject, subjectInWords, subjectOf, subjectOfUser } from '../domain/personal-text.ts';
 import { namedAccount, nameOf } from './accounts.ts';
 import { wholeNumber } from './arguments.ts';
-import { type OperatorCore, operate } from './operation.ts';
+import { type Invoked, type OperatorCore, operate } from './operation.ts';
 
 export function personalDataCommands(venue: Command): void {
   venue
@@ -28,23 +29,63 @@ Examples:
     .action((named, command) => {
       const whom = requiredSubject(named);
       return operate(command, async (core, context) => {
-        const found = await subjectOfOption(core, whom);
+        const { queries, commands } = core;
+        const found = await nameOfSubject(core, whom);
         if (isRefusal(found)) return found;
-        const { subject, stays } = found;
-        const plainTexts = await core.queries.operator.plainTexts(subject, (looked) =>
-          command.configureOutput().writeErr?.(`${looked.toLocaleString('en')} events looked at\n`),
-        );
-        const isKnown = found.exists || plainTexts > 0 || (await core.queries.operator.isSubject(subject));
-        if (!isKnown) return refuse('ResourceNotFound', `There is no ${subjectInWords(subject)}.`);
-        const forgottenAt = await core.commands.personalData.forget(subject, context);
+        const { subject, name } = found;
+        const plainTexts = await queries.operator.plainTexts(subject, progressOf(command));
+        const isKnown = name !== undefined || plainTexts > 0 || (await queries.operator.isSubject(subject));
+        if (!isKnown) return unknownSubject(subject);
+        const forgottenAt = await commands.personalData.forget(subject, context);
         if (isRefusal(forgottenAt)) return forgottenAt;
         return {
           json: toOperatorForgotten({ subject, forgottenAt, plainTexts }),
-          text: [`Erased what ${subjectInWords(subject)} wrote.`, ...stays, ...plainTextsNote(plainTexts)].join('\n'),
+          text: [
+            `Erased what ${subjectInWords(subject)} wrote.`,
+            ...whatStays(whom, name),
+            ...plainTextsNote(plainTexts),
+          ].join('\n'),
         };
       });
     });
+
+  venue
+    .command('data')
+    .description('print a copy of everything that is held of a brand, user or community, as JSON')
+    .option('--brand <id>', 'of this brand', wholeNumber)
+    .option('--user <id>', 'of this user; ids are in `venue user list`')
+    .option('--community <id>', 'of this community', wholeNumber)
+    .addHelpText(
+      'after',
+      `
+The events of the log that name it, with what people wrote opened, and the records besides. Secrets such as hashes of passwords are
+left out. It may name others, such as who else acted for the brand: look through it before you hand it over.
+
+Examples:
+  venue data --brand 7 > brand-7.json
+  venue data --user usr_Zb0…`,
+    )
+    .action((named, command) => {
+      const whom = requiredSubject(named);
+      return operate(command, async (core) => {
+        const found = await nameOfSubject(core, whom);
+        if (isRefusal(found)) return found;
+        const { subject, name } = found;
+        const held = await core.copyOf(subject, progressOf(command));
+        if (name === undefined && held.events.length + held.records.length === 0) return unknownSubject(subject);
+        const copiedAt = toTimestamp(core.clock());
+        const copy = toOperatorPersonalCopy({
+          ...{ subject, name, copiedAt, events: [...held.events], records: [...held.records] },
+        });
+        return { json: copy, text: JSON.stringify(copy, null, 2) };
+      });
+    });
 }
+
+const progressOf = (command: Invoked) => (looked: number) =>
+  command.configureOutput().writeErr?.(`${looked.toLocaleString('en')} events looked at\n`);
+
+const unknownSubject = (subject: Subject) => refuse('ResourceNotFound', `There is no ${subjectInWords(subject)}.`);
 
 type Named = {
   readonly community?: number | undefined;
@@ -63,21 +104,23 @@ function requiredSubject({ user, ...named }: Named): Account | string {
 
 const wrongUsage = (message: string) => new CommanderError(2, 'venue.subject', message);
 
-/** The subject, whether there is such an account or user, and what is not erased with it. Refuses an account that does not exist. */
-async function subjectOfOption(
+/** The subject, with the name of an account or the address of a user that there is. Refuses an account that there is not. */
+async function nameOfSubject(
   core: OperatorCore,
   whom: Account | string,
-): Promise<{ readonly subject: Subject; readonly exists: boolean; readonly stays: readonly string[] } | Refusal> {
-  if (typeof whom !== 'string') {
-    const account = await nameOf(core, whom);
-    if (isRefusal(account)) return account;
-    return { subject: subjectOf(whom), exists: true, stays: [`The name ${account.name} stays: it is in the log.`] };
-  }
-  const user = await core.users.get(whom);
-  const stays =
-    user &&
-    `The user ${user.email} can still sign in: \`venue user remove --email ${user.email}\` ends that and deletes the address.`;
-  return { subject: subjectOfUser(whom), exists: user !== undefined, stays: stays === undefined ? [] : [stays] };
+): Promise<{ readonly subject: Subject; readonly name: string | undefined } | Refusal> {
+  if (typeof whom === 'string') return { subject: subjectOfUser(whom), name: (await core.users.get(whom))?.email };
+  const account = await nameOf(core, whom);
+  return isRefusal(account) ? account : { subject: subjectOf(whom), name: account.name };
+}
+
+function whatStays(whom: Account | string, name: string | undefined): string[] {
+  if (name === undefined) return [];
+  return typeof whom === 'string'
+    ? [
+        `The user can still sign in as ${name}: \`venue user remove --email ${name}\` ends that and deletes the address.`,
+      ]
+    : [`The name ${name} stays: it is in the log.`];
 }
 
 const plainTextsNote = (count: number): string[] =>

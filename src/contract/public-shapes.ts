@@ -9,7 +9,7 @@ import { OperatorDelivery } from './delivery.ts';
 import { ErrorBody } from './errors.ts';
 import { HistoryEntry, OperatorBookingHistory, OperatorDayHistory } from './history-entry.ts';
 import { OperatorParkedEvent, OperatorReadModel, OperatorVerification } from './maintenance.ts';
-import { OperatorForgotten } from './personal-data.ts';
+import { OperatorForgotten, OperatorPersonalCopy } from './personal-data.ts';
 import { OperatorReview, ReviewDto } from './review.ts';
 import { OperatorProof, OperatorSeal, OperatorSealKey, OperatorSealVerification } from './seals.ts';
 import { OperatorCreatedSigningKey, OperatorSigningKey } from './signing-key.ts';
@@ -34,6 +34,7 @@ export const OPERATOR_SHAPES = {
   OperatorForgotten,
   OperatorIssuedApiKey,
   OperatorParkedEvent,
+  OperatorPersonalCopy,
   OperatorReadModel,
   OperatorProof,
   OperatorReview,

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { accepted } from '../accepted.ts';
+import { eventually } from '../eventually.ts';
 import { CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
+import { startReceiver } from '../webhooks/receiver.ts';
 import { inProcess, json, useDataDir } from './in-process.ts';
 
 const PASSWORD = 'correct horse battery';
@@ -24,6 +26,92 @@ async function book(startTime: string, message?: string) {
   const body = { spaceId: space, startTime, startHour: 10, message };
   return Number((await service.post('/bookings', { key: brand.key, body })).json().id);
 }
+
+describe('venue data', () => {
+  test('prints everything that is held of a brand, opened, and no secret', async () => {
+    const acme = await service.brand('Data & Sons');
+    const key = { account: acme.account, permissions: 31, label: 'The desk of Data & Sons' };
+    const issued = accepted(await service.core.commands.apiKeys.issue(key, CONTEXT));
+    const { users } = service.core;
+    const email = 'data@example.com';
+    const user = accepted(await users.add({ email, password: PASSWORD, accounts: [acme.account] }, context));
+    const body = { spaceId: space, startTime: '2026-12-15', startHour: 10, message: 'Pfifferlinge' };
+    const headers = { 'idempotency-key': 'once' };
+    const { id } = (await service.post('/bookings', { key: issued.key, body, headers })).json();
+    const hook = { url: 'https://example.com/hook', events: 15 };
+    const webhook = (await service.post('/webhooks', { key: issued.key, body: hook })).json();
+    const stranger = await book('2026-12-16', 'Of somebody else');
+
+    const copy = await json('data', '--brand', String(acme.id));
+    expect(copy).toMatchObject({ subject: `brand:${acme.id}`, name: 'Data & Sons', copiedAt: expect.any(String) });
+    const kinds = copy.events.map(({ type }: { type: string }) => type);
+    expect(kinds).toEqual(
+      expect.arrayContaining(['BrandAdded', 'ApiKeyIssued', 'MemberAdded', 'BookingRequested', 'WebhookRegistered']),
+    );
+    const requested = copy.events.find(({ type }: { type: string }) => type === 'BookingRequested');
+    expect(requested.data).toMatchObject({ bookingId: id, message: 'Pfifferlinge' });
+    const records = copy.records.map(({ collection }: { collection: string }) => collection);
+    expect(records).toEqual(expect.arrayContaining(['apiKeyUses', 'idempotencyKeys', 'users', 'subjectKeys']));
+    const text = JSON.stringify(copy);
+    expect(text).toContain('data@example.com');
+    expect(text).not.toContain('Of somebody else');
+    expect(text).not.toContain(`"bookingId":${stranger}`);
+    const { document } = (await (
+      await service.core.documents.open<{ passwordHash: string }>({ name: 'users', kind: 'record', indexes: [] })
+    ).get(user.id)) ?? { document: { passwordHash: 'none' } };
+    for (const secret of [document.passwordHash, issued.key, webhook.signingSecret, 'sealedKey', '"hash"'])
+      expect(text).not.toContain(secret);
+  });
+
+  test('prints what a user did, in any account, and the record of the user', async () => {
+    const { users, commands } = service.core;
+    const email = 'cem@example.com';
+    const user = accepted(await users.add({ email, password: PASSWORD, accounts: [community.account] }, context));
+    const id = await book('2026-12-17');
+    const actor = { kind: 'user', id: user.id, account: community.account } as const;
+    const by = { kind: 'Community', id: community.id } as const;
+    accepted(await commands.bookings.cancel({ bookingId: id, by, reason: 'Morcheln' }, { ...CONTEXT, actor }));
+    const copy = await json('data', '--user', user.id);
+    expect(copy.name).toBe(email);
+    expect(copy.events).toMatchObject([
+      { type: 'MemberAdded' },
+      { type: 'BookingCancelled', data: { reason: 'Morcheln' }, metadata: { actor: { id: user.id } } },
+    ]);
+    expect(copy.records).toMatchObject([
+      { collection: 'subjectKeys', key: `user:${user.id}` },
+      { collection: 'users', key: user.id, document: { email } },
+    ]);
+    await inProcess('forget', '--user', user.id);
+    expect(JSON.stringify(await json('data', '--user', user.id))).not.toContain('Morcheln');
+  });
+
+  test('has the deliveries to its own receivers, with their bodies opened', async () => {
+    await service.core.webhooks.start();
+    const receiver = await startReceiver();
+    const hook = { url: receiver.url, events: 1 };
+    const owner = await service.brand('Receiver');
+    await service.post('/webhooks', { key: owner.key, body: hook });
+    const body = { spaceId: space, startTime: '2026-12-18', startHour: 10, message: 'Steinpilze' };
+    await service.post('/bookings', { key: owner.key, body });
+    await receiver.until(1);
+    await eventually(async () => {
+      const { records } = await json('data', '--brand', String(owner.id));
+      const delivery = records.find(({ collection }: { collection: string }) => collection === 'webhookDeliveries');
+      expect(JSON.parse(delivery?.document.body ?? '{}').data?.message).toBe('Steinpilze');
+    });
+    await service.core.webhooks.stop();
+    await receiver.close();
+  });
+
+  test('refuses what there is not', async () => {
+    expect(await inProcess('data', '--user', 'usr_nobody')).toMatchObject({
+      ...{ code: 1, stderr: 'ResourceNotFound: There is no user usr_nobody.\n' },
+    });
+    expect(await inProcess('data', '--brand', '999')).toMatchObject({
+      ...{ code: 1, stderr: 'ResourceNotFound: There is no brand 999.\n' },
+    });
+  });
+});
 
 describe('venue forget', () => {
   test('erases what a brand wrote, beside a running service, and says what stays', async () => {

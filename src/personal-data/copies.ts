@@ -1,0 +1,128 @@
+import type { DocumentStore } from '../document-store/document-store.ts';
+import { everyDocument } from '../document-store/queries.ts';
+import { bookingId } from '../domain/ids.ts';
+import { ownerOf, type Subject, sealedTextsIn } from '../domain/personal-text.ts';
+import type { EventStore, StoredEvent } from '../event-store/event-store.ts';
+import { inPages } from '../runtime/in-pages.ts';
+import type { PersonalData } from './personal-data.ts';
+
+type Json = { readonly [field: string]: unknown };
+
+/** Everything that is held of a subject, with texts opened and without secrets. */
+type PersonalCopy = {
+  /** In the order of the log. */
+  readonly events: readonly Json[];
+  /** What is no part of the log, by collection and key. Read models are: they follow from the events. */
+  readonly records: readonly { readonly collection: string; readonly key: string; readonly document: Json }[];
+};
+
+/** @param onProgress is called now and then with how many events have been looked at */
+export type CopyOf = (subject: Subject, onProgress: (looked: number) => void) => Promise<PersonalCopy>;
+
+/** Events and records handled at once. */
+const PAGE = 200;
+/** Events between two reports of how far it is: a second or two. */
+const PROGRESS_EVERY = 100_000;
+
+/**
+ * Copies for requests of access. Looks through all events and all records for whatever names the subject, so that nothing has to be
+ * thought of that a later release keeps (docs/decisions/personal-data.md).
+ */
+export function createCopyOf(deps: {
+  readonly events: Pick<EventStore, 'readAll'>;
+  readonly documents: Pick<DocumentStore, 'open' | 'collections'>;
+  readonly personalData: Pick<PersonalData, 'openTexts'>;
+  /** How to read a document of a collection that holds sealed texts. */
+  readonly readers: { readonly [collection: string]: (key: string) => Promise<object | undefined> };
+}): CopyOf {
+  const { events, documents, personalData, readers } = deps;
+
+  async function opened(page: readonly StoredEvent[]): Promise<Json[]> {
+    const texts = await personalData.openTexts(
+      page.map(({ type, data }) => {
+        const sealed = sealedTextsIn(data);
+        const about = { bookingId: bookingId(Number(data.bookingId)) };
+        return { texts: sealed, of: type === 'ReviewPosted' ? ownerOf.review(about) : ownerOf.booking(about) };
+      }),
+    );
+    return page.map(({ position: _, ...event }, index) => ({ ...event, data: { ...event.data, ...texts[index] } }));
+  }
+
+  return async (subject, onProgress) => {
+    const named = namesOf(subject);
+    let looked = 0;
+    async function* concerning(): AsyncGenerator<StoredEvent> {
+      for await (const event of events.readAll()) {
+        looked += 1;
+        if (looked % PROGRESS_EVERY === 0) onProgress(looked);
+        if (!named.in({ stream: event.stream, data: event.data, metadata: event.metadata })) continue;
+        named.learn(event);
+        yield event;
+      }
+    }
+    const foundEvents: Json[] = [];
+    for await (const page of inPages(concerning(), PAGE)) foundEvents.push(...(await opened(page)));
+
+    const records: PersonalCopy['records'][number][] = [];
+    for (const { name, kind } of await documents.collections()) {
+      if (kind !== 'record' || INDEXES.includes(name)) continue;
+      const collection = await documents.open<Json>({ name, kind, indexes: [] });
+      for await (const { key, document } of collection.find(everyDocument())) {
+        if (!named.in({ key, document })) continue;
+        records.push({ collection: name, key, document: { ...((await readers[name]?.(key)) ?? document) } });
+      }
+    }
+    return withoutSecrets({ events: foundEvents, records });
+  };
+}
+
+/** What names a subject: its account or id, and whatever belongs to it alone. */
+function namesOf(subject: Subject) {
+  const [kind = '', id = ''] = split(subject);
+  const isUser = kind === 'user';
+  const account = { kind: kind === 'brand' ? 'Brand' : 'Community', id: Number(id) };
+  const idField = `${kind}Id`;
+  const names = new Set<string>(
+    isUser ? [subject, id, `member-${id}`] : [subject, `${account.kind}:${id}`, `${kind}-${id}`, `subject-${subject}`],
+  );
+  /** Keys may begin with a name: `brand-7:…`. */
+  const isNamed = (text: string): boolean => names.has(text) || names.has(text.split(':', 1)[0] ?? '');
+
+  function isIn(value: unknown): boolean {
+    if (typeof value === 'string') return isNamed(value);
+    if (typeof value !== 'object' || value === null) return false;
+    if (!isUser && 'kind' in value && 'id' in value && value.kind === account.kind && value.id === account.id)
+      return true;
+    return Object.entries(value).some(
+      ([field, held]) => (!isUser && field === idField && held === account.id) || isIn(held),
+    );
+  }
+
+  return {
+    in: isIn,
+    /** Notes a key that the account was given: a record may name it by that alone. */
+    learn({ type, data }: StoredEvent): void {
+      if (type === 'ApiKeyIssued' && !isUser && typeof data.apiKeyId === 'string') names.add(data.apiKeyId);
+    },
+  };
+}
+
+function split(subject: Subject): readonly [kind: string, id: string] {
+  const colon = subject.indexOf(':');
+  return [subject.slice(0, colon), subject.slice(colon + 1)];
+}
+
+/** Records that say where something is and nothing besides. Their keys are hashes of secrets. */
+const INDEXES: readonly string[] = ['apiKeyIndex'];
+
+/** Fields that open a door, or stand for what does. They say nothing about anybody. */
+const SECRETS = /^sealed|^hash$|Hash$|^fingerprint$/;
+
+function withoutSecrets<T>(value: T): T;
+function withoutSecrets(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((each) => withoutSecrets(each));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([field, held]) => (SECRETS.test(field) ? [] : [[field, withoutSecrets(held)]])),
+  );
+}
