@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EventStore, Position, StoredEvent } from '../event-store/event-store.ts';
 import { LOG_START } from '../event-store/event-store.ts';
 import { type Checkpoint, openCheckpoint, signCheckpoint } from './checkpoint.ts';
@@ -8,6 +9,8 @@ import { continueTree, type GrowingTree, MissingHashes, TILE_WIDTH, type Tile } 
 
 /** Tiles collected before they are written, so that a long log does not pile up in memory. */
 const KEEP_AT_ONCE = 64;
+/** Events after which other work of the thread gets a turn: some 2 ms. Bookings are projected there. */
+const TURN = 64;
 /** How often progress is told, in events. */
 const TELL_EVERY = 1_000;
 /** Events between two checkpoints at most: a long log is sealed in steps, none of which is done again. */
@@ -55,6 +58,7 @@ export async function sealLog(deps: SealDeps): Promise<SealRecord | undefined> {
     if (tree.size() % TILE_WIDTH === 0) firsts.set(tree.size() / TILE_WIDTH, last);
     full.push(...tree.add(leafHash(portableEvent(event))));
     if (tree.size() % TELL_EVERY === 0) onProgress?.({ done: tree.size() });
+    if (tree.size() % TURN === 0) await nextTurn();
     if (full.length < KEEP_AT_ONCE) continue;
     await keep(full);
     full = [];
