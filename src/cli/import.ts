@@ -28,6 +28,7 @@ Example:
   venue import store.ndjson`,
     )
     .action(async (file, _, command) => {
+      const onStep = (what: string) => command.configureOutput().writeErr?.(`${what}\n`);
       const whole = await readWholeExport(file);
       checkImportable(file, whole);
       const { header, trailer } = whole;
@@ -44,10 +45,16 @@ Example:
       await checkStopped(config);
       await onStores(config, async (stores, { clock }) => {
         const bar = progressBarOf(command);
-        await importStore({ ...stores, clock, file, whole, places: placesOf(config), onProgress: bar.show });
-        bar.end();
+        await importStore({
+          ...{ ...stores, clock, file, whole, places: placesOf(config), onProgress: bar.show },
+          onStep(what) {
+            bar.end();
+            onStep(what);
+          },
+        });
       });
       const { events, records } = trailer;
+      onStep('Building the read models');
       await buildReadModels(config, events, command);
       printAnswer(command, {
         json: { file, logId: header.logId, events, records },
@@ -62,7 +69,6 @@ Example:
  * @throws if one cannot be built
  */
 async function buildReadModels(config: Config, total: number, command: Invoked): Promise<void> {
-  command.configureOutput().writeErr?.('Building the read models\n');
   const logger = pino({ level: config.logLevel }, pino.destination(2));
   const { projector, close } = await openFoundation(config, logger, { kind: 'tool' });
   projector.start();

@@ -36,6 +36,7 @@ export function progressBar(
     },
     end() {
       if (drawn !== '') write('\n');
+      drawn = '';
     },
   };
 }

@@ -26,6 +26,8 @@ export type ImportStore = {
   /** How messages name the parts of the store. */
   readonly places: { readonly log: string; readonly records: string };
   readonly onProgress: (progress: { readonly done: number; readonly total: number }) => void;
+  /** Told what comes next, without a full stop. */
+  readonly onStep: (what: string) => void;
 };
 
 /**
@@ -48,7 +50,7 @@ export function checkImportable(file: string, { header }: Pick<WholeExport, 'hea
  * @throws {UnusableCopy} if the store holds anything else
  */
 export async function importStore(deps: ImportStore): Promise<void> {
-  const { events, documents, clock, file, whole, places, onProgress } = deps;
+  const { events, documents, clock, file, whole, places, onProgress, onStep } = deps;
   const { header, trailer, referredTo } = whole;
   const { logId, probe } = header;
   if (probe === undefined) throw new UnusableCopy(`${file} holds no records`);
@@ -67,12 +69,14 @@ export async function importStore(deps: ImportStore): Promise<void> {
       for (const group of groups) group.pass(event, position);
     },
   });
+  onStep('Reading the log back');
   await compareLog(events, whole, places.log);
   const positionOf = (id: string): Position => {
     const found = id === '' ? LOG_START : positions.get(id);
     if (found === undefined) throw new UnusableCopy(`${file} refers to event ${id}, which it does not hold`);
     return found;
   };
+  onStep(`Storing ${trailer.records.toLocaleString('en')} records`);
   await fillRecords(documents, file, positionOf);
   await destroyForgottenKeys(deps);
   const standing = groups.map((group) => [group.name, group.position()] as const);

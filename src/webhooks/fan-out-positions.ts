@@ -53,12 +53,13 @@ export async function fanOutStandings(deps: {
   const { events } = deps;
   const failedEvents = await openFailedEvents(deps);
   await saveParked({ events, failedEvents });
-  const failed = await failedEvents.list();
-  const parkedIn = (group: string): string[] =>
-    failed
-      .filter(({ state, type }) => state === 'Parked' && fanOutGroup(type) === group)
-      .toSorted((a, b) => (a.position < b.position ? -1 : 1))
-      .map(({ eventId }) => eventId);
-  const positions = Object.entries(await fanOutPositions(events));
-  return positions.map(([group, position]) => ({ group, position, parked: parkedIn(group) }));
+  const positions = await fanOutPositions(events);
+  // Before a process of this release has run, all kinds have one group.
+  const groupOf = (type: string) => (fanOutGroup(type) in positions ? fanOutGroup(type) : FORMER_GROUP);
+  const parked = (await failedEvents.list()).filter(({ state }) => state === 'Parked');
+  const inLogOrder = parked.toSorted((a, b) => (a.position < b.position ? -1 : 1));
+  return Object.entries(positions).map(([group, position]) => ({
+    ...{ group, position },
+    parked: inLogOrder.filter(({ type }) => groupOf(type) === group).map(({ eventId }) => eventId),
+  }));
 }

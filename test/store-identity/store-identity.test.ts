@@ -8,6 +8,7 @@ import { type EventStore, logEnd } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import { UnusableStore } from '../../src/runtime/unusable-store.ts';
 import { ensureLogId } from '../../src/store-identity/log-id.ts';
+import { fence, liftFence } from '../../src/store-identity/standstill.ts';
 import { openStoreIdentity, WrongSecretKey } from '../../src/store-identity/store-identity.ts';
 import { READ_MODELS_MEMORY } from '../../src/store-identity/store-memory.ts';
 import { documentEngines } from '../document-store/engines.ts';
@@ -154,6 +155,34 @@ describe.each([
       const at = (position: string) => identityOf(events, documents, KEY, async () => [position]);
       await (await at(end)).check();
       await expect((await at(`${end}0`)).check()).rejects.toThrow(/^The read models .* venue restore --adopt$/);
+    });
+
+    test('is refused while it is fenced, also to a process that had begun to start before', async () => {
+      const { events, documents } = await (await stores(await createLog(), createDatabase))();
+      await run(events, documents);
+      const starting = await identityOf(events, documents);
+      await starting.check();
+      expect(await fence(documents)).toBe(true);
+      await expect(starting.confirm()).rejects.toThrow(UnusableStore);
+      expect(await fence(documents)).toBe(false);
+      await expect(run(events, documents)).rejects.toThrow(
+        /^The store in the records and the log was exported .* is fenced\. .* run: venue unfence --not-imported$/,
+      );
+      await (await identityOf(events, documents)).check({ fenced: true });
+      expect(await liftFence(documents)).toBe(true);
+      await run(events, documents);
+      expect(await liftFence(documents)).toBe(false);
+    });
+
+    test('that is fenced while a process runs tells it to end', async () => {
+      const { events, documents } = await (await stores(await createLog(), createDatabase))();
+      await run(events, documents);
+      const identity = await identityOf(events, documents);
+      const told = Promise.withResolvers<string>();
+      identity.start(told.resolve);
+      await fence(documents);
+      expect(await told.promise).toContain('is fenced');
+      await identity.stop();
     });
 
     test('is not opened with another secret key', async () => {

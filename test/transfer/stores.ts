@@ -109,5 +109,5 @@ export async function exportTo(file: string, store: TestStore, header: Header): 
 export const importFrom = async (file: string, store: TestStore): Promise<void> =>
   importStore({
     ...{ ...store, clock: Date.now, file, whole: await readWholeExport(file), places: PLACES },
-    onProgress: () => {},
+    ...{ onProgress: () => {}, onStep: () => {} },
   });
