@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as oidc from 'openid-client';
 import { expect, onTestFinished, test } from 'vitest';
@@ -40,7 +40,7 @@ async function exported(from: Place): Promise<{ readonly file: string; readonly 
 }
 
 test.skipIf('missing' in mongoServer).for(routes)(
-  'a store moves from %s to %s and back: the same file each time, no receiver is told twice',
+  'a store moves from %s to %s and back: the same file and tree head each time, no receiver is told twice',
   { timeout: 240_000 },
   async ([, , [first, second, third]]) => {
     const port = String(await freePort());
@@ -97,15 +97,19 @@ test.skipIf('missing' in mongoServer).for(routes)(
     for (let day = 36; day < 38; day += 1) booked.push(await book(deaf, day));
     await deaf.end('SIGKILL');
 
+    const head = await one.json('seal');
     const original = await exported(one);
     const two = await second(settings);
     await two.json('import', original.file);
     expect(await two.json('verify')).toMatchObject({ differences: [], notVerified: [] });
+    expect((await two.run('verify', '--seals')).code).toBe(0);
+    expect(await two.json('seal')).toEqual(head);
     const copy = await exported(two);
     expect(copy.text).toBe(original.text);
     const three = await third(settings);
     await three.json('import', copy.file);
     expect(await three.json('verify')).toMatchObject({ differences: [], notVerified: [] });
+    expect(await three.json('seal')).toEqual(head);
 
     // What was cut off goes on, with the ids that it had.
     cutOff.answer = answering(200);
@@ -122,6 +126,12 @@ test.skipIf('missing' in mongoServer).for(routes)(
     expect(new Set(idsAt(prompt)).size).toBe(idsAt(prompt).length);
     const bookingsAt = ({ received }: Receiver) => received.map(({ body }) => JSON.parse(body).data.bookingId);
     expect(bookingsAt(prompt).toSorted((a, b) => a - b)).toEqual([...booked, next]);
+
+    // The tree goes on from where it was, under the same key.
+    const seals = join(temporaryDataDir(), 'seals.txt');
+    writeFileSync(seals, head.checkpoint);
+    expect((await three.json('seal')).size).toBeGreaterThan(head.size);
+    expect(await three.run('verify', '--against', seals)).toMatchObject({ code: 0 });
 
     // Keys, users, grants and clients are what they were.
     const bookings = (token: string) =>
