@@ -8,6 +8,7 @@ import { auditCommand } from './audit.ts';
 import { backupCommands } from './backup.ts';
 import { bookingCommands } from './bookings.ts';
 import { brandCommands } from './brands.ts';
+import { chargeCommands } from './charges.ts';
 import { clientCommands } from './clients.ts';
 import { clockCommands } from './clock.ts';
 import { communityCommands } from './communities.ts';
@@ -107,6 +108,7 @@ Examples:
     bookingCommands,
     dayCommand,
     auditCommand,
+    chargeCommands,
     reviewCommands,
     webhookCommands,
     parkedCommands,

@@ -4,6 +4,7 @@ import { OperatorAccountChange } from './account-change.ts';
 import { OperatorApiKey, OperatorIssuedApiKey } from './api-key.ts';
 import { AvailabilityResponse } from './availability.ts';
 import { AssistantBooking, BookingDto, OperatorBooking } from './booking.ts';
+import { OperatorCharges } from './charge.ts';
 import { OperatorAddedClient, OperatorClient } from './client.ts';
 import { OperatorDelivery } from './delivery.ts';
 import { ErrorBody } from './errors.ts';
@@ -26,6 +27,7 @@ export const OPERATOR_SHAPES = {
   OperatorBooking,
   OperatorBookingHistory,
   OperatorBrand,
+  OperatorCharges,
   OperatorClient,
   OperatorCommunity,
   OperatorCreatedSigningKey,

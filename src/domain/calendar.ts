@@ -112,6 +112,18 @@ export function localDate(milliseconds: number, zone: string): PlainDate {
   return day.date;
 }
 
+/** A calendar month, YYYY-MM. */
+export const isMonth = (text: string): boolean => /^\d{4}-(?:0[1-9]|1[0-2])$/.test(text);
+
+/** The calendar month, YYYY-MM, in `zone` at a moment (milliseconds since the epoch). */
+export const localMonth = (milliseconds: number, zone: string): string => localDate(milliseconds, zone).slice(0, 7);
+
+/** What the clocks of `zone` show at a moment, with how far they are from UTC: `2026-11-01T00:30:00.000+01:00`. */
+export const localTime = (milliseconds: number, zone: string): string =>
+  Temporal.Instant.fromEpochMilliseconds(milliseconds)
+    .toZonedDateTimeISO(zone)
+    .toString({ smallestUnit: 'millisecond', timeZoneName: 'never' });
+
 /**
  * The moment (milliseconds since the epoch) at which the clock shows `hour` on a day. `hour` may be fractional, and may be
  * 24. An hour that occurs twice means the first; a skipped one gives the moment the clock jumps to

@@ -9,6 +9,7 @@ import { createApiKeyQueries } from './api-keys.ts';
 import { createAvailabilityQuery } from './availability.ts';
 import { createBookingHistory } from './booking-history.ts';
 import { createBookingQueries } from './bookings.ts';
+import { createCharges } from './charges.ts';
 import { createListVersions } from './list-versions.ts';
 import { createOpenDaysQuery } from './open-days.ts';
 import { createOperatorQueries } from './operator.ts';
@@ -40,6 +41,7 @@ export function createQueries(deps: {
     bookings: createBookingQueries(deps),
     accountHistory: createAccountHistory({ ...deps, names }),
     bookingHistory: createBookingHistory({ ...deps, names }),
+    charges: createCharges(deps),
     reviews: createReviewQueries(deps),
     webhooks: createWebhookQueries(deps),
     listVersions: createListVersions(deps),

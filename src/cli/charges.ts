@@ -1,0 +1,96 @@
+import { type Command, InvalidArgumentError } from '@commander-js/extra-typings';
+import { toOperatorBrand } from '../contract/account.ts';
+import { toOperatorPayment, toOperatorTotal } from '../contract/charge.ts';
+import { isMonth } from '../domain/calendar.ts';
+import { isRefusal } from '../domain/decision.ts';
+import { type ChargesOfMonth, createPaymentTotals, type ListedPayment, type PaymentTotal } from '../domain/payment.ts';
+import { formatAmount } from '../domain/pricing.ts';
+import { wholeNumber } from './arguments.ts';
+import { csvLine } from './csv.ts';
+import { type Invoked, isJson, operate, writerOf } from './operation.ts';
+import { toText } from './print.ts';
+
+export function chargeCommands(venue: Command): void {
+  venue
+    .command('charges')
+    .description('list what a brand was charged and refunded in a month, from the log, as CSV or JSON')
+    .requiredOption('--brand <id>', 'the brand', wholeNumber)
+    .requiredOption('--month <month>', 'the month, such as 2026-11', month)
+    .addHelpText(
+      'after',
+      `
+A charge belongs to the month in which the booking was approved, a refund to that in which it was cancelled, both by the
+clocks of the community. The last lines are the totals, one for each currency. Without them the file is not complete.
+A name that a spreadsheet would take for a formula has an apostrophe before it.
+
+Examples:
+  venue charges --brand 1 --month 2026-11 > charges.csv
+  venue charges --brand 1 --month 2026-11 --json`,
+    )
+    .action((options, command) =>
+      operate(command, async ({ queries }) => {
+        const found = await queries.charges.ofMonth(options.brand, options.month);
+        if (isRefusal(found)) return found;
+        await (isJson(command) ? printJson : printCsv)(command, found, options.month);
+        return 'printed';
+      }),
+    );
+}
+
+function month(text: string): string {
+  if (!isMonth(text)) throw new InvalidArgumentError('It must be a month in the form YYYY-MM.');
+  return text;
+}
+
+const HEADER = [
+  ...['kind', 'at', 'localTime', 'timeZone', 'bookingId', 'communityId', 'communityName', 'spaceId', 'spaceName'],
+  ...['date', 'startHour', 'endHour', 'charged', 'refunded', 'net', 'currency', 'eventId'],
+];
+
+async function printCsv(command: Invoked, found: ChargesOfMonth, of: string): Promise<void> {
+  const write = writerOf(command);
+  const tell = (text: string) => command.configureOutput().writeErr?.(`${text}\n`);
+  const totals = createPaymentTotals();
+  await write(csvLine(HEADER));
+  const progress = ({ done, at }: { readonly done: number; readonly at: string }) =>
+    tell(`${done.toLocaleString('en')} approvals and cancellations read, up to ${at.slice(0, 10)}`);
+  for await (const listed of found.read(progress)) {
+    totals.add(listed);
+    await write(csvLine(rowOf(listed)));
+  }
+  for (const total of totals.all()) await write(csvLine(totalRow(total)));
+  if (totals.all().length === 0) tell(`${toText(found.brand.name)} was charged and refunded nothing in ${of}.`);
+  if (!found.isOver) tell(`${of} is not over yet: this is what there has been so far.`);
+}
+
+function rowOf(listed: ListedPayment) {
+  const { kind, at, localTime, timeZone, bookingId, communityId, communityName, ...shown } = toOperatorPayment(listed);
+  const { spaceId, spaceName, date, startHour, endHour, currency, eventId } = shown;
+  const amount = formatAmount(listed.amount);
+  const money = kind === 'charge' ? [amount, '', amount] : ['', amount, formatAmount(-listed.amount)];
+  return [
+    ...[kind, at, localTime, timeZone, bookingId, communityId, communityName, spaceId, spaceName],
+    ...[date, startHour, endHour, ...money, currency, eventId],
+  ];
+}
+
+function totalRow({ currency, charged, refunded }: PaymentTotal) {
+  const money = [charged, refunded, charged - refunded].map(formatAmount);
+  const { length: before } = HEADER.slice(1, HEADER.indexOf('charged'));
+  return ['total', ...Array<string>(before).fill(''), ...money, currency, ''];
+}
+
+/** The same as one JSON document, of which a line is a payment: it is written while the log is read. */
+async function printJson(command: Invoked, { brand, isOver, read }: ChargesOfMonth, of: string): Promise<void> {
+  const write = writerOf(command);
+  const totals = createPaymentTotals();
+  const about = JSON.stringify({ brand: toOperatorBrand(brand), month: of, isOver });
+  await write(`${about.slice(0, -1)},"payments":[`);
+  let separator = '\n';
+  for await (const listed of read()) {
+    totals.add(listed);
+    await write(`${separator}${JSON.stringify(toOperatorPayment(listed))}`);
+    separator = ',\n';
+  }
+  await write(`],"totals":${JSON.stringify(totals.all().map(toOperatorTotal))}}\n`);
+}

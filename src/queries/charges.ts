@@ -1,0 +1,75 @@
+import { localMonth, localTime } from '../domain/calendar.ts';
+import { type Refusal, refuse } from '../domain/decision.ts';
+import type { BookingApproved, BookingCancelled, BrandAdded, CommunityAdded } from '../domain/events.ts';
+import type { BrandId } from '../domain/ids.ts';
+import { type ChargesOfMonth, type ListedPayment, PAYMENT_EVENTS, paymentOf } from '../domain/payment.ts';
+import { streamOf } from '../domain/streams.ts';
+import { upcast } from '../domain/upcast.ts';
+import type { EventStore } from '../event-store/event-store.ts';
+import type { Clock } from '../runtime/clock.ts';
+
+type Reads = Pick<EventStore, 'readStream' | 'readAll'>;
+
+/** The places where a month begins first and ends last. */
+const EAST = 'Pacific/Kiritimati';
+const WEST = 'Etc/GMT+12';
+
+const PROGRESS_EVERY = 10_000;
+
+/** For the operator: what brands were charged, from the log itself (docs/decisions/charges.md). */
+export function createCharges({ events, clock }: { readonly events: Reads; readonly clock: Clock }) {
+  async function brandOf(id: number): Promise<BrandAdded['data'] | undefined> {
+    for await (const stored of events.readStream(streamOf.brand(id), { limit: 1 }))
+      return upcast<BrandAdded>(stored).data;
+    return undefined;
+  }
+
+  async function* paymentsOf(
+    { brandId }: { readonly brandId: BrandId },
+    month: string,
+    onProgress: Parameters<ChargesOfMonth['read']>[0],
+  ): AsyncGenerator<ListedPayment> {
+    const communities = new Map<number, CommunityAdded['data']>();
+    let done = 0;
+    for await (const stored of events.readAll({ types: ['CommunityAdded', ...PAYMENT_EVENTS] })) {
+      const event = upcast<CommunityAdded | BookingApproved | BookingCancelled>(stored);
+      if (event.type === 'CommunityAdded') {
+        communities.set(event.data.communityId, event.data);
+        continue;
+      }
+      done += 1;
+      if (done % PROGRESS_EVERY === 0) onProgress?.({ done, at: event.metadata.at });
+      if (event.data.brandId !== brandId) continue;
+      const payment = paymentOf(event);
+      if (payment === undefined) continue;
+      const { communityId } = event.data;
+      const community = communities.get(communityId);
+      if (community === undefined)
+        throw new Error(`Event ${event.id} is of community ${communityId}, which is not in the log before it`);
+      const at = Date.parse(payment.at);
+      if (localMonth(at, community.timeZone) === month)
+        yield { ...payment, community, localTime: localTime(at, community.timeZone) };
+    }
+  }
+
+  return {
+    /**
+     * What a brand was charged and given back in a month: a charge belongs to the month of the approval, a refund to that of the
+     * cancellation, in the time zone of the community. Refuses a brand that does not exist (`ResourceNotFound`), and a month
+     * that has begun nowhere yet (`ValidationError`).
+     * @param month YYYY-MM
+     */
+    async ofMonth(brandId: number, month: string): Promise<ChargesOfMonth | Refusal> {
+      const brand = await brandOf(brandId);
+      if (brand === undefined) return refuse('ResourceNotFound', `There is no brand ${brandId}.`);
+      const now = clock();
+      if (month > localMonth(now, EAST))
+        return refuse('ValidationError', `${month} has not begun yet: nothing was charged in it.`);
+      return {
+        brand,
+        isOver: month < localMonth(now, WEST),
+        read: (onProgress) => paymentsOf(brand, month, onProgress),
+      };
+    },
+  };
+}
