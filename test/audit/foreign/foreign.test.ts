@@ -5,6 +5,7 @@ import { signCheckpoint } from '../../../src/audit/checkpoint.ts';
 import { consistencyProof, type Hash, inclusionProof, nodeHash, rootHash } from '../../../src/audit/merkle-tree.ts';
 import { canonicalForm, leafHash, type PortableEvent } from '../../../src/audit/portable-event.ts';
 import { verifierKeyText } from '../../../src/audit/signed-note.ts';
+import { reportEngine } from '../../engines.ts';
 import { someKey } from '../keys.ts';
 import { buildForeign, type Foreign, type ForeignClaim } from './go.ts';
 
@@ -50,6 +51,8 @@ async function claimOf(size: number, earlier: number): Promise<ForeignClaim> {
 let foreign: Foreign | undefined;
 beforeAll(() => {
   foreign = buildForeign();
+  const outcome = foreign === undefined ? 'NOT TESTED: no go, or no golang.org/x/mod; see its message' : 'Go';
+  reportEngine('client', 'golang.org/x/mod/sumdb', outcome);
 }, 110_000);
 
 describe('golang.org/x/mod/sumdb', () => {
