@@ -96,20 +96,29 @@ test.skipIf('missing' in mongoServer).for(routes)(
     const deaf = await one.start({ ROLES: 'api,projector', DEMO: 'false' });
     for (let day = 36; day < 38; day += 1) booked.push(await book(deaf, day));
     await deaf.end('SIGKILL');
+    // What an auditor keeps.
+    const sealed = await one.json('seal');
+    const kept = join(temporaryDataDir(), 'checkpoint.txt');
+    writeFileSync(kept, sealed.checkpoint);
+    const { key: sealKey } = await one.json('seal-key');
+    const confirmed = { events: sealed.size, confirmed: 2, confirmedUpTo: sealed.size, findings: [], problems: [] };
+    const confirm = (on: Place) => on.json('verify', '--seals', '--against', kept, '--key', sealKey);
+    const { root, consistency } = await confirm(one);
 
-    const head = await one.json('seal');
     const original = await exported(one);
     const two = await second(settings);
     await two.json('import', original.file);
     expect(await two.json('verify')).toMatchObject({ differences: [], notVerified: [] });
-    expect((await two.run('verify', '--seals')).code).toBe(0);
-    expect(await two.json('seal')).toEqual(head);
+    expect(await confirm(two)).toMatchObject({ root, consistency, ...confirmed });
+    expect(await two.json('seal')).toEqual(sealed);
     const copy = await exported(two);
     expect(copy.text).toBe(original.text);
     const three = await third(settings);
     await three.json('import', copy.file);
     expect(await three.json('verify')).toMatchObject({ differences: [], notVerified: [] });
-    expect(await three.json('seal')).toEqual(head);
+    expect(await confirm(three)).toMatchObject({ root, consistency, ...confirmed });
+    // The same log and the same key: the same checkpoint, to the byte.
+    expect(await three.json('seal')).toEqual(sealed);
 
     // What was cut off goes on, with the ids that it had.
     cutOff.answer = answering(200);
@@ -124,6 +133,11 @@ test.skipIf('missing' in mongoServer).for(routes)(
     await expect.poll(() => new Set(idsAt(prompt)).size).toBe(booked.length + 1);
     expect(idsAt(prompt).slice(0, told.length)).toEqual(told);
     expect(new Set(idsAt(prompt)).size).toBe(idsAt(prompt).length);
+    const later = await three.json('seal');
+    expect(later.size).toBeGreaterThan(sealed.size);
+    const grown = await confirm(three);
+    expect(grown).toMatchObject({ events: later.size, confirmed: 3, findings: [], problems: [] });
+    expect(grown.consistency).toMatchObject({ from: sealed.checkpoint, to: later.checkpoint });
     const bookingsAt = ({ received }: Receiver) => received.map(({ body }) => JSON.parse(body).data.bookingId);
     expect(bookingsAt(prompt).toSorted((a, b) => a - b)).toEqual([...booked, next]);
 
