@@ -1,0 +1,83 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { inProcess, json, useDataDir } from '../cli/in-process.ts';
+import { inDays } from '../in-days.ts';
+import { call } from './client.ts';
+import { startServiceProcess, temporaryDataDir } from './service-process.ts';
+
+test('a service that is left alone seals what happened within its first minutes, and publishes the key', {
+  timeout: 180_000,
+}, async () => {
+  const dataDir = temporaryDataDir();
+  const file = join(dataDir, 'seals.txt');
+  const service = await startServiceProcess(dataDir, { SEAL_FILE: file, SEAL_FILE_LEAVES: 'true' });
+  await expect
+    .poll(() => existsSync(file) && readFileSync(file, 'utf8').includes('\n— '), { timeout: 120_000 })
+    .toBe(true);
+  const key = await (await fetch(`${service.url}/.well-known/seal-key`)).text();
+  useDataDir(dataDir);
+  const verified = await inProcess('verify', '--against', file, '--key', key);
+  expect(verified).toMatchObject({ code: 0, stdout: expect.stringContaining('In keeping with 1 checkpoint') });
+  expect((await inProcess('verify', '--seals')).code).toBe(0);
+});
+
+/** A service with a booking whose words are sealed, and a checkpoint that somebody kept. */
+async function booked() {
+  const dataDir = temporaryDataDir();
+  const service = await startServiceProcess(dataDir);
+  useDataDir(dataDir);
+  const { brands, communities } = service.demo();
+  const [brand] = brands;
+  const wanted = {
+    spaceId: communities[0]?.spaces[0]?.id,
+    startTime: inDays(40),
+    startHour: 12,
+    message: 'Ein Geheimnis 🎉',
+  };
+  const { status, body } = await call(service, brand?.apiKey ?? '', '/bookings', wanted);
+  expect(status).toBe(201);
+  const { checkpoint, size } = await json('seal');
+  const kept = join(dataDir, 'kept.txt');
+  writeFileSync(kept, checkpoint);
+  return { dataDir, service, brand, bookingId: String(body.id), kept, size };
+}
+
+test('after a brand was forgotten, everything verifies as before, and no proof shows a word', async () => {
+  const { brand, bookingId, kept, size } = await booked();
+  const before = await json('proof', bookingId);
+  expect(JSON.stringify(before)).not.toContain('Geheimnis');
+  await json('forget', '--brand', String(brand?.id));
+  expect((await inProcess('booking', 'show', bookingId)).stdout).not.toContain('Geheimnis');
+  await json('seal');
+  expect(await json('verify', '--seals', '--against', kept)).toMatchObject({
+    findings: [],
+    problems: [],
+    confirmed: 3,
+  });
+  const after = await json('proof', bookingId);
+  expect(after.events[0].event).toBe(before.events[0].event);
+  expect(after.checkpoint).not.toBe(before.checkpoint);
+  expect(await json('verify', '--against', kept)).toMatchObject({ confirmedUpTo: size, findings: [] });
+});
+
+test('a store that was restored goes on sealing, and a checkpoint that is newer than the backup is not confirmed', async () => {
+  const { dataDir, service, kept, size } = await booked();
+  const backup = join(dataDir, 'backup');
+  expect((await inProcess('backup', backup)).code).toBe(0);
+  await json('brand', 'add', '--name', 'Later');
+  const { checkpoint: newer } = await json('seal');
+  writeFileSync(join(dataDir, 'newer.txt'), newer);
+  await service.end('SIGTERM');
+  const restored = await inProcess('restore', backup, '--overwrite');
+  expect(restored.code, restored.stderr).toBe(0);
+  expect(await json('verify', '--seals', '--against', kept)).toMatchObject({ findings: [], problems: [] });
+  expect((await json('seal')).size).toBeGreaterThan(size);
+  expect(await json('verify', '--seals', '--against', kept)).toMatchObject({
+    findings: [],
+    problems: [],
+    confirmed: 3,
+  });
+  const lost = await inProcess('verify', '--against', join(dataDir, 'newer.txt'));
+  expect(lost).toMatchObject({ code: 1, stderr: expect.stringContaining('The log is not what was sealed.') });
+});
