@@ -1,12 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createOidcAdapter } from '../../src/authorization-server/oidc-adapter.ts';
+import { createRevocation } from '../../src/authorization-server/revocation.ts';
 import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import { everyDocument } from '../../src/document-store/queries.ts';
 import { accepted } from '../accepted.ts';
-import { BY_OPERATOR } from '../auth/change-log.ts';
+import { BY_OPERATOR, createChangeLog, NO_LOGGER } from '../auth/change-log.ts';
 import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 import { BRAND, PASSWORD, type RunningServer, runServer } from './running-server.ts';
 import { TestApp } from './test-app.ts';
+
+const secretKey = randomBytes(32);
 
 describe.each(documentEngines)('what the log is told of apps and clients, on %s', (_name, createDatabase) => {
   let database: TestDatabase;
@@ -17,7 +21,7 @@ describe.each(documentEngines)('what the log is told of apps and clients, on %s'
   beforeAll(async () => {
     database = await createDatabase();
     documents = await database.open();
-    running = await runServer(documents, { secretKey: randomBytes(32) });
+    running = await runServer(documents, { secretKey });
   });
   afterAll(async () => {
     await running.close();
@@ -152,22 +156,23 @@ describe.each(documentEngines)('what the log is told of apps and clients, on %s'
     }
   });
 
-  test('a grant that ended is not made anew by what was about to be issued under it', async () => {
+  test('a grant that ended is not there for anyone, while the log still has to be told', async () => {
     const app = await TestApp.register(running.url);
-    running.logFails(true);
-    const { callback, verifier } = await app.allow(consent);
+    await app.tokens(consent);
     const [grant] = await grantsOf(app);
-    await running.server.connectedApps.revokeGrant(grant?.grantId ?? '', { account: BRAND }, BY_OPERATOR);
-    const body = new URLSearchParams({
-      grant_type: 'authorization_code',
-      code: callback.searchParams.get('code') ?? '',
-      client_id: app.id,
-      code_verifier: verifier,
-      redirect_uri: 'http://127.0.0.1:9/callback',
-      resource: 'api',
+    const grantId = grant?.grantId ?? '';
+    running.logFails(true);
+    await running.server.connectedApps.revokeGrant(grantId, { account: BRAND }, BY_OPERATOR);
+    const { adapter, asker } = await createOidcAdapter({
+      ...{ documents, secretKey, clock: Date.now },
+      revocation: await createRevocation({ documents, log: createChangeLog(), clock: Date.now, logger: NO_LOGGER }),
     });
-    const answer = await fetch(`${running.url}/connect/token`, { method: 'POST', body });
-    expect(await answer.json()).toMatchObject({ error: 'invalid_grant' });
+    expect(await asker('Grant', grantId)()).toBe(false);
+    expect(await adapter('Grant').find(grantId)).toBeUndefined();
+    // What was on its way when the grant ended is not issued any more.
+    const token = { grantId, accountId: running.user.id, clientId: app.id };
+    await expect(adapter('AccessToken').upsert('late', token, 60)).rejects.toThrow();
+    expect(await adapter('AccessToken').find('late')).toBeUndefined();
     running.logFails(false);
     await running.finishChanges();
   });
