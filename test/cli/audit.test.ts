@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { accountKey } from '../../src/domain/account.ts';
 import { accountChange } from '../../src/domain/account-change.ts';
 import { cents, communityId } from '../../src/domain/ids.ts';
 import { upcast } from '../../src/domain/upcast.ts';
 import { accepted } from '../accepted.ts';
 import { BY_OPERATOR } from '../auth/change-log.ts';
+import { type EnginePair, enginePairs } from '../engine-pairs.ts';
 import { CONTEXT, NOON, type RunningService, runService } from '../running-service.fixture.ts';
 import { inProcess, json, useDataDir } from './in-process.ts';
 
@@ -25,215 +26,228 @@ type Change = {
   readonly changes: object;
 };
 
-/** Everything that can change for a community, an hour after each other, and the same for others. */
-beforeAll(async () => {
-  service = await runService();
-  const { core, time } = service;
-  const { catalogue, bookings, webhooks, apiKeys } = core.commands;
-  const hour = () => {
-    time.now += 3_600_000;
-  };
-  community = await service.community('Europe/Berlin', 'Harbour, “Lofts”');
-  brand = await service.brand('=Northwind');
-  const other = await service.community('Europe/Berlin', 'Elsewhere');
-  await service.space(other);
-  space = await service.space(community);
-  hour();
-  const host = accepted(
-    await core.users.add(
-      { email: HOST, password: 'correct horse battery', accounts: [community.account, other.account] },
-      BY_OPERATOR,
-    ),
-  );
-  userId = host.id;
-  const byHost = { actor: { kind: 'user', id: host.id, account: community.account }, correlationId: 'test' } as const;
-  accepted(await catalogue.changeSpace({ spaceId: space, terms: { eventFee: cents(25_000), name: 'Hall' } }, byHost));
-  hour();
-  const body = { spaceId: space, startTime: '2026-12-20', startHour: 10, message: 'Forty guests' };
-  bookingId = (await service.post('/bookings', { key: brand.key, body })).json().id;
-  accepted(await bookings.approve({ bookingId, communityId: communityId(community.id) }, byHost));
-  const party = { kind: 'Community', id: communityId(community.id) } as const;
-  accepted(await bookings.cancel({ bookingId, by: party, reason: 'Water damage' }, byHost));
-  hour();
-  const issued = accepted(
-    await apiKeys.issue({ account: community.account, permissions: 3, label: 'Front desk' }, byHost),
-  );
-  await apiKeys.revoke({ apiKeyId: issued.apiKeyId }, byHost);
-  const owner = { credential: `user:${host.id}`, account: community.account } as const;
-  const { webhookId } = accepted(
-    await webhooks.register({ owner, url: 'https://example.com/hook', events: 3 }, byHost),
-  );
-  accepted(await webhooks.remove({ webhookId }, byHost));
-  const client = accepted(
-    await core.authorizationServer.clients.addClient(
-      { account: community.account, grant: 'client_credentials', name: 'Import' },
-      byHost,
-    ),
-  );
-  await core.authorizationServer.clients.removeClient(client.clientId, byHost);
-  accepted(await core.users.changePassword(host.id, 'another long password', BY_OPERATOR));
-  accepted(await catalogue.closeSpace(space, CONTEXT));
-});
-afterAll(() => service.stop());
-
-const audit = async (...args: readonly string[]): Promise<Change[]> => {
-  useDataDir(service.config.dataDir);
-  return json('audit', '--community', String(community.id), ...args);
-};
-const events = (changes: readonly Change[]) => changes.map(({ event }) => event);
-
-const ALL = [
-  ...['CommunityAdded', 'ApiKeyIssued', 'SpaceAdded', 'MemberAdded', 'SpaceChanged', 'BookingRequested'],
-  ...['BookingApproved', 'BookingCancelled', 'ApiKeyIssued', 'ApiKeyRevoked', 'WebhookRegistered', 'WebhookRemoved'],
-  ...['ClientAdded', 'ClientRemoved', 'PasswordChanged', 'SpaceClosed'],
-];
-
-describe('everything that changed for an account', () => {
-  test('in the order of the log, with who did it, and nothing of other accounts', async () => {
-    const changes = await audit();
-    expect(events(changes)).toEqual(ALL);
-    const of = (event: string) => changes.find((change) => change.event === event);
-    const byHost = { kind: 'user', id: userId, name: HOST, account: community.account };
-    expect(of('SpaceChanged')).toMatchObject({
-      topic: 'spaces',
-      of: { kind: 'space', id: String(space), name: 'Great Hall' },
-      actor: byHost,
-      changes: { eventFee: { from: 200, to: 250 }, name: { from: 'Great Hall', to: 'Hall' } },
-      stream: `space-${space}`,
-      revision: 1,
-    });
-    // The operator sees who of the other party it was.
-    expect(of('BookingRequested')).toMatchObject({
-      of: { kind: 'booking', id: String(bookingId) },
-      actor: { kind: 'apiKey', name: 'Test', account: brand.account },
-      changes: { status: { to: 'Pending' }, message: { to: 'Forty guests' } },
-    });
-    expect(of('BookingCancelled')).toMatchObject({ changes: { reason: { to: 'Water damage' } } });
-    expect(of('SpaceClosed')).toMatchObject({ changes: { status: { from: 'open', to: 'closed' } } });
-    expect(of('MemberAdded')).toMatchObject({ of: { kind: 'user', id: userId, name: HOST }, topic: 'members' });
-    expect(of('ApiKeyRevoked')).toMatchObject({ of: { name: 'Front desk' } });
-    expect(of('WebhookRemoved')).toMatchObject({ of: { name: 'https://example.com/hook' } });
-    expect(of('ClientRemoved')).toMatchObject({ of: { name: 'Import' }, topic: 'apps' });
-    expect(JSON.stringify(changes)).not.toMatch(/sealed|whsec_|"hash"/);
-  });
-
-  test('the brand of a booking has it in its own, too', async () => {
+describe.each(enginePairs)('on %s', (_name, createPair) => {
+  let pair: EnginePair;
+  /** Until the test ends, commands that run inside this process use the stores of the service. */
+  function useStores(): void {
     useDataDir(service.config.dataDir);
-    expect(events(await json('audit', '--brand', String(brand.id)))).toEqual([
-      ...['BrandAdded', 'ApiKeyIssued', 'BookingRequested', 'BookingApproved', 'BookingCancelled'],
-    ]);
-  });
-
-  test('within a time: its beginning is part of it, its end is not', async () => {
-    const at = (hours: number) => new Date(NOON + hours * 3_600_000).toISOString();
-    expect(events(await audit('--to', at(1)))).toEqual(ALL.slice(0, 3));
-    expect(events(await audit('--from', at(1), '--to', at(2)))).toEqual(['MemberAdded', 'SpaceChanged']);
-    // What the space was before is known although that was earlier.
-    expect(await audit('--from', at(1), '--kind', 'SpaceChanged')).toMatchObject([
-      { changes: { eventFee: { from: 200, to: 250 } } },
-    ]);
-    expect(await audit('--from', '2030-01-01')).toEqual([]);
-  });
-
-  test('by whom: a name, an id or a kind', async () => {
-    const byHost = await audit('--actor', HOST);
-    expect(byHost.length).toBe(9);
-    expect(await audit('--actor', userId)).toEqual(byHost);
-    expect(await audit('--actor', 'user')).toEqual(byHost);
-    expect(events(await audit('--actor', 'apiKey'))).toEqual(['BookingRequested']);
-    expect(await audit('--actor', 'nobody@example.com')).toEqual([]);
-  });
-
-  test('of which kind: topics and events', async () => {
-    expect(events(await audit('--kind', 'spaces'))).toEqual(['SpaceAdded', 'SpaceChanged', 'SpaceClosed']);
-    expect(events(await audit('--kind', 'members,ApiKeyRevoked'))).toEqual([
-      ...['MemberAdded', 'ApiKeyRevoked', 'PasswordChanged'],
-    ]);
-    expect(events(await audit('--kind', 'webhooks', '--actor', 'operator'))).toEqual([]);
-  });
-
-  test('as text and as CSV, of which no cell is a formula', async () => {
-    useDataDir(service.config.dataDir);
-    const args = ['audit', '--community', String(community.id)];
-    const { stdout } = await inProcess(...args);
-    expect(stdout.trim().split('\n')).toHaveLength(ALL.length);
-    expect(stdout).toContain(
-      `SpaceChanged  space ${space} (Great Hall)  by user ${HOST}, Community ${community.id}: name Great Hall → Hall, eventFee 200 → 250`,
-    );
-    const { stdout: csv } = await inProcess(...args, '--csv');
-    const [header, ...rows] = csv.trim().split('\r\n');
-    expect(header).toBe(
-      'id,at,event,topic,ofKind,ofId,ofName,actorKind,actorId,actorName,account,changes,stream,revision',
-    );
-    expect(rows).toHaveLength(ALL.length);
-    expect(rows.find((row) => row.includes('BrandAdded'))).toBeUndefined();
-    const ofBrand = (await inProcess('audit', '--brand', String(brand.id), '--csv')).stdout;
-    expect(ofBrand).toContain(',BrandAdded,');
-    expect(ofBrand).not.toMatch(/(^|,)"?=/m);
-    const none = ['--from', '2030-01-01'];
-    expect((await inProcess(...args, ...none)).stdout).toBe('None.\n');
-    expect((await inProcess(...args, ...none, '--csv')).stdout).toBe(`${header}\r\n`);
-  });
-
-  test.each([
-    [['audit'], 2, /either --community ID or --brand ID is required/],
-    [['audit', '--brand', '999'], 1, /^ResourceNotFound: There is no brand 999/],
-    [['audit', '--brand', '1', '--kind', 'spaces,prices'], 2, /must be topics or kinds of events/],
-    [['audit', '--brand', '1', '--from', 'May'], 2, /must be ISO 8601/],
-    [['audit', '--brand', '1', '--from', '2026-12-01', '--to', '2026-12-01'], 2, /--from must be before --to/],
-    [['audit', '--brand', '1', '--json', '--csv'], 2, /not both/],
-  ])('%j ends with one line', async (args, code, line) => {
-    useDataDir(service.config.dataDir);
-    const ended = await inProcess(...args);
-    expect(ended).toMatchObject({ code, stdout: '' });
-    expect(ended.stderr).toMatch(line);
-  });
-});
-
-describe('the history that an account has of itself', () => {
-  const page = (query: object = {}) =>
-    service.core.queries.accountHistory.page(community.account, { limit: 100, ...query });
-
-  test('is what the audit has, without bookings and reviews, newest first', async () => {
-    const audited = (await audit()).filter(({ topic }) => topic !== 'bookings');
-    const { changes, next } = await page();
-    expect(next).toBeUndefined();
-    expect(changes.map(({ event }) => event.type)).toEqual(events(audited).reverse());
-    expect(changes.map(({ event }) => event.metadata.at)).toEqual(audited.map(({ at }) => at).reverse());
-    expect(changes.map(({ of, name }) => ({ ...of, ...(name && { name }) }))).toEqual(
-      audited.map(({ of }) => of).reverse(),
-    );
-  });
-
-  test('is paged without losing or repeating anything, by topic and by thing as well', async () => {
-    for (const query of [{}, { topic: 'spaces' as const }, { of: `space:${space}` }]) {
-      const all = (await page(query)).changes.map(({ event }) => event.id);
-      const paged: string[] = [];
-      let before: string | undefined;
-      do {
-        const found = await page({ ...query, limit: 2, ...(before && { before }) });
-        paged.push(...found.changes.map(({ event }) => event.id));
-        before = found.next;
-      } while (before !== undefined);
-      expect(paged).toEqual(all);
-      expect(all.length).toBeGreaterThan(2);
-    }
-  });
-
-  test('says nothing of what another account did', async () => {
-    const mine = await service.core.queries.accountHistory.page(brand.account, { of: `space:${space}`, limit: 10 });
-    expect(mine.changes).toEqual([]);
-  });
-});
-
-test('no event holds what a person is called, and each that concerns an account says so', async () => {
-  const known = new Set<string>();
-  for await (const stored of service.core.events.readAll()) {
-    const event = upcast(stored);
-    known.add(event.type);
-    expect(JSON.stringify(stored)).not.toContain(HOST);
-    const concerned = accountChange(event)?.accounts.map(accountKey) ?? [];
-    expect(concerned.length > 0).toBe(!['IdsReserved', 'LogCreated'].includes(event.type));
+    for (const [name, value] of Object.entries(pair.settings)) vi.stubEnv(name, value);
   }
-  expect(known.size).toBeGreaterThan(14);
+
+  /** Everything that can change for a community, an hour after each other, and the same for others. */
+  beforeAll(async () => {
+    pair = await createPair();
+    service = await runService(pair.settings);
+    const { core, time } = service;
+    const { catalogue, bookings, webhooks, apiKeys } = core.commands;
+    const hour = () => {
+      time.now += 3_600_000;
+    };
+    community = await service.community('Europe/Berlin', 'Harbour, “Lofts”');
+    brand = await service.brand('=Northwind');
+    const other = await service.community('Europe/Berlin', 'Elsewhere');
+    await service.space(other);
+    space = await service.space(community);
+    hour();
+    const host = accepted(
+      await core.users.add(
+        { email: HOST, password: 'correct horse battery', accounts: [community.account, other.account] },
+        BY_OPERATOR,
+      ),
+    );
+    userId = host.id;
+    const byHost = { actor: { kind: 'user', id: host.id, account: community.account }, correlationId: 'test' } as const;
+    accepted(await catalogue.changeSpace({ spaceId: space, terms: { eventFee: cents(25_000), name: 'Hall' } }, byHost));
+    hour();
+    const body = { spaceId: space, startTime: '2026-12-20', startHour: 10, message: 'Forty guests' };
+    bookingId = (await service.post('/bookings', { key: brand.key, body })).json().id;
+    accepted(await bookings.approve({ bookingId, communityId: communityId(community.id) }, byHost));
+    const party = { kind: 'Community', id: communityId(community.id) } as const;
+    accepted(await bookings.cancel({ bookingId, by: party, reason: 'Water damage' }, byHost));
+    hour();
+    const issued = accepted(
+      await apiKeys.issue({ account: community.account, permissions: 3, label: 'Front desk' }, byHost),
+    );
+    await apiKeys.revoke({ apiKeyId: issued.apiKeyId }, byHost);
+    const owner = { credential: `user:${host.id}`, account: community.account } as const;
+    const { webhookId } = accepted(
+      await webhooks.register({ owner, url: 'https://example.com/hook', events: 3 }, byHost),
+    );
+    accepted(await webhooks.remove({ webhookId }, byHost));
+    const client = accepted(
+      await core.authorizationServer.clients.addClient(
+        { account: community.account, grant: 'client_credentials', name: 'Import' },
+        byHost,
+      ),
+    );
+    await core.authorizationServer.clients.removeClient(client.clientId, byHost);
+    accepted(await core.users.changePassword(host.id, 'another long password', BY_OPERATOR));
+    accepted(await catalogue.closeSpace(space, CONTEXT));
+  });
+  afterAll(async () => {
+    await service.stop();
+    await pair.stop();
+  });
+
+  const audit = async (...args: readonly string[]): Promise<Change[]> => {
+    useStores();
+    return json('audit', '--community', String(community.id), ...args);
+  };
+  const events = (changes: readonly Change[]) => changes.map(({ event }) => event);
+
+  const ALL = [
+    ...['CommunityAdded', 'ApiKeyIssued', 'SpaceAdded', 'MemberAdded', 'SpaceChanged', 'BookingRequested'],
+    ...['BookingApproved', 'BookingCancelled', 'ApiKeyIssued', 'ApiKeyRevoked', 'WebhookRegistered', 'WebhookRemoved'],
+    ...['ClientAdded', 'ClientRemoved', 'PasswordChanged', 'SpaceClosed'],
+  ];
+
+  describe('everything that changed for an account', () => {
+    test('in the order of the log, with who did it, and nothing of other accounts', async () => {
+      const changes = await audit();
+      expect(events(changes)).toEqual(ALL);
+      const of = (event: string) => changes.find((change) => change.event === event);
+      const byHost = { kind: 'user', id: userId, name: HOST, account: community.account };
+      expect(of('SpaceChanged')).toMatchObject({
+        topic: 'spaces',
+        of: { kind: 'space', id: String(space), name: 'Great Hall' },
+        actor: byHost,
+        changes: { eventFee: { from: 200, to: 250 }, name: { from: 'Great Hall', to: 'Hall' } },
+        stream: `space-${space}`,
+        revision: 1,
+      });
+      // The operator sees who of the other party it was.
+      expect(of('BookingRequested')).toMatchObject({
+        of: { kind: 'booking', id: String(bookingId) },
+        actor: { kind: 'apiKey', name: 'Test', account: brand.account },
+        changes: { status: { to: 'Pending' }, message: { to: 'Forty guests' } },
+      });
+      expect(of('BookingCancelled')).toMatchObject({ changes: { reason: { to: 'Water damage' } } });
+      expect(of('SpaceClosed')).toMatchObject({ changes: { status: { from: 'open', to: 'closed' } } });
+      expect(of('MemberAdded')).toMatchObject({ of: { kind: 'user', id: userId, name: HOST }, topic: 'members' });
+      expect(of('ApiKeyRevoked')).toMatchObject({ of: { name: 'Front desk' } });
+      expect(of('WebhookRemoved')).toMatchObject({ of: { name: 'https://example.com/hook' } });
+      expect(of('ClientRemoved')).toMatchObject({ of: { name: 'Import' }, topic: 'apps' });
+      expect(JSON.stringify(changes)).not.toMatch(/sealed|whsec_|"hash"/);
+    });
+
+    test('the brand of a booking has it in its own, too', async () => {
+      useStores();
+      expect(events(await json('audit', '--brand', String(brand.id)))).toEqual([
+        ...['BrandAdded', 'ApiKeyIssued', 'BookingRequested', 'BookingApproved', 'BookingCancelled'],
+      ]);
+    });
+
+    test('within a time: its beginning is part of it, its end is not', async () => {
+      const at = (hours: number) => new Date(NOON + hours * 3_600_000).toISOString();
+      expect(events(await audit('--to', at(1)))).toEqual(ALL.slice(0, 3));
+      expect(events(await audit('--from', at(1), '--to', at(2)))).toEqual(['MemberAdded', 'SpaceChanged']);
+      // What the space was before is known although that was earlier.
+      expect(await audit('--from', at(1), '--kind', 'SpaceChanged')).toMatchObject([
+        { changes: { eventFee: { from: 200, to: 250 } } },
+      ]);
+      expect(await audit('--from', '2030-01-01')).toEqual([]);
+    });
+
+    test('by whom: a name, an id or a kind', async () => {
+      const byHost = await audit('--actor', HOST);
+      expect(byHost.length).toBe(9);
+      expect(await audit('--actor', userId)).toEqual(byHost);
+      expect(await audit('--actor', 'user')).toEqual(byHost);
+      expect(events(await audit('--actor', 'apiKey'))).toEqual(['BookingRequested']);
+      expect(await audit('--actor', 'nobody@example.com')).toEqual([]);
+    });
+
+    test('of which kind: topics and events', async () => {
+      expect(events(await audit('--kind', 'spaces'))).toEqual(['SpaceAdded', 'SpaceChanged', 'SpaceClosed']);
+      expect(events(await audit('--kind', 'members,ApiKeyRevoked'))).toEqual([
+        ...['MemberAdded', 'ApiKeyRevoked', 'PasswordChanged'],
+      ]);
+      expect(events(await audit('--kind', 'webhooks', '--actor', 'operator'))).toEqual([]);
+    });
+
+    test('as text and as CSV, of which no cell is a formula', async () => {
+      useStores();
+      const args = ['audit', '--community', String(community.id)];
+      const { stdout } = await inProcess(...args);
+      expect(stdout.trim().split('\n')).toHaveLength(ALL.length);
+      expect(stdout).toContain(
+        `SpaceChanged  space ${space} (Great Hall)  by user ${HOST}, Community ${community.id}: name Great Hall → Hall, eventFee 200 → 250`,
+      );
+      const { stdout: csv } = await inProcess(...args, '--csv');
+      const [header, ...rows] = csv.trim().split('\r\n');
+      expect(header).toBe(
+        'id,at,event,topic,ofKind,ofId,ofName,actorKind,actorId,actorName,account,changes,stream,revision',
+      );
+      expect(rows).toHaveLength(ALL.length);
+      expect(rows.find((row) => row.includes('BrandAdded'))).toBeUndefined();
+      const ofBrand = (await inProcess('audit', '--brand', String(brand.id), '--csv')).stdout;
+      expect(ofBrand).toContain(',BrandAdded,');
+      expect(ofBrand).not.toMatch(/(^|,)"?=/m);
+      const none = ['--from', '2030-01-01'];
+      expect((await inProcess(...args, ...none)).stdout).toBe('None.\n');
+      expect((await inProcess(...args, ...none, '--csv')).stdout).toBe(`${header}\r\n`);
+    });
+
+    test.each([
+      [['audit'], 2, /either --community ID or --brand ID is required/],
+      [['audit', '--brand', '999'], 1, /^ResourceNotFound: There is no brand 999/],
+      [['audit', '--brand', '1', '--kind', 'spaces,prices'], 2, /must be topics or kinds of events/],
+      [['audit', '--brand', '1', '--from', 'May'], 2, /must be ISO 8601/],
+      [['audit', '--brand', '1', '--from', '2026-12-01', '--to', '2026-12-01'], 2, /--from must be before --to/],
+      [['audit', '--brand', '1', '--json', '--csv'], 2, /not both/],
+    ])('%j ends with one line', async (args, code, line) => {
+      useStores();
+      const ended = await inProcess(...args);
+      expect(ended).toMatchObject({ code, stdout: '' });
+      expect(ended.stderr).toMatch(line);
+    });
+  });
+
+  describe('the history that an account has of itself', () => {
+    const page = (query: object = {}) =>
+      service.core.queries.accountHistory.page(community.account, { limit: 100, ...query });
+
+    test('is what the audit has, without bookings and reviews, newest first', async () => {
+      const audited = (await audit()).filter(({ topic }) => topic !== 'bookings');
+      const { changes, next } = await page();
+      expect(next).toBeUndefined();
+      expect(changes.map(({ event }) => event.type)).toEqual(events(audited).reverse());
+      expect(changes.map(({ event }) => event.metadata.at)).toEqual(audited.map(({ at }) => at).reverse());
+      expect(changes.map(({ of, name }) => ({ ...of, ...(name && { name }) }))).toEqual(
+        audited.map(({ of }) => of).reverse(),
+      );
+    });
+
+    test('is paged without losing or repeating anything, by topic and by thing as well', async () => {
+      for (const query of [{}, { topic: 'spaces' as const }, { of: `space:${space}` }]) {
+        const all = (await page(query)).changes.map(({ event }) => event.id);
+        const paged: string[] = [];
+        let before: string | undefined;
+        do {
+          const found = await page({ ...query, limit: 2, ...(before && { before }) });
+          paged.push(...found.changes.map(({ event }) => event.id));
+          before = found.next;
+        } while (before !== undefined);
+        expect(paged).toEqual(all);
+        expect(all.length).toBeGreaterThan(2);
+      }
+    });
+
+    test('says nothing of what another account did', async () => {
+      const mine = await service.core.queries.accountHistory.page(brand.account, { of: `space:${space}`, limit: 10 });
+      expect(mine.changes).toEqual([]);
+    });
+  });
+
+  test('no event holds what a person is called, and each that concerns an account says so', async () => {
+    const known = new Set<string>();
+    for await (const stored of service.core.events.readAll()) {
+      const event = upcast(stored);
+      known.add(event.type);
+      expect(JSON.stringify(stored)).not.toContain(HOST);
+      const concerned = accountChange(event)?.accounts.map(accountKey) ?? [];
+      expect(concerned.length > 0).toBe(!['IdsReserved', 'LogCreated'].includes(event.type));
+    }
+    expect(known.size).toBeGreaterThan(14);
+  });
 });
