@@ -1,4 +1,10 @@
+import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
+import type { DocumentStore } from '../../src/document-store/document-store.ts';
+import { openMongoDocumentStore } from '../../src/document-store/mongodb/document-store.ts';
+import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
+import type { EventStore } from '../../src/event-store/event-store.ts';
+import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import { ownDatabase } from '../document-store/engines.ts';
 import { createOwnLog } from '../event-store/eventstoredb/own-log.ts';
 import { type Ended, type Environment, runNode } from './node-process.ts';
@@ -12,9 +18,11 @@ export type Place = {
   run(...args: readonly string[]): Promise<Ended>;
   /** Runs a command that must succeed, and parses its JSON output. */
   json(...args: readonly string[]): Promise<ReturnType<typeof JSON.parse>>;
+  /** Opens its log and its documents, as another process would. */
+  onStores<R>(work: (events: EventStore, documents: DocumentStore) => Promise<R>): Promise<R>;
 };
 
-function place(settings: Environment): Place {
+function place(settings: Environment, open: (dataDir: string) => Promise<readonly [EventStore, DocumentStore]>): Place {
   const dataDir = temporaryDataDir();
   const env = { DATA_DIR: dataDir, ...settings };
   return {
@@ -26,14 +34,26 @@ function place(settings: Environment): Place {
       expect(ended.code, ended.stderr).toBe(0);
       return JSON.parse(ended.stdout);
     },
+    async onStores(work) {
+      const [events, documents] = await open(dataDir);
+      return work(events, documents).finally(() => Promise.all([events.close(), documents.close()]));
+    },
   };
 }
 
-export const embeddedPlace = async (settings: Environment): Promise<Place> => place(settings);
+export const embeddedPlace = async (settings: Environment): Promise<Place> =>
+  place(settings, async (folder) => [
+    await openSqliteEventStore({ path: join(folder, 'events.db') }),
+    await openSqliteDocumentStore({ folder }),
+  ]);
 
 /** EventStoreDB, or the test server, and MongoDB, or its stand-in. */
 export async function serversPlace(settings: Environment): Promise<Place> {
   const log = await createOwnLog();
   onTestFinished(() => log.stop());
-  return place({ ...log.settings, MONGODB_URL: ownDatabase(), ...settings });
+  const url = ownDatabase();
+  return place({ ...log.settings, MONGODB_URL: url, ...settings }, async () => [
+    await log.open(),
+    await openMongoDocumentStore({ url }),
+  ]);
 }
