@@ -107,7 +107,7 @@ export const MAY_IMPORT = {
   // Makes everything as an operator would; remembers in a record what it has made.
   demo: ['commands', 'auth', 'domain', 'event-store', 'document-store', 'runtime'],
 
-  'config.ts': ['runtime'],
+  'config.ts': ['secrets', 'runtime'],
   // Chooses the adapters.
   'engines.ts': [
     ...['config.ts', 'store-identity', 'read-models', 'domain', 'event-store', 'document-store', 'sqlite', 'runtime'],
@@ -120,7 +120,7 @@ export const MAY_IMPORT = {
   'foundation.ts': 'anything above',
   'roles.ts': 'anything above',
   'role-threads.ts': ['roles.ts', 'config.ts', 'runtime'],
-  'role-thread.ts': ['roles.ts', 'role-threads.ts', 'logger.ts'],
+  'role-thread.ts': ['roles.ts', 'role-threads.ts', 'logger.ts', 'secrets'],
   'app.ts': 'anything above',
   'serve.ts': ['app.ts', 'config.ts', 'logger.ts', 'role-threads.ts', 'domain', 'runtime'],
   'main.js': ['serve.ts', 'runtime'],

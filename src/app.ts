@@ -53,6 +53,8 @@ export type Core = Foundation &
     readonly changing: Changing;
     readonly maintenance: Maintenance;
     readonly audit: Audit;
+    /** Seals what is sealed in the records anew, under the first secret key. @returns how many records it had to */
+    readonly resealRecords: (onProgress: (resealed: number) => void) => Promise<number>;
     /** A copy of everything that is held of a subject. */
     readonly copyOf: CopyOf;
   };
@@ -120,6 +122,10 @@ async function assemble(foundation: Foundation): Promise<Core> {
       ...{ events, documents, projections },
       openScratch: openSqliteDocuments,
     }),
+    resealRecords: async (onProgress) => {
+      const { resealRecords } = await import('./store-identity/reseal.ts');
+      return resealRecords(documents, config.secretKey, onProgress);
+    },
     // Imported on use: a start of the service does not need it.
     copyOf: async (subject, onProgress) => {
       const { createCopyOf } = await import('./personal-data/copies.ts');

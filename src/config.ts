@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { writePrivate } from './runtime/private-file.ts';
+import type { SecretKey } from './secrets/secret-key.ts';
 
 const ROLES = ['api', 'projector', 'webhooks', 'scheduler'] as const;
 export type Role = (typeof ROLES)[number];
@@ -27,7 +28,7 @@ export type Config = {
   /** ISO 4217. */
   readonly currency: string;
   /** 32 bytes that seal secrets at rest. */
-  readonly secretKey: Buffer;
+  readonly secretKey: SecretKey;
   readonly webhooksAllowPrivate: boolean;
   readonly demo: boolean;
   readonly logLevel: string;
@@ -91,7 +92,7 @@ export function readConfig(env: Environment): Config {
     roles: roles(value('ROLES')),
     serviceFeePercent: number(value, 'SERVICE_FEE_PERCENT', 15, (n) => n >= 0 && n <= 100, 'a percentage, 0 to 100'),
     currency: currency(value('CURRENCY') ?? 'USD'),
-    secretKey: secretKey(value('SECRET_KEY'), embedded, dataDir),
+    secretKey: secretKeys(value('SECRET_KEY'), value('SECRET_KEYS'), embedded, dataDir),
     webhooksAllowPrivate: flag(value, 'WEBHOOKS_ALLOW_PRIVATE', false),
     demo: flag(value, 'DEMO', embedded),
     logLevel: oneOf(value, 'LOG_LEVEL', 'info', LOG_LEVELS),
@@ -188,17 +189,36 @@ function currency(text: string): string {
 /** Where the secret key is read from; undefined if it is not read from a file. */
 export function secretKeyFile(env: Environment): string | undefined {
   const isSet = (name: string) => (env[name]?.trim() ?? '') !== '';
-  if (['SECRET_KEY', 'EVENTSTORE_URL', 'MONGODB_URL'].some(isSet)) return undefined;
+  if (['SECRET_KEY', 'SECRET_KEYS', 'EVENTSTORE_URL', 'MONGODB_URL'].some(isSet)) return undefined;
   return join(isSet('DATA_DIR') ? (env.DATA_DIR?.trim() ?? '') : DEFAULT_DATA_DIR, SECRET_KEY_FILE);
+}
+
+/** `SECRET_KEYS` has several, while the key is being replaced: the one that seals first (docs/decisions/secrets.md). */
+function secretKeys(
+  one: string | undefined,
+  several: string | undefined,
+  embedded: boolean,
+  dataDir: string,
+): SecretKey {
+  if (several === undefined) return secretKey(one, embedded, dataDir);
+  if (one !== undefined) throw new ConfigError('SECRET_KEYS', 'takes the place of SECRET_KEY: set one of them');
+  const [current, ...former] = several.split(',').map((text) => keyIn(text.trim(), 'SECRET_KEYS'));
+  const different = new Set([current, ...former].map((key) => key?.toString('hex')));
+  if (current === undefined || different.size <= former.length)
+    throw new ConfigError('SECRET_KEYS', 'must list different keys');
+  return [current, ...former];
+}
+
+function keyIn(text: string, setting: 'SECRET_KEY' | 'SECRET_KEYS'): Buffer {
+  const key = /^[0-9a-f]{64}$/i.test(text) ? Buffer.from(text, 'hex') : Buffer.from(text, 'base64');
+  const what = setting === 'SECRET_KEY' ? 'must be' : 'must list keys of';
+  if (key.length !== 32) throw new ConfigError(setting, `${what} 32 bytes in base64 or hex`);
+  return key;
 }
 
 /** 32 bytes in base64 or hex. The embedded engines generate one when it is absent and keep it in `DATA_DIR`, mode 0600. */
 function secretKey(text: string | undefined, embedded: boolean, dataDir: string): Buffer {
-  if (text !== undefined) {
-    const key = /^[0-9a-f]{64}$/i.test(text) ? Buffer.from(text, 'hex') : Buffer.from(text, 'base64');
-    if (key.length !== 32) throw new ConfigError('SECRET_KEY', 'must be 32 bytes in base64 or hex');
-    return key;
-  }
+  if (text !== undefined) return keyIn(text, 'SECRET_KEY');
   if (!embedded)
     throw new ConfigError('SECRET_KEY', 'is required with EVENTSTORE_URL or MONGODB_URL (32 bytes in base64 or hex)');
   try {

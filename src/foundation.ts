@@ -15,6 +15,7 @@ import { openProjector, type Projector } from './projector/projector.ts';
 import type { Said } from './read-models/read-models.ts';
 import { idOf } from './read-models/state.ts';
 import { type Clock, systemClock } from './runtime/clock.ts';
+import { withFormerKeys } from './store-identity/former-keys.ts';
 import { type StoreIdentity, WrongSecretKey } from './store-identity/store-identity.ts';
 import { newSigningSecret } from './webhooks/signature.ts';
 
@@ -75,15 +76,17 @@ export const inOneLine = (error: unknown): unknown =>
   error instanceof WrongSecretKey ? new ConfigError('SECRET_KEY', error.message) : error;
 
 async function lay(
-  config: Config,
+  given: Config,
   logger: Logger,
   clock: Clock,
   { kind = 'service', news, ended }: FoundationOptions,
   stores: Stores,
 ): Promise<Foundation> {
   const { events, documents } = stores;
-  const identity = await openIdentity(config, stores, logger, clock);
+  const identity = await openIdentity(given, stores, logger, clock);
   await identity.check();
+  const secretKey = await withFormerKeys(documents, given.secretKey);
+  const config: Config = { ...given, secretKey };
   // It reads these from now on, none of which is known yet: nothing that is being swapped out may go.
   const said: Said = { kind, projects: false, wants: projections.map(idOf), reads: [] };
   const heartbeats = await startHeartbeats<Said>({ documents, said });
@@ -102,7 +105,7 @@ async function lay(
   });
   return {
     ...{ config, logger, clock, events, documents, identity, heartbeats, clockWatch, projector, news },
-    personalData: createPersonalData({ documents, secretKey: config.secretKey, clock }),
+    personalData: createPersonalData({ documents, secretKey, clock }),
     async close() {
       clockWatch.stop();
       await identity.stop();

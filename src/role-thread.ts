@@ -8,8 +8,8 @@ if (port === null) throw new Error('To be run in a thread');
 
 const { openRoles } = await import('./roles.ts');
 const { createLogger } = await import('./logger.ts');
-// A buffer arrives as plain bytes.
-const ours = { ...config, secretKey: Buffer.from(config.secretKey) };
+const { secretKeyOf } = await import('./secrets/secret-key.ts');
+const ours = { ...config, secretKey: secretKeyOf(config.secretKey) };
 const running = await openRoles(ours, createLogger(config), roles, { news, ended });
 port.postMessage(running.session);
 if (begun) await running.begin();

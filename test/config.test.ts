@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../src/config.ts';
+import { keysIn } from '../src/secrets/secret-key.ts';
 
 const KEY = Buffer.alloc(32, 7);
 /** With it, nothing has to be stored in `DATA_DIR`. */
@@ -62,6 +63,18 @@ test.each([
 test.each(['a.b', '$all', '-a', 'a b', 'ä', 'x'.repeat(65)])('EVENTSTORE_PREFIX=%s is refused', (prefix) => {
   const read = () => readConfig({ SECRET_KEY, EVENTSTORE_URL: 'esdb://localhost', EVENTSTORE_PREFIX: prefix });
   expect(read).toThrow(/^EVENTSTORE_PREFIX: must be 1 to 64 letters, digits, _ or -, .+$/);
+});
+
+test('SECRET_KEYS lists several keys, the one that seals first, and takes the place of SECRET_KEY', () => {
+  const other = Buffer.alloc(32, 9);
+  const { secretKey } = readConfig({ SECRET_KEYS: `${other.toString('hex')}, ${SECRET_KEY}` });
+  expect(keysIn(secretKey)).toEqual([other, KEY]);
+  const wrong = (SECRET_KEYS: string, settings = {}) =>
+    expect(() => readConfig({ SECRET_KEYS, ...settings })).toThrow(/^SECRET_KEYS: /);
+  wrong(`${SECRET_KEY},short`);
+  wrong(`${SECRET_KEY},${KEY.toString('hex')}`);
+  wrong(`${SECRET_KEY},`);
+  wrong(SECRET_KEY, { SECRET_KEY });
 });
 
 test('the production engines require SECRET_KEY, and have demo data only if asked', () => {

@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
+import type { SecretKey } from '../secrets/secret-key.ts';
 import type { SealKeyRecord, SealRecords } from './seal-records.ts';
 import { parseVerifierKey, type SignerKey, signerKey, type VerifierKey, verifierKeyText } from './signed-note.ts';
 
@@ -21,7 +22,7 @@ export const isKeyOf = ({ name }: VerifierKey, logId: string): boolean => name =
  */
 export async function obtainSealKey(
   records: KeyRecords,
-  deps: { readonly secretKey: Buffer; readonly logId: () => Promise<string> },
+  deps: { readonly secretKey: SecretKey; readonly logId: () => Promise<string> },
 ): Promise<SignerKey> {
   const { secretKey } = deps;
   const found = await records.key.get(RECORD);
@@ -34,7 +35,7 @@ export async function obtainSealKey(
   return obtainSealKey(records, deps);
 }
 
-const opened = ({ origin, sealedKey }: SealKeyRecord, secretKey: Buffer): SignerKey =>
+const opened = ({ origin, sealedKey }: SealKeyRecord, secretKey: SecretKey): SignerKey =>
   signerKey(origin, JSON.parse(unseal(secretKey, purposes.sealKey(origin), sealedKey)));
 
 /** The key that checkpoints are checked with; undefined as long as nothing has been sealed. Needs no secret. */

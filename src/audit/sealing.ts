@@ -4,6 +4,7 @@ import type { Heartbeats } from '../document-store/heartbeats.ts';
 import { type Lease, openLeases } from '../document-store/lease.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { SecretKey } from '../secrets/secret-key.ts';
 import { createSealFile, createSealWebhook, type SealCopy } from './seal-copies.ts';
 import { obtainSealKey } from './seal-key.ts';
 import { sealLog } from './seal-log.ts';
@@ -22,7 +23,7 @@ export type SealingDeps = {
   readonly events: Pick<EventStore, 'readAll' | 'readStream'>;
   readonly documents: DocumentStore;
   readonly heartbeats: Heartbeats<object>;
-  readonly secretKey: Buffer;
+  readonly secretKey: SecretKey;
   readonly logId: () => Promise<string>;
   readonly settings: SealSettings;
   readonly clock: Clock;

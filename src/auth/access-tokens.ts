@@ -7,6 +7,7 @@ import { loadOnce } from '../runtime/load-once.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
 import { derivedKey } from '../secrets/derived-key.ts';
 import { purposes } from '../secrets/purposes.ts';
+import type { SecretKey } from '../secrets/secret-key.ts';
 import type { Caller } from './caller.ts';
 import { type Audience, permissionsOf } from './scopes.ts';
 import { SIGNING_ALGORITHM, type SigningKeys } from './signing-keys.ts';
@@ -65,7 +66,7 @@ export function createAccessTokens(deps: {
   issuer: string;
   signingKeys: SigningKeys;
   issuedTokens: IssuedTokens;
-  secretKey: Buffer;
+  secretKey: SecretKey;
   /** The machine's clock, regardless of CLOCK_SHIFT: oidc-provider dates its tokens by it. */
   clock: Clock;
 }): AccessTokens {
@@ -127,7 +128,7 @@ export function createAccessTokens(deps: {
  * The ids under which tokens are stored: an HMAC of the `jti`. The `jti` itself would be a credential at the endpoints that
  * accept opaque tokens, and it ends up in logs.
  */
-export function storedTokenIds(secretKey: Buffer): (jti: string) => string {
+export function storedTokenIds(secretKey: SecretKey): (jti: string) => string {
   const key = derivedKey(secretKey, purposes.storedTokenIds);
   return (jti) => createHmac('sha256', key).update(jti).digest('base64url');
 }

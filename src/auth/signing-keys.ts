@@ -5,6 +5,7 @@ import type { Collection, DocumentStore } from '../document-store/document-store
 import type { Clock } from '../runtime/clock.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
+import type { SecretKey } from '../secrets/secret-key.ts';
 
 /** The only algorithm that tokens are signed with and that verifiers accept. */
 export const SIGNING_ALGORITHM = 'RS256';
@@ -57,7 +58,7 @@ const generateKeyPair = promisify(generate);
  */
 export async function createSigningKeys(deps: {
   documents: DocumentStore;
-  secretKey: Buffer;
+  secretKey: SecretKey;
   clock: Clock;
 }): Promise<SigningKeys> {
   const { secretKey, clock } = deps;
@@ -120,7 +121,7 @@ export async function createSigningKeys(deps: {
   };
 }
 
-function open(secretKey: Buffer, { kid, sealedJwk, publicJwk }: StoredKey): SigningKey {
+function open(secretKey: SecretKey, { kid, sealedJwk, publicJwk }: StoredKey): SigningKey {
   const shared = { kid, use: 'sig', alg: SIGNING_ALGORITHM };
   const privateJwk: JWK = JSON.parse(unseal(secretKey, purposes.signingKey(kid), sealedJwk));
   return { kid, privateJwk: { ...privateJwk, ...shared }, publicJwk: { ...publicJwk, ...shared } };

@@ -5,6 +5,7 @@ import type { Timestamp } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { derivedKey } from '../secrets/derived-key.ts';
 import { purposes } from '../secrets/purposes.ts';
+import type { SecretKey } from '../secrets/secret-key.ts';
 
 /** How many attempts there may be from the first of them on, for so many milliseconds. */
 type AttemptLimit = { readonly max: number; readonly windowMs: number };
@@ -30,7 +31,7 @@ const COLLECTION: Collection<Counted> = { name: 'signInAttempts', kind: 'record'
 
 export async function openAttemptCounts(deps: {
   readonly documents: DocumentStore;
-  readonly secretKey: Buffer;
+  readonly secretKey: SecretKey;
   readonly clock: Clock;
 }): Promise<AttemptCounts> {
   const { clock } = deps;

@@ -13,6 +13,7 @@ import type { GuardOptions } from '../outbound/address-guard.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { loadOnce } from '../runtime/load-once.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
+import type { SecretKey } from '../secrets/secret-key.ts';
 import { openAttemptCounts } from './attempt-counts.ts';
 import { type Clients, createClients } from './clients.ts';
 import { type ConnectedApps, createConnectedApps } from './connected-apps.ts';
@@ -61,7 +62,7 @@ const HOUR_MS = 60 * 60_000;
 export async function createAuthorizationServer(deps: {
   /** The issuer, and the origin of the REST API and the MCP server. */
   publicUrl: string;
-  secretKey: Buffer;
+  secretKey: SecretKey;
   documents: DocumentStore;
   revocation: Revocation;
   users: Users;

@@ -20,6 +20,7 @@ import { LABEL } from '../domain/limits.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
+import type { SecretKey } from '../secrets/secret-key.ts';
 import { toAppName } from './app-name.ts';
 import type { Revocation } from './revocation.ts';
 
@@ -87,7 +88,7 @@ const unlogged = declareQuery(CLIENTS, (): Find<ClientDocument> => UNLOGGED, [])
 
 export async function createClients(deps: {
   documents: DocumentStore;
-  secretKey: Buffer;
+  secretKey: SecretKey;
   clock: Clock;
   revocation: Revocation;
   log: MembershipLog;

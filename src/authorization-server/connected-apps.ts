@@ -5,6 +5,7 @@ import type { ChangeContext, MembershipLog } from '../auth/unlogged-changes.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import { type Account, type AccountKey, accountKey } from '../domain/account.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { SecretKey } from '../secrets/secret-key.ts';
 import { type Clients, createClients } from './clients.ts';
 import { accountOfGrant } from './grant-id.ts';
 import { createOidcAdapter, type OidcAdapter } from './oidc-adapter.ts';
@@ -37,7 +38,7 @@ export type ConnectedApps = {
 /** Connected apps and clients, for a process that runs no authorization server. */
 export async function openConnectedApps(deps: {
   readonly publicUrl: string;
-  readonly secretKey: Buffer;
+  readonly secretKey: SecretKey;
   readonly documents: DocumentStore;
   readonly revocation: Revocation;
   readonly log: MembershipLog;

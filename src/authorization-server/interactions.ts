@@ -10,6 +10,7 @@ import { defined } from '../domain/defined.ts';
 import { sendPage } from '../html/layout.ts';
 import { derivedKey } from '../secrets/derived-key.ts';
 import { purposes } from '../secrets/purposes.ts';
+import type { SecretKey } from '../secrets/secret-key.ts';
 import { CONSOLE_CLIENT_ID } from './console-client.ts';
 import { formTarget } from './form-target.ts';
 import { accountOfGrant, newGrantId } from './grant-id.ts';
@@ -20,7 +21,7 @@ import type { SignInAttempts } from './sign-in-attempts.ts';
 
 export type InteractionDeps = {
   readonly provider: () => Promise<Provider>;
-  readonly secretKey: Buffer;
+  readonly secretKey: SecretKey;
   readonly issuer: string;
   readonly resources: Resources;
   readonly users: Users;

@@ -9,6 +9,7 @@ import type { AppConnected } from '../domain/events.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
+import type { SecretKey } from '../secrets/secret-key.ts';
 import { accountOfGrant } from './grant-id.ts';
 import { oidcProvider } from './oidc-provider.ts';
 import { ENDED_GRANT, OIDC_RECORDS, type OidcRecord, oidcRecordKey, withField } from './oidc-record.ts';
@@ -38,7 +39,7 @@ type StoredGrant = {
 export async function createOidcAdapter(deps: {
   documents: DocumentStore;
   revocation: Revocation;
-  secretKey: Buffer;
+  secretKey: SecretKey;
   clock: Clock;
 }): Promise<OidcAdapter> {
   const { revocation, secretKey, clock } = deps;

@@ -18,6 +18,7 @@ import { pageHeaders } from '../html/layout.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
 import { derivedKey } from '../secrets/derived-key.ts';
 import { purposes } from '../secrets/purposes.ts';
+import { keysIn, type SecretKey } from '../secrets/secret-key.ts';
 import { rewriteAnswer } from './answer-rewriting.ts';
 import { completeAuthorization, type RequestingClient } from './authorization-request.ts';
 import { eachDocumentOnce } from './client-documents.ts';
@@ -39,7 +40,7 @@ const GRANT = 365 * DAY;
 
 export type ProviderDeps = {
   readonly issuer: string;
-  readonly secretKey: Buffer;
+  readonly secretKey: SecretKey;
   readonly resources: Resources;
   readonly users: Users;
   readonly clients: Clients;
@@ -125,7 +126,8 @@ export function buildProvider(deps: ProviderDeps, { keys }: KeySet): Provider {
     },
 
     cookies: {
-      keys: [derivedKey(secretKey, purposes.oidcCookies).toString('base64url')],
+      // The first one signs, all of them verify.
+      keys: keysIn(secretKey).map((key) => derivedKey(key, purposes.oidcCookies).toString('base64url')),
       names: { session: 'venue_session', interaction: 'venue_interaction', resume: 'venue_resume' },
       long: COOKIE,
       short: COOKIE,

@@ -7,6 +7,7 @@ import { type EventStore, LOG_START, logEnd, type Position, type StoredEvent } f
 import { writePrivate } from '../runtime/private-file.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { seal } from '../secrets/seal.ts';
+import { currentKey, type SecretKey } from '../secrets/secret-key.ts';
 import { RECORDS_MEMORY } from '../store-identity/store-memory.ts';
 import { type Lines, readLines, writeLines } from './files.ts';
 import {
@@ -38,7 +39,7 @@ export type BackUp = {
   readonly engines: Engines;
   /** Where the consumer groups stand now. */
   readonly groups: () => Promise<GroupPositions>;
-  readonly secretKey: Buffer;
+  readonly secretKey: SecretKey;
   /** Whether the secret key is copied, too. Whoever has both can read all secrets. */
   readonly withSecretKey: boolean;
   readonly folder: string;
@@ -86,7 +87,7 @@ export async function backUp(deps: BackUp): Promise<Manifest> {
   }
 
   await verifyFiles(folder, progress);
-  if (withSecretKey) writePrivate(join(folder, SECRET_KEY_FILE), secretKey.toString('base64'), 'replace');
+  if (withSecretKey) writePrivate(join(folder, SECRET_KEY_FILE), currentKey(secretKey).toString('base64'), 'replace');
   const manifest = { ...progress, finishedAt: new Date().toISOString(), secretKey: withSecretKey };
   writeManifest(folder, manifest);
   await rm(progressFile(folder));

@@ -6,6 +6,7 @@ import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
 import { type EventStore, LOG_START, logEnd, type Position } from '../event-store/event-store.ts';
 import { destroyForgottenKeys } from '../personal-data/forgotten.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { SecretKey } from '../secrets/secret-key.ts';
 import { adopt, readMemory } from '../store-identity/adopt.ts';
 import { readLogId } from '../store-identity/log-id.ts';
 import { standstillOf, standstillProblem } from '../store-identity/standstill.ts';
@@ -17,7 +18,7 @@ import { UnusableCopy } from './unusable-copy.ts';
 export type FinishDeps = {
   readonly events: EventStore;
   readonly documents: DocumentStore;
-  readonly secretKey: Buffer;
+  readonly secretKey: SecretKey;
   readonly clock: Clock;
   /** How many ids of each kind are never handed out. */
   readonly skippedIds: number;

@@ -2,6 +2,7 @@ import type { DocumentStore } from '../document-store/document-store.ts';
 import { LOG_START, type Position, type StoredEvent } from '../event-store/event-store.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { unseal } from '../secrets/seal.ts';
+import type { SecretKey } from '../secrets/secret-key.ts';
 import { type LostDelivery, lostDeliveries } from '../webhooks/lost-deliveries.ts';
 import { readLines } from './files.ts';
 import { type FillLog, fillLog } from './fill-log.ts';
@@ -51,7 +52,7 @@ export async function* eventsOf(folder: string, files: readonly LogFile[]): Asyn
 const eventsIn = ({ log }: Manifest): number => log.reduce((sum, { lines }) => sum + lines, 0);
 
 /** Whether the secrets of a backup, or an export, are sealed with a key. */
-export function isKeyOf({ logId, probe }: Pick<Manifest, 'logId' | 'probe'>, secretKey: Buffer): boolean {
+export function isKeyOf({ logId, probe }: Pick<Manifest, 'logId' | 'probe'>, secretKey: SecretKey): boolean {
   try {
     unseal(secretKey, purposes.storeProbe(logId), probe);
     return true;

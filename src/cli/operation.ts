@@ -14,6 +14,7 @@ export type OperatorCore = Pick<
   | 'config'
   | 'clock'
   | 'copyOf'
+  | 'resealRecords'
   | 'commands'
   | 'queries'
   | 'users'

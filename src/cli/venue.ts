@@ -21,6 +21,7 @@ import { personalDataCommands } from './personal-data.ts';
 import { readModelCommands } from './read-models.ts';
 import { reviewCommands } from './reviews.ts';
 import { sealCommands } from './seals.ts';
+import { secretKeyCommands } from './secret-key.ts';
 import { signingKeyCommands } from './signing-keys.ts';
 import { spaceCommands } from './spaces.ts';
 import { userCommands } from './users.ts';
@@ -105,6 +106,7 @@ Examples:
     userCommands,
     clientCommands,
     signingKeyCommands,
+    secretKeyCommands,
     bookingCommands,
     dayCommand,
     auditCommand,

@@ -5,6 +5,7 @@ import type { EventStore } from '../event-store/event-store.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { SecretKey } from '../secrets/secret-key.ts';
 import { type ApiKeyCommands, createApiKeyCommands } from './api-keys.ts';
 import { type BookingCommands, createBookingCommands } from './bookings.ts';
 import { type CatalogueCommands, createCatalogueCommands } from './catalogue.ts';
@@ -42,7 +43,7 @@ export async function createCommands(deps: {
   readonly settings: {
     readonly serviceFeePercent: number;
     readonly currency: string;
-    readonly secretKey: Buffer;
+    readonly secretKey: SecretKey;
   };
   /** How long a command waits until the read models show what it did, in milliseconds. Default 2 s. */
   readonly shownWithinMs?: number;

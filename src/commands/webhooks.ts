@@ -21,6 +21,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { SerialQueue } from '../runtime/serial-queue.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { seal } from '../secrets/seal.ts';
+import type { SecretKey } from '../secrets/secret-key.ts';
 import { webhook } from './aggregates.ts';
 import type { Accepted, CommandContext, CommandHandler } from './command-handler.ts';
 import { openWebhookPlaces } from './webhook-places.ts';
@@ -59,7 +60,7 @@ export async function createWebhookCommands(deps: {
   readonly documents: DocumentStore;
   readonly readModels: ReadModels;
   readonly clock: Clock;
-  readonly secretKey: Buffer;
+  readonly secretKey: SecretKey;
   readonly makeSigningSecret: () => string;
   /** What is wrong with a URL to deliver to, if anything (`src/outbound/public-address.ts`). */
   readonly urlProblem: (url: string) => string | undefined;

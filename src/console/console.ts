@@ -19,6 +19,7 @@ import {
   toldOf,
   type UnavailableError,
 } from '../runtime/unavailable.ts';
+import type { SecretKey } from '../secrets/secret-key.ts';
 import { createCookies } from './cookies.ts';
 import { createEventStreams } from './event-stream.ts';
 import { homeOf, rail } from './frame.ts';
@@ -37,7 +38,7 @@ export type ConsoleDeps = PageDeps & {
   readonly clock: Clock;
   readonly endSession: AuthorizationServer['endSession'];
   readonly onSignOut: AuthorizationServer['onSignOut'];
-  readonly settings: { readonly secretKey: Buffer };
+  readonly settings: { readonly secretKey: SecretKey };
 };
 
 const FLASH_COOKIE = 'console_flash';

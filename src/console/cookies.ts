@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { defined } from '../domain/defined.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
+import type { SecretKey } from '../secrets/secret-key.ts';
 
 /**
  * The console's cookies: HttpOnly, and SameSite=Lax, so forms on other sites do not send them. Requires the plugin
@@ -10,7 +11,7 @@ import { seal, unseal } from '../secrets/seal.ts';
  */
 export type Cookies = ReturnType<typeof createCookies>;
 
-export function createCookies({ publicUrl, secretKey }: { readonly publicUrl: string; readonly secretKey: Buffer }) {
+export function createCookies({ publicUrl, secretKey }: { readonly publicUrl: string; readonly secretKey: SecretKey }) {
   const secure = publicUrl.startsWith('https:');
   // With this prefix, browsers accept the cookie only from this very host, over https.
   const nameOf = (name: string) => (secure ? `__Host-${name}` : name);

@@ -7,6 +7,7 @@ import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { purposes } from '../secrets/purposes.ts';
+import { currentKey, type SecretKey } from '../secrets/secret-key.ts';
 
 /** A user's session in one browser. */
 export type Session = {
@@ -39,11 +40,11 @@ export async function createSessions(deps: {
   readonly documents: DocumentStore;
   readonly users: Pick<Users, 'get'>;
   readonly clock: Clock;
-  readonly secretKey: Buffer;
+  readonly secretKey: SecretKey;
 }) {
   const { users, clock } = deps;
   const sessions = await deps.documents.open(collection);
-  const hmacKey = createHmac('sha256', deps.secretKey).update(purposes.consoleForms).digest();
+  const hmacKey = createHmac('sha256', currentKey(deps.secretKey)).update(purposes.consoleForms).digest();
   const formTokens = new Tokens({ hmacKey, userInfo: true });
 
   const expiryOf = (startedAt: string): Timestamp =>

@@ -21,6 +21,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { derivedKey } from '../secrets/derived-key.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
+import type { SecretKey } from '../secrets/secret-key.ts';
 import { createSubjectKeys, type KeyOrForgotten } from './subject-keys.ts';
 import { type Written, writtenIn } from './written.ts';
 
@@ -34,7 +35,7 @@ type Holder = { readonly texts: SealedTexts; readonly of: string };
 /** Seals what people write, and opens it for those who may read it (docs/decisions/personal-data.md). */
 export function createPersonalData(deps: {
   readonly documents: Pick<DocumentStore, 'open'>;
-  readonly secretKey: Buffer;
+  readonly secretKey: SecretKey;
   readonly clock: Clock;
 }) {
   const keys = createSubjectKeys(deps);

@@ -9,6 +9,7 @@ import { loadOnce } from '../runtime/load-once.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
+import type { SecretKey } from '../secrets/secret-key.ts';
 
 /** The key of a subject, sealed under the secret key, or what is left of it once the subject has been forgotten. */
 type SubjectKey =
@@ -47,7 +48,7 @@ const CACHED_KEYS = 10_000;
  */
 export function createSubjectKeys(deps: {
   readonly documents: Pick<DocumentStore, 'open'>;
-  readonly secretKey: Buffer;
+  readonly secretKey: SecretKey;
   readonly clock: Clock;
 }) {
   const { documents, secretKey, clock } = deps;

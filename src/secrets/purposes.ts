@@ -14,6 +14,7 @@ export const purposes = {
   /** Sealed under the key of its subject. */
   personalText: (subject: string, of: string) => `personal-text:${subject}:${of}`,
   sealKey: (origin: string) => `seal-key:${origin}`,
+  formerSecretKey: (id: string) => `former-secret-key:${id}`,
   // Derived keys.
   oidcCookies: 'oauth-cookies',
   interactionForms: 'oauth-forms',

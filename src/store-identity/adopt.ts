@@ -3,6 +3,7 @@ import { type EventStore, lastEvent } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
+import type { SecretKey } from '../secrets/secret-key.ts';
 import { ensureLogId } from './log-id.ts';
 import { WrongSecretKey } from './store-identity.ts';
 import { MEMORY_KEY, RECORDS_MEMORY, type RecordsMemory, seenOf } from './store-memory.ts';
@@ -10,7 +11,7 @@ import { MEMORY_KEY, RECORDS_MEMORY, type RecordsMemory, seenOf } from './store-
 type AdoptDeps = {
   readonly events: EventStore;
   readonly documents: DocumentStore;
-  readonly secretKey: Buffer;
+  readonly secretKey: SecretKey;
   readonly clock: Clock;
 };
 

@@ -8,6 +8,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { UnusableStore } from '../runtime/unusable-store.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
+import type { SecretKey } from '../secrets/secret-key.ts';
 import { ensureLogId, readLogId } from './log-id.ts';
 import { isFenced, standstillOf, standstillProblem } from './standstill.ts';
 import {
@@ -39,7 +40,7 @@ export type Places = { readonly log: string; readonly records: string; readonly 
 export type IdentityDeps = {
   readonly events: EventStore;
   readonly documents: DocumentStore;
-  readonly secretKey: Buffer;
+  readonly secretKey: SecretKey;
   readonly clock: Clock;
   readonly places: Places;
   readonly logger: Pick<BaseLogger, 'warn'>;

@@ -24,6 +24,7 @@ export const RECORD_KINDS: { readonly [collection: string]: RecordKind } = {
   consoleForms: { ttl: 'expiresAt' },
   consoleSessions: { ttl: 'expiresAt' },
   demo: {},
+  formerSecretKeys: {},
   fanOutFailures: { positions: ['position'] },
   idempotencyKeys: { ttl: 'expiresAt' },
   // How far the clock was ahead of the time for which the machine has been running.

@@ -14,6 +14,7 @@ import { createLruCache } from '../runtime/lru-cache.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { unseal } from '../secrets/seal.ts';
+import type { SecretKey } from '../secrets/secret-key.ts';
 import type { Secrets } from './signature.ts';
 
 /** Where deliveries of a registration go now, and with which secrets they are signed: the present one first. */
@@ -40,7 +41,7 @@ const ofAccounts = declareQuery(
 export function createRegistrations(deps: {
   readonly readModels: ReadModels;
   readonly credentials: Pick<Credentials, 'key' | 'webhook'>;
-  readonly secretKey: Buffer;
+  readonly secretKey: SecretKey;
   readonly clock: Clock;
   readonly isConnected: IsConnected;
 }) {

@@ -18,6 +18,7 @@ import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { loadOnce } from '../runtime/load-once.ts';
+import type { SecretKey } from '../secrets/secret-key.ts';
 import type { ReceiverState } from './breaker.ts';
 import { createDeliverer } from './deliverer.ts';
 import { type DeliveryDocument, type ListDeliveries, type Listener, openDeliveries } from './deliveries.ts';
@@ -76,7 +77,7 @@ export type WebhooksDeps = {
   readonly heartbeats: Heartbeats<object>;
   readonly readModels: ReadModels;
   readonly personalData: Pick<PersonalData, 'openTexts' | 'sealText'>;
-  readonly config: { readonly secretKey: Buffer; readonly webhooksAllowPrivate: boolean };
+  readonly config: { readonly secretKey: SecretKey; readonly webhooksAllowPrivate: boolean };
   readonly clock: Clock;
   readonly logger: Pick<BaseLogger, 'info' | 'warn' | 'error'>;
   readonly commands: Pick<WebhookCommands, 'disable'>;

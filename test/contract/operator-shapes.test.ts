@@ -40,6 +40,7 @@ const PRINTS: { readonly [command: string]: keyof typeof OPERATOR_SHAPES | 'ackn
   'client add': 'OperatorAddedClient',
   'client list': 'OperatorClient',
   'client remove': 'acknowledgement',
+  'secret-key rotate': 'acknowledgement',
   'signing-key rotate': 'OperatorCreatedSigningKey',
   'signing-key list': 'OperatorSigningKey',
   'booking list': 'OperatorBooking',

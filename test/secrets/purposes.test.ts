@@ -13,6 +13,7 @@ test('purposes never change, or stored values could no longer be opened', () => 
     'subject-key:1',
     'personal-text:1:2',
     'seal-key:1',
+    'former-secret-key:1',
     'oauth-cookies',
     'oauth-forms',
     'sign-in-attempts',

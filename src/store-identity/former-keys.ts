@@ -1,0 +1,40 @@
+import { hash } from 'node:crypto';
+import type { Collection, DocumentStore } from '../document-store/document-store.ts';
+import { everyDocument } from '../document-store/queries.ts';
+import { purposes } from '../secrets/purposes.ts';
+import { seal, unseal } from '../secrets/seal.ts';
+import { currentKey, keysIn, type SecretKey } from '../secrets/secret-key.ts';
+
+/** A secret key that was replaced, sealed under the one that replaced it: the log keeps what it sealed for good. */
+type FormerKey = { readonly sealedKey: string };
+
+const formerKeys: Collection<FormerKey> = { name: 'formerSecretKeys', kind: 'record', indexes: [] };
+
+/** The secret key with those that were replaced before (docs/decisions/secrets.md). */
+export async function withFormerKeys(documents: Pick<DocumentStore, 'open'>, secretKey: SecretKey): Promise<SecretKey> {
+  const given = keysIn(secretKey);
+  const found: Buffer[] = [];
+  for await (const { key, document } of (await documents.open(formerKeys)).find(everyDocument()))
+    found.push(Buffer.from(unseal(secretKey, purposes.formerSecretKey(key), document.sealedKey), 'base64'));
+  const [current, ...others] = given;
+  const further = [...others, ...found.filter((former) => !given.some((each) => each.equals(former)))];
+  return further.length === 0 ? current : [current, ...further];
+}
+
+/** Keeps all former keys under the current one, so that they need not be given any more. */
+export async function keepFormerKeys(documents: Pick<DocumentStore, 'open'>, secretKey: SecretKey): Promise<void> {
+  const current = currentKey(secretKey);
+  const records = await documents.open(formerKeys);
+  for (const former of keysIn(secretKey).slice(1)) {
+    const id = hash('sha256', former, 'hex').slice(0, 16);
+    const sealedKey = seal(current, purposes.formerSecretKey(id), former.toString('base64'));
+    for (;;) {
+      const stored = await records.get(id);
+      const written =
+        stored === undefined
+          ? await records.insert(id, { sealedKey })
+          : await records.replace(id, { sealedKey }, stored.version);
+      if (written) break;
+    }
+  }
+}

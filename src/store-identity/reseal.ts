@@ -1,0 +1,82 @@
+import type { DocumentStore } from '../document-store/document-store.ts';
+import { everyDocument } from '../document-store/queries.ts';
+import { purposes } from '../secrets/purposes.ts';
+import { seal, unseal } from '../secrets/seal.ts';
+import { currentKey, type SecretKey } from '../secrets/secret-key.ts';
+import { keepFormerKeys } from './former-keys.ts';
+
+type Document = { readonly [field: string]: unknown };
+/** Seals a value anew that is sealed for a purpose. */
+type Seal = (purpose: string, sealed: unknown) => string;
+
+/** The collections of records that hold sealed values, and what is sealed in a document for which purpose. */
+const SEALED: {
+  readonly [collection: string]: (document: Document, key: string, anew: Seal) => { readonly [field: string]: unknown };
+} = {
+  storeIdentity: ({ probe, logId }, _, anew) => ({ probe: anew(purposes.storeProbe(String(logId)), probe) }),
+  subjectKeys: ({ sealedKey }, key, anew) =>
+    sealedKey === undefined ? {} : { sealedKey: anew(purposes.subjectKey(key), sealedKey) },
+  signingKeys: ({ keys }, _, anew) => ({
+    keys: (keys as readonly Document[]).map((each) => ({
+      ...each,
+      sealedJwk: anew(purposes.signingKey(String(each.kid)), each.sealedJwk),
+    })),
+  }),
+  oauthClients: ({ sealed }, key, anew) => (sealed ? { sealed: anew(purposes.oauthClient(key), sealed) } : {}),
+  sealKeys: ({ sealedKey, origin }, _, anew) => ({ sealedKey: anew(purposes.sealKey(String(origin)), sealedKey) }),
+  oauthArtefacts: ({ sealed }, key, anew) => (sealed ? { sealed: anew(purposes.oidcRecord(key), sealed) } : {}),
+};
+
+/**
+ * Seals the records and the keys of subjects anew, under the first secret key, and keeps the others under it: the log holds what they
+ * sealed. From then on the first one alone is enough. Safe beside running processes that have all of the keys; can be repeated.
+ * @returns how many records were sealed under another key
+ */
+export async function resealRecords(
+  documents: Pick<DocumentStore, 'open' | 'collections'>,
+  secretKey: SecretKey,
+  onProgress: (resealed: number) => void,
+): Promise<number> {
+  // Before anything needs the first key alone.
+  await keepFormerKeys(documents, secretKey);
+  const current = currentKey(secretKey);
+  let resealed = 0;
+  for (const { name, kind } of await documents.collections()) {
+    const sealedIn = SEALED[name];
+    if (kind !== 'record' || sealedIn === undefined) continue;
+    const collection = await documents.open<Document>({ name, kind, indexes: [] });
+    for await (const found of collection.find(everyDocument())) {
+      let stored: typeof found | undefined = found;
+      while (stored !== undefined) {
+        let isOther = false;
+        const anew: Seal = (purpose, sealed) => {
+          const text = String(sealed);
+          if (opens(current, purpose, text)) return text;
+          isOther = true;
+          return seal(current, purpose, unseal(secretKey, purpose, text));
+        };
+        const changed: Document = { ...stored.document, ...sealedIn(stored.document, stored.key, anew) };
+        if (!isOther) break;
+        if (await collection.replace(stored.key, changed, stored.version)) {
+          resealed += 1;
+          if (resealed % PROGRESS_EVERY === 0) onProgress(resealed);
+          break;
+        }
+        // Another process has changed it meanwhile.
+        stored = await collection.get(stored.key);
+      }
+    }
+  }
+  return resealed;
+}
+
+const PROGRESS_EVERY = 10_000;
+
+function opens(key: Buffer, purpose: string, sealed: string): boolean {
+  try {
+    unseal(key, purpose, sealed);
+    return true;
+  } catch {
+    return false;
+  }
+}
