@@ -19,11 +19,14 @@ export function timeline(
   then: BookingThen | undefined,
 ): Html {
   return html`<ol class="timeline">${steps.map(
-    ({ event, to, by }) => html`<li class="${statusClass(to)}"><p><strong>${to}</strong> ${stepDetails(event)}</p>
+    (
+      { event, to, by },
+      index,
+    ) => html`<li class="${statusClass(to)}${then !== undefined && index >= then.steps.length && ' later'}"><p><strong>${to}</strong> ${stepDetails(event)}</p>
 <p class="muted small"><time datetime="${event.metadata.at}">${momentIn(zone, event.metadata.at)}</time>, by ${actorView(by)}</p></li>`,
   )}</ol>
 <form class="fields as-of" method="get" action="#booking-timeline" data-timeline="${steps.map(({ event }) => toInput(event.metadata.at, zone)).join(' ')}">
-<div class="field"><label for="at">Status at a past time</label><p class="hint" id="at-hint">In the space’s local time (${zoneName(zone)}).</p>
+<div class="field"><label for="at">As of a past time</label><p class="hint" id="at-hint">In the space’s local time (${zoneName(zone)}).</p>
 <div class="row nowrap"><input id="at" name="at" type="datetime-local" step="1" value="${then === undefined ? '' : askedFor}" aria-describedby="at-hint" max="9999-12-31T23:59:59"><button class="button quiet">Show</button></div></div>
 </form>
 <p id="state-then" role="status">${then !== undefined && stateThen(then, zone)}</p>`;
