@@ -32,14 +32,17 @@ export const verifyStore = (
   onStores(config, async (stores) => {
     const logId = await readLogId(stores.events);
     if (logId === undefined) throw refused('The log of this store has no id yet: nothing was ever sealed.');
-    const own = await publishedKey(await openSealRecords(stores.documents));
+    const records = await openSealRecords(stores.documents);
+    const own = await publishedKey(records);
     const kept = await readKept(against, logId, () => {
       if (key !== undefined) return parsedKey(key, logId);
       if (own === undefined)
         throw refused('This store has no key of its own: name that of the checkpoints with --key.');
       return own;
     });
-    if (seals && own === undefined) throw refused('Nothing has been sealed yet. Do so with: venue seal');
+    // A key alone compares with nothing: its checkpoints may have been deleted.
+    if (seals && (own === undefined || (await records.head()) === undefined))
+      throw refused('Nothing has been sealed yet. Do so with: venue seal');
     const found = await checkStore({ ...stores, ...kept, seals, onProgress });
     return answerOf(found, found.problems, found.sealed);
   });

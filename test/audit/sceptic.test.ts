@@ -2,6 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { signCheckpoint } from '../../src/audit/checkpoint.ts';
+import { nodeHash } from '../../src/audit/merkle-tree.ts';
+import { hashOfForm } from '../../src/audit/portable-event.ts';
+import { obtainSealKey } from '../../src/audit/seal-key.ts';
+import { openSealRecords } from '../../src/audit/seal-records.ts';
 import { accepted } from '../accepted.ts';
 import { inProcess, json, useDataDir } from '../cli/in-process.ts';
 import { reportEngine } from '../engines.ts';
@@ -70,10 +75,51 @@ test('the program is shorter than 60 lines', () => {
 describe.skipIf(PYTHON === undefined)('the program of docs/audit.md', () => {
   test('confirms a log, a proof of a booking, and that the log goes on from what was kept', async () => {
     await kept();
-    expect(check('key.txt', 'seals.txt', 'log.ndjson', 'proof.json', 'verified.json')).toEqual({
+    expect(check('key.txt', 'seals.txt', 'log.ndjson', 'verified.json', 'proof.json')).toEqual({
       status: 0,
       says: 'as sealed: 3 files, 2 checkpoints\n',
     });
+    const { checkpoint } = JSON.parse(readFileSync(at('proof.json'), 'utf8'));
+    writeFileSync(at('all-seals.txt'), `${readFileSync(at('seals.txt'), 'utf8')}\n${checkpoint}`);
+    expect(check('key.txt', 'all-seals.txt', 'proof.json').status).toBe(0);
+  });
+
+  test('refuses a proof that those who hold the key have made for another log', async () => {
+    await kept();
+    const records = await openSealRecords(service.core.documents);
+    const key = await obtainSealKey(records, { ...service.config, logId: () => Promise.reject(new Error('No key')) });
+    const { size } = (await records.head()) ?? { size: 0 };
+    const event = '{"id":"never happened"}';
+    const leaf = hashOfForm(event);
+    const proof = Array.from({ length: Math.ceil(Math.log2(size)) }, () => leaf);
+    let root = leaf;
+    for (const beside of proof) root = nodeHash(root, beside);
+    const forged = { index: 0, event, proof: proof.map((hash) => hash.toString('base64')) };
+    for (const [checkpoint, with_] of [
+      [signCheckpoint(2 ** proof.length, root, key), forged],
+      [signCheckpoint(1, leaf, key), { ...forged, proof: [] }],
+    ] as const) {
+      writeFileSync(at('forged.json'), JSON.stringify({ checkpoint, events: [with_] }));
+      expect(check('key.txt', 'seals.txt', 'verified.json', 'forged.json')).toEqual({
+        status: 1,
+        says: 'NOT AS SEALED: a proof goes back to no checkpoint that was kept\n',
+      });
+    }
+  });
+
+  test('refuses a file that shows nothing', async () => {
+    await kept();
+    const proof = JSON.parse(readFileSync(at('proof.json'), 'utf8'));
+    const { consistency, ...others } = JSON.parse(readFileSync(at('verified.json'), 'utf8'));
+    // What the command prints of a log that is not what was sealed.
+    writeFileSync(at('found.json'), JSON.stringify({ ...others, findings: [{ found: 'changed', from: 0, to: 4 }] }));
+    writeFileSync(at('empty.json'), JSON.stringify({ ...proof, events: [] }));
+    const shown = JSON.stringify({ consistency });
+    writeFileSync(at('growth.json'), shown);
+    expect(check('key.txt', 'seals.txt', 'growth.json').status).toBe(0);
+    expect(check('key.txt', 'seals.txt').says).toBe('NOT AS SEALED: nothing was compared\n');
+    expect(check('key.txt', 'seals.txt', 'found.json').says).toBe('NOT AS SEALED: a file shows nothing\n');
+    expect(check('key.txt', 'seals.txt', 'growth.json', 'empty.json').status).toBe(1);
   });
 
   test('and the command line confirms the same files, without a store', async () => {
@@ -123,7 +169,7 @@ describe.skipIf(PYTHON === undefined)('the program of docs/audit.md', () => {
     const refuse = (what: string, file: string, text: string) => {
       const good = readFileSync(at(file), 'utf8');
       writeFileSync(at(file), text);
-      expect(check('key.txt', 'seals.txt', 'log.ndjson', 'proof.json', 'verified.json').status, what).toBe(1);
+      expect(check('key.txt', 'seals.txt', 'log.ndjson', 'verified.json', 'proof.json').status, what).toBe(1);
       writeFileSync(at(file), good);
     };
     refuse(
@@ -157,6 +203,6 @@ describe.skipIf(PYTHON === undefined)('the program of docs/audit.md', () => {
       grown({ proof: [...consistency.proof, ...consistency.proof.slice(0, 1)] }),
     );
     refuse('a growth the other way', 'verified.json', grown({ from: consistency.to, to: consistency.from }));
-    expect(check('key.txt', 'seals.txt', 'log.ndjson', 'proof.json', 'verified.json').status).toBe(0);
+    expect(check('key.txt', 'seals.txt', 'log.ndjson', 'verified.json', 'proof.json').status).toBe(0);
   });
 });

@@ -259,6 +259,9 @@ describe('a clear error for', () => {
     );
     await json('brand', 'add', '--name', 'Juniper');
     expect(await refused('--seals')).toBe('ValidationError: Nothing has been sealed yet. Do so with: venue seal\n');
+    // A key, and nothing that it has signed.
+    await json('seal-key');
+    expect(await refused('--seals')).toBe('ValidationError: Nothing has been sealed yet. Do so with: venue seal\n');
   });
 
   test('a file for seals that cannot be written: what is sealed is sealed', async () => {
