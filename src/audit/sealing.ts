@@ -7,7 +7,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import { createSealFile, createSealWebhook, type SealCopy } from './seal-copies.ts';
 import { obtainSealKey } from './seal-key.ts';
-import { sealLog } from './seal-log.ts';
+import { EVENTS_PER_CHECKPOINT, sealLog } from './seal-log.ts';
 import { openSealRecords, type SealRecord } from './seal-records.ts';
 
 export type SealSettings = {
@@ -67,16 +67,15 @@ export async function openSealing(deps: SealingDeps): Promise<Sealing> {
 
   async function sealWith(lease: Lease, options: SealOptions): Promise<SealRecord | undefined> {
     try {
-      // A store in which nothing has happened needs no key.
-      const before = await records.head();
       const key = await obtainSealKey(records, deps);
-      let head = before;
-      for (;;) {
+      let head = await records.head();
+      // Only a long log takes several steps. What is appended meanwhile is for the next time: else a busy store would never be done.
+      for (let isWhole = false; !isWhole; ) {
         options.signal?.throwIfAborted();
         if (!lease.isHeld()) throw new Error('Another process has taken over sealing');
         const sealed = await sealLog({ events, records, key, ...options });
-        if (sealed === undefined) break;
-        head = sealed;
+        isWhole = sealed === undefined || sealed.size - (head?.size ?? 0) < EVENTS_PER_CHECKPOINT;
+        head = sealed ?? head;
       }
       if (head !== undefined) await copy(head);
       return head;

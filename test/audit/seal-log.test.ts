@@ -117,6 +117,18 @@ test('a seal that is stopped, or killed before its checkpoint is written, is mad
   expect((await seal())?.note).toContain(await rootOf(store, 1_300));
 });
 
+test('what is appended while the log is sealed waits for the next seal: a busy store does not seal all the time', async () => {
+  const store = await sealedStore();
+  await store.append(1);
+  const { seal } = await store.sealing();
+  const appending: Promise<void>[] = [];
+  const head = await seal({ onProgress: () => void (appending.length < 5 && appending.push(store.append(1))) });
+  await Promise.all(appending);
+  expect(head?.size).toBe(1);
+  expect(await Array.fromAsync(store.records.after(0), ({ size }) => size)).toEqual([1]);
+  expect((await seal())?.size).toBe(1 + appending.length);
+});
+
 test('a long log is sealed in steps', async () => {
   const store = await sealedStore();
   await store.append(1);
