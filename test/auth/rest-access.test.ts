@@ -142,19 +142,19 @@ test('the protected resource metadata of the API', async () => {
 });
 
 test('limits count each caller behind a trusted proxy, and ignore X-Forwarded-For from anyone else', async () => {
-  const registration = (app: RunningService['app'], from: string) =>
+  const tokenRequest = (app: RunningService['app'], from: string) =>
     app.inject({
       method: 'POST',
-      url: '/connect/register',
-      headers: { 'content-type': 'application/json', 'x-forwarded-for': from },
-      payload: JSON.stringify({ redirect_uris: ['http://127.0.0.1:9/callback'] }),
+      url: '/connect/token',
+      headers: { 'content-type': 'application/x-www-form-urlencoded', 'x-forwarded-for': from },
+      payload: 'grant_type=refresh_token',
     });
   for (const [settings, left] of [
-    [{ TRUST_PROXY: '127.0.0.1' }, ['29', '29']],
-    [{}, ['29', '28']],
+    [{ TRUST_PROXY: '127.0.0.1' }, ['599', '599']],
+    [{}, ['599', '598']],
   ] as const) {
     const behind = await runService(settings);
-    const answers = [await registration(behind.app, '198.51.100.1'), await registration(behind.app, '198.51.100.2')];
+    const answers = [await tokenRequest(behind.app, '198.51.100.1'), await tokenRequest(behind.app, '198.51.100.2')];
     expect(answers.map(({ headers }) => headers['x-ratelimit-remaining'])).toEqual(left);
     await behind.stop();
   }
