@@ -8,6 +8,8 @@ import type { EventStore } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import { mongoServer } from '../document-store/engines.ts';
 import { freePort } from '../free-port.ts';
+import { inDays } from '../in-days.ts';
+import { call } from './client.ts';
 import { killNode, runNode } from './node-process.ts';
 import { embeddedPlace, type Place, serversPlace } from './places.ts';
 import { startServiceProcess, temporaryDataDir } from './service-process.ts';
@@ -189,6 +191,32 @@ test.skipIf('missing' in mongoServer)(
     expect(service.output.stdout + service.output.stderr).toContain('is fenced. If that export was imported nowhere');
   },
 );
+
+test.skipIf('missing' in mongoServer)('who was forgotten stays forgotten in another place', async () => {
+  const SECRET_KEY = newKey();
+  const one = await embeddedPlace({ SECRET_KEY, DEMO: 'true' });
+  const service = await one.start();
+  const [brand] = service.demo().brands;
+  const spaceId = service.demo().communities[0]?.spaces[0]?.id;
+  const words = 'Unmistakable words';
+  const wanted = { spaceId, startTime: inDays(30), startHour: 12, message: words };
+  const { status, body } = await call(service, brand?.apiKey ?? '', '/bookings', wanted);
+  expect(status).toBe(201);
+  expect(await service.end('SIGTERM')).toBe(0);
+  const subject = ['--brand', String(brand?.id)];
+  await one.json('forget', ...subject);
+  const file = join(temporaryDataDir(), 'store.ndjson');
+  await one.json('export', file, '--with-records');
+  expect(readFileSync(file, 'utf8')).not.toContain(words);
+
+  const other = await serversPlace({ SECRET_KEY });
+  await other.json('import', file);
+  const history = await other.run('booking', 'history', String(body.id), '--json');
+  expect(history).toMatchObject({ code: 0, stdout: expect.stringContaining('"erased"') });
+  expect(history.stdout).not.toContain(words);
+  expect(await other.json('verify')).toMatchObject({ differences: [], notVerified: [] });
+  expect(await other.run('forget', ...subject)).toMatchObject({ code: 1 });
+});
 
 test('an import needs a whole export, an empty store and the key of the store that was exported', async () => {
   const SECRET_KEY = newKey();
