@@ -69,7 +69,7 @@ export function createListVersions(deps: {
 
     /**
      * The version of a community's reviews. They are only ever added, so their number and the highest id say which they are; and
-     * the last subject that was forgotten, what they read.
+     * how many subjects have been forgotten, what they read.
      */
     async ofReviews(communityId: number): Promise<ListVersion> {
       const documents = readModels.collection(reviews);

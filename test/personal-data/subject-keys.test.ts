@@ -5,10 +5,11 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import { isRefusal } from '../../src/domain/decision.ts';
-import { bookingId } from '../../src/domain/ids.ts';
+import { bookingId, timestamp } from '../../src/domain/ids.ts';
 import { ownerOf, type SealedText } from '../../src/domain/personal-text.ts';
 import { createPersonalData } from '../../src/personal-data/personal-data.ts';
 import { requested } from '../domain/bookings.fixture.ts';
+import { eventually } from '../eventually.ts';
 
 const SECRET_KEY = Buffer.alloc(32, 7);
 
@@ -92,4 +93,39 @@ test('the fingerprint of a request is that of its subject', async () => {
   const fingerprint = await one.fingerprint('brand:1', 'request');
   expect(await other.fingerprint('brand:1', 'request')).toBe(fingerprint);
   expect(await other.fingerprint('brand:2', 'request')).not.toBe(fingerprint);
+});
+
+test('every subject that is forgotten changes the version of what can be read, also by a clock that goes back', async () => {
+  const [one, other] = [await aProcess(), await aProcess()];
+  const versions = [await other.forgottenVersion()];
+  const forget = async (subject: 'brand:1' | 'brand:2' | 'user:3', at: string) => {
+    await one.destroyKey(subject, timestamp(at));
+    versions.push(await other.forgottenVersion());
+  };
+  await forget('brand:2', '2026-12-01T12:00:00.000Z');
+  await forget('user:3', '2026-11-01T12:00:00.000Z');
+  await forget('brand:1', '2026-11-01T12:00:00.000Z');
+  expect(new Set(versions).size).toBe(4);
+  await forget('brand:1', '2026-12-02T12:00:00.000Z');
+  expect(versions.at(-1)).toBe(versions.at(-2));
+});
+
+test('a process that has the key of a subject that another one forgets keeps nothing readable, and soon nothing at all', async () => {
+  const [one, other] = [await aProcess(), await aProcess()];
+  const before = await sealedBy(other, 'Forty guests');
+  const subject = `brand:${before.brandId}` as const;
+  await one.destroyKey(subject, timestamp('2026-12-01T12:00:00.000Z'));
+  const inBetween = await other.sealText(subject, ownerOf.booking(before), 'Sixty guests');
+  for (const { openBookings } of [one, other])
+    for (const message of [before.message, inBetween])
+      expect(await openBookings([{ ...before, message }])).toMatchObject([{ message: 'erased' }]);
+  await eventually(async () => {
+    expect(await other.sealEvent(requested({ message: 'Eighty guests' }), undefined)).toMatchObject({
+      refused: 'BookingNotAllowed',
+    });
+    expect(await other.fingerprint(subject, 'request')).toMatchObject({ refused: 'BookingNotAllowed' });
+  });
+  expect(await one.sealEvent(requested({ message: 'Eighty guests' }), undefined)).toMatchObject({
+    refused: 'BookingNotAllowed',
+  });
 });
