@@ -152,6 +152,12 @@ export type DocumentStore = {
    * steps, and leaves a part, to be dropped another time.
    */
   drop(name: string, signal?: AbortSignal): Promise<void>;
+  /**
+   * Leaves nothing in the files of the store of what records held that have been removed or replaced. On an engine whose files are
+   * those of a server it does nothing.
+   * @returns false if others have been reading for so long that something is left, until they end or this is done again
+   */
+  purge(): Promise<boolean>;
   /** The names of all collections. */
   names(): Promise<string[]>;
   /** All collections with how they were declared, by name. */

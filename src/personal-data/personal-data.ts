@@ -34,7 +34,7 @@ type Holder = { readonly texts: SealedTexts; readonly of: string };
 
 /** Seals what people write, and opens it for those who may read it (docs/decisions/personal-data.md). */
 export function createPersonalData(deps: {
-  readonly documents: Pick<DocumentStore, 'open'>;
+  readonly documents: Pick<DocumentStore, 'open' | 'purge'>;
   readonly secretKey: SecretKey;
   readonly clock: Clock;
 }) {

@@ -39,7 +39,7 @@ const CACHED_KEYS = 10_000;
  * (docs/decisions/personal-data.md).
  */
 export function createSubjectKeys(deps: {
-  readonly documents: Pick<DocumentStore, 'open'>;
+  readonly documents: Pick<DocumentStore, 'open' | 'purge'>;
   readonly secretKey: SecretKey;
   readonly clock: Clock;
 }) {
@@ -103,10 +103,12 @@ export function createSubjectKeys(deps: {
       return (await (await records()).get(subject)) !== undefined;
     },
 
-    /** See {@link destroyIn}. */
+    /** See {@link destroyIn}. Also leaves nothing of the key in the files, if the engine lets it; done again, it looks again. */
     async destroy(subject: Subject, at: Timestamp): Promise<Destroyed> {
       sealing.delete(subject);
-      return destroyIn(await records(), subject, at);
+      const destroyed = await destroyIn(await records(), subject, at);
+      await documents.purge();
+      return destroyed;
     },
 
     /** How many subjects have been forgotten. What is left of them never goes, so it changes with each, whatever clocks say. */

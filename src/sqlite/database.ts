@@ -1,7 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { setTimeout as pause } from 'node:timers/promises';
 import { keepPrivate } from '../runtime/private-file.ts';
 import { UnusableStore } from '../runtime/unusable-store.ts';
-import { createRetryWhileBusy, type RetryWhileBusy } from './busy.ts';
+import { createRetryWhileBusy, isBusy, type RetryWhileBusy } from './busy.ts';
 import type { FileName } from './file-name.ts';
 import { NamedDatabase } from './named-database.ts';
 import { openTurns, type Turns } from './turns.ts';
@@ -108,4 +109,29 @@ export async function compact(database: DatabaseSync): Promise<void> {
       database.exec(`PRAGMA busy_timeout = ${READ_TIMEOUT_MS}`);
     }
   });
+}
+
+/** How long connections that read from the WAL are waited for. */
+const READERS_TIMEOUT_MS = 5_000;
+const LOOK_AGAIN_MS = 20;
+
+/**
+ * Moves what is in the WAL into the file and empties the WAL, which holds earlier versions of what was changed since. Others read and
+ * write meanwhile; what keeps them waiting takes as long as the move.
+ * @returns false if others were in the way for 5 s, so that something is left
+ */
+export async function emptyWal(database: DatabaseSync): Promise<boolean> {
+  const startedAt = performance.now();
+  for (;;) {
+    try {
+      database.exec('PRAGMA busy_timeout = 0');
+      if (database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy === 0) return true;
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+    } finally {
+      database.exec(`PRAGMA busy_timeout = ${READ_TIMEOUT_MS}`);
+    }
+    if (performance.now() - startedAt > READERS_TIMEOUT_MS) return false;
+    await pause(LOOK_AGAIN_MS);
+  }
 }

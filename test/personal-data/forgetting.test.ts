@@ -40,7 +40,7 @@ describe.each(enginePairs)('forgetting a brand on %s', (_, engines) => {
   let late: Receiver;
   let lateId: string;
   /** What the key was, as a copy from before has it. */
-  let keyBefore: object;
+  let keyBefore: { readonly state: string; readonly sealedKey: string };
   let eventsBefore: unknown[];
   let tags: Record<string, string>;
   let forgottenAt: string;
@@ -105,7 +105,10 @@ describe.each(enginePairs)('forgetting a brand on %s', (_, engines) => {
     );
     // So that the other process has the key as well.
     expect(await other.core.personalData.sealText(subjectOf(brand.account), 'test', 'x')).toHaveProperty('sealed');
-    keyBefore = (await (await keysOf(service.core)).get(`brand:${brand.id}`))?.document ?? {};
+    const { state = '', sealedKey = '' } =
+      (await (await keysOf(service.core)).get(`brand:${brand.id}`))?.document ?? {};
+    keyBefore = { state, sealedKey };
+    expect(sealedKey).toMatch(/^v1\./);
     eventsBefore = await events();
     forgottenAt = accepted(await service.core.commands.personalData.forget(subjectOf(brand.account), CONTEXT));
   });
@@ -206,7 +209,8 @@ describe.each(enginePairs)('forgetting a brand on %s', (_, engines) => {
       each.isFile(),
     )) {
       const content = readFileSync(join(parentPath, name), 'latin1');
-      for (const word of WORDS) expect(content.includes(word), `${word} in ${name}`).toBe(false);
+      for (const word of [...WORDS, keyBefore.sealedKey])
+        expect(content.includes(word), `${word} in ${name}`).toBe(false);
     }
   });
 
@@ -244,7 +248,7 @@ describe.each(enginePairs)('forgetting a brand on %s', (_, engines) => {
   test('records from a copy do not bring the key back', async () => {
     const keys = await keysOf(service.core);
     const stored = await keys.get(`brand:${brand.id}`);
-    await keys.replace(`brand:${brand.id}`, keyBefore as never, stored?.version ?? 0);
+    await keys.replace(`brand:${brand.id}`, keyBefore, stored?.version ?? 0);
     expect((await service.core.queries.bookings.get(brand.account, pending))?.message).toBe(MESSAGE);
     expect(await destroyForgottenKeys(service.core)).toEqual([`brand:${brand.id}`]);
     expect((await service.core.queries.bookings.get(brand.account, pending))?.message).toBe('erased');
@@ -254,7 +258,7 @@ describe.each(enginePairs)('forgetting a brand on %s', (_, engines) => {
   test('nor does a restore, with the tools of the engines or of this service', async () => {
     const keys = await keysOf(service.core);
     const stored = await keys.get(`brand:${brand.id}`);
-    await keys.replace(`brand:${brand.id}`, keyBefore as never, stored?.version ?? 0);
+    await keys.replace(`brand:${brand.id}`, keyBefore, stored?.version ?? 0);
     const { secretKey } = service.config;
     const places = { log: 'the log', records: 'the records' };
     await adoptStore({ ...service.core, secretKey, skippedIds: 1, places });

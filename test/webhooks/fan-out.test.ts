@@ -491,6 +491,7 @@ function withOutages(documents: DocumentStore, isAway: () => boolean): DocumentS
     collections: () => documents.collections(),
     room: () => documents.room(),
     now: () => documents.now(),
+    purge: () => documents.purge(),
     async ping() {
       check();
     },

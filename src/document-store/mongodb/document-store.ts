@@ -192,6 +192,10 @@ export async function openMongoDocumentStore({
       return localTime instanceof Date ? localTime.getTime() : undefined;
     },
 
+    async purge() {
+      return true;
+    },
+
     async ping() {
       if (closed) throw new Error('The document store is closed');
       await db.command({ ping: 1 });

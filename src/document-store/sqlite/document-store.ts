@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import { freeBytes } from '../../runtime/disk.ts';
-import { compact } from '../../sqlite/database.ts';
+import { compact, emptyWal } from '../../sqlite/database.ts';
 import {
   type Collection,
   checkCollection,
@@ -118,6 +118,8 @@ export async function openSqliteDocumentStore({
         await giveBackSpace(file);
       }
     },
+
+    purge: () => emptyWal(files.record.database),
 
     async names() {
       return [...both.flatMap(tables), ...own.names()].sort();

@@ -312,6 +312,31 @@ describe('SQLite document store', () => {
     store = await openSqliteDocumentStore({ folder, clock: () => now });
   });
 
+  it('leaves nothing of a record in the files if that is asked for, also while others have them open', async () => {
+    const key: Collection<{ readonly key: string }> = { name: 'keys', kind: 'record', indexes: [] };
+    const keys = await store.open(key);
+    const other = await openSqliteDocumentStore({ folder });
+    try {
+      await keys.insert('a', { key: 'Zwetschgenkuchen' });
+      const seen = await other.open(key);
+      expect(await seen.get('a')).toMatchObject({ document: { key: 'Zwetschgenkuchen' } });
+      await seen.replace('a', { key: 'destroyed' }, 1);
+      expect(await other.purge()).toBe(true);
+      const held = readdirSync(folder, { recursive: true, withFileTypes: true })
+        .filter((each) => each.isFile())
+        .filter(({ parentPath, name }) => readFileSync(join(parentPath, name), 'latin1').includes('Zwetschgen'));
+      expect(held).toEqual([]);
+      // Nobody has lost anything, or sees what was.
+      for (const documents of [keys, seen]) {
+        expect(await documents.get('a')).toMatchObject({ document: { key: 'destroyed' } });
+        expect(await documents.insert(`b${documents === keys}`, { key: 'later' })).toBe(true);
+      }
+      expect(await keys.count(ask())).toBe(3);
+    } finally {
+      await other.close();
+    }
+  });
+
   it('removes expired documents, but not by a clock that cannot be believed', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     let believed = false;
