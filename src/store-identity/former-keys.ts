@@ -21,12 +21,15 @@ export async function withFormerKeys(documents: Pick<DocumentStore, 'open'>, sec
   return further.length === 0 ? current : [current, ...further];
 }
 
-/** Keeps all former keys under the current one, so that they need not be given any more. */
+/**
+ * Keeps all former keys under the current one, so that they need not be given any more. If the current one was a former one, because
+ * the keys were given in the other order before or it is used again, it is not kept: it would need another one to be opened.
+ */
 export async function keepFormerKeys(documents: Pick<DocumentStore, 'open'>, secretKey: SecretKey): Promise<void> {
   const current = currentKey(secretKey);
   const records = await documents.open(formerKeys);
   for (const former of keysIn(secretKey).slice(1)) {
-    const id = hash('sha256', former, 'hex').slice(0, 16);
+    const id = idOf(former);
     const sealedKey = seal(current, purposes.formerSecretKey(id), former.toString('base64'));
     for (;;) {
       const stored = await records.get(id);
@@ -37,4 +40,7 @@ export async function keepFormerKeys(documents: Pick<DocumentStore, 'open'>, sec
       if (written) break;
     }
   }
+  await records.delete(idOf(current));
 }
+
+const idOf = (secretKey: Buffer): string => hash('sha256', secretKey, 'hex').slice(0, 16);

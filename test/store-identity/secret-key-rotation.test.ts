@@ -106,4 +106,20 @@ describe.each(enginePairs)('the secret key is replaced on %s', (_, engines) => {
   test('and the old one alone is refused', async () => {
     await expect(open(OLD)).rejects.toThrow('SECRET_KEY');
   });
+
+  test.each([
+    ['the keys were given in the wrong order', [OLD, NEW], [NEW, OLD]],
+    ['it is replaced by the one before', [NEW, OLD], [OLD, NEW]],
+  ] as const)('one alone is enough, too, if %s', async (_, first, then) => {
+    for (const keys of [first, then]) {
+      const both = await open(keys);
+      await both.resealRecords(() => {});
+      await both.close();
+    }
+    const alone = await open(then[0]);
+    expect(await alone.queries.bookings.get(brand.account, booking)).toMatchObject({ message: 'Zwetschgenkuchen' });
+    expect(await alone.authorizationServer.clients.adapter.find(clientId)).toMatchObject({ client_id: clientId });
+    await alone.close();
+    await expect(open(then[1])).rejects.toThrow('SECRET_KEY');
+  });
 });
