@@ -49,7 +49,12 @@ Examples:
         command.error('--with-records goes with the whole log: leave --from, --to and --stream out');
       if (from !== undefined && to !== undefined && from >= to) command.error('--from must be before --to');
       const config = operatorConfig();
-      if (withRecords) await fenceStore(config);
+      if (withRecords) {
+        await checkStopped(config);
+        // A wrong name for the file must not leave the store fenced.
+        if (file !== undefined) await onStores(config, (stores, ambient) => tryFile({ config, stores, ambient, file }));
+        await fenceStore(config);
+      }
       const part = defined({ from, to, stream });
       const trailer = await onStores(config, (stores, ambient) =>
         writeExport({ config, stores, ambient, part, withRecords, file }, command),
@@ -89,7 +94,6 @@ Example:
 
 /** Sees to it that nobody uses a store any more. @throws {StoreInUse} if somebody does; the store then stays as it was */
 async function fenceStore(config: Config): Promise<void> {
-  await checkStopped(config);
   const isNew = await onStores(config, async (stores, { logger, clock }) => {
     const identity = await openIdentity(config, stores, logger, clock);
     await identity.check({ fenced: true });
@@ -115,18 +119,26 @@ type WriteExport = {
   readonly file: string | undefined;
 };
 
-async function writeExport(
-  { config, stores, ambient, part, withRecords, file }: WriteExport,
-  command: Invoked,
-): Promise<Trailer> {
-  const { events, documents } = stores;
+/** @throws {UnusableCopy} if the export of the whole store can neither be begun in a file nor go on there */
+async function tryFile(deps: Pick<WriteExport, 'config' | 'stores' | 'ambient'> & { readonly file: string }) {
+  const { close } = await openExportFile(deps.file, await headerOf({ ...deps, part: {}, withRecords: true }));
+  await close();
+}
+
+async function headerOf({ config, stores, ambient, part, withRecords }: Omit<WriteExport, 'file'>): Promise<Header> {
   const identity = await openIdentity(config, stores, ambient.logger, ambient.clock);
   await identity.check({ fenced: true });
-  if (!(await isFenced(documents))) await identity.confirm();
+  if (!(await isFenced(stores.documents))) await identity.confirm();
+  const probe = withRecords ? (await readMemory({ ...stores, ...config }))?.probe : undefined;
+  return { format: FORMAT, logId: await identity.logId(), ...part, ...defined({ probe }) };
+}
+
+async function writeExport(deps: WriteExport, command: Invoked): Promise<Trailer> {
+  const { stores, ambient, part, withRecords, file } = deps;
+  const { events, documents } = stores;
+  const header = await headerOf(deps);
   if (part.stream !== undefined && !(await exists(stores, part.stream)))
     throw new RefusedError(refuse('ResourceNotFound', `There is no stream ${part.stream}.`));
-  const probe = withRecords ? (await readMemory({ ...stores, ...config }))?.probe : undefined;
-  const header: Header = { format: FORMAT, logId: await identity.logId(), ...part, ...defined({ probe }) };
   const records = withRecords ? { documents, groups: await fanOutStandings({ ...stores, ...ambient }) } : undefined;
   const out = file === undefined ? stdout(command, withRecords) : await openExportFile(file, header);
   try {

@@ -130,6 +130,15 @@ test('a store whose records were exported is fenced: nothing starts on it, until
   await place.json('backup', join(folder, 'before'));
   expect(await service.end('SIGTERM')).toBe(0);
 
+  // Nor for the sake of a file that it cannot be written to.
+  const log = readFileSync(join(folder, 'log'));
+  for (const wrong of [join(folder, 'nowhere', 'store'), folder, join(folder, 'log')])
+    expect(await place.run('export', wrong, '--with-records')).toMatchObject({
+      ...{ code: 1, stderr: expect.stringMatching(/^ValidationError: [^\n]+\n$/) },
+    });
+  expect(readFileSync(join(folder, 'log')).equals(log)).toBe(true);
+  await place.json('brand', 'list');
+
   const file = join(folder, 'store');
   expect(await place.json('export', file, '--with-records')).toMatchObject({ file, fenced: true });
   const fenced =
