@@ -172,6 +172,7 @@ test.each(['brand', 'community'] as const)(
     for (const own of [me.email, 'Desk of', other.account.kind === 'Brand' ? 'Acme' : 'Harbour'])
       expect(all).toContain(own);
     expect([...seen.keys()].filter((where) => /^\/console\/bookings\/\d+$/.test(where)).length).toBeGreaterThan(3);
+    expect([...seen.keys()].filter((where) => where.startsWith('/console/history')).length).toBeGreaterThan(3);
     for (const where of ['GET /bookings/1/history', 'MCP booking_history {"bookingId":1}']) {
       expect(seen.get(where), where).toContain('BookingApproved');
       expect(seen.get(where), where).toContain(other.account.kind === 'Brand' ? 'Acme' : 'Harbour');
@@ -179,5 +180,11 @@ test.each(['brand', 'community'] as const)(
     expect(seen.get('deliveries')).toMatch(/BookingApproved.*BookingCancelled.*ReviewPosted/s);
     for (const [where, text] of seen)
       for (const trace of other.traces) expect(text.includes(trace), `${trace} in ${where}`).toBe(false);
+    // Nor by asking for what happened to it.
+    for (const trace of other.traces.filter((each) => !each.includes(' ')))
+      for (const kind of ['user', 'apiKey', 'client']) {
+        const page = await me.browser.open(`/console/history?${new URLSearchParams({ of: `${kind}:${trace}` })}`);
+        expect(page.text, trace).toContain('Nothing here');
+      }
   },
 );

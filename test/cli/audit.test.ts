@@ -250,4 +250,22 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
     }
     expect(known.size).toBeGreaterThan(14);
   });
+
+  // At the end: no test reads the log after this one.
+  test('what a newer release wrote is not left out in silence: the rest is printed, and the command fails', async () => {
+    useStores();
+    const id = String(community.id);
+    const before = await inProcess('audit', '--community', id, '--csv');
+    const newer = {
+      type: 'CommunityRenamed',
+      data: { communityId: community.id, name: 'Quay' },
+      metadata: { schema: 9 },
+    };
+    const stream = `community-${id}`;
+    const { length } = await Array.fromAsync(service.core.events.readStream(stream));
+    await service.core.events.append(stream, [newer], { expectedRevision: length - 1 });
+    const after = await inProcess('audit', '--community', id, '--csv');
+    expect([before.code, after.code, after.stdout]).toEqual([0, 1, before.stdout]);
+    expect(after.stderr).toMatch(/^InternalError: 1 events were written by a newer release of the service\. /);
+  });
 });
