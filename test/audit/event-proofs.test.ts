@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { signCheckpoint } from '../../src/audit/checkpoint.ts';
 import { checkProofs, countSealed, type EventProofs, proveEvents } from '../../src/audit/event-proofs.ts';
+import { hashOfForm } from '../../src/audit/portable-event.ts';
 import { publishedKey } from '../../src/audit/seal-key.ts';
 import { verifierKeyText } from '../../src/audit/signed-note.ts';
 import { documentEngines } from '../document-store/engines.ts';
@@ -102,6 +104,16 @@ test('whatever is altered in a proof, it is refused', async () => {
   refused({ ...made, events: [] }, 'no events');
   const half = '\ud83d';
   refused({ ...made, events: made.events.map((each) => ({ ...each, event: each.event + half })) }, 'no Unicode');
+});
+
+test('text that is not Unicode is not taken for the text that would be hashed in its place', () => {
+  const key = someKey('example.com/log');
+  const proofOf = (event: string): EventProofs => ({
+    checkpoint: signCheckpoint(1, hashOfForm('{"name":"\ufffd"}'), key),
+    events: [{ index: 0, event, proof: [] }],
+  });
+  expect(checkProofs(proofOf('{"name":"\ufffd"}'), key)).toEqual({ size: 1 });
+  expect(checkProofs(proofOf('{"name":"\ud800"}'), key)).toHaveProperty('problem');
 });
 
 test('a proof is not one of another log, nor by another key', async () => {

@@ -141,6 +141,14 @@ describe('an export that was interrupted', () => {
     expect(await exportTo(early, store, store.header)).toBe(await exportTo(late, store, store.header));
   });
 
+  test('that lacks one of its events is refused', async () => {
+    const store = await busyStore();
+    const file = join(await temporaryFolder(), 'store');
+    const lines = (await exportTo(file, store, store.header)).split('\n');
+    await writeFile(file, `${lines.toSpliced(3, 1).slice(0, 8).join('\n')}\n`);
+    await expect(exportTo(file, store, store.header)).rejects.toThrow(/the beginning of an export of another log/);
+  });
+
   test('of another log, or something else, is refused and left alone', async () => {
     const [store, other] = [await busyStore(), await busyStore()];
     const folder = await temporaryFolder();
