@@ -22,7 +22,7 @@ What is sealed in the log stays readable: the old key is kept among the records,
 needs the old key: restore it with SECRET_KEYS=NEW,OLD.
 
 Example:
-  SECRET_KEYS=NEW,OLD venue secret-key rotate`,
+  venue secret-key rotate    # with SECRET_KEYS=NEW,OLD`,
     )
     .action((_, command) =>
       operate(command, async ({ resealRecords }) => {
