@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { noticeOf } from '../../src/contract/webhook-payload.ts';
 import type { Actor } from '../../src/domain/account.ts';
 import { communityId } from '../../src/domain/ids.ts';
@@ -17,10 +17,7 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
   let days = 0;
   let pair: EnginePair;
   /** Until the test ends, commands that run inside this process use the stores of the service. */
-  function useStores(): void {
-    useDataDir(service.config.dataDir);
-    for (const [name, value] of Object.entries(pair.settings)) vi.stubEnv(name, value);
-  }
+  const useStores = () => useDataDir(service.config.dataDir, pair.settings);
 
   beforeAll(async () => {
     pair = await createPair();

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { accountKey } from '../../src/domain/account.ts';
 import { accountChange } from '../../src/domain/account-change.ts';
 import { cents, communityId } from '../../src/domain/ids.ts';
@@ -29,10 +29,7 @@ type Change = {
 describe.each(enginePairs)('on %s', (_name, createPair) => {
   let pair: EnginePair;
   /** Until the test ends, commands that run inside this process use the stores of the service. */
-  function useStores(): void {
-    useDataDir(service.config.dataDir);
-    for (const [name, value] of Object.entries(pair.settings)) vi.stubEnv(name, value);
-  }
+  const useStores = () => useDataDir(service.config.dataDir, pair.settings);
 
   /** Everything that can change for a community, an hour after each other, and the same for others. */
   beforeAll(async () => {

@@ -1,9 +1,12 @@
 import { expect, onTestFinished, vi } from 'vitest';
 import { runVenue } from '../../src/cli/venue.ts';
 
-/** Until the test ends, commands that run inside this process use this `DATA_DIR`. */
-export function useDataDir(dataDir: string): void {
-  vi.stubEnv('DATA_DIR', dataDir);
+/**
+ * Until the test ends, commands that run inside this process use this `DATA_DIR`.
+ * @param settings further ones, such as those of a pair of engines
+ */
+export function useDataDir(dataDir: string, settings: Readonly<Record<string, string>> = {}): void {
+  for (const [name, value] of Object.entries({ DATA_DIR: dataDir, ...settings })) vi.stubEnv(name, value);
   onTestFinished(() => void vi.unstubAllEnvs());
 }
 
