@@ -7,8 +7,25 @@ import { registerCompression } from './compression.ts';
 const FOLDER = new URL('./assets/', import.meta.url);
 const YEAR_MS = 365 * 24 * 3_600_000;
 
-const NAMES = ['console.css', 'console.js', 'docs.css', 'icons.svg', 'favicon.svg'] as const;
-export type AssetName = (typeof NAMES)[number];
+/** The stylesheets of every page, in the order of their rules. */
+export const STYLES = [
+  'base.css',
+  'frame.css',
+  'parts.css',
+  'tables.css',
+  'requests.css',
+  'calendar.css',
+  'find.css',
+  'booking.css',
+  'deliveries.css',
+  'print.css',
+] as const;
+
+/** The scripts of every page: modules that know nothing of each other, and talk in events of the document. */
+export const SCRIPTS = ['forms.js', 'timeline.js', 'toast.js', 'live.js'] as const;
+
+const NAMES = [...STYLES, ...SCRIPTS, 'docs.css', 'icons.svg', 'favicon.svg'] as const;
+type AssetName = (typeof NAMES)[number];
 
 const urls = new Map<AssetName, string>();
 

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { assetUrl } from './assets.ts';
+import { assetUrl, SCRIPTS, STYLES } from './assets.ts';
 import { EMPTY, type Html, html, raw } from './html.ts';
 
 /** A message shown once, at the top of the next page. */
@@ -73,7 +73,7 @@ type HtmlDocument = {
   /** Without the service's name, which is appended in the browser's title bar. */
   readonly title: string;
   readonly body: Html;
-  /** Stylesheets and scripts beside `console.css`. */
+  /** Stylesheets and scripts beside those of every page. */
   readonly head: Html;
   /** Attributes of the body. */
   readonly attributes?: Html;
@@ -89,8 +89,10 @@ export function htmlDocument({ title, body, head, attributes = EMPTY }: HtmlDocu
 <meta name="color-scheme" content="light dark">
 <title>${title} · Venue Booking</title>
 <link rel="icon" href="${assetUrl('favicon.svg')}" type="image/svg+xml">
-<link rel="stylesheet" href="${assetUrl('console.css')}">
-${head}
+${STYLES.map(
+  (name) => html`<link rel="stylesheet" href="${assetUrl(name)}">
+`,
+)}${head}
 </head>
 <body${attributes}>
 <a class="skip" href="#main">Skip to main content</a>
@@ -111,7 +113,10 @@ export function page({ title, main, flash = [], rail, live }: Page): string {
     title,
     body: html`${body}
 ${live !== undefined && raw('<div class="toast" role="status" hidden></div>')}`,
-    head: html`<script src="${assetUrl('console.js')}" defer></script>`,
+    head: html`${SCRIPTS.map(
+      (name) => html`<script src="${assetUrl(name)}" type="module"></script>
+`,
+    )}`,
     ...(live !== undefined && { attributes: html` data-live="${live}"` }),
   });
 }

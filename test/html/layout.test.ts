@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import Fastify from 'fastify';
 import { expect, test } from 'vitest';
-import { assetUrl, registerAssets } from '../../src/html/assets.ts';
+import { assetUrl, registerAssets, SCRIPTS, STYLES } from '../../src/html/assets.ts';
 import { html } from '../../src/html/html.ts';
 import { page, pageHeaders } from '../../src/html/layout.ts';
 
@@ -34,7 +34,7 @@ test('pages contain no inline style or script, and the policy allows none', () =
 test('assets are cacheable indefinitely under a URL that changes with their content', async () => {
   const app = Fastify();
   await registerAssets(app);
-  for (const name of ['console.css', 'console.js', 'icons.svg', 'favicon.svg'] as const) {
+  for (const name of [...STYLES, ...SCRIPTS, 'icons.svg', 'favicon.svg'] as const) {
     const answer = await app.inject(assetUrl(name));
     expect(answer.statusCode).toBe(200);
     expect(answer.headers).toMatchObject({
@@ -54,7 +54,7 @@ test('assets are cacheable indefinitely under a URL that changes with their cont
     }
   }
   const refused = await app.inject({
-    url: assetUrl('console.css'),
+    url: assetUrl('parts.css'),
     headers: { 'accept-encoding': 'br;q=0, gzip;q=0.0' },
   });
   expect(refused.headers['content-encoding']).toBeUndefined();
@@ -62,11 +62,11 @@ test('assets are cacheable indefinitely under a URL that changes with their cont
     ['gzip, deflate, br, zstd', 'br'],
     ['gzip, br;q=0.5', 'gzip'],
   ]) {
-    const taken = await app.inject({ url: assetUrl('console.css'), headers: { 'accept-encoding': accepted } });
+    const taken = await app.inject({ url: assetUrl('parts.css'), headers: { 'accept-encoding': accepted } });
     expect(taken.headers['content-encoding']).toBe(encoding);
     expect(taken.rawPayload.length).toBeLessThan(10_000);
   }
-  for (const other of ['', '/', '/../assets.ts', '/%2e%2e/assets.ts', '/..%2fassets.ts', '//console.css', '/%00'])
+  for (const other of ['', '/', '/../assets.ts', '/%2e%2e/assets.ts', '/..%2fassets.ts', '//parts.css', '/%00'])
     expect((await app.inject(`/assets${other}`)).statusCode, other).toBe(404);
   await app.close();
 });

@@ -1,0 +1,29 @@
+// What all forms share. Every action works without this file.
+
+// Forms are submitted once: a second click while the response is pending does nothing.
+document.addEventListener('submit', (event) => {
+  const form = event.target;
+  if (form.method !== 'post') return;
+  if (form.dataset.sent === 'yes') event.preventDefault();
+  form.dataset.sent = 'yes';
+});
+
+// When a page is restored from the back/forward cache, its forms may be submitted again.
+window.addEventListener('pageshow', () => {
+  for (const form of document.querySelectorAll('form[data-sent]')) delete form.dataset.sent;
+});
+
+// Copy buttons, in browsers that give pages access to the clipboard.
+for (const button of document.querySelectorAll('[data-copy]')) {
+  if (!navigator.clipboard) break;
+  button.hidden = false;
+  button.addEventListener('click', async () => {
+    const status = button.nextElementSibling;
+    try {
+      await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
+      status.textContent = 'Copied.';
+    } catch {
+      status.textContent = 'Your browser blocked copying. Select the text and copy it yourself.';
+    }
+  });
+}

@@ -1,0 +1,29 @@
+// Adds a slider over the steps of a booking's timeline.
+function addSlider() {
+  const form = document.querySelector('form[data-timeline]');
+  if (!form || form.querySelector('input[type=range]')) return;
+  const moments = form.dataset.timeline.split(' ').filter(Boolean);
+  const steps = [...document.querySelectorAll('.timeline > li')];
+  if (moments.length < 2) return;
+  const slider = document.createElement('input');
+  slider.type = 'range';
+  slider.min = '0';
+  slider.max = String(moments.length - 1);
+  slider.value = slider.max;
+  slider.setAttribute('aria-label', 'Timeline step');
+  const show = () => {
+    const at = Number(slider.value);
+    const word = steps[at].querySelector('strong').textContent;
+    slider.setAttribute('aria-valuetext', word);
+    form.querySelector('#at').value = moments[at];
+    steps.forEach((step, index) => {
+      step.classList.toggle('later', index > at);
+    });
+    const since = steps[at].querySelector('time').textContent;
+    document.getElementById('state-then').textContent = `${word} since ${since}`;
+  };
+  slider.addEventListener('input', show);
+  form.querySelector('.hint').after(slider);
+}
+addSlider();
+document.addEventListener('venue:refreshed', addSlider);
