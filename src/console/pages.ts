@@ -1,4 +1,5 @@
 import { apiKeyPages } from './api-keys.ts';
+import { bookingListPages } from './booking-list.ts';
 import { bookingPages } from './bookings.ts';
 import { calendarPages } from './calendar.ts';
 import { chargePages } from './charges.ts';
@@ -15,6 +16,7 @@ import { webhookPages } from './webhooks.ts';
 export function registerPages(routes: Routes, deps: PageDeps): void {
   inboxPages(routes, deps);
   calendarPages(routes, deps);
+  bookingListPages(routes, deps);
   bookingPages(routes, deps);
   findPages(routes, deps);
   spacePages(routes, deps);
