@@ -59,20 +59,24 @@ export function momentIn(zone: string, moment: Moment): string {
   return format.format(new Date(moment));
 }
 
-/** The time until or since a moment, in the largest unit that fits: `in 3 hours`, `2 days ago` */
+/**
+ * The time until or since a moment: `in 47 hours`, `3 days ago`. In the largest unit of which there are several, so that rounding
+ * never misleads: `in 1 day` could be nearly two.
+ */
 export function fromNow(moment: Moment, now: number): string {
   const seconds = (new Date(moment).getTime() - now) / 1000;
-  for (const [unit, length] of UNITS) {
-    if (Math.abs(seconds) >= length) return RELATIVE.format(Math.trunc(seconds / length), unit);
+  for (const { unit, length, from } of UNITS) {
+    if (Math.abs(seconds) >= from * length) return RELATIVE.format(Math.round(seconds / length), unit);
   }
   return seconds < 0 ? 'just now' : 'in a moment';
 }
 
 const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'always' });
+/** The length of each unit in seconds, and from how many on it is used. */
 const UNITS = [
-  ['day', 86_400],
-  ['hour', 3_600],
-  ['minute', 60],
+  { unit: 'day', length: 86_400, from: 3 },
+  { unit: 'hour', length: 3_600, from: 2 },
+  { unit: 'minute', length: 60, from: 1 },
 ] as const;
 
 /** A time zone in words: `Europe/Berlin` → `Berlin time` */

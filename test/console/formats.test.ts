@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { fromNow } from '../../src/console/formats.ts';
+
+const NOW = Date.parse('2026-11-20T12:00:00Z');
+const MINUTES = 60_000;
+const HOURS = 60 * MINUTES;
+const DAYS = 24 * HOURS;
+
+test.each([
+  [20_000, 'in a moment'],
+  [1 * MINUTES, 'in 1 minute'],
+  [119 * MINUTES, 'in 119 minutes'],
+  [2 * HOURS, 'in 2 hours'],
+  [47 * HOURS, 'in 47 hours'],
+  [71.2 * HOURS, 'in 71 hours'],
+  [3 * DAYS, 'in 3 days'],
+  [95 * HOURS, 'in 4 days'],
+])('the time until something is never half or twice of what it says: %i ms', (ahead, said) => {
+  expect(fromNow(NOW + ahead, NOW)).toBe(said);
+});
+
+test.each([
+  [20_000, 'just now'],
+  [90 * MINUTES, '90 minutes ago'],
+  [47 * HOURS, '47 hours ago'],
+  [40 * DAYS, '40 days ago'],
+])('nor is the time since: %i ms', (ago, said) => {
+  expect(fromNow(NOW - ago, NOW)).toBe(said);
+});
