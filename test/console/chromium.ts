@@ -32,7 +32,8 @@ export function launchChromium(): Promise<Browser> {
 }
 
 export type Screen = {
-  readonly width: 390 | 1280;
+  /** In pixels. A screen narrower than 600 is that of a phone. */
+  readonly width: number;
   readonly colorScheme: 'light' | 'dark';
   readonly script: boolean;
 };
@@ -44,11 +45,12 @@ export async function openWindow(
   { width, colorScheme, script }: Screen,
   cookies: readonly Cookie[] = [],
 ): Promise<{ context: BrowserContext; page: Page; complaints: string[] }> {
+  const isPhone = width < 600;
   const context = await browser.newContext({
     baseURL: url,
-    viewport: { width, height: width === 390 ? 844 : 900 },
-    isMobile: width === 390,
-    hasTouch: width === 390,
+    viewport: { width, height: isPhone ? 844 : 900 },
+    isMobile: isPhone,
+    hasTouch: isPhone,
     colorScheme,
     javaScriptEnabled: script,
     locale: 'en-GB',

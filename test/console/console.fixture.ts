@@ -2,10 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { type Service, startService } from '../../src/app.ts';
+import { type Core, type Service, startService } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import type { Demo } from '../../src/demo/demo-file.ts';
+import { withCore } from '../bench/venue.ts';
 import { freePort } from '../free-port.ts';
+import { fillBusyStore } from './busy-store.ts';
 
 /** A running service with its demo data. */
 export type Running = {
@@ -15,21 +17,36 @@ export type Running = {
   stop(): Promise<void>;
 };
 
-export async function startDemo(env: Readonly<Record<string, string>> = {}): Promise<Running> {
+export async function startDemo(
+  env: Readonly<Record<string, string>> = {},
+  /** What else the store is to hold; it is added while nothing else runs. */
+  fill?: (core: Core, demo: Demo) => Promise<void>,
+): Promise<Running> {
   const dataDir = await mkdtemp(join(tmpdir(), 'venue-console-'));
   const port = await freePort();
   const url = `http://localhost:${port}`;
   const settings = { PORT: String(port), PUBLIC_URL: url, LOG_LEVEL: 'error', WEBHOOKS_ALLOW_PRIVATE: 'true' };
   const config = readConfig({ ...settings, ...env, DATA_DIR: dataDir });
-  const service = await startService(config, pino({ level: config.logLevel }));
-  if (service.demo === undefined) throw new Error('The service has no demo data');
+  const logger = pino({ level: config.logLevel });
+  let service = await startService(config, logger);
+  const { demo } = service;
+  if (demo === undefined) throw new Error('The service has no demo data');
+  if (fill !== undefined) {
+    await service.stop();
+    await withCore(dataDir, (core) => fill(core, demo));
+    service = await startService(config, logger);
+  }
   return {
     url,
     service,
-    demo: service.demo,
+    demo,
     async stop() {
       await service.stop();
       await rm(dataDir, { recursive: true, force: true });
     },
   };
 }
+
+/** The same with a store as that of a busy community (`busy-store.ts`). */
+export const startBusy = (env: Readonly<Record<string, string>> = {}): Promise<Running> =>
+  startDemo(env, fillBusyStore);

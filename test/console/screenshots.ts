@@ -1,37 +1,82 @@
-// Takes the screenshots in README, with the demo data: npm run screenshots
-import { mkdir } from 'node:fs/promises';
+// Takes pictures of the console: npm run screenshots
+import { mkdir, mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { inDays } from '../in-days.ts';
-import { hasChromium, launchChromium, openWindow, signIn } from './chromium.ts';
-import { startDemo } from './console.fixture.ts';
+import { hasChromium, launchChromium, openWindow, signIn, signInOnce } from './chromium.ts';
+import { startBusy, startDemo } from './console.fixture.ts';
+import { pagesOf } from './pages.ts';
 
-const FOLDER = fileURLToPath(new URL('../../src/console/screenshots/', import.meta.url));
+const HELP = `npm run screenshots                       takes the pictures in README again
+npm run screenshots -- --busy [FOLDER]    takes every page of a busy store (40 spaces, 2,000 bookings) at 390, 768, 1,024 and
+                                          1,440 px, light and dark; FOLDER: a temporary one unless given`;
 
+const WIDTHS = [390, 768, 1024, 1440] as const;
+const SCHEMES = ['light', 'dark'] as const;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { busy: { type: 'boolean', default: false }, help: { type: 'boolean', default: false } },
+});
+if (values.help || positionals.length > (values.busy ? 1 : 0)) {
+  console.log(HELP);
+  process.exit(values.help ? 0 : 2);
+}
 if (!hasChromium) {
   console.error('Chromium not found: install it (apt-get install chromium) or set CHROMIUM to its path.');
   process.exit(1);
 }
+await (values.busy
+  ? takeAll(positionals[0] ?? (await mkdtemp(join(tmpdir(), 'venue-screenshots-'))))
+  : takeForReadme());
 
-const running = await startDemo();
-const browser = await launchChromium();
-const [harbour] = running.demo.communities;
-const [northwind] = running.demo.brands;
-if (harbour === undefined || northwind === undefined) throw new Error('The demo lacks accounts');
-
-const SCREENSHOTS = [
-  { name: 'requests', user: harbour.user, path: 'inbox', width: 1280, colorScheme: 'light' },
-  { name: 'calendar', user: harbour.user, path: `calendar/${inDays(3)}`, width: 1280, colorScheme: 'dark' },
-  { name: 'find', user: northwind.user, path: `find/1?date=${inDays(3)}`, width: 390, colorScheme: 'light' },
-] as const;
-
-await mkdir(FOLDER, { recursive: true });
-for (const { name, user, path, width, colorScheme } of SCREENSHOTS) {
-  const { context, page } = await openWindow(browser, running.url, { width, colorScheme, script: true });
-  await signIn(page, user);
-  await page.goto(`/console/${path}`);
-  await page.screenshot({ path: `${FOLDER}${name}.png` });
-  await context.close();
-  console.log(`src/console/screenshots/${name}.png`);
+async function takeForReadme(): Promise<void> {
+  const folder = fileURLToPath(new URL('../../src/console/screenshots/', import.meta.url));
+  const running = await startDemo();
+  const browser = await launchChromium();
+  const [harbour] = running.demo.communities;
+  const [northwind] = running.demo.brands;
+  if (harbour === undefined || northwind === undefined) throw new Error('The demo lacks accounts');
+  const screenshots = [
+    { name: 'requests', user: harbour.user, path: 'inbox', width: 1280, colorScheme: 'light' },
+    { name: 'calendar', user: harbour.user, path: `calendar/${inDays(3)}`, width: 1280, colorScheme: 'dark' },
+    { name: 'find', user: northwind.user, path: `find/1?date=${inDays(3)}`, width: 390, colorScheme: 'light' },
+  ] as const;
+  await mkdir(folder, { recursive: true });
+  for (const { name, user, path, width, colorScheme } of screenshots) {
+    const { context, page } = await openWindow(browser, running.url, { width, colorScheme, script: true });
+    await signIn(page, user);
+    await page.goto(`/console/${path}`);
+    await page.screenshot({ path: `${folder}${name}.png` });
+    await context.close();
+    console.log(`src/console/screenshots/${name}.png`);
+  }
+  await browser.close();
+  await running.stop();
 }
-await browser.close();
-await running.stop();
+
+/** Every page of a community and of a brand with much to do. Says of each how large it is, and whether it is wider than the screen. */
+async function takeAll(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const running = await startBusy();
+  const browser = await launchChromium();
+  const signedIn = signInOnce(running.url);
+  for (const { name, user, path } of await pagesOf(running))
+    for (const width of WIDTHS)
+      for (const colorScheme of SCHEMES) {
+        const screen = { width, colorScheme, script: true };
+        const { context, page } = await openWindow(browser, running.url, screen, await signedIn(user));
+        const response = await page.goto(`/console/${path}`);
+        const file = `${name}-${width}-${colorScheme}.png`;
+        await page.screenshot({ path: join(folder, file), fullPage: true });
+        const over = (await page.evaluate<number>('document.documentElement.scrollWidth')) - width;
+        const size = ((await response?.body())?.length ?? 0) / 1_000;
+        console.log(`${file}  ${size.toFixed(0)} kB${over > 0 ? `  ${over} px wider than the screen` : ''}`);
+        await context.close();
+      }
+  await browser.close();
+  await running.stop();
+  console.log(`The pictures are in ${folder}`);
+}

@@ -1,0 +1,57 @@
+import type { DemoUser } from '../../src/demo/demo-file.ts';
+import type { Account } from '../../src/domain/account.ts';
+import { communityId } from '../../src/domain/ids.ts';
+import { inDays } from '../in-days.ts';
+import type { Running } from './console.fixture.ts';
+
+/** A page of the console that a user may look at. */
+type PageOf = { readonly name: string; readonly user: DemoUser; readonly path: string };
+
+/** Every kind of page of the console, as the first community and the first brand of the demo data see them. */
+export async function pagesOf({ demo, service }: Running): Promise<readonly PageOf[]> {
+  const [community] = demo.communities;
+  const [brand] = demo.brands;
+  if (community === undefined || brand === undefined) throw new Error('The demo lacks accounts');
+  const account: Account = { kind: 'Community', id: communityId(community.id) };
+  const { bookings } = service.core.queries;
+  const [waiting] = (await bookings.page(account, { status: 'Pending', direction: 'ascending', limit: 1 })).bookings;
+  const [completed] = (await bookings.page(account, { status: 'Completed', direction: 'descending', limit: 1 }))
+    .bookings;
+  const busyDay = inDays(7);
+  const ofCommunity = {
+    'not-found': 'nothing',
+    inbox: 'inbox',
+    month: 'calendar',
+    day: `calendar/${busyDay}`,
+    bookings: 'bookings',
+    'bookings-past': 'bookings?when=past',
+    'booking-waiting': `bookings/${waiting?.bookingId}`,
+    decline: `bookings/${waiting?.bookingId}/decline`,
+    'booking-completed': `bookings/${completed?.bookingId}`,
+    spaces: 'spaces',
+    'space-new': 'spaces/new',
+    space: 'spaces/1',
+    reviews: 'reviews',
+    charges: 'charges',
+    history: 'history',
+    members: 'history?topic=members',
+    keys: 'keys',
+    webhooks: 'webhooks',
+    apps: 'apps',
+    clients: 'clients',
+  };
+  const ofBrand = {
+    find: 'find',
+    'find-day': `find?date=${busyDay}`,
+    'find-space': `find/1?date=${busyDay}`,
+    bookings: 'bookings',
+    'bookings-past': 'bookings?when=past',
+    booking: 'bookings/3',
+    reviews: 'reviews',
+    charges: 'charges',
+    history: 'history',
+  };
+  const pages = (who: string, user: DemoUser, paths: Readonly<Record<string, string>>): readonly PageOf[] =>
+    Object.entries(paths).map(([name, path]) => ({ name: `${who}-${name}`, user, path }));
+  return [...pages('community', community.user, ofCommunity), ...pages('brand', brand.user, ofBrand)];
+}
