@@ -4,6 +4,7 @@ import { defined } from '../domain/defined.ts';
 import { EMAIL, PASSWORD } from '../domain/limits.ts';
 import { flag, type Html, html, raw } from '../html/html.ts';
 import { page, problemPage } from '../html/layout.ts';
+import { named } from '../html/names.ts';
 
 /** What is known about an app that asks for access. The rest is what the app says of itself. */
 export type App = {
@@ -86,7 +87,7 @@ export const consentPage = (consent: ConsentPage): string =>
         <button class="button full" type="submit">Allow</button>
       </form>
       ${cancelForm(consent.action, consent.formToken, 'Deny')}
-      <p class="small muted">You are signed in as <bdi>${consent.user}</bdi>. <a href="${consent.otherUser}">Sign in as someone else</a></p>
+      <p class="small muted">You are signed in as ${named(consent.user)}. <a href="${consent.otherUser}">Sign in as someone else</a></p>
     </div>`,
   });
 
@@ -102,7 +103,7 @@ function whatItCanDo({ scopes, accounts }: ConsentPage): Html {
 const facts = ({ name, publishedBy, sendsBackTo: { onDevice, address } }: App): Html =>
   html`<dl class="claims">
         <dt>It calls itself</dt>
-        ${name === undefined ? html`<dd>nothing: it gives no name</dd>` : html`<dd class="given"><bdi>${name}</bdi></dd>`}
+        ${name === undefined ? html`<dd>nothing: it gives no name</dd>` : html`<dd class="given">${named(name)}</dd>`}
         ${publishedBy !== undefined && html`<dt>It is published by</dt><dd>${host(publishedBy)}</dd>`}
         <dt>It sends you back to</dt><dd>${onDevice && 'a program on this device '}${host(address)}</dd>
       </dl>`;
@@ -112,14 +113,14 @@ const host = (address: string): Html => html`<bdi dir="ltr" class="host">${addre
 function accountChoice(accounts: ConsentPage['accounts']): Html {
   const [only, ...others] = accounts;
   if (only !== undefined && others.length === 0)
-    return html`<p>It will act for <strong><bdi>${only.name}</bdi></strong>.</p>
+    return html`<p>It will act for <strong>${named(only.name)}</strong>.</p>
       <input type="hidden" name="account" value="${accountKey(only.account)}">`;
   return html`<fieldset class="field">
     <legend>Which account may it act for?</legend>
     <div class="choices">${accounts.map(
       ({ account, name }) =>
         html`<label class="choice"><input type="radio" name="account" value="${accountKey(account)}" required>
-          <span class="what"><bdi>${name}</bdi><span class="hint">${account.kind}</span></span></label>`,
+          <span class="what">${named(name)}<span class="hint">${account.kind}</span></span></label>`,
     )}</div>
   </fieldset>`;
 }

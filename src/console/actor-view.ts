@@ -1,9 +1,10 @@
 import type { NamedActor } from '../domain/shown-actor.ts';
 import { type Html, html } from '../html/html.ts';
+import { named } from '../html/names.ts';
 
 /** Who did something, in words that follow “by”: by name for the own account, by account for the other party. */
 export function actorView({ kind, name, account }: NamedActor): Html {
-  const called = name !== undefined && html`<bdi>${name}</bdi>`;
+  const called = name !== undefined && named(name);
   switch (kind) {
     case 'user':
       return html`${called || 'a user who was removed'}`;

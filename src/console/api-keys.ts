@@ -6,6 +6,7 @@ import { LABEL } from '../domain/limits.ts';
 import { Permission, type PermissionName, permissionNames, usablePermissions } from '../domain/permissions.ts';
 import { type Html, html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
+import { named, namedText } from '../html/names.ts';
 import {
   choices,
   confirm,
@@ -56,7 +57,7 @@ export function apiKeyPages(routes: Routes, { commands, queries, apiKeyUsage, se
       return {
         title: 'New API key',
         section: 'keys',
-        main: html`${backLink}<h1>API key “${label}” created</h1>
+        main: html`${backLink}<h1>API key “${named(label)}” created</h1>
 ${secretBox('key', outcome.key, 'Copy the key now and store it like a password. It will not be shown again, and anyone who has it can do what you allowed.')}
 <div class="card"><h2>Try it</h2><pre>curl -H 'Authorization: Bearer ${outcome.key}' \\
   '${settings.publicUrl}/api/v1/bookings'</pre></div><p><a class="button" href="/console/keys">I have copied it</a></p>`,
@@ -83,14 +84,14 @@ ${secretBox('key', outcome.key, 'Copy the key now and store it like a password. 
       title: 'API keys',
       section: 'keys',
       status: statusOf(problems),
-      main: html`<div class="head"><div><h1>API keys</h1><p class="lead">API keys let programs act for ${visit.accountName}. A key works until you revoke it. <a href="/docs">API documentation</a>, <a href="${historyOfAll('keys')}">history</a></p></div></div>
+      main: html`<div class="head"><div><h1>API keys</h1><p class="lead">API keys let programs act for ${named(visit.accountName)}. A key works until you revoke it. <a href="/docs">API documentation</a>, <a href="${historyOfAll('keys')}">history</a></p></div></div>
 <div class="split"><div>${
         valid.length === 0
           ? html`<div class="empty">${icon('key')}<h2>No API keys yet</h2><p>Create one for each program, so that you can revoke it without affecting the others.</p></div>`
           : keyTable(visit, valid, used)
       }${
         revoked.length > 0 &&
-        html`<details><summary>${counted(revoked.length, 'revoked key')}</summary><ul class="plain">${revoked.map((key) => html`<li class="muted">${key.label} <code>${key.preview}</code>, revoked ${momentIn('UTC', key.revokedAt ?? key.issuedAt)} UTC</li>`)}</ul></details>`
+        html`<details><summary>${counted(revoked.length, 'revoked key')}</summary><ul class="plain">${revoked.map((key) => html`<li class="muted">${named(key.label)} <code>${key.preview}</code>, revoked ${momentIn('UTC', key.revokedAt ?? key.issuedAt)} UTC</li>`)}</ul></details>`
       }</div>
 <div><form class="card fields" method="post" action="/console/keys">${csrfField(visit)}${onceField()}<h2>New API key</h2>${formProblem(problems)}
 ${field({ name: 'label', label: 'Name', hint: 'What is it for?', value: form.text('label'), required: true, problems, attributes: { maxlength: LABEL.max, autocomplete: 'off' } })}
@@ -111,7 +112,7 @@ ${choices(
 const keyTable = (visit: Visit, keys: readonly ApiKeyDocument[], used: ReadonlyMap<string, Timestamp>): Html =>
   html`<table class="table"><caption class="visually-hidden">Active API keys</caption><thead><tr><th scope="col">Name</th><th scope="col">Permissions</th><th scope="col">Last used</th><th scope="col"><span class="visually-hidden">Revoke</span></th></tr></thead><tbody>${keys.map(
     (key) =>
-      html`<tr><th scope="row" data-label="Name" class="long"><span>${key.label}<br><code class="muted small nowrap">${key.preview}</code></span></th><td data-label="Permissions" class="small"><span>${permissionNames(
+      html`<tr><th scope="row" data-label="Name" class="long"><span>${named(key.label)}<br><code class="muted small nowrap">${key.preview}</code></span></th><td data-label="Permissions" class="small"><span>${permissionNames(
         key.permissions,
       )
         .map((name) => PERMISSION_LABELS[name].label)
@@ -122,7 +123,7 @@ const keyTable = (visit: Visit, keys: readonly ApiKeyDocument[], used: ReadonlyM
         {
           action: `/console/keys/${key.apiKeyId}/revoke`,
           open: 'Revoke…',
-          question: `Revoke “${key.label}”? Programs that use it lose access immediately, and webhooks registered with it receive nothing more. This cannot be undone.`,
+          question: `Revoke “${namedText(key.label)}”? Programs that use it lose access immediately, and webhooks registered with it receive nothing more. This cannot be undone.`,
           submit: 'Revoke key',
         },
       )}</td></tr>`,

@@ -1,6 +1,7 @@
 import type { BookingDocument, ReadableBooking } from '../../projections/bookings.ts';
 import type { HistoryStep, NamedStep } from '../domain/booking-history.ts';
 import { type Html, html } from '../html/html.ts';
+import { named } from '../html/names.ts';
 import { actorView } from './actor-view.ts';
 import { statusBadge, statusClass } from './booking-views.ts';
 import { amount, momentIn, zoneName } from './formats.ts';
@@ -47,7 +48,7 @@ function stepDetails(event: HistoryStep['event']): Html | undefined {
     case 'BookingApproved':
       return html`and charged ${amount(event.data.charge, event.data.currency)}`;
     case 'BookingCancelled':
-      return html`${event.data.refund > 0 && html`and refunded ${amount(event.data.refund, event.data.currency)}`}${event.data.reason && html`: ${event.data.reason}`}`;
+      return html`${event.data.refund > 0 && html`and refunded ${amount(event.data.refund, event.data.currency)}`}${event.data.reason && html`: ${named(event.data.reason)}`}`;
     case 'BookingCompleted':
       return undefined;
     default:

@@ -4,6 +4,7 @@ import { isPlainDate } from '../domain/calendar.ts';
 import type { BookingStatus } from '../domain/space-day.ts';
 import { type Html, html, raw } from '../html/html.ts';
 import { type IconName, icon } from '../html/layout.ts';
+import { named } from '../html/names.ts';
 import type { BookingCursor } from '../queries/bookings.ts';
 import { amount, hours, shortDate, zoneName } from './formats.ts';
 import type { Form } from './visit.ts';
@@ -50,8 +51,8 @@ export function bookingTable(list: readonly BookingDocument[], account: Account,
 <tbody>${list.map(
     (booking) => html`<tr>
 <td data-label="When"><span>${when(booking)}</span></td>${
-      account.kind === 'Community' && html`<td data-label="Space" class="long">${booking.spaceName}</td>`
-    }<td data-label="${other}" class="long">${account.kind === 'Community' ? booking.brandName : booking.spaceName}</td>
+      account.kind === 'Community' && html`<td data-label="Space" class="long">${named(booking.spaceName)}</td>`
+    }<td data-label="${other}" class="long">${named(account.kind === 'Community' ? booking.brandName : booking.spaceName)}</td>
 <td data-label="Status">${statusBadge(booking.status)}</td>
 <td data-label="Total" class="number">${amount(booking.totalPrice, booking.currency)}</td>
 <td data-label="Booking" class="nowrap"><a href="/console/bookings/${booking.bookingId}">#${booking.bookingId}</a></td></tr>`,

@@ -9,6 +9,7 @@ import { REASON } from '../domain/limits.ts';
 import type { BookingStatus } from '../domain/space-day.ts';
 import { type Html, html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
+import { named, namedText, written } from '../html/names.ts';
 import { momentOfInput, timeline } from './booking-timeline.ts';
 import { priceView, statusBadge } from './booking-views.ts';
 import { csrfField, formProblem, NO_PROBLEMS, type Problems, problemOf, statusOf, textArea } from './fields.ts';
@@ -36,7 +37,7 @@ export function bookingPages(routes: Routes, deps: PageDeps): void {
           const charged = amount(booking.totalPrice, booking.currency);
           return {
             go,
-            flash: { kind: 'done', text: `Request approved. ${booking.brandName} was charged ${charged}.` },
+            flash: { kind: 'done', text: `Request approved. ${namedText(booking.brandName)} was charged ${charged}.` },
           };
         }
         return { go, flash: await conflictFlash(visit.account, booking.bookingId, 'Approved', outcome.details) };
@@ -150,10 +151,10 @@ export function bookingPages(routes: Routes, deps: PageDeps): void {
       section: 'bookings',
       status: statusOf(problems),
       main: html`<p class="back"><a href="/console/bookings">${icon('back')} ${isCommunity ? 'Bookings' : 'My bookings'}</a></p>
-<div class="head" id="booking-head" data-live-region><div><h1>${isCommunity ? booking.brandName : booking.spaceName}</h1><p class="lead">Booking #${booking.bookingId}${!isCommunity && community && `, ${community.name}`}</p></div>${statusBadge(booking.status)}</div>
+<div class="head" id="booking-head" data-live-region><div><h1>${named(isCommunity ? booking.brandName : booking.spaceName)}</h1><p class="lead">Booking #${booking.bookingId}${!isCommunity && community && html`, ${named(community.name)}`}</p></div>${statusBadge(booking.status)}</div>
 <div class="split"><div>
 <section class="card" id="booking-facts" data-live-region><h2 class="visually-hidden">Details</h2>${facts(visit, booking, isCommunity ? undefined : community?.name)}
-${booking.message && html`<div><p class="muted small">${isCommunity ? 'Message from the brand' : 'Your message'}</p><p class="quote">${booking.message}</p></div>`}
+${booking.message && html`<div><p class="muted small">${isCommunity ? 'Message from the brand' : 'Your message'}</p>${written(booking.message)}</div>`}
 ${record && booking.status === 'Pending' && html`<div class="stack tight">${decisionFacts(booking, { record, sameDay: others })}</div>`}
 ${actions(visit, booking)}</section>
 ${review && html`<section class="card"><h2>${isCommunity ? 'Review' : 'Your review'}</h2>${reviewText(review)}</section>`}
@@ -169,29 +170,29 @@ ${canReview(account, booking, review) && html`<section class="card" id="review">
 /** The details other than space, time and message, which the page lays out itself. */
 const otherDetails = (booking: ReadableBooking): readonly (Html | false)[] =>
   furtherDetails(booking).map(
-    ({ field, label, value }) => field !== 'message' && html`<dt>${label}</dt><dd>${value}</dd>`,
+    ({ field, label, value }) => field !== 'message' && html`<dt>${label}</dt><dd>${named(String(value))}</dd>`,
   );
 
 /** @param communityName only on a brand's page */
 function facts(visit: Visit, booking: ReadableBooking, communityName: string | undefined): Html {
   const zone = booking.timeZone;
   return html`<dl class="facts">
-<dt>Space</dt><dd>${booking.spaceName}</dd>
+<dt>Space</dt><dd>${named(booking.spaceName)}</dd>
 <dt>When</dt><dd>${longDate(booking.date)}, <span class="nowrap">${hours(booking.startHour, booking.freeFrom)}</span> <span class="muted nowrap">${zoneName(zone)}</span>${usageNote(booking)}</dd>
-<dt>${communityName === undefined ? 'Brand' : 'Community'}</dt><dd>${communityName ?? booking.brandName}</dd>
+<dt>${communityName === undefined ? 'Brand' : 'Community'}</dt><dd>${named(communityName ?? booking.brandName)}</dd>
 ${otherDetails(booking)}<dt>Requested</dt><dd>${momentIn(zone, booking.createdAt)} <span class="muted nowrap">${zoneName(zone)}</span></dd>${
     booking.status === 'Pending' &&
     html`<dt>Answer by</dt><dd>${momentIn(zone, expiryOf(booking))} <span class="muted nowrap">${zoneName(zone)}, ${fromNow(expiryOf(booking), visit.now)}</span></dd>`
   }${
     booking.status === 'Cancelled' &&
-    html`<dt>Cancelled by</dt><dd>${cancelledBy(booking, visit.account)}</dd>${booking.reason && html`<dt>Reason</dt><dd class="pre">${booking.reason}</dd>`}`
+    html`<dt>Cancelled by</dt><dd>${cancelledBy(booking, visit.account)}</dd>${booking.reason && html`<dt>Reason</dt><dd class="pre">${named(booking.reason)}</dd>`}`
   }</dl>`;
 }
 
 const cancelledBy = (booking: ReadableBooking, account: Account): string => {
   if (booking.cancelledBy === 'System') return 'the service, because the request expired';
   if (booking.cancelledBy === account.kind) return 'you';
-  return booking.cancelledBy === 'Brand' ? booking.brandName : 'the community';
+  return booking.cancelledBy === 'Brand' ? namedText(booking.brandName) : 'the community';
 };
 
 function actions(visit: Visit, booking: ReadableBooking): Html | undefined {
@@ -234,7 +235,7 @@ async function endPage(visit: Visit, booking: ReadableBooking, problems: Problem
 <form class="card fields narrow" method="post" action="${back}/${step}">${csrfField(visit)}
 <h1>${word} this ${what}?</h1>
 ${formProblem(problems)}
-<p>${isCommunity ? booking.brandName : booking.spaceName}, ${longDate(booking.date)}, ${hours(booking.startHour, booking.freeFrom)} <span class="muted nowrap">${zoneName(booking.timeZone)}</span>.</p>
+<p>${named(isCommunity ? booking.brandName : booking.spaceName)}, ${longDate(booking.date)}, ${hours(booking.startHour, booking.freeFrom)} <span class="muted nowrap">${zoneName(booking.timeZone)}</span>.</p>
 <p>${booking.status === 'Approved' ? `${refunded(booking, account, 'will be')} ` : ''}The time becomes available to others again. This cannot be undone.</p>
 ${textArea({
   name: 'reason',

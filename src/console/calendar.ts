@@ -5,6 +5,7 @@ import type { Space } from '../domain/space.ts';
 import { BOOKING_STATUSES } from '../domain/space-day.ts';
 import { type Html, html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
+import { named, namedText } from '../html/names.ts';
 import { statusBadge, statusClass, statusIcon } from './booking-views.ts';
 import { addDays, clock, counted, dayAndMonth, hours, longDate, monthName, zoneName } from './formats.ts';
 import type { PageDeps } from './page-deps.ts';
@@ -98,7 +99,7 @@ const spaceTabs = (spaces: readonly Space[], chosen: Space | undefined, href: (s
   html`<nav aria-label="Space">${tabs([
     { label: 'All spaces', href: href(''), current: chosen === undefined },
     ...spaces.map((space) => ({
-      label: space.name,
+      label: named(space.name),
       href: href(`&space=${space.spaceId}`),
       current: space === chosen,
     })),
@@ -129,7 +130,7 @@ function dayCell(
 }
 
 const chip = (booking: BookingDocument, withSpace: boolean): Html =>
-  html`<a class="chip ${statusClass(booking.status)}" href="/console/bookings/${booking.bookingId}" title="${booking.brandName}, ${booking.spaceName}">${statusIcon(booking.status)}<span class="chip-text"><span class="visually-hidden">${booking.status}, ${hours(booking.startHour, booking.freeFrom)}, </span><span aria-hidden="true">${clock(booking.startHour)} </span>${booking.brandName}${withSpace && html`<span class="chip-space"><span class="chip-comma">, </span>${booking.spaceName}</span>`}</span></a>`;
+  html`<a class="chip ${statusClass(booking.status)}" href="/console/bookings/${booking.bookingId}" title="${namedText(booking.brandName)}, ${namedText(booking.spaceName)}">${statusIcon(booking.status)}<span class="chip-text"><span class="visually-hidden">${booking.status}, ${hours(booking.startHour, booking.freeFrom)}, </span><span aria-hidden="true">${clock(booking.startHour)} </span>${named(booking.brandName)}${withSpace && html`<span class="chip-space"><span class="chip-comma">, </span>${named(booking.spaceName)}</span>`}</span></a>`;
 
 /** One column per space, one row per hour; a booking spans the hours it occupies. */
 function dayTable(spaces: readonly Space[], bookings: readonly BookingDocument[], date: string): Html {
@@ -145,7 +146,7 @@ function dayTable(spaces: readonly Space[], bookings: readonly BookingDocument[]
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Schedule for ${longDate(date)}"><table class="day-table"><caption class="visually-hidden">Schedule for ${longDate(date)}</caption>
 <thead><tr><th scope="col"><span class="visually-hidden">Hour</span></th>${spaces.map(
     (space) =>
-      html`<th scope="col">${space.name}${!space.active && html` <span class="muted small">(closed)</span>`}</th>`,
+      html`<th scope="col">${named(space.name)}${!space.active && html` <span class="muted small">(closed)</span>`}</th>`,
   )}</tr></thead>
 <tbody>${rows.map(
     (hour) =>
@@ -160,7 +161,7 @@ function hourCell(space: Space, bookings: readonly BookingDocument[], hour: numb
   if (here !== undefined) {
     if (here.startHour < hour) return undefined;
     const span = Math.ceil(here.freeFrom) - here.startHour;
-    return html`<td rowspan="${span}" class="held ${statusClass(here.status)}"><a href="/console/bookings/${here.bookingId}">${here.brandName}</a><span class="row">${statusBadge(here.status)}<span class="small nowrap">${hours(here.startHour, here.freeFrom)}</span></span></td>`;
+    return html`<td rowspan="${span}" class="held ${statusClass(here.status)}"><a href="/console/bookings/${here.bookingId}">${named(here.brandName)}</a><span class="row">${statusBadge(here.status)}<span class="small nowrap">${hours(here.startHour, here.freeFrom)}</span></span></td>`;
   }
   const within = hour >= space.windowStart && hour < space.windowEnd;
   return within ? html`<td></td>` : html`<td class="shut"><span class="visually-hidden">Closed</span></td>`;

@@ -3,6 +3,7 @@ import { localDate, toPlainDate } from '../domain/calendar.ts';
 import type { PlainDate } from '../domain/ids.ts';
 import { html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
+import { named } from '../html/names.ts';
 import { statusBadge } from './booking-views.ts';
 import { amount, monthName, shortDate } from './formats.ts';
 import type { PageDeps } from './page-deps.ts';
@@ -41,7 +42,7 @@ export function chargePages(routes: Routes, { queries, settings }: PageDeps): vo
           : html`<dl class="figures"><div><dt>Charged</dt><dd>${show(sum(({ charge = 0 }) => charge))}</dd></div><div><dt>Refunded</dt><dd>${show(sum(({ refund = 0 }) => refund))}</dd></div><div><dt>${community ? 'Your earnings' : 'You paid'}</dt><dd>${show(kept.reduce((all, one) => all + (community ? one.eventFee : one.totalPrice), 0))}</dd></div></dl>
 <table class="table"><caption class="visually-hidden">Charges for ${monthName(month)}</caption><thead><tr><th scope="col">Event</th><th scope="col">Space</th>${community && html`<th scope="col">Brand</th>`}<th scope="col">Status</th><th scope="col" class="number">Charged</th><th scope="col" class="number">Refunded</th><th scope="col" class="number">${community ? 'Your earnings' : 'Service fee'}</th></tr></thead><tbody>${charged.map(
               (booking) =>
-                html`<tr><td data-label="Event" class="nowrap"><a href="/console/bookings/${booking.bookingId}">${shortDate(booking.date)}</a></td><td data-label="Space" class="long">${booking.spaceName}</td>${community && html`<td data-label="Brand" class="long">${booking.brandName}</td>`}<td data-label="Status">${statusBadge(booking.status)}</td><td data-label="Charged" class="number">${show(booking.charge ?? 0)}</td><td data-label="Refunded" class="number">${(booking.refund ?? 0) > 0 ? show(booking.refund ?? 0) : '–'}</td><td data-label="${community ? 'Your earnings' : 'Service fee'}" class="number">${(booking.refund ?? 0) > 0 ? '–' : show(community ? booking.eventFee : booking.serviceFee)}</td></tr>`,
+                html`<tr><td data-label="Event" class="nowrap"><a href="/console/bookings/${booking.bookingId}">${shortDate(booking.date)}</a></td><td data-label="Space" class="long">${named(booking.spaceName)}</td>${community && html`<td data-label="Brand" class="long">${named(booking.brandName)}</td>`}<td data-label="Status">${statusBadge(booking.status)}</td><td data-label="Charged" class="number">${show(booking.charge ?? 0)}</td><td data-label="Refunded" class="number">${(booking.refund ?? 0) > 0 ? show(booking.refund ?? 0) : '–'}</td><td data-label="${community ? 'Your earnings' : 'Service fee'}" class="number">${(booking.refund ?? 0) > 0 ? '–' : show(community ? booking.eventFee : booking.serviceFee)}</td></tr>`,
             )}</tbody></table>`
       }</div>`,
     };

@@ -2,6 +2,7 @@ import type { WebhookDocument } from '../../projections/webhooks.ts';
 import type { DeliveryState } from '../contract/delivery.ts';
 import { type Html, html } from '../html/html.ts';
 import { type IconName, icon } from '../html/layout.ts';
+import { named } from '../html/names.ts';
 import type { Attempt, DeliveryDocument } from '../webhooks/webhooks.ts';
 import { csrfField, onceField } from './fields.ts';
 import { counted, fromNow, momentIn } from './formats.ts';
@@ -46,23 +47,23 @@ export function deliveryPage(visit: Visit, delivery: DeliveryDocument, webhook: 
   return {
     title: `Delivery of ${delivery.event}`,
     section: 'webhooks',
-    main: html`<p class="back"><a href="${base}">${icon('back')} ${webhook.url}</a></p>
+    main: html`<p class="back"><a href="${base}">${icon('back')} ${named(webhook.url)}</a></p>
 <div class="stack full" id="delivery" data-live-region><div class="head"><div><h1>${delivery.event}</h1><p class="lead">Occurred ${momentIn('UTC', delivery.eventAt)} UTC</p></div>${deliveryBadge(delivery.state)}</div>
-${delivery.reason && html`<div class="flash problem">${icon('warning')}<p>${delivery.reason}</p></div>`}
+${delivery.reason && html`<div class="flash problem">${icon('warning')}<p>${named(delivery.reason)}</p></div>`}
 <form method="post" action="${action}">${csrfField(visit)}${onceField()}<button class="button quiet">${icon('resend')} Resend</button></form>
 <section class="stack full"><h2>${counted(delivery.attempts.length, 'attempt')}</h2>${
       delivery.attempts.length === 0
         ? html`<p class="muted">None yet. The first one will be made as soon as the endpoint can take it.</p>`
         : html`<ol class="attempts">${delivery.attempts.map(attemptItem).reverse()}</ol>`
     }</section>
-<section class="stack full"><h2>Payload</h2><p class="muted small">The body that is sent and signed, here with added line breaks. <code>webhook-id</code> is <code>${delivery.deliveryId}</code>.</p><pre tabindex="0">${pretty(delivery.body)}</pre></section></div>`,
+<section class="stack full"><h2>Payload</h2><p class="muted small">The body that is sent and signed, here with added line breaks. <code>webhook-id</code> is <code>${delivery.deliveryId}</code>.</p><pre tabindex="0" dir="ltr">${pretty(delivery.body)}</pre></section></div>`,
   };
 }
 
 const attemptItem = (
   attempt: Attempt,
 ): Html => html`<li class="card"><div class="row apart"><strong>${attempt.error === undefined ? `Response ${attempt.status ?? ''}` : attempt.error.type}</strong><span class="muted small"><time datetime="${attempt.at}">${momentIn('UTC', attempt.at)} UTC</time>, ${Math.round(attempt.duration)} ms${attempt.address && `, ${attempt.address}`}</span></div>
-${attempt.error && html`<p>${attempt.error.message}</p>`}${attempt.answer !== '' && html`<pre tabindex="0">${attempt.answer}</pre>`}</li>`;
+${attempt.error && html`<p>${named(attempt.error.message)}</p>`}${attempt.answer !== '' && html`<pre tabindex="0" dir="ltr">${attempt.answer}</pre>`}</li>`;
 
 function pretty(body: string): string {
   try {

@@ -55,7 +55,7 @@ export function field({ type = 'text', value = '', required = false, ...rest }: 
   return framed(
     rest,
     (tied) =>
-      html`<input id="${rest.name}" name="${rest.name}" type="${type}" value="${String(value)}"${flag('required', required)}${attributes(rest.attributes ?? {})}${tied}>`,
+      html`<input id="${rest.name}" name="${rest.name}" type="${type}" value="${String(value)}"${type === 'text' && raw(' dir="auto"')}${flag('required', required)}${attributes(rest.attributes ?? {})}${tied}>`,
   );
 }
 
@@ -63,7 +63,7 @@ export function textArea({ value = '', required = false, ...rest }: Field): Html
   return framed(
     rest,
     (tied) =>
-      html`<textarea id="${rest.name}" name="${rest.name}"${flag('required', required)}${attributes(rest.attributes ?? {})}${tied}>
+      html`<textarea id="${rest.name}" name="${rest.name}" dir="auto"${flag('required', required)}${attributes(rest.attributes ?? {})}${tied}>
 ${String(value)}</textarea>`,
   );
 }

@@ -12,6 +12,7 @@ import type { TimeSlot } from '../domain/time-slots.ts';
 import { usageEnd } from '../domain/time-slots.ts';
 import { flag, type Html, html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
+import { named, namedText } from '../html/names.ts';
 import { priceView } from './booking-views.ts';
 import {
   csrfField,
@@ -85,7 +86,7 @@ ${select({
   value: community === undefined ? '' : String(community.communityId),
   options: [
     { value: '', label: 'All communities' },
-    ...communities.map(({ communityId, name }) => ({ value: String(communityId), label: name })),
+    ...communities.map(({ communityId, name }) => ({ value: String(communityId), label: namedText(name) })),
   ],
 })}
 <div><button class="button">Show available times</button></div></form>
@@ -182,11 +183,11 @@ ${
     const slots = isRefusal(found) ? [] : found.timeSlots();
     const chosen = form.text('startHour');
     return {
-      title: space.name,
+      title: namedText(space.name),
       section: 'find',
       status: statusOf(problems),
       main: html`<p class="back"><a href="/console/find?date=${date}">${icon('back')} Find a space</a></p>
-<div class="head"><div><h1>${space.name}</h1><p class="lead">${community?.name}. Open from ${clock(space.windowStart)} to ${clock(space.windowEnd)} ${zoneName(space.timeZone)}. Events last ${duration(space.durationHours)}.</p></div></div>
+<div class="head"><div><h1>${named(space.name)}</h1><p class="lead">${community && named(community.name)}. Open from ${clock(space.windowStart)} to ${clock(space.windowEnd)} ${zoneName(space.timeZone)}. Events last ${duration(space.durationHours)}.</p></div></div>
 ${formProblem(problems)}
 <div class="split"><div>
 <form class="card fields-row end" method="get" action="/console/find/${space.spaceId}">${field({ name: 'date', label: 'Date', type: 'date', value: asked === '' ? date : asked, required: true, problems: wrongDate, attributes: { min: today } })}<div><button class="button quiet">Show this day</button></div></form>
@@ -242,7 +243,7 @@ const spaceCard = (
   available: readonly TimeSlot[],
   total: number,
   currency: string,
-): Html => html`<li class="card space-card"><div><h2><a href="/console/find/${space.spaceId}?date=${date}">${space.name}</a></h2><p class="muted">${community?.name}, ${zoneName(space.timeZone)}</p></div>
+): Html => html`<li class="card space-card"><div><h2><a href="/console/find/${space.spaceId}?date=${date}">${named(space.name)}</a></h2><p class="muted">${community && named(community.name)}, ${zoneName(space.timeZone)}</p></div>
 <p><strong>${amount(total, currency)}</strong> <span class="muted">for ${duration(space.durationHours)}, fees included</span></p>
 ${
   !space.active

@@ -1,6 +1,7 @@
 import { type Account, accountKey } from '../domain/account.ts';
 import { type Html, html } from '../html/html.ts';
 import { type IconName, icon, mark } from '../html/layout.ts';
+import { named } from '../html/names.ts';
 import { csrfField } from './fields.ts';
 import type { Section } from './visit.ts';
 
@@ -56,16 +57,16 @@ export function rail(frame: Frame): Html {
 ${mark()}
 <button class="menu-button" type="button" popovertarget="menu">${icon('menu')}Menu</button>
 <div class="rail-menu" id="menu" popover>
-<div class="account"><span class="kind">${account.kind}</span><span class="name">${accountName}</span>${
+<div class="account"><span class="kind">${account.kind}</span><span class="name">${named(accountName)}</span>${
     others.length > 0 &&
     html`<details><summary>Switch account</summary><form class="switch" method="post" action="/console/account">${csrfField({ csrf })}${others.map(
       (other) =>
-        html`<button class="rail-button" name="account" value="${accountKey(other.account)}">${other.name}</button>`,
+        html`<button class="rail-button" name="account" value="${accountKey(other.account)}">${named(other.name)}</button>`,
     )}</form></details>`
   }</div>
 <nav aria-label="Console">${list(account.kind === 'Community' ? COMMUNITY : BRAND, frame)}</nav>
 <nav aria-label="Connections"><p class="nav-title">Connections</p>${list(CONNECTIONS, frame)}</nav>
-<div class="rail-foot"><span>${email}</span><form method="post" action="/console/sign-out">${csrfField({ csrf })}<button class="rail-button">${icon('leave')} Sign out</button></form></div>
+<div class="rail-foot"><span>${named(email)}</span><form method="post" action="/console/sign-out">${csrfField({ csrf })}<button class="rail-button">${icon('leave')} Sign out</button></form></div>
 </div>
 </header>`;
 }

@@ -5,6 +5,7 @@ import type { NamedChange, Topic } from '../domain/account-change.ts';
 import { defined } from '../domain/defined.ts';
 import { type Html, html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
+import { named } from '../html/names.ts';
 import { actorView } from './actor-view.ts';
 import { amount, clock, duration, momentIn, zoneName } from './formats.ts';
 import type { PageDeps } from './page-deps.ts';
@@ -55,7 +56,7 @@ export function historyPages(routes: Routes, { queries, settings }: PageDeps): v
     return {
       title: 'History',
       section: 'history',
-      main: html`<div class="head"><div><h1>History</h1><p class="lead">${only}What changed for ${accountName}, and who did it. Times are ${zone === 'UTC' ? 'UTC' : zoneName(zone)}.</p></div></div>
+      main: html`<div class="head"><div><h1>History</h1><p class="lead">${only}What changed for ${named(accountName)}, and who did it. Times are ${zone === 'UTC' ? 'UTC' : zoneName(zone)}.</p></div></div>
 ${
   of === undefined
     ? html`<nav aria-label="What changed">${tabs([
@@ -94,7 +95,7 @@ function pager(
 /** What changed, by name. A name is never changed, also not at the beginning of a sentence. */
 function thing({ of, name, event }: NamedChange, begins = false): Html {
   const word = (text: string) => (begins ? `${text[0]?.toUpperCase()}${text.slice(1)}` : text);
-  const called = name !== undefined && html` “<bdi>${name}</bdi>”`;
+  const called = name !== undefined && html` “${named(name)}”`;
   switch (of.kind) {
     case 'space':
       return html`${word('space')}${called || ` ${of.id}`}`;
@@ -103,7 +104,7 @@ function thing({ of, name, event }: NamedChange, begins = false): Html {
     case 'webhook':
       return html`${word('webhook')}${called || ` ${of.id}`}`;
     case 'user':
-      return name === undefined ? html`${word('a user who was removed')}` : html`<bdi>${name}</bdi>`;
+      return name === undefined ? html`${word('a user who was removed')}` : named(name);
     case 'client':
       return html`${event.type.startsWith('Client') ? 'OAuth client' : word('app')}${called || ' that was removed'}`;
     case 'booking':
@@ -172,7 +173,7 @@ function details({ event, before }: NamedChange, currency: string): Html | undef
   if (lines.length === 0) return undefined;
   return html`<dl class="facts small">${lines.map(
     ([field, { from, to }]) =>
-      html`<dt>${LABELS[field]}</dt><dd>${from !== undefined && html`<span class="muted">${shown(field, from, currency)} → </span>`}<bdi>${shown(field, to, currency)}</bdi></dd>`,
+      html`<dt>${LABELS[field]}</dt><dd>${from !== undefined && html`<span class="muted">${named(shown(field, from, currency))} → </span>`}${named(shown(field, to, currency))}</dd>`,
   )}</dl>`;
 }
 

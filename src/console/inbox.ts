@@ -4,6 +4,7 @@ import { expiryOf } from '../domain/booking-moments.ts';
 import type { BookingId } from '../domain/ids.ts';
 import { type Html, html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
+import { named, written } from '../html/names.ts';
 import type { BrandRecord } from '../queries/bookings.ts';
 import { cursorOf, nextPage, statusBadge, statusClass, statusIcon } from './booking-views.ts';
 import { actionButton } from './fields.ts';
@@ -61,14 +62,14 @@ function card(visit: Visit, request: ReadableBooking, facts: Facts): Html {
   const { bookingId, timeZone } = request;
   const id = `request-${bookingId}`;
   return html`<article class="card request" aria-labelledby="${id}">
-<header class="row apart"><h2 id="${id}"><a href="/console/bookings/${bookingId}">${request.brandName}</a></h2>${statusBadge('Pending')}</header>
+<header class="row apart"><h2 id="${id}"><a href="/console/bookings/${bookingId}">${named(request.brandName)}</a></h2>${statusBadge('Pending')}</header>
 <div class="request-body"><dl class="facts">
-<dt>Space</dt><dd>${request.spaceName}</dd>
+<dt>Space</dt><dd>${named(request.spaceName)}</dd>
 <dt>When</dt><dd>${longDate(request.date)}, <span class="nowrap">${hours(request.startHour, request.freeFrom)}</span> <span class="muted nowrap">${zoneName(timeZone)}</span>${usageNote(request)}</dd>
 <dt>You earn</dt><dd>${amount(request.eventFee, request.currency)} <span class="muted">of the ${amount(request.totalPrice, request.currency)} that the brand pays</span></dd>
 <dt>Answer by</dt><dd>${momentIn(timeZone, expiryOf(request))} <span class="muted nowrap">${zoneName(timeZone)}, ${fromNow(expiryOf(request), visit.now)}</span></dd>
 </dl>
-<div class="stack tight">${request.message && html`<p class="quote">${request.message}</p>`}${decisionFacts(request, facts)}</div></div>
+<div class="stack tight">${request.message && written(request.message)}${decisionFacts(request, facts)}</div></div>
 <div class="row">${decisionForms(visit, request)}</div>
 </article>`;
 }
@@ -79,15 +80,15 @@ export function decisionFacts(
   { record, sameDay }: Facts,
 ): Html {
   const before = record.Completed + record.Approved + record.Cancelled;
-  return html`<p class="small"><strong>That day in ${request.spaceName}:</strong> ${
+  return html`<p class="small"><strong>That day in ${named(request.spaceName)}:</strong> ${
     sameDay.length === 0 ? 'no other bookings.' : ''
   }</p>${
     sameDay.length > 0 &&
     html`<ul class="chips">${sameDay.map(
       (other) =>
-        html`<li><a class="chip ${statusClass(other.status)}" href="/console/bookings/${other.bookingId}">${statusIcon(other.status)}<span class="visually-hidden">${other.status}: </span>${hours(other.startHour, other.freeFrom)} ${other.brandName}</a></li>`,
+        html`<li><a class="chip ${statusClass(other.status)}" href="/console/bookings/${other.bookingId}">${statusIcon(other.status)}<span class="visually-hidden">${other.status}: </span>${hours(other.startHour, other.freeFrom)} ${named(other.brandName)}</a></li>`,
     )}</ul>`
-  }<p class="small"><strong>History with ${request.brandName}:</strong> ${
+  }<p class="small"><strong>History with ${named(request.brandName)}:</strong> ${
     before === 0
       ? 'no earlier bookings.'
       : `${record.Completed} completed, ${record.Approved} approved, ${record.Cancelled} cancelled.`

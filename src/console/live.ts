@@ -4,6 +4,7 @@ import { type Account, type AccountKey, accountKey } from '../domain/account.ts'
 import type { DomainEvent, Recorded } from '../domain/events.ts';
 import { isKnown, upcast } from '../domain/upcast.ts';
 import { type EventStore, logEnd, type Position } from '../event-store/event-store.ts';
+import { namedText } from '../html/names.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 
@@ -208,7 +209,7 @@ export const hoursTopic = (spaceId: number, date: string): string => `hours:${sp
 type Announced = Extract<DomainEvent, { readonly type: `Booking${string}` | 'ReviewPosted' }>;
 
 function announcementOf({ type, data }: Announced): string {
-  const what = `${data.spaceName}, ${data.brandName}`;
+  const what = `${namedText(data.spaceName)}, ${namedText(data.brandName)}`;
   switch (type) {
     case 'BookingRequested':
       return `New request: ${what}`;

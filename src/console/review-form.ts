@@ -3,6 +3,7 @@ import type { ReadableReview } from '../../projections/reviews.ts';
 import type { Account } from '../domain/account.ts';
 import { RATING, REVIEW_CONTENT, REVIEW_TITLE } from '../domain/limits.ts';
 import { type Html, html } from '../html/html.ts';
+import { named, written } from '../html/names.ts';
 import { choices, csrfField, field, formProblem, type Problems, textArea } from './fields.ts';
 import { momentIn } from './formats.ts';
 import type { Visit } from './visit.ts';
@@ -13,9 +14,9 @@ export const stars = (rating: number): Html =>
 
 export const reviewText = (
   review: ReadableReview,
-): Html => html`<p>${stars(review.rating)} <strong>${review.title}</strong></p>
-<p class="quote">${review.content}</p>
-<p class="muted small">${review.brandName}, <time datetime="${review.createdAt}">${momentIn('UTC', review.createdAt)} UTC</time>${review.isVerifiedBooking && ', verified booking'}</p>`;
+): Html => html`<p>${stars(review.rating)} <strong>${named(review.title)}</strong></p>
+${written(review.content)}
+<p class="muted small">${named(review.brandName)}, <time datetime="${review.createdAt}">${momentIn('UTC', review.createdAt)} UTC</time>${review.isVerifiedBooking && ', verified booking'}</p>`;
 
 /** Whether to offer the review form; the decider has the last word. */
 export const canReview = (account: Account, booking: BookingDocument, review: ReadableReview | undefined): boolean =>

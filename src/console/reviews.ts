@@ -2,6 +2,7 @@ import type { ReviewDocument } from '../../projections/reviews.ts';
 import type { Account } from '../domain/account.ts';
 import { type Html, html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
+import { named } from '../html/names.ts';
 import { bookingTable } from './booking-views.ts';
 import { counted } from './formats.ts';
 import type { PageDeps } from './page-deps.ts';
@@ -29,7 +30,7 @@ ${account.kind === 'Brand' && (await awaitingReview(account, reviews))}
           ? empty(account)
           : html`${account.kind === 'Community' && summary(reviews)}${shown.map(
               (review) =>
-                html`<article class="card"><p class="muted"><a href="/console/bookings/${review.bookingId}">${review.spaceName}</a></p>${reviewText(review)}</article>`,
+                html`<article class="card"><p class="muted"><a href="/console/bookings/${review.bookingId}">${named(review.spaceName)}</a></p>${reviewText(review)}</article>`,
             )}`
       }${
         reviews.length > PER_PAGE &&

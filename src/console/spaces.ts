@@ -6,6 +6,7 @@ import { formatAmount, parseAmount, priceOf } from '../domain/pricing.ts';
 import { type Space, wrongTerms } from '../domain/space.ts';
 import { type Html, html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
+import { named, namedText } from '../html/names.ts';
 import {
   actionButton,
   confirm,
@@ -68,7 +69,10 @@ ${
         const outcome = await catalogue.addSpace({ ...terms, communityId: visit.account.id }, visit.context);
         return isRefusal(outcome)
           ? newPage(visit, typed, problemOf(outcome, LABELS))
-          : { go: '/console/spaces', flash: { kind: 'done', text: `Space added. Brands can now book ${terms.name}.` } };
+          : {
+              go: '/console/spaces',
+              flash: { kind: 'done', text: `Space added. Brands can now book ${namedText(terms.name)}.` },
+            };
       }),
     'Community',
   );
@@ -122,7 +126,7 @@ ${
   const card = (
     visit: Visit,
     space: Space,
-  ): Html => html`<li class="card"><div class="row apart"><h2><a href="/console/spaces/${space.spaceId}">${space.name}</a></h2>${openBadge(space)}</div>
+  ): Html => html`<li class="card"><div class="row apart"><h2><a href="/console/spaces/${space.spaceId}">${named(space.name)}</a></h2>${openBadge(space)}</div>
 <dl class="facts"><dt>Opening hours</dt><dd>${clock(space.windowStart)} to ${clock(space.windowEnd)} <span class="muted nowrap">${zoneName(space.timeZone)}</span></dd>
 <dt>${LABELS.durationHours}</dt><dd>${duration(space.durationHours)}</dd>
 <dt>${LABELS.eventFee}</dt><dd>${amount(space.eventFee, settings.currency)} <span class="muted">(brands pay ${amount(priceOf(space.eventFee, settings.serviceFeePercent).totalPrice, settings.currency)})</span></dd>
@@ -140,10 +144,10 @@ ${
 
   function editPage(visit: Visit, space: Space, typed: Typed, problems: Problems = NO_PROBLEMS): Shown {
     return {
-      title: space.name,
+      title: namedText(space.name),
       section: 'spaces',
       status: statusOf(problems),
-      main: html`${backLink}<div class="head"><h1>${space.name}</h1>${openBadge(space)}</div>
+      main: html`${backLink}<div class="head"><h1>${named(space.name)}</h1>${openBadge(space)}</div>
 <form class="card fields narrow" method="post" action="/console/spaces/${space.spaceId}">${csrfField(visit)}${fields(typed, problems)}<p class="muted small">Existing requests and bookings keep the terms on which they were made.</p><div><button class="button">Save</button></div></form>
 <section class="card narrow"><h2>${space.active ? 'Close space' : 'Reopen space'}</h2><p>${space.active ? 'A closed space takes no new bookings. Existing ones are kept.' : 'It takes bookings again immediately.'}</p>${openOrClose(visit, space)}</section>
 <p class="muted small"><a href="${historyOf('space', space.spaceId)}">What was changed here, and by whom</a></p>`,
@@ -177,7 +181,7 @@ const openOrClose = (visit: Visit, { spaceId, active, name }: Space): Html =>
     ? confirm(visit, {
         action: `/console/spaces/${spaceId}/close`,
         open: 'Close…',
-        question: `Close ${name}? It takes no new bookings until you reopen it. Existing ones are kept.`,
+        question: `Close ${namedText(name)}? It takes no new bookings until you reopen it. Existing ones are kept.`,
         submit: 'Close space',
       })
     : actionButton(visit, `/console/spaces/${spaceId}/open`, 'Reopen', 'small');

@@ -1,8 +1,8 @@
-import { type Html, html } from '../html/html.ts';
+import { type Html, html, type Interpolated } from '../html/html.ts';
 
 /** Tabs between views of one list, with the current one marked. */
 export const tabs = (
-  list: readonly { readonly label: string; readonly href: string; readonly current: boolean }[],
+  list: readonly { readonly label: Interpolated; readonly href: string; readonly current: boolean }[],
 ): Html =>
   html`<ul class="tabs">${list.map(({ label, href, current }) =>
     current

@@ -10,6 +10,7 @@ import { WEBHOOK_URL } from '../domain/limits.ts';
 import { WEBHOOK_EVENTS, type WebhookEventName, webhookEventNames } from '../domain/webhook.ts';
 import { type Html, html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
+import { named, namedText } from '../html/names.ts';
 import type { DeliveryDocument, ReceiverState } from '../webhooks/webhooks.ts';
 import { deliveryBadge, deliveryHref, deliveryPage, deliveryTable } from './delivery-views.ts';
 import {
@@ -185,13 +186,13 @@ export function webhookPages(routes: Routes, { commands, queries, webhooks }: Pa
       title: 'Webhooks',
       section: 'webhooks',
       status: statusOf(problems),
-      main: html`<div class="head"><div><h1>Webhooks</h1><p class="lead">Endpoints that receive signed events about the bookings and reviews of ${visit.accountName} as they happen. <a href="${historyOfAll('webhooks')}">History</a></p></div></div>
+      main: html`<div class="head"><div><h1>Webhooks</h1><p class="lead">Endpoints that receive signed events about the bookings and reviews of ${named(visit.accountName)} as they happen. <a href="${historyOfAll('webhooks')}">History</a></p></div></div>
 <div class="split"><div id="webhooks" data-live-region>${
         list.length === 0
           ? html`<div class="empty">${icon('webhook')}<h2>No webhooks yet</h2><p>Register an endpoint and send it a test delivery.</p></div>`
           : html`<table class="table"><caption class="visually-hidden">Registered webhooks</caption><thead><tr><th scope="col">Endpoint</th><th scope="col">Events</th><th scope="col">Status</th></tr></thead><tbody>${list.map(
               (webhook) =>
-                html`<tr><th scope="row" data-label="Endpoint" class="long"><a href="/console/webhooks/${webhook.webhookId}">${webhook.url}</a></th><td data-label="Events" class="small"><span>${eventNames(webhook.events)}</span></td><td data-label="Status">${webhookBadge(webhook, webhook.receiver)}</td></tr>`,
+                html`<tr><th scope="row" data-label="Endpoint" class="long"><a href="/console/webhooks/${webhook.webhookId}">${named(webhook.url)}</a></th><td data-label="Events" class="small"><span>${eventNames(webhook.events)}</span></td><td data-label="Status">${webhookBadge(webhook, webhook.receiver)}</td></tr>`,
             )}</tbody></table>`
       }</div>
 <div><form class="card fields" method="post" action="/console/webhooks">${csrfField(visit)}${onceField()}<h2>New webhook</h2>${formProblem(problems)}
@@ -230,14 +231,14 @@ ${choices(
     const withState = (one: DeliveryState | undefined) => (one === undefined ? base : `${base}?state=${one}`);
     const yesterday = `${addDays(localDate(now, 'UTC'), -1)}T00:00`;
     return {
-      title: `Webhook ${webhook.url}`,
+      title: `Webhook ${namedText(webhook.url)}`,
       section: 'webhooks',
       status: statusOf(problems),
       main: html`<p class="back"><a href="/console/webhooks">${icon('back')} Webhooks</a></p>
-<div class="head" id="webhook-head" data-live-region><div><h1 class="address">${webhook.url}</h1><p class="lead">${eventNames(webhook.events)}. <a href="${historyOf('webhook', webhookId)}">History</a></p></div>${webhookBadge(webhook, receiver)}</div>
+<div class="head" id="webhook-head" data-live-region><div><h1 class="address">${named(webhook.url)}</h1><p class="lead">${eventNames(webhook.events)}. <a href="${historyOf('webhook', webhookId)}">History</a></p></div>${webhookBadge(webhook, receiver)}</div>
 <div id="receiver" data-live-region>${
         webhook.status === 'disabled'
-          ? html`<div class="flash notice">${icon('warning')}<p>Disabled: ${webhook.disabledReason ?? 'no reason given.'}</p></div>`
+          ? html`<div class="flash notice">${icon('warning')}<p>Disabled: ${webhook.disabledReason === undefined ? 'no reason given.' : named(webhook.disabledReason)}</p></div>`
           : receiverNotice(receiver, now)
       }</div>
 <div class="row top">${webhook.status === 'enabled' && html`<form method="post" action="${base}/test">${csrfField(visit)}${onceField()}<button class="button">Send test delivery</button></form>`}${

@@ -62,12 +62,20 @@ function render(value: Interpolated, betweenTags: boolean): string {
   if (value instanceof Html) return value.markup;
   if (typeof value === 'string') {
     const text = escapeText(value);
-    return betweenTags && BIDI_CONTROL.test(value) ? `<bdi>${text}</bdi>` : text;
+    return betweenTags ? isolated(text) : text;
   }
   if (typeof value === 'number') return String(value);
   if (value === undefined || value === null || value === false) return '';
   return value.map((one) => render(one, betweenTags)).join('');
 }
+
+/** Escaped text between tags. A name inside it (`namedText`) becomes an element. */
+function isolated(text: string): string {
+  if (!BIDI_CONTROL.test(text)) return text;
+  return BIDI_CONTROL.test(text.replaceAll(NAMED, '')) ? `<bdi>${text}</bdi>` : text.replaceAll(NAMED, '<bdi>$1</bdi>');
+}
+
+const NAMED = /\u2068([^\u202a-\u202e\u2066-\u2069]*)\u2069/g;
 
 /** These would turn what stands around the text round, too (Unicode Standard Annex #9, 2). */
 const BIDI_CONTROL = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;

@@ -52,7 +52,7 @@ test('a community approves a request from its inbox', async () => {
   const inbox = await community.open('/console/inbox');
   expect(inbox.text).toContain('Coffee for forty.');
   const page = await community.send(inbox, `/console/bookings/${id}/approve`);
-  expect(page.flash).toMatch(/Request approved\. Northwind Coffee was charged \$483\.00\./);
+  expect(page.flash).toMatch(/Request approved\. <bdi>Northwind Coffee</bdi> was charged \$483\.00\./);
   expect(await statusOf(id)).toBe('Approved');
   expect((await community.open('/console/inbox')).text).not.toContain('Coffee for forty.');
 });

@@ -82,7 +82,7 @@ test('open pages look again when somebody was forgotten, once nothing can be rea
   await eventually(() => expect(stream.messages().slice(told)).toContainEqual({ topic: '' }));
   const { text } = await browser.open(`/console/bookings/${bookingId}`);
   expect(text).not.toContain('Quittengelb');
-  expect(text).toContain('<p class="quote">erased</p>');
+  expect(text).toContain('<p class="quote" dir="auto">erased</p>');
   accepted(await forgetting);
   expect(await queries.bookings.get(brand, bookingId)).toMatchObject({ message: 'erased' });
   await stream.stop();
@@ -96,7 +96,7 @@ test('a new request is announced to its community and brand; the changed availab
   const [own, foreign, asking, rival] = streams;
   await request(30);
   const hours = { topic: `hours:1:${inDays(30)}` };
-  const announcement = { topic: '', say: 'New request: Harbour Hall, Northwind Coffee' };
+  const announcement = { topic: '', say: 'New request: \u2068Harbour Hall\u2069, \u2068Northwind Coffee\u2069' };
   await eventually(() => {
     expect(own?.messages()).toEqual([announcement, hours]);
     expect(asking?.messages()).toEqual([announcement, hours]);

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { EMPTY, flag, html, raw } from '../../src/html/html.ts';
+import { namedText } from '../../src/html/names.ts';
 
 const ATTACK = `"><script>alert('x')</script>&amp;`;
 
@@ -62,4 +63,16 @@ test('a text with characters that turn the line round keeps to itself', () => {
   ] as const)
     expect(html([open, close] as unknown as TemplateStringsArray, name).markup).toBe(open + name + close);
   expect(html`<input value="${name}">`.markup).toBe(`<input value="${name}">`);
+});
+
+test('a name inside of a text becomes an element where there can be one, and stays marked where there cannot', () => {
+  const text = `${namedText('شركة')} was charged $5.00`;
+  expect(html`<p>${text}</p>`.markup).toBe('<p><bdi>شركة</bdi> was charged $5.00</p>');
+  expect(html`<p>${`${namedText('<a>')}, ${namedText('b')}`}</p>`.markup).toBe(
+    '<p><bdi>&lt;a&gt;</bdi>, <bdi>b</bdi></p>',
+  );
+  expect(html`<a title="${text}">x</a>`.markup).toBe('<a title="\u2068شركة\u2069 was charged $5.00">x</a>');
+  // A name cannot end what sets it apart.
+  expect(namedText('a\u2069\u202eb\u2067')).toBe('\u2068ab\u2069');
+  expect(html`<p>${`\u2068a\u2069 \u202e`}</p>`.markup).toBe('<p><bdi>\u2068a\u2069 \u202e</bdi></p>');
 });
