@@ -251,7 +251,7 @@ test('a connected app is listed with what it may do, and loses access immediatel
   const page = await community.open('/console/apps');
   expect(page.text).toContain('Planner &lt;b&gt;');
   expect(page.text).toContain('Read availability, bookings and reviews');
-  expect(page.text).toContain('Connected by harbour@demo.example');
+  expect(page.text).toContain('Connected by <bdi>harbour@demo.example</bdi>');
   expect((await other.open('/console/apps')).text).toContain('No connected apps');
   const disconnected = await community.send(page, /\/disconnect$/);
   expect(disconnected.flash).toContain('App disconnected.');
@@ -282,10 +282,10 @@ test('a space: added, changed, errors shown beside the field, closed and reopene
   expect(one.status).toBe(200);
   expect(two.status).toBe(200);
   const list = await community.open('/console/spaces');
-  expect(list.text.match(/Attic &lt;i&gt;<\/a>/g)).toHaveLength(1);
+  expect(list.text.match(/Attic &lt;i&gt;<\/bdi><\/a>/g)).toHaveLength(1);
   expect(list.text).toContain('$99.90');
 
-  const id = /\/console\/spaces\/(\d+)">Attic/.exec(list.text)?.[1] ?? '';
+  const id = /\/console\/spaces\/(\d+)"><bdi>Attic/.exec(list.text)?.[1] ?? '';
   const fee = await community.send(await community.open(`/console/spaces/${id}`), `/console/spaces/${id}`, {
     eventFee: '1.234',
   });

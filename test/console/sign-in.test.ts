@@ -239,7 +239,7 @@ test('a user with several accounts switches between them; a form made for the pr
   const first = await browser.signIn({ email: 'both@demo.example', password: 'long enough 1' });
   const before = await browser.open('/console/spaces/new');
   const page = await browser.send(first, '/console/account', { account: `Community:${two.id}` });
-  expect(page.text).toContain(`<span class="name">${running.demo.communities[1]?.name}</span>`);
+  expect(page.text).toContain(`<span class="name"><bdi>${running.demo.communities[1]?.name}</bdi></span>`);
 
   expect((await browser.send(before, '/console/spaces/new', { name: 'Wrong account' })).status).toBe(403);
   const forbidden = await browser.send(page, '/console/account', { account: 'Brand:1' });
