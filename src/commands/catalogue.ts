@@ -21,8 +21,9 @@ export type CatalogueCommands = {
   ): Promise<Community | Refusal>;
   addBrand(command: { readonly name: string }, context: CommandContext): Promise<Brand | Refusal>;
   addSpace(command: SpaceTerms & { readonly communityId: number }, context: CommandContext): Promise<SpaceId | Refusal>;
+  /** @param command `seen`: the terms as the page showed them that somebody saves; refused if they have changed since */
   changeSpace(
-    command: { readonly spaceId: number; readonly terms: Partial<SpaceTerms> },
+    command: { readonly spaceId: number; readonly terms: Partial<SpaceTerms>; readonly seen?: SpaceTerms },
     context: CommandContext,
   ): SpaceOutcome;
   closeSpace(id: number, context: CommandContext): SpaceOutcome;
@@ -60,9 +61,9 @@ export function createCatalogueCommands(deps: {
       return isRefusal(outcome) ? outcome : added.spaceId;
     },
 
-    changeSpace: ({ spaceId: id, terms }, context) =>
+    changeSpace: ({ spaceId: id, ...command }, context) =>
       handler.execute(streamOf.space(id), space, context, (state) =>
-        changeSpace(state, { spaceId: spaceId(id), terms }),
+        changeSpace(state, { ...command, spaceId: spaceId(id) }),
       ),
 
     closeSpace: (id, context) =>

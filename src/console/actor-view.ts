@@ -1,23 +1,26 @@
 import type { NamedActor } from '../domain/shown-actor.ts';
 import { type Html, html } from '../html/html.ts';
-import { named } from '../html/names.ts';
+import { namedText } from '../html/names.ts';
 
 /** Who did something, in words that follow “by”: by name for the own account, by account for the other party. */
-export function actorView({ kind, name, account }: NamedActor): Html {
-  const called = name !== undefined && named(name);
+export const actorView = (actor: NamedActor): Html => html`${actorText(actor)}`;
+
+/** The same for a plain text, such as a message that is shown on the next page. */
+export function actorText({ kind, name, account }: NamedActor): string {
+  const called = name !== undefined && namedText(name);
   switch (kind) {
     case 'user':
-      return html`${called || 'a user who was removed'}`;
+      return called || 'a user who was removed';
     case 'apiKey':
-      return html`the API key ${called ? html`“${called}”` : 'that is not known any more'}`;
+      return called ? `the API key “${called}”` : 'the API key that is not known any more';
     case 'client':
-      return html`the app ${called ? html`“${called}”` : 'that was removed'}`;
+      return called ? `the app “${called}”` : 'the app that was removed';
     case 'account':
-      return html`${called || (account?.kind === 'Brand' ? 'the brand' : 'the community')}`;
+      return called || (account?.kind === 'Brand' ? 'the brand' : 'the community');
     case 'operator':
-      return html`the operator`;
+      return 'the operator';
     case 'system':
-      return html`the service`;
+      return 'the service';
     default:
       return kind satisfies never;
   }

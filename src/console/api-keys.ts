@@ -51,9 +51,8 @@ export function apiKeyPages(routes: Routes, { commands, queries, apiKeyUsage, se
       const permissions = offered(account.kind)
         .filter((name) => chosen.includes(name))
         .reduce((mask, name) => mask | Permission[name], 0);
-      if (permissions === 0) return listPage(visit, { permission: 'Choose at least one.' });
       const outcome = await commands.apiKeys.issue({ account, permissions, label }, context);
-      if (isRefusal(outcome)) return listPage(visit, problemOf(outcome, { label: 'Name' }));
+      if (isRefusal(outcome)) return listPage(visit, problemOf(outcome, LABELS, CHOOSE));
       return {
         title: 'New API key',
         section: 'keys',
@@ -108,6 +107,9 @@ ${choices(
     };
   }
 }
+
+const LABELS = { label: 'Name', permissions: 'Permissions' };
+const CHOOSE = { permissions: { field: 'permission', text: 'Choose at least one of the permissions.' } };
 
 const keyTable = (visit: Visit, keys: readonly ApiKeyDocument[], used: ReadonlyMap<string, Timestamp>): Html =>
   html`<table class="table"><caption class="visually-hidden">Active API keys</caption><thead><tr><th scope="col">Name</th><th scope="col">Permissions</th><th scope="col">Last used</th><th scope="col"><span class="visually-hidden">Revoke</span></th></tr></thead><tbody>${keys.map(

@@ -13,20 +13,31 @@ export const NO_PROBLEMS: Problems = {};
 export const statusOf = (problems: Problems): 200 | 422 => (problems === NO_PROBLEMS ? 200 : 422);
 
 /**
- * Assigns a refusal to the field it is about. Its text starts with the field's name ("windowEnd must be …"), which is replaced
- * with the label that people see.
+ * Assigns what a refusal says to the fields it is about. Each of its sentences starts with the name of a field ("windowEnd must
+ * be …"), which is replaced with the label that people see.
  * @param labels labels by field name
+ * @param ours where a page has other fields than the command, such as boxes for a mask: the name of one, and what to say there
  */
-export function problemOf({ details }: Refusal, labels: Readonly<Record<string, string>> = {}): Problems {
-  const [word = ''] = details.split(' ', 1);
-  const label = labels[word];
-  if (label === undefined) return { '': details };
-  const named = Object.entries(labels).reduce(
+export function problemOf(
+  refusal: Refusal,
+  labels: Readonly<Record<string, string>> = {},
+  ours: Readonly<Record<string, { readonly field: string; readonly text: string }>> = {},
+): Problems {
+  const problems: Record<string, string> = {};
+  for (const details of refusal.each ?? [refusal.details]) {
+    const [word = ''] = details.split(' ', 1);
+    const own = ours[word];
+    if (own !== undefined) problems[own.field] = own.text;
+    else problems[labels[word] === undefined ? '' : word] ??= withLabels(details, labels);
+  }
+  return problems;
+}
+
+const withLabels = (details: string, labels: Readonly<Record<string, string>>): string =>
+  Object.entries(labels).reduce(
     (text, [name, shown]) => text.replaceAll(new RegExp(`\\b${name}\\b`, 'g'), `“${shown}”`),
     details,
   );
-  return { [word]: named };
-}
 
 type Attributes = Readonly<Record<string, string | number | undefined>>;
 
@@ -87,11 +98,9 @@ function framed(
 ): Html {
   const problem = problems[name];
   const describedBy = [hint && `${name}-hint`, problem && `${name}-error`].filter(Boolean).join(' ');
-  // The first invalid field gets the focus.
   const tied = attributes({
     'aria-describedby': describedBy === '' ? undefined : describedBy,
     'aria-invalid': problem === undefined ? undefined : 'true',
-    autofocus: problem === undefined ? undefined : '',
   });
   return html`<div class="field"><label for="${name}">${label}</label>${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}${control(tied)}${errorText(name, problem)}</div>`;
 }
@@ -102,13 +111,20 @@ export const errorText = (name: string, problem: string | undefined): Html | und
     ? undefined
     : html`<p class="error" id="${name}-error">${icon('warning')}<span>${problem}</span></p>`;
 
-/** The error of a form as a whole. */
-export const formProblem = (problems: Problems): Html | undefined => {
-  const problem = problems[''];
-  return problem === undefined
-    ? undefined
-    : html`<div class="flash problem" role="alert">${icon('warning')}<p>${problem}</p></div>`;
-};
+/**
+ * What is wrong with a form, above its fields: the error of the form as a whole, and a link to each field that has one. It gets the
+ * focus, so that whoever listens to the page hears it first, and Tab leads to the links.
+ */
+export function formProblem(problems: Problems): Html | undefined {
+  const whole = problems[''];
+  const wrong = Object.entries(problems).filter(([name]) => name !== '');
+  if (whole === undefined && wrong.length === 0) return undefined;
+  const count = wrong.length === 1 ? 'One thing is' : `${wrong.length} things are`;
+  return html`<div class="flash problem" role="alert" tabindex="-1" autofocus>${icon('warning')}<div class="stack tight"><p>${whole ?? `${count} not right yet.`}</p>${
+    wrong.length > 0 &&
+    html`<ul class="bullets">${wrong.map(([name, problem]) => html`<li><a href="#${name}">${problem}</a></li>`)}</ul>`
+  }</div></div>`;
+}
 
 export type Choice = {
   readonly value: string;
@@ -124,8 +140,8 @@ export const choices = (
   list: readonly Choice[],
 ): Html =>
   html`<fieldset class="field"${attributes({ 'aria-describedby': problems[name] && `${name}-error` })}><legend>${label}</legend>${hint && html`<p class="hint">${hint}</p>`}<ul class="choices">${list.map(
-    (choice) =>
-      html`<li><label class="choice"><input type="${type}" name="${name}" value="${choice.value}"${flag('checked', choice.checked)}><span class="what">${choice.label}${choice.hint && html`<span class="hint">${choice.hint}</span>`}</span></label></li>`,
+    (choice, index) =>
+      html`<li><label class="choice"><input${index === 0 && html` id="${name}"`} type="${type}" name="${name}" value="${choice.value}"${flag('checked', choice.checked)}><span class="what">${choice.label}${choice.hint && html`<span class="hint">${choice.hint}</span>`}</span></label></li>`,
   )}</ul>${errorText(name, problems[name])}</fieldset>`;
 
 /** The CSRF token, which every form that changes something must carry. */

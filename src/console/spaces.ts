@@ -1,12 +1,17 @@
-import { isRefusal } from '../domain/decision.ts';
+import { isRefusal, type Refusal } from '../domain/decision.ts';
 import type { SpaceTerms } from '../domain/events.ts';
 import { cents } from '../domain/ids.ts';
+import { keysOf } from '../domain/keys-of.ts';
 import { ANSWER_HOURS, DEFAULT_ANSWER_HOURS, DURATION_HOURS, HOUR, NAME } from '../domain/limits.ts';
-import { formatAmount, parseAmount, priceOf } from '../domain/pricing.ts';
-import { type Space, wrongTerms } from '../domain/space.ts';
+import { picked } from '../domain/picked.ts';
+import { AMOUNT_RULE, formatAmount, parseAmount, priceOf } from '../domain/pricing.ts';
+import type { NamedActor } from '../domain/shown-actor.ts';
+import { SPACE_TERMS, type Space, wrongTerms } from '../domain/space.ts';
 import { type Html, html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
 import { named, namedText } from '../html/names.ts';
+import type { SpaceNow } from '../queries/space-changes.ts';
+import { actorText } from './actor-view.ts';
 import {
   actionButton,
   confirm,
@@ -19,7 +24,7 @@ import {
   problemOf,
   statusOf,
 } from './fields.ts';
-import { amount, clock, duration, zoneName } from './formats.ts';
+import { amount, clock, duration, momentIn, zoneName } from './formats.ts';
 import { historyOf } from './history.ts';
 import type { PageDeps } from './page-deps.ts';
 import { type Answer, type Form, idOf, missing, type Routes, type Shown, type Visit } from './visit.ts';
@@ -68,7 +73,7 @@ ${
         const terms = termsOf(typed);
         const outcome = await catalogue.addSpace({ ...terms, communityId: visit.account.id }, visit.context);
         return isRefusal(outcome)
-          ? newPage(visit, typed, problemOf(outcome, LABELS))
+          ? newPage(visit, typed, problemsOf(outcome, typed))
           : {
               go: '/console/spaces',
               flash: { kind: 'done', text: `Space added. Brands can now book ${namedText(terms.name)}.` },
@@ -88,21 +93,29 @@ ${
     '/console/spaces/:id',
     (visit) =>
       withSpace(visit, async (space) => {
+        const { spaceId } = space;
         const typed = typedIn(visit.form);
-        const outcome = await catalogue.changeSpace({ spaceId: space.spaceId, terms: termsOf(typed) }, visit.context);
-        return isRefusal(outcome)
-          ? editPage(visit, space, typed, problemOf(outcome, LABELS))
-          : {
-              go: '/console/spaces',
-              flash: { kind: 'done', text: 'Saved. Existing requests and bookings keep their terms.' },
-            };
+        const seen = seenIn(visit.form);
+        if (seen === undefined) return changedPage(visit, typed, undefined, { space, changed: [] });
+        const outcome = await catalogue.changeSpace({ spaceId, terms: termsOf(typed), seen }, visit.context);
+        if (!isRefusal(outcome)) {
+          const saved = outcome.events.length > 0;
+          const text = saved
+            ? 'Saved. Existing requests and bookings keep their terms.'
+            : 'Nothing has changed: these are the terms already.';
+          return { go: '/console/spaces', flash: { kind: saved ? 'done' : 'notice', text } };
+        }
+        const found = await queries.spaceChanges(visit.account, spaceId, seen);
+        return found === undefined || found.changed.length === 0
+          ? editPage(visit, found?.space ?? space, typed, problemsOf(outcome, typed))
+          : changedPage(visit, typed, seen, found);
       }),
     'Community',
   );
 
-  for (const [step, text] of [
-    ['close', 'Space closed. It takes no new bookings, and existing ones are kept.'],
-    ['open', 'Space reopened. It takes bookings again.'],
+  for (const [step, text, state] of [
+    ['close', 'Space closed. It takes no new bookings, and existing ones are kept.', 'closed'],
+    ['open', 'Space reopened. It takes bookings again.', 'open'],
   ] as const) {
     routes.post(
       `/console/spaces/:id/${step}`,
@@ -111,7 +124,11 @@ ${
           const change = step === 'close' ? catalogue.closeSpace : catalogue.openSpace;
           const outcome = await change(spaceId, visit.context);
           if (isRefusal(outcome)) return missing('space');
-          return { go: '/console/spaces', flash: { kind: 'done', text } };
+          if (outcome.events.length > 0) return { go: '/console/spaces', flash: { kind: 'done', text } };
+          const switched = (await queries.spaceChanges(visit.account, spaceId, undefined))?.switched;
+          const by = switched === undefined ? '' : ` by ${whoOf(visit, switched.by)}`;
+          const already = `This space was already ${state === 'open' ? 'reopened' : state}${by}. Nothing has changed.`;
+          return { go: '/console/spaces', flash: { kind: 'notice', text: already } };
         }),
       'Community',
     );
@@ -148,10 +165,53 @@ ${
       section: 'spaces',
       status: statusOf(problems),
       main: html`${backLink}<div class="head"><h1>${named(space.name)}</h1>${openBadge(space)}</div>
-<form class="card fields narrow" method="post" action="/console/spaces/${space.spaceId}">${csrfField(visit)}${fields(typed, problems)}<p class="muted small">Existing requests and bookings keep the terms on which they were made.</p><div><button class="button">Save</button></div></form>
+<form class="card fields narrow" method="post" action="/console/spaces/${space.spaceId}">${csrfField(visit)}${seenField(space)}${fields(typed, problems)}<p class="muted small">Existing requests and bookings keep the terms on which they were made.</p><div><button class="button">Save</button></div></form>
 <section class="card narrow"><h2>${space.active ? 'Close space' : 'Reopen space'}</h2><p>${space.active ? 'A closed space takes no new bookings. Existing ones are kept.' : 'It takes bookings again immediately.'}</p>${openOrClose(visit, space)}</section>
 <p class="muted small"><a href="${historyOf('space', space.spaceId)}">What was changed here, and by whom</a></p>`,
     };
+  }
+
+  /**
+   * Shows what a colleague saved since the page was made, beside what was typed. Fields that were not touched take the colleague's
+   * value, so that saving again undoes only what this user chose to.
+   * @param seen undefined if the form did not say what it was made from
+   */
+  function changedPage(visit: Visit, typed: Typed, seen: SpaceTerms | undefined, { space, changed }: SpaceNow): Answer {
+    const now = typedOf(space);
+    const before = seen && typedOf({ ...space, ...seen });
+    const both = keysOf(LABELS).filter((term) => typed[term] !== now[term] && typed[term] !== before?.[term]);
+    const who = [...new Set(changed.map(({ by }) => whoOf(visit, by)))].join(' and ');
+    const problems: Record<string, string> = {
+      '':
+        seen === undefined
+          ? 'This form came from an older page, which did not say what it was made from. Nothing was saved. Look again, and save once more if this is what you want.'
+          : `This space was changed meanwhile by ${who}. Nothing of yours was saved: look again, and save once more if this is what you want.`,
+    };
+    for (const { term, by, at } of changed) {
+      const told = `“${LABELS[term]}” is now ${shown(space, term)}, changed by ${whoOf(visit, by)} on ${momentIn(space.timeZone, at)}.`;
+      problems[term] = both.includes(term) ? `${told} Yours is still in the field.` : `${told} The field has it now.`;
+    }
+    if (seen === undefined) for (const term of both) problems[term] = `“${LABELS[term]}” is now ${shown(space, term)}.`;
+    const merged = { ...now, ...picked(typed, both) };
+    return { ...editPage(visit, space, merged, problems), status: 409 };
+  }
+
+  /** A term as pages show it. */
+  function shown(space: Space, term: keyof SpaceTerms): string {
+    switch (term) {
+      case 'name':
+        return namedText(space.name);
+      case 'windowStart':
+      case 'windowEnd':
+        return clock(space[term]);
+      case 'durationHours':
+      case 'answerHours':
+        return duration(space[term]);
+      case 'eventFee':
+        return amount(space.eventFee, settings.currency);
+      default:
+        return term satisfies never;
+    }
   }
 
   const fields = (typed: Typed, problems: Problems): Html => html`${formProblem(problems)}
@@ -162,6 +222,37 @@ ${field({ name: 'durationHours', label: LABELS.durationHours, hint: `Hours, in s
 <div class="fields-row">${field({ name: 'eventFee', label: LABELS.eventFee, hint: `In ${settings.currency}. Brands pay ${settings.serviceFeePercent}% on top.`, value: typed.eventFee, required: true, problems, attributes: { inputmode: 'decimal', autocomplete: 'off' } })}
 ${field({ name: 'answerHours', label: LABELS.answerHours, hint: 'Hours until an unanswered request expires', type: 'number', value: typed.answerHours, required: true, problems, attributes: ANSWER_HOURS })}</div>`;
 }
+
+/** What a refusal says, and how to write an amount if it was none. */
+function problemsOf(refusal: Refusal, typed: Typed): Problems {
+  const problems = problemOf(refusal, LABELS);
+  return parseAmount(typed.eventFee) === undefined
+    ? { ...problems, eventFee: `“${LABELS.eventFee}” ${AMOUNT_RULE}.` }
+    : problems;
+}
+
+/** A person as a colleague reads of them, who may be the same person in another window. */
+const whoOf = ({ user }: Visit, by: NamedActor): string =>
+  by.kind === 'user' && by.id === user.id ? 'you' : actorText(by);
+
+/** What the form was made from, for the check that nobody has changed it meanwhile. */
+const seenField = (space: Space): Html =>
+  html`<input type="hidden" name="seen" value="${JSON.stringify(picked(space, SPACE_TERMS))}">`;
+
+/** Undefined if it is not what a form of ours carries. */
+function seenIn(form: Form): SpaceTerms | undefined {
+  try {
+    const seen: unknown = JSON.parse(form.text('seen'));
+    return isTerms(seen) ? seen : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const isTerms = (seen: unknown): seen is SpaceTerms =>
+  typeof seen === 'object' &&
+  seen !== null &&
+  SPACE_TERMS.every((term) => typeof Reflect.get(seen, term) === (term === 'name' ? 'string' : 'number'));
 
 /** Points out a term that earlier rules allowed and today's do not, before the user tries to save it. */
 function outdated(space: Space): Problems {

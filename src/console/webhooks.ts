@@ -43,6 +43,9 @@ const EVENT_LABELS: Readonly<Record<WebhookEventName, { readonly label: string; 
   ReviewPosted: { label: 'Review posted', hint: 'ReviewPosted' },
 };
 
+const LABELS = { url: 'Endpoint URL', events: 'Events' };
+const CHOOSE = { events: { field: 'event', text: 'Choose at least one of the events.' } };
+
 /** Webhooks, and the log of their deliveries. */
 export function webhookPages(routes: Routes, { commands, queries, webhooks }: PageDeps): void {
   routes.get('/console/webhooks', (visit) => listPage(visit));
@@ -54,10 +57,9 @@ export function webhookPages(routes: Routes, { commands, queries, webhooks }: Pa
       const events = keysOf(WEBHOOK_EVENTS)
         .filter((name) => chosen.includes(name))
         .reduce((mask, name) => mask | WEBHOOK_EVENTS[name], 0);
-      if (events === 0) return listPage(visit, { event: 'Choose at least one.' });
       const owner = { credential: `user:${user.id}`, account } as const;
       const outcome = await commands.webhooks.register({ owner, url: form.text('url'), events }, context);
-      if (isRefusal(outcome)) return listPage(visit, problemOf(outcome, { url: 'Endpoint URL' }));
+      if (isRefusal(outcome)) return listPage(visit, problemOf(outcome, LABELS, CHOOSE));
       return secretPage(
         'Webhook registered',
         outcome.webhookId,

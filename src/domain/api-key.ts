@@ -1,5 +1,5 @@
 import { type Account, accountKey } from './account.ts';
-import { type Decision, refuse } from './decision.ts';
+import { type Decision, refuse, refuseFor } from './decision.ts';
 import type { ApiKeyEvent, ApiKeyIssued, ApiKeyRevoked } from './events.ts';
 import type { ApiKeyId } from './ids.ts';
 import { LABEL, wrongMask, wrongText } from './limits.ts';
@@ -21,7 +21,7 @@ export function evolveApiKey(key: ApiKey | undefined, event: ApiKeyEvent): ApiKe
 export function issueApiKey(existing: ApiKey | undefined, command: ApiKeyIssued['data']): Decision<ApiKeyIssued> {
   const { permissions, label } = command;
   if (existing !== undefined) return refuse('ValidationError', `Key ${command.apiKeyId} already exists.`);
-  const wrong = wrongText('label', label, LABEL) ?? wrongMask('permissions', permissions, Permission);
+  const wrong = refuseFor([wrongText('label', label, LABEL), wrongMask('permissions', permissions, Permission)]);
   return wrong ?? [{ type: 'ApiKeyIssued', data: command }];
 }
 

@@ -1,4 +1,4 @@
-import type { Refusal } from './decision.ts';
+import { type Refusal, refuseFor } from './decision.ts';
 import type { PlainDate, SpaceId } from './ids.ts';
 import { keysOf } from './keys-of.ts';
 import { HOUR, MESSAGE, wrongNumber, wrongText } from './limits.ts';
@@ -60,15 +60,11 @@ export const detailsOf = (source: BookingDetails): BookingDetails => picked(sour
 export const arePersonal = (details: HeldDetails): boolean =>
   BOOKING_DETAILS.some((field) => RULES[field].personal && details[field] !== undefined);
 
-/** Refuses with the first rule that is broken (`ValidationError`). */
+/** Refuses details that break their rules (`ValidationError`). */
 export function wrongDetails(details: BookingDetails): Refusal | undefined {
   const rules: { readonly [F in Field]: FieldRules<F> } = RULES;
   const check = <F extends Field>(field: F): Refusal | undefined => rules[field].wrong(details[field]);
-  for (const field of BOOKING_DETAILS) {
-    const wrong = check(field);
-    if (wrong !== undefined) return wrong;
-  }
-  return undefined;
+  return refuseFor(BOOKING_DETAILS.map(check));
 }
 
 /** Every fingerprint starts with these fields, in this order: stored fingerprints were made of exactly these four. */

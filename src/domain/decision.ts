@@ -7,13 +7,26 @@ export type RefusalCode =
   | 'BookingNotAllowed'
   | 'ScopeViolation';
 
-/** A command refused by a rule: a value, not an exception. `details` is a sentence for the caller. */
-export type Refusal = { readonly refused: RefusalCode; readonly details: string };
+/** A command refused by a rule: a value, not an exception. */
+export type Refusal = {
+  readonly refused: RefusalCode;
+  /** A sentence for the caller. */
+  readonly details: string;
+  /** The same of every rule that was broken, `details` among them. Absent if it was one. */
+  readonly each?: readonly string[];
+};
 
 /** What a decider returns: the events to append (none if there is nothing left to do), or a refusal. */
 export type Decision<E extends { readonly type: string }> = readonly E[] | Refusal;
 
 export const refuse = (refused: RefusalCode, details: string): Refusal => ({ refused, details });
+
+/** The first of these refusals, with what the others say; undefined if there is none. */
+export function refuseFor(wrong: readonly (Refusal | undefined)[]): Refusal | undefined {
+  const all = wrong.filter((one) => one !== undefined);
+  const [first] = all;
+  return first === undefined || all.length === 1 ? first : { ...first, each: all.map(({ details }) => details) };
+}
 
 export const isRefusal = (value: unknown): value is Refusal =>
   typeof value === 'object' && value !== null && 'refused' in value;

@@ -23,8 +23,23 @@ export const toAmount = (value: Cents): number => value / 100;
 /** Cents as text with two decimals and no currency, such as `420.00`. */
 export const formatAmount = (value: number): string => (value / 100).toFixed(2);
 
-/** Parses an amount typed as `150`, `150.5` or `150,50`, without rounding. Undefined for anything else. */
+/** `150`, `150.5`, `150,50`: with at most two decimals, a comma before the last two digits can only be the decimal one. */
+const PLAIN_AMOUNT = /^(\d{1,10})(?:[.,](\d{1,2}))?$/;
+/** `1,234`, `1,234.50`: as pages and rules show amounts. */
+const GROUPED_AMOUNT = /^([1-9]\d{0,2}(?:,\d{3}){1,3})(?:\.(\d{1,2}))?$/;
+const MOST_DIGITS = 10;
+
+/**
+ * Parses an amount, without rounding: plain (`150`, `150.5`, `150,50`), or as the service shows it (`1,234.50`). Undefined for
+ * anything else, and for what can be read in two ways, such as `1.234`.
+ */
 export function parseAmount(text: string): Cents | undefined {
-  const [, whole, fraction = ''] = /^(\d{1,10})(?:[.,](\d{1,2}))?$/.exec(text) ?? [];
-  return whole === undefined ? undefined : cents(Number(whole) * 100 + Number(fraction.padEnd(2, '0')));
+  const [, written, fraction = ''] = PLAIN_AMOUNT.exec(text) ?? GROUPED_AMOUNT.exec(text) ?? [];
+  const whole = written?.replaceAll(',', '');
+  if (whole === undefined || whole.length > MOST_DIGITS) return undefined;
+  return cents(Number(whole) * 100 + Number(fraction.padEnd(2, '0')));
 }
+
+/** How an amount is to be written. Phrased to follow the name of a field. */
+export const AMOUNT_RULE =
+  'must be an amount such as 1,234.50 or 1234.50: a point before the cents, commas only between thousands';

@@ -1,4 +1,4 @@
-import { type Decision, refuse } from './decision.ts';
+import { type Decision, refuse, refuseFor } from './decision.ts';
 import type { ReviewPosted } from './events.ts';
 import type { BookingId, BrandId, ReviewId } from './ids.ts';
 import { RATING, REVIEW_CONTENT, REVIEW_TITLE, wrongNumber, wrongText } from './limits.ts';
@@ -27,10 +27,11 @@ export function postReview(
   const { brandId, ...review } = command;
   if (booking === undefined || (brandId !== undefined && booking.request.brandId !== brandId))
     return refuse('ResourceNotFound', `There is no booking ${command.bookingId}.`);
-  const wrong =
-    wrongNumber('rating', review.rating, RATING) ??
-    wrongText('title', review.title, REVIEW_TITLE) ??
-    wrongText('content', review.content, REVIEW_CONTENT);
+  const wrong = refuseFor([
+    wrongNumber('rating', review.rating, RATING),
+    wrongText('title', review.title, REVIEW_TITLE),
+    wrongText('content', review.content, REVIEW_CONTENT),
+  ]);
   if (wrong !== undefined) return wrong;
   if (existing !== undefined)
     return refuse('BookingNotAllowed', `Booking ${command.bookingId} has already been reviewed.`);

@@ -1,8 +1,9 @@
-import { type Decision, type Refusal, refuse } from './decision.ts';
+import { type Decision, type Refusal, refuse, refuseFor } from './decision.ts';
 import type { SpaceAdded, SpaceChanged, SpaceClosed, SpaceEvent, SpaceOpened, SpaceTerms } from './events.ts';
 import type { CommunityId, SpaceId } from './ids.ts';
 import { keysOf } from './keys-of.ts';
 import { ANSWER_HOURS, DURATION_HOURS, EVENT_FEE, HOUR, isWithin, NAME, wrongNumber, wrongText } from './limits.ts';
+import { picked } from './picked.ts';
 
 /** A space with its terms, folded. */
 export type Space = SpaceTerms & {
@@ -31,16 +32,19 @@ export function evolveSpace(space: Space | undefined, event: SpaceEvent): Space 
 
 export function addSpace(existing: Space | undefined, command: SpaceAdded['data']): Decision<SpaceAdded> {
   if (existing !== undefined) return refuse('ValidationError', `Space ${command.spaceId} already exists.`);
-  return wrongTerms(command) ?? wrongWindow(command) ?? [{ type: 'SpaceAdded', data: command }];
+  return refuseFor(wrongIn(command, command)) ?? [{ type: 'SpaceAdded', data: command }];
 }
 
 /**
  * Changes the given terms; existing bookings keep theirs. No event if nothing differs. Only the changed terms are checked, so
  * that a space whose terms were allowed by older rules can still be changed and corrected.
+ *
+ * Whoever saves all terms from a page says what the page showed (`seen`). If a term has changed since, the command is refused,
+ * because it would undo a change that its sender has not seen.
  */
 export function changeSpace(
   space: Space | undefined,
-  command: { readonly spaceId: SpaceId; readonly terms: Partial<SpaceTerms> },
+  command: { readonly spaceId: SpaceId; readonly terms: Partial<SpaceTerms>; readonly seen?: SpaceTerms },
 ): Decision<SpaceChanged> {
   if (space === undefined) return unknownSpace(command.spaceId);
   const changed: Partial<SpaceTerms> = Object.fromEntries(
@@ -50,9 +54,21 @@ export function changeSpace(
   );
   if (Object.keys(changed).length === 0) return [];
   const { spaceId, communityId } = space;
-  const wrong = wrongTerms(changed) ?? wrongWindow({ ...space, ...changed });
-  return wrong ?? [{ type: 'SpaceChanged', data: { ...changed, spaceId, communityId } }];
+  const meanwhile = command.seen === undefined ? [] : changedTerms(command.seen, space);
+  const outdated =
+    meanwhile.length === 0
+      ? undefined
+      : refuse('ValidationError', `Space ${spaceId} was changed meanwhile (${meanwhile.join(', ')}). Look again.`);
+  return (
+    refuseFor([outdated, ...wrongIn(changed, { ...space, ...changed })]) ?? [
+      { type: 'SpaceChanged', data: { ...changed, spaceId, communityId } },
+    ]
+  );
 }
+
+/** The names of the terms that differ. */
+export const changedTerms = (before: SpaceTerms, now: SpaceTerms): readonly (keyof SpaceTerms)[] =>
+  SPACE_TERMS.filter((term) => before[term] !== now[term]);
 
 /** A closed space takes no new bookings; existing ones stay. */
 export function closeSpace(space: Space | undefined, command: { readonly spaceId: SpaceId }): Decision<SpaceClosed> {
@@ -87,20 +103,23 @@ const TERM_RULES: {
   answerHours: (hours) => wrongNumber('answerHours', hours, ANSWER_HOURS),
 };
 
-/** The first of these terms that breaks its own rule. */
-export function wrongTerms(terms: Partial<SpaceTerms>): Refusal | undefined {
+/** What is wrong with terms, each by its own rule. */
+function wrongOf(terms: Partial<SpaceTerms>): readonly Refusal[] {
   const check = <T extends keyof SpaceTerms>(term: T): Refusal | undefined => {
     const value = terms[term];
     return value === undefined ? undefined : TERM_RULES[term](value);
   };
-  for (const term of SPACE_TERMS) {
-    const wrong = check(term);
-    if (wrong !== undefined) return wrong;
-  }
-  return undefined;
+  return SPACE_TERMS.flatMap((term) => check(term) ?? []);
 }
 
-const SPACE_TERMS = keysOf(TERM_RULES);
+/** Refuses terms that break their own rules, all of them at once. */
+export const wrongTerms = (terms: Partial<SpaceTerms>): Refusal | undefined => refuseFor(wrongOf(terms));
 
-const wrongWindow = ({ windowStart, windowEnd }: SpaceTerms): Refusal | undefined =>
-  windowStart < windowEnd ? undefined : refuse('ValidationError', 'windowStart must be before windowEnd.');
+export const SPACE_TERMS = keysOf(TERM_RULES);
+
+/** What is wrong with the terms that are new, and with the window that they leave. */
+function wrongIn(changed: Partial<SpaceTerms>, { windowStart, windowEnd }: SpaceTerms): readonly Refusal[] {
+  const wrong = wrongOf(changed);
+  if (windowStart < windowEnd || wrongOf(picked(changed, ['windowStart', 'windowEnd'])).length > 0) return wrong;
+  return [...wrong, refuse('ValidationError', 'windowStart must be before windowEnd.')];
+}

@@ -1,6 +1,6 @@
 import { accountKey } from './account.ts';
 import { toTimestamp } from './calendar.ts';
-import { type Decision, refuse } from './decision.ts';
+import { type Decision, refuse, refuseFor } from './decision.ts';
 import type {
   EventType,
   WebhookDisabled,
@@ -70,8 +70,12 @@ export function registerWebhook(
   context: { readonly owned: number; readonly urlProblem: string | undefined },
 ): Decision<WebhookRegistered> {
   if (existing !== undefined) return refuse('ValidationError', `Webhook ${command.webhookId} already exists.`);
-  if (context.urlProblem !== undefined) return refuse('ValidationError', `url ${context.urlProblem}.`);
-  const wrong = wrongText('url', command.url, WEBHOOK_URL) ?? wrongMask('events', command.events, WEBHOOK_EVENTS);
+  const wrong = refuseFor([
+    context.urlProblem === undefined
+      ? wrongText('url', command.url, WEBHOOK_URL)
+      : refuse('ValidationError', `url ${context.urlProblem}.`),
+    wrongMask('events', command.events, WEBHOOK_EVENTS),
+  ]);
   if (wrong !== undefined) return wrong;
   if (context.owned >= MAX_WEBHOOKS)
     return refuse('ValidationError', `At most ${MAX_WEBHOOKS} webhooks can be registered; remove one first.`);

@@ -14,6 +14,7 @@ import { createListVersions } from './list-versions.ts';
 import { createOpenDaysQuery } from './open-days.ts';
 import { createOperatorQueries } from './operator.ts';
 import { createReviewQueries } from './reviews.ts';
+import { createSpaceChanges } from './space-changes.ts';
 import { createSpaceQueries } from './spaces.ts';
 import { createWebhookQueries } from './webhooks.ts';
 
@@ -38,6 +39,7 @@ export function createQueries(deps: {
     availability: createAvailabilityQuery(deps),
     openDays: createOpenDaysQuery(deps),
     spaces: createSpaceQueries(deps),
+    spaceChanges: createSpaceChanges({ ...deps, names }),
     bookings: createBookingQueries(deps),
     accountHistory: createAccountHistory({ ...deps, names }),
     bookingHistory: createBookingHistory({ ...deps, names }),

@@ -74,11 +74,16 @@ test('an invalid form comes back as it was filled in, and can be corrected and s
   const form = await community.open('/console/keys');
   const none = await community.send(form, '/console/keys', { label: 'Later' });
   expect(none.status).toBe(422);
-  expect(none.text).toContain('Choose at least one.');
+  expect(none.text).toContain('Choose at least one of the permissions.');
   expect(none.text).toContain('value="Later"');
   const nameless = await community.send(form, '/console/keys', { label: ' ', permission: ['ReadReviews'] });
   expect(nameless.text).toContain('“Name” must have 1 to 100 characters.');
   expect(nameless.text).toMatch(/value="ReadReviews" checked/);
+  const neither = await community.send(form, '/console/keys', { label: ' ' });
+  for (const field of ['label', 'permission']) expect(neither.text).toContain(`<a href="#${field}">`);
+  const hooks = await community.open('/console/webhooks');
+  const nothing = await community.send(hooks, '/console/webhooks', { url: 'nowhere', event: [] });
+  for (const field of ['url', 'event']) expect(nothing.text).toContain(`<a href="#${field}">`);
   expect(secretIn(await community.send(form, '/console/keys', { label: 'Now', permission: ['ReadReviews'] }))).not.toBe(
     '',
   );

@@ -18,7 +18,8 @@ const terms = {
 const id = spaceId(7);
 const facts = { ...terms, spaceId: id, communityId: communityId(1), timeZone: 'Europe/Berlin' };
 const added: SpaceEvent = { type: 'SpaceAdded', data: facts };
-const closed: SpaceEvent = { type: 'SpaceClosed', data: { spaceId: id, communityId: communityId(1) } };
+const ids = { spaceId: id, communityId: communityId(1) };
+const closed: SpaceEvent = { type: 'SpaceClosed', data: ids };
 
 describe('a space', () => {
   const change = (changes: Partial<SpaceTerms>) => (space: Space | undefined) =>
@@ -67,6 +68,37 @@ describe('a space', () => {
       .when((space) => addSpace(space, { ...facts, ...wrong }))
       .thenRefused('ValidationError', details);
     given(added).when(change(wrong)).thenRefused('ValidationError', details);
+  });
+
+  test('is refused for everything that is wrong with it', () => {
+    const wrong = { name: '', windowEnd: 9, eventFee: cents(-1) };
+    const { decision } = given(added).when(change(wrong));
+    expect(decision).toMatchObject({ details: expect.stringMatching(/^name /) });
+    expect(decision).toMatchObject({
+      each: [/^name /, /^eventFee /, /^windowStart must be before/].map((text) => expect.stringMatching(text)),
+    });
+    expect(given(added).when(change({ name: '' })).decision).not.toHaveProperty('each');
+  });
+
+  test('is not changed by somebody who has not seen what it is', () => {
+    const theirs: SpaceEvent = { type: 'SpaceChanged', data: { eventFee: cents(500_00), ...ids } };
+    const save = (mine: Partial<SpaceTerms>, seen: SpaceTerms) => (space: Space | undefined) =>
+      changeSpace(space, { spaceId: id, terms: { ...terms, ...mine }, seen });
+    given(added, theirs)
+      .when(save({ windowEnd: 20 }, terms))
+      .thenRefused('ValidationError', /changed meanwhile \(eventFee\)/);
+    const seen = { ...terms, eventFee: cents(500_00) };
+    given(added, theirs)
+      .when(save({ windowEnd: 20 }, seen))
+      .thenEvents({ data: { windowEnd: 20, eventFee: 20_000 } });
+    // The same form twice: the first has done it.
+    given(added, theirs)
+      .when(save({ eventFee: cents(500_00) }, terms))
+      .thenNothing();
+    // A space that was closed meanwhile has the same terms.
+    given(added, closed)
+      .when(save({ windowEnd: 20 }, terms))
+      .thenEvents({ data: { windowEnd: 20 } });
   });
 
   test('with terms that used to be allowed still folds, changes and can be corrected', () => {

@@ -1,0 +1,55 @@
+import type { Account } from '../domain/account.ts';
+import type { Recorded, SpaceEvent, SpaceTerms } from '../domain/events.ts';
+import type { NamedActor } from '../domain/shown-actor.ts';
+import { changedTerms, evolveSpace, SPACE_TERMS, type Space } from '../domain/space.ts';
+import { streamOf } from '../domain/streams.ts';
+import { isKnown, upcast } from '../domain/upcast.ts';
+import type { EventStore } from '../event-store/event-store.ts';
+import type { ActorNames } from './actor-names.ts';
+import { isVisibleSpace } from './spaces.ts';
+
+/** Who did something last, and when. */
+type Doer = { readonly by: NamedActor; readonly at: string };
+
+/** A space as the log has it, and who last did what to it. */
+export type SpaceNow = {
+  readonly space: Space;
+  /** The terms that are not as they were seen, with who made each what it is. */
+  readonly changed: readonly (Doer & { readonly term: keyof SpaceTerms })[];
+  /** Who last closed or reopened it; absent if nobody has. */
+  readonly switched?: Doer;
+};
+
+/**
+ * What became of a space since somebody looked at it, and by whom. From the log itself, because it explains why a command was
+ * refused, and the command was decided on the log. Undefined for a space that the account may not see.
+ */
+export function createSpaceChanges(deps: { readonly events: EventStore; readonly names: ActorNames }) {
+  const { events, names } = deps;
+
+  return async (account: Account, spaceId: number, seen: SpaceTerms | undefined): Promise<SpaceNow | undefined> => {
+    let space: Space | undefined;
+    const last = new Map<keyof SpaceTerms | 'active', Recorded<SpaceEvent>>();
+    for await (const stored of events.readStream(streamOf.space(spaceId))) {
+      if (!isKnown(stored)) continue;
+      // A stream of a space holds only the events of that space.
+      const event = upcast<SpaceEvent>(stored);
+      space = evolveSpace(space, event);
+      if (event.type === 'SpaceClosed' || event.type === 'SpaceOpened') last.set('active', event);
+      else for (const term of SPACE_TERMS) if (event.data[term] !== undefined) last.set(term, event);
+    }
+    if (space === undefined || !isVisibleSpace(account, space)) return undefined;
+
+    const nameOf = names.for(account);
+    const doerOf = async (what: keyof SpaceTerms | 'active'): Promise<Doer[]> => {
+      const event = last.get(what);
+      return event === undefined ? [] : [{ by: await nameOf(event.metadata.actor), at: event.metadata.at }];
+    };
+    const terms = seen === undefined ? [] : changedTerms(seen, space);
+    const changed = await Promise.all(
+      terms.map(async (term) => (await doerOf(term)).map((doer) => ({ term, ...doer }))),
+    );
+    const [switched] = await doerOf('active');
+    return { space, changed: changed.flat(), ...(switched && { switched }) };
+  };
+}

@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { communityId } from '../../src/domain/ids.ts';
+import { accepted } from '../accepted.ts';
+import { Browser, type Page } from '../browser.ts';
+import { type Running, startDemo } from './console.fixture.ts';
+
+/** Two people of one community, with a browser each. */
+let running: Running;
+let harbour: Browser;
+let ada: Browser;
+let hall: string;
+
+const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
+const HARBOUR = { kind: 'Community', id: communityId(1) } as const;
+
+beforeAll(async () => {
+  running = await startDemo();
+  const [demo] = running.demo.communities;
+  if (demo === undefined) throw new Error('The demo lacks a community');
+  hall = `/console/spaces/${demo.spaces[0]?.id}`;
+  const colleague = { email: 'ada@harbour.example', password: 'correct horse battery' };
+  accepted(await running.service.core.users.add({ ...colleague, accounts: [HARBOUR] }, CONTEXT));
+  [harbour, ada] = [new Browser(running.url), new Browser(running.url)];
+  await Promise.all([harbour.signIn(demo.user), ada.signIn(colleague)]);
+});
+afterAll(() => running.stop());
+
+const textOf = (html: string) => html.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ');
+const typedIn = ({ text }: Page, name: string) => new RegExp(`name="${name}"[^>]*?value="([^"]*)"`).exec(text)?.[1];
+const errorOf = ({ text }: Page, name: string) =>
+  textOf(new RegExp(`id="${name}-error"[^>]*>.*?</p>`, 's').exec(text)?.[0]?.replace(/^[^>]*>/, '') ?? '').trim();
+const termsOf = async () => {
+  const page = await harbour.open(hall);
+  return ['name', 'windowEnd', 'eventFee'].map((name) => typedIn(page, name));
+};
+
+test('an amount may be typed as it is shown', async () => {
+  const page = await harbour.open(hall);
+  const saved = await harbour.send(page, hall, { eventFee: '1,234.50' });
+  expect(saved.flash).toContain('Saved.');
+  expect(await termsOf()).toEqual(['Harbour Hall', '22', '1234.50']);
+
+  const again = await harbour.open(hall);
+  const refused = await harbour.send(again, hall, { eventFee: '1.234' });
+  expect(refused.status).toBe(422);
+  expect(typedIn(refused, 'eventFee')).toBe('1.234');
+  expect(errorOf(refused, 'eventFee')).toContain('such as 1,234.50 or 1234.50');
+  await harbour.send(again, hall, { eventFee: '420' });
+});
+
+test('everything wrong with a form is said at once, each beside its field and in a summary that links to it', async () => {
+  const page = await harbour.open('/console/spaces/new');
+  const typed = {
+    name: 'x'.repeat(201),
+    windowStart: '24',
+    windowEnd: 'ten',
+    durationHours: '0.3',
+    eventFee: 'a lot',
+    answerHours: '0',
+  };
+  const refused = await harbour.send(page, '/console/spaces/new', typed);
+  expect(refused.status).toBe(422);
+  const [summary = ''] = /<div class="flash problem"[^>]*>.*?<\/div>/s.exec(refused.text) ?? [];
+  expect(summary).toMatch(/^<div class="flash problem"[^>]* tabindex="-1" autofocus/);
+  expect(summary).toContain('6 things');
+  for (const [name, value] of Object.entries(typed)) {
+    expect(typedIn(refused, name), name).toBe(value);
+    expect(errorOf(refused, name), name).not.toBe('');
+    expect(summary).toContain(`href="#${name}"`);
+    expect(textOf(summary), name).toContain(errorOf(refused, name));
+    expect(refused.text).toContain(`id="${name}"`);
+  }
+  // Nothing else takes the focus from the summary.
+  expect(refused.text.match(/autofocus/g)).toHaveLength(1);
+
+  const inverted = await harbour.send(page, '/console/spaces/new', { name: ' ', windowStart: '9', windowEnd: '8' });
+  for (const name of ['name', 'windowStart', 'eventFee']) expect(errorOf(inverted, name), name).not.toBe('');
+  expect(errorOf(inverted, 'windowEnd')).toBe('');
+});
+
+test('what a colleague saved meanwhile is not undone: the page says who changed what, and keeps what was typed', async () => {
+  const [mine, theirs] = await Promise.all([harbour.open(hall), ada.open(hall)]);
+  expect((await ada.send(theirs, hall, { eventFee: '500', windowEnd: '23' })).flash).toContain('Saved.');
+
+  const refused = await harbour.send(mine, hall, { name: 'The Hall', eventFee: '450' });
+  expect(refused.status).toBe(409);
+  expect(await termsOf()).toEqual(['Harbour Hall', '23', '500.00']);
+  const text = textOf(refused.text);
+  expect(text).toMatch(/changed meanwhile by ada@harbour\.example.*look again/is);
+  // Both are there: what was typed in the field, what it is now beside it.
+  expect(typedIn(refused, 'name')).toBe('The Hall');
+  expect(typedIn(refused, 'eventFee')).toBe('450');
+  expect(errorOf(refused, 'eventFee')).toMatch(/\$500\.00.*ada@harbour\.example/);
+  // What was not typed follows the colleague, so that saving again does not undo it.
+  expect(typedIn(refused, 'windowEnd')).toBe('23');
+
+  const done = await harbour.send(refused, hall);
+  expect(done.flash).toContain('Saved.');
+  expect(await termsOf()).toEqual(['The Hall', '23', '450.00']);
+});
+
+test('of two who save at the same moment one is refused', async () => {
+  const pages = await Promise.all([harbour.open(hall), ada.open(hall)]);
+  const answers = await Promise.all([
+    harbour.send(pages[0], hall, { eventFee: '610' }),
+    ada.send(pages[1], hall, { eventFee: '620' }),
+  ]);
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+  const saved = answers.findIndex(({ status }) => status === 200);
+  expect((await termsOf())[2]).toBe(['610.00', '620.00'][saved]);
+});
+
+test('a form sent twice saves once, and does not call its own change somebody else’s', async () => {
+  const page = await harbour.open(hall);
+  const fields = { eventFee: '700' };
+  expect((await harbour.send(page, hall, fields)).flash).toContain('Saved.');
+  const again = await harbour.send(page, hall, fields);
+  expect(again.status).toBe(200);
+  expect(again.flash).toContain('Nothing has changed');
+});
+
+test('a form that does not say what it was made from saves nothing, and keeps what was typed', async () => {
+  const page = await harbour.open(hall);
+  for (const seen of ['', '{}', 'null', '[1]', '{"name":7}', 'x']) {
+    const refused = await harbour.send(page, hall, { seen, eventFee: '900' });
+    expect(refused.status, seen).toBe(409);
+    expect(typedIn(refused, 'eventFee'), seen).toBe('900');
+  }
+  expect((await termsOf())[2]).toBe('700.00');
+});
+
+test('a space that a colleague closed a moment earlier: who it was, and nothing closed twice', async () => {
+  const pages = await Promise.all([harbour.open(hall), ada.open(hall)]);
+  expect((await ada.send(pages[1], `${hall}/close`)).flash).toContain('Space closed.');
+  const late = await harbour.send(pages[0], `${hall}/close`);
+  expect(late.flash).toContain('already closed by <bdi>ada@harbour.example</bdi>.');
+  expect(late.flash).toContain('Nothing has changed');
+  expect((await harbour.send(late, `${hall}/open`)).flash).toContain('Space reopened.');
+});
+
+test('a form for a new space sent again, long after, says what it did and keeps what was typed', async () => {
+  const page = await harbour.open('/console/spaces/new');
+  const first = { name: 'Annexe', eventFee: '90' };
+  expect((await harbour.send(page, '/console/spaces/new', first)).flash).toContain('Space added.');
+  const count = async () => (await harbour.open('/console/spaces')).text.match(/Annexe/g)?.length ?? 0;
+  const before = await count();
+  const twice = await harbour.send(page, '/console/spaces/new', first);
+  expect(twice.flash).toContain('Space added.');
+  expect(await count()).toBe(before);
+});
