@@ -1,15 +1,26 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Files that take several seconds each, longest first. Started last, one of them would occupy a single core at the end. */
+/** Files that take more than 25 seconds each, longest first. Started last, one of them would occupy a single core at the end. */
 const LONGEST = [
+  'service/export-import.test.ts',
+  'dropped-connection.test.ts',
   'console/browser.test.ts',
-  'event-store/eventstoredb/event-store.test.ts',
-  'service/stop.test.ts',
-  'service/first-start.test.ts',
+  'service/sealing.test.ts',
   'projector/projector.test.ts',
-  'event-store/sqlite/event-store.test.ts',
-  'cli/authentication.test.ts',
-  'mcp/conformance.test.ts',
+  'document-store/reads-under-faults.test.ts',
+  'service/backup.test.ts',
+  'service/move-store.test.ts',
+  'release/rollout.test.ts',
+  'service/slow-first-start.test.ts',
+  'service/clock.test.ts',
+  'service/backup-on-servers.test.ts',
+  'stand-still.test.ts',
+  'webhooks/unstored.test.ts',
+  'service/locked-file.test.ts',
+  'authorization-server/browser.test.ts',
+  'event-store/eventstoredb/faulty-reads.test.ts',
+  'document-store/document-store.test.ts',
+  'threads/store-writer.test.ts',
 ];
 
 const rank = ({ moduleId }: TestSpecification): number => {
