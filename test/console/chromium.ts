@@ -107,3 +107,10 @@ type Violation = { readonly id: string; readonly impact: string; readonly html: 
 
 /** What is not accessible on a page. */
 export const violationsOn = (page: Page): Promise<readonly Violation[]> => page.evaluate<readonly Violation[]>(AXE);
+
+/** What is wrong with a page at the width it has, in words: what axe finds, and whether it is wider than the screen. */
+export async function wrongOn(page: Page): Promise<readonly string[]> {
+  const wrong = (await violationsOn(page)).map(({ id, impact, html }) => `${impact} ${id}: ${html.slice(0, 150)}`);
+  const over = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+  return over > 0 ? [...wrong, `${over} px wider than the screen`] : wrong;
+}

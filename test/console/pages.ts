@@ -5,9 +5,15 @@ import { inDays } from '../in-days.ts';
 import type { Running } from './console.fixture.ts';
 
 /** A page of the console that a user may look at. */
-type PageOf = { readonly name: string; readonly user: DemoUser; readonly path: string };
+type PageOf = {
+  readonly name: string;
+  readonly who: 'community' | 'brand' | 'nobody';
+  /** Undefined: nobody is signed in. */
+  readonly user: DemoUser | undefined;
+  readonly path: string;
+};
 
-/** Every kind of page of the console, as the first community and the first brand of the demo data see them. */
+/** Every kind of page of the console, as the first community, the first brand and nobody of the demo data see them. */
 export async function pagesOf({ demo, service }: Running): Promise<readonly PageOf[]> {
   const [community] = demo.communities;
   const [brand] = demo.brands;
@@ -51,7 +57,11 @@ export async function pagesOf({ demo, service }: Running): Promise<readonly Page
     charges: 'charges',
     history: 'history',
   };
-  const pages = (who: string, user: DemoUser, paths: Readonly<Record<string, string>>): readonly PageOf[] =>
-    Object.entries(paths).map(([name, path]) => ({ name: `${who}-${name}`, user, path }));
-  return [...pages('community', community.user, ofCommunity), ...pages('brand', brand.user, ofBrand)];
+  const pages = (who: PageOf['who'], user: DemoUser | undefined, paths: Readonly<Record<string, string>>) =>
+    Object.entries(paths).map(([name, path]) => ({ name: `${who}-${name}`, who, user, path: `/console/${path}` }));
+  return [
+    ...pages('community', community.user, ofCommunity),
+    ...pages('brand', brand.user, ofBrand),
+    ...pages('nobody', undefined, { 'sign-in': 'sign-in' }),
+  ];
 }

@@ -5,13 +5,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { inDays } from '../in-days.ts';
-import { hasChromium, launchChromium, openWindow, signIn, signInOnce } from './chromium.ts';
+import { hasChromium, launchChromium, openWindow, signIn, signInOnce, wrongOn } from './chromium.ts';
 import { startBusy, startDemo } from './console.fixture.ts';
 import { pagesOf } from './pages.ts';
 
 const HELP = `npm run screenshots                       takes the pictures in README again
 npm run screenshots -- --busy [FOLDER]    takes every page of a busy store (40 spaces, 2,000 bookings) at 390, 768, 1,024 and
-                                          1,440 px, light and dark; FOLDER: a temporary one unless given`;
+                                          1,440 px, light and dark, and says what axe finds; FOLDER: a temporary one
+                                          unless given`;
 
 const WIDTHS = [390, 768, 1024, 1440] as const;
 const SCHEMES = ['light', 'dark'] as const;
@@ -57,25 +58,26 @@ async function takeForReadme(): Promise<void> {
   await running.stop();
 }
 
-/** Every page of a community and of a brand with much to do. Says of each how large it is, and whether it is wider than the screen. */
+/** Every page of a community and of a brand with much to do. Says of each how large it is, and what is wrong with it. */
 async function takeAll(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   const running = await startBusy();
   const browser = await launchChromium();
   const signedIn = signInOnce(running.url);
-  for (const { name, user, path } of await pagesOf(running))
+  for (const { name, user, path } of await pagesOf(running)) {
+    const cookies = user === undefined ? [] : await signedIn(user);
     for (const width of WIDTHS)
       for (const colorScheme of SCHEMES) {
         const screen = { width, colorScheme, script: true };
-        const { context, page } = await openWindow(browser, running.url, screen, await signedIn(user));
-        const response = await page.goto(`/console/${path}`);
+        const { context, page } = await openWindow(browser, running.url, screen, cookies);
+        const response = await page.goto(path);
         const file = `${name}-${width}-${colorScheme}.png`;
         await page.screenshot({ path: join(folder, file), fullPage: true });
-        const over = (await page.evaluate<number>('document.documentElement.scrollWidth')) - width;
         const size = ((await response?.body())?.length ?? 0) / 1_000;
-        console.log(`${file}  ${size.toFixed(0)} kB${over > 0 ? `  ${over} px wider than the screen` : ''}`);
+        console.log([`${file}  ${size.toFixed(0)} kB`, ...(await wrongOn(page))].join('\n  '));
         await context.close();
       }
+  }
   await browser.close();
   await running.stop();
   console.log(`The pictures are in ${folder}`);
