@@ -30,13 +30,16 @@ export function pendingBooking(data: BookingRequested['data'], at: Timestamp): O
 /** Every booking in its current state. */
 export const bookings = projection<BookingDocument, BookingEvent>({
   name: 'bookings',
-  version: 3,
+  version: 4,
   indexes: [
-    { fields: ['communityId', 'date', 'bookingId'] },
-    { fields: ['brandId', 'date', 'bookingId'] },
-    { fields: ['spaceId', 'date', 'bookingId'] },
-    { fields: ['brandId', 'communityId', 'status', 'date'] },
-    { fields: ['communityId', 'status', 'date', 'bookingId'] },
+    // Each ends with the order of lists (docs/decisions/lists-of-bookings.md).
+    { fields: ['communityId', 'date', 'startHour', 'bookingId'] },
+    { fields: ['brandId', 'date', 'startHour', 'bookingId'] },
+    { fields: ['spaceId', 'date', 'startHour', 'bookingId'] },
+    { fields: ['brandId', 'communityId', 'status', 'date', 'startHour', 'bookingId'] },
+    { fields: ['communityId', 'status', 'date', 'startHour', 'bookingId'] },
+    // Who cancelled: a brand's record.
+    { fields: ['brandId', 'communityId', 'cancelledBy'], where: { status: 'Cancelled' } },
     // Only what is still due: most bookings are not, and leave these indexes.
     { fields: ['expiresAt'], where: { status: 'Pending' } },
     { fields: ['endsAt'], where: { status: 'Approved' } },

@@ -1,15 +1,16 @@
 import type { Account } from '../domain/account.ts';
-import { localDate } from '../domain/calendar.ts';
 import { defined } from '../domain/defined.ts';
 import { keysOf } from '../domain/keys-of.ts';
 import { BOOKING_STATUSES, type BookingStatus } from '../domain/space-day.ts';
 import { type Html, html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
-import { bookingTable, cursorOf, nextPage } from './booking-views.ts';
+import { bookingPager, bookingTable, cursorOf } from './booking-views.ts';
 import type { PageDeps } from './page-deps.ts';
+import { addressOf } from './pager.ts';
 import { tabs } from './tabs.ts';
 import type { Routes } from './visit.ts';
 
+const PATH = '/console/bookings';
 const PER_PAGE = 30;
 
 const WHEN = { upcoming: 'Upcoming', past: 'Past' } as const;
@@ -21,17 +22,15 @@ export function bookingListPages(routes: Routes, { queries }: PageDeps): void {
     const { account, query } = visit;
     const when: When = query.text('when') === 'past' ? 'past' : 'upcoming';
     const status = BOOKING_STATUSES.find((known) => known === query.text('status'));
-    // UTC-12 is the last zone to reach a new day: a booking dated today in any zone counts as upcoming.
-    const today = localDate(visit.now, 'Etc/GMT+12');
-    const { bookings, next } = await queries.bookings.page(account, {
-      ...(when === 'upcoming' ? { startDate: today } : { endDate: today }),
+    const community = account.kind === 'Community' ? await queries.spaces.community(account.id) : undefined;
+    const { bookings, ...beside } = await queries.bookings.page(account, {
+      period: { is: when, now: visit.now, ...defined({ zone: community?.timeZone }) },
       ...defined({ status }),
       direction: when === 'upcoming' ? 'ascending' : 'descending',
       limit: PER_PAGE,
       ...cursorOf(query),
     });
     const title = account.kind === 'Community' ? 'Bookings' : 'My bookings';
-    const href = address(when, status);
     return {
       title,
       section: 'bookings',
@@ -44,14 +43,13 @@ export function bookingListPages(routes: Routes, { queries }: PageDeps): void {
 <div class="stack full" id="bookings" data-live-region>${
         bookings.length === 0
           ? empty(account, when, status)
-          : html`${bookingTable(bookings, account, `${WHEN[when]} bookings, in each space’s local time`)}${nextPage(query, href, next)}`
+          : html`${bookingTable(bookings, account, `${WHEN[when]} bookings, in each space’s local time`)}${bookingPager(PATH, { when, status }, beside)}`
       }</div>`,
     };
   });
 }
 
-const address = (when: When, status: BookingStatus | undefined): string =>
-  `/console/bookings?when=${when}${status === undefined ? '' : `&status=${status}`}`;
+const address = (when: When, status: BookingStatus | undefined): string => addressOf(PATH, { when, status });
 
 function empty(account: Account, when: When, status: BookingStatus | undefined): Html {
   const kind = `${when} ${status === undefined ? '' : `${status.toLowerCase()} `}bookings`;

@@ -1,12 +1,14 @@
 import type { BookingDocument } from '../../projections/bookings.ts';
 import type { Account } from '../domain/account.ts';
 import { isPlainDate } from '../domain/calendar.ts';
+import { defined } from '../domain/defined.ts';
 import type { BookingStatus } from '../domain/space-day.ts';
 import { type Html, html, raw } from '../html/html.ts';
 import { type IconName, icon } from '../html/layout.ts';
 import { named } from '../html/names.ts';
-import type { BookingCursor } from '../queries/bookings.ts';
+import type { BookingCursor, BookingPart } from '../queries/booking-pages.ts';
 import { amount, hours, shortDate, zoneName } from './formats.ts';
+import { addressOf, pager } from './pager.ts';
 import type { Form } from './visit.ts';
 
 /** How bookings are displayed on every page. */
@@ -59,18 +61,27 @@ export function bookingTable(list: readonly BookingDocument[], account: Account,
   )}</tbody></table>`;
 }
 
-/** The cursor of a page of bookings: `?after=2026-11-20:17` (date and id of the last booking before it). */
-export function cursorOf(query: Form): { readonly after?: BookingCursor } {
-  const [, date, id] = /^(\d{4}-\d{2}-\d{2}):(\d{1,15})$/.exec(query.text('after')) ?? [];
-  return date !== undefined && isPlainDate(date) ? { after: { date, bookingId: Number(id) } } : {};
+/** Where a page of bookings begins or ends: `?after=2026-11-20:17` or `?before=…`, with the date and id of a booking beside it. */
+export function cursorOf(query: Form): { readonly after?: BookingCursor; readonly before?: BookingCursor } {
+  const [after, before] = [placeIn(query.text('after')), placeIn(query.text('before'))];
+  return defined({ after, before });
 }
 
-/** Links to the next page of a list and back to the first one. */
-export function nextPage(query: Form, href: string, next: BookingCursor | undefined): Html | undefined {
-  const later = query.text('after') !== '';
-  if (next === undefined && !later) return undefined;
-  const join = href.includes('?') ? '&' : '?';
-  return html`<nav class="pager" aria-label="Pages">${
-    later ? html`<a href="${href}">${icon('back')} First page</a>` : html`<span></span>`
-  }${next && html`<a class="button quiet" href="${href}${join}after=${next.date}:${next.bookingId}">Next page ${icon('next')}</a>`}</nav>`;
+function placeIn(text: string): BookingCursor | undefined {
+  const [, date, id] = /^(\d{4}-\d{2}-\d{2}):(\d{1,15})$/.exec(text) ?? [];
+  return date !== undefined && isPlainDate(date) ? { date, bookingId: Number(id) } : undefined;
+}
+
+/** The links to the pages beside one page of bookings. `fields`: what is filtered by, which they keep. */
+export function bookingPager(
+  path: string,
+  fields: Readonly<Record<string, string | undefined>>,
+  { previous, next }: Pick<BookingPart, 'previous' | 'next'>,
+): Html | undefined {
+  const place = ({ date, bookingId }: BookingCursor) => `${date}:${bookingId}`;
+  return pager({
+    first: addressOf(path, fields),
+    previous: previous && addressOf(path, { ...fields, before: place(previous) }),
+    next: next && addressOf(path, { ...fields, after: place(next) }),
+  });
 }

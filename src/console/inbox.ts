@@ -6,7 +6,7 @@ import { type Html, html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
 import { named, written } from '../html/names.ts';
 import type { BrandRecord } from '../queries/bookings.ts';
-import { cursorOf, nextPage, statusBadge, statusClass, statusIcon } from './booking-views.ts';
+import { bookingPager, cursorOf, statusBadge, statusClass, statusIcon } from './booking-views.ts';
 import { actionButton } from './fields.ts';
 import { amount, counted, duration, fromNow, hours, longDate, momentIn, zoneName } from './formats.ts';
 import type { PageDeps } from './page-deps.ts';
@@ -21,7 +21,7 @@ export function inboxPages(routes: Routes, { queries }: PageDeps): void {
     '/console/inbox',
     async (visit) => {
       const { account } = visit;
-      const { bookings, next } = await queries.bookings.page(account, {
+      const { bookings, ...beside } = await queries.bookings.page(account, {
         status: 'Pending',
         direction: 'ascending',
         limit: PER_PAGE,
@@ -31,7 +31,7 @@ export function inboxPages(routes: Routes, { queries }: PageDeps): void {
       const cards = await Promise.all(
         bookings.map(async (request) => card(visit, request, await factsOf(account, request))),
       );
-      const more = nextPage(visit.query, '/console/inbox', next);
+      const more = bookingPager('/console/inbox', {}, beside);
       return {
         title: 'Requests',
         section: 'inbox',

@@ -26,7 +26,7 @@ export const OPERATIONS = {
     tag: 'Bookings',
     summary: 'List bookings',
     description:
-      'A Community sees the bookings of its spaces, a Brand its own. All that match come back in one answer, ordered by date and id.',
+      'A Community sees the bookings of its spaces, a Brand its own. All that match come back in one answer, ordered by date, start hour and id.',
     success: 'The bookings that match; an empty array if none does.',
     failures: { 400: 'A date or the status is malformed.' },
   },

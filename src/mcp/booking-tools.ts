@@ -14,7 +14,7 @@ import { isRefusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { brandId } from '../domain/ids.ts';
 import { REASON } from '../domain/limits.ts';
-import type { BookingCursor } from '../queries/bookings.ts';
+import type { BookingCursor } from '../queries/booking-pages.ts';
 import { Cursor, Input, Limit, Next, Notice, notice, wrongCursor } from './lists.ts';
 import { SEE_SPACES } from './space-tools.ts';
 import { type Tool, type ToolDeps, tool } from './tool.ts';

@@ -16,7 +16,7 @@ import type { EventStore } from '../event-store/event-store.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { ActorNames } from './actor-names.ts';
-import { isVisibleBooking } from './bookings.ts';
+import { isVisibleBooking } from './booking-pages.ts';
 
 /** What happened to a booking up to some point, and what it was then; undefined if it had not been requested. */
 export type BookingHistory = { readonly steps: readonly NamedStep[]; readonly booking: ReadableBooking | undefined };

@@ -16,6 +16,7 @@ import { BOOKING_STATUSES, type BookingStatus } from '../domain/space-day.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { Page, ReadModels } from '../read-models/read-models.ts';
 import { inPages } from '../runtime/in-pages.ts';
+import { type BookingPart, createBookingPages, isVisibleBooking, type PartQuery } from './booking-pages.ts';
 
 export type BookingFilter = {
   /** Inclusive. */
@@ -28,18 +29,7 @@ export type BookingFilter = {
 /** A part of a long list. */
 export type BookingRows = Page<BookingDocument>;
 
-/** The last booking of a page. */
-export type BookingCursor = { readonly date: PlainDate; readonly bookingId: number };
-
-export type BookingPage = {
-  readonly bookings: readonly ReadableBooking[];
-  /** Cursor of the next page; undefined on the last one. */
-  readonly next: BookingCursor | undefined;
-};
-
-/** A community sees the bookings of its spaces, a brand its own (docs/specification.md#accounts-and-visibility). */
-export const isVisibleBooking = (account: Account, booking: BookingDocument): boolean =>
-  account.id === (account.kind === 'Community' ? booking.communityId : booking.brandId);
+export type BookingPage = Omit<BookingPart, 'bookings'> & { readonly bookings: readonly ReadableBooking[] };
 
 export type BrandRecord = Readonly<Record<BookingStatus, number>>;
 
@@ -57,16 +47,9 @@ const TO = '2026-12-31' as PlainDate;
 
 const byDate = declareQuery(
   bookings,
-  (
-    account: Account,
-    { startDate, endDate, status }: BookingFilter,
-    direction: 'ascending' | 'descending' = 'ascending',
-  ): Find<BookingDocument> => ({
+  (account: Account, { startDate, endDate, status }: BookingFilter): Find<BookingDocument> => ({
     where: { ...ownedBy(account), ...defined({ status, date: rangeOf(startDate, endDate) }) },
-    sort: [
-      { field: 'date', direction },
-      { field: 'bookingId', direction },
-    ],
+    sort: [{ field: 'date' }, { field: 'startHour' }, { field: 'bookingId' }],
   }),
   [BRAND, {}],
   [COMMUNITY, {}],
@@ -74,8 +57,6 @@ const byDate = declareQuery(
   [COMMUNITY, { startDate: FROM }],
   [COMMUNITY, { status: 'Pending' }],
   [COMMUNITY, { status: 'Pending', startDate: FROM, endDate: TO }],
-  [BRAND, { endDate: TO }, 'descending'],
-  [COMMUNITY, { status: 'Completed', endDate: TO }, 'descending'],
 );
 
 const onSpaceDay = declareQuery(
@@ -104,6 +85,13 @@ const OPENED_AT_ONCE = 200;
 
 export function createBookingQueries(deps: { readonly readModels: ReadModels; readonly personalData: PersonalData }) {
   const { readModels, personalData } = deps;
+  const parts = createBookingPages(deps);
+
+  const opened = async (part: BookingPart): Promise<BookingPage> => ({
+    ...part,
+    bookings: await personalData.openBookings(part.bookings),
+  });
+
   return {
     /** The booking, or undefined if the account may not see it. */
     async get(account: Account, bookingId: number): Promise<ReadableBooking | undefined> {
@@ -113,7 +101,7 @@ export function createBookingQueries(deps: { readonly readModels: ReadModels; re
       return booking;
     },
 
-    /** Every booking the account may see, by date and id, streamed, with its texts opened. */
+    /** Every booking the account may see, in the order of lists, streamed, with its texts opened. */
     async *readableList(account: Account, filter: BookingFilter = {}): AsyncGenerator<ReadableBooking> {
       for await (const page of inPages(this.list(account, filter), OPENED_AT_ONCE))
         yield* await personalData.openBookings(page);
@@ -129,38 +117,10 @@ export function createBookingQueries(deps: { readonly readModels: ReadModels; re
     pages: (account: Account, filter: BookingFilter = {}): AsyncIterable<BookingRows> =>
       readModels.collection(bookings).pages(byDate(account, filter)),
 
-    /** One page of the bookings the account may see, by date and id, with their texts opened. */
-    async page(
-      account: Account,
-      query: BookingFilter & {
-        readonly direction: 'ascending' | 'descending';
-        readonly after?: BookingCursor;
-        readonly limit: number;
-      },
-    ): Promise<BookingPage> {
-      const { startDate, endDate, status, direction, after, limit } = query;
-      const forward = direction === 'ascending';
-      const rest = {
-        status,
-        startDate: forward && after !== undefined ? after.date : startDate,
-        endDate: !forward && after !== undefined ? after.date : endDate,
-      };
-      const found = readModels.collection(bookings).find(byDate(account, defined(rest), direction));
-      const page: BookingDocument[] = [];
-      for await (const { document } of found) {
-        const seen =
-          after?.date === document.date &&
-          (forward ? document.bookingId <= after.bookingId : document.bookingId >= after.bookingId);
-        if (seen) continue;
-        const last = page.at(-1);
-        if (page.length === limit && last !== undefined)
-          return {
-            bookings: await personalData.openBookings(page),
-            next: { date: last.date, bookingId: last.bookingId },
-          };
-        page.push(document);
-      }
-      return { bookings: await personalData.openBookings(page), next: undefined };
+    /** One page of the bookings the account may see, in the order of lists, with their texts opened. */
+    async page(account: Account, query: PartQuery & { readonly status?: BookingStatus }): Promise<BookingPage> {
+      const { status, ...part } = query;
+      return opened(await parts.page(account, [{ ...ownedBy(account), ...defined({ status }) }], part));
     },
 
     /** The bookings of a space on one day that the account may see, by start hour. Their texts stay sealed. */

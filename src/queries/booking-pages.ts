@@ -1,0 +1,272 @@
+import { type BookingDocument, bookings } from '../../projections/bookings.ts';
+import type { Condition, Find, Query } from '../document-store/document-store.ts';
+import { declareQuery } from '../document-store/queries.ts';
+import type { Account } from '../domain/account.ts';
+import { endOf } from '../domain/booking-moments.ts';
+import { localDate } from '../domain/calendar.ts';
+import { defined } from '../domain/defined.ts';
+import {
+  type BookingId,
+  brandId,
+  communityId,
+  type PlainDate,
+  spaceId,
+  bookingId as toBookingId,
+} from '../domain/ids.ts';
+import type { BookingStatus } from '../domain/space-day.ts';
+import type { ReadModels } from '../read-models/read-models.ts';
+
+/**
+ * Parts of long lists of bookings, in the one order that lists have: date, start hour, id (docs/decisions/lists-of-bookings.md).
+ */
+
+export type Direction = 'ascending' | 'descending';
+
+/** A community sees the bookings of its spaces, a brand its own (docs/specification.md#accounts-and-visibility). */
+export const isVisibleBooking = (account: Account, booking: BookingDocument): boolean =>
+  account.id === (account.kind === 'Community' ? booking.communityId : booking.brandId);
+
+/** Where a page ends. The hour is looked up: it never changes. */
+export type BookingCursor = { readonly date: PlainDate; readonly bookingId: number };
+
+/** Inclusive at both ends. */
+export type Dates = { readonly startDate?: PlainDate; readonly endDate?: PlainDate };
+
+/** Which bookings a list has, by fields other than the date. One of the first three equals a value. */
+export type BookingList = {
+  readonly communityId?: Condition;
+  readonly brandId?: Condition;
+  readonly spaceId?: Condition;
+  readonly status?: BookingStatus;
+};
+
+/** Before its end by the clock of its space a booking is upcoming, then past. */
+type Period = 'upcoming' | 'past';
+
+/** A booking's place in the order. */
+type Place = Pick<BookingDocument, 'date' | 'startHour' | 'bookingId'>;
+
+/** What follows a place: the rest of its hour, the later hours of its day, the later days. */
+type Part = {
+  readonly date?: PlainDate | { readonly above?: PlainDate; readonly below?: PlainDate };
+  readonly startHour?: number | { readonly above?: number; readonly below?: number };
+  readonly bookingId?: { readonly above?: BookingId; readonly below?: BookingId };
+};
+
+const ORDER = ['date', 'startHour', 'bookingId'] as const;
+
+const DATE = '2026-12-01' as PlainDate;
+const LISTS: readonly BookingList[] = [
+  { brandId: brandId(1) },
+  { communityId: communityId(1), status: 'Pending' },
+  { communityId: communityId(1), brandId: { in: [1, 2] } },
+  { communityId: communityId(1), spaceId: { in: [1, 2] }, brandId: { in: [1, 2] } },
+  { communityId: communityId(1), spaceId: { in: [1, 2] }, status: 'Approved' },
+  { brandId: brandId(1), spaceId: { in: [1, 2] }, status: 'Approved' },
+  { brandId: brandId(1), communityId: { in: [1, 2] } },
+  { brandId: brandId(1), communityId: communityId(1), status: 'Approved' },
+  { brandId: brandId(1), communityId: communityId(1), status: 'Approved', spaceId: spaceId(1) },
+  { spaceId: spaceId(1) },
+  { spaceId: spaceId(1), status: 'Pending' },
+];
+const DIRECTIONS = ['ascending', 'descending'] as const;
+const PLACE: Place = { date: DATE, startHour: 10, bookingId: toBookingId(7) };
+const RANGE: Dates = { startDate: DATE, endDate: DATE };
+
+const inOrder = declareQuery(
+  bookings,
+  (list: BookingList, dates: Dates, direction: Direction, part: Part, limit: number): Find<BookingDocument> => {
+    const { startDate: from, endDate: to } = dates;
+    const ofDay = typeof part.date === 'string';
+    const range = ofDay ? part.date : { ...defined({ from, to }), ...part.date };
+    const hasRange = ofDay || Object.keys(range ?? {}).length > 0;
+    return {
+      where: { ...list, ...part, ...defined({ date: hasRange ? range : undefined }) },
+      sort: ORDER.map((field) => ({ field, direction })),
+      limit,
+    };
+  },
+  [{ communityId: communityId(1) }, {}, 'ascending', {}, 1],
+  // Both directions of the two that everybody reads. An index is read backwards as it is forwards.
+  ...LISTS.flatMap((list, at) =>
+    DIRECTIONS.filter((_, which) => at < 2 || at % 2 === which).flatMap((direction) =>
+      [{}, ...partsAfter(PLACE, direction)].map((part): [BookingList, Dates, Direction, Part, number] => [
+        list,
+        RANGE,
+        direction,
+        part,
+        1,
+      ]),
+    ),
+  ),
+);
+
+function partsAfter({ date, startHour, bookingId }: Place, direction: Direction): readonly Part[] {
+  return direction === 'ascending'
+    ? [
+        { date, startHour, bookingId: { above: bookingId } },
+        { date, startHour: { above: startHour } },
+        { date: { above: date } },
+      ]
+    : [
+        { date, startHour, bookingId: { below: bookingId } },
+        { date, startHour: { below: startHour } },
+        { date: { below: date } },
+      ];
+}
+
+export type BookingPart = {
+  readonly bookings: readonly BookingDocument[];
+  /** Give it as `before` to get the page before. Undefined on the first page. */
+  readonly previous: BookingCursor | undefined;
+  /** Give it as `after` to get the next page. Undefined on the last page. */
+  readonly next: BookingCursor | undefined;
+};
+
+export type PartQuery = Dates & {
+  readonly direction: Direction;
+  readonly limit: number;
+  readonly after?: BookingCursor;
+  /** Takes precedence over `after`. */
+  readonly before?: BookingCursor;
+  readonly period?: {
+    readonly is: Period;
+    /** Milliseconds since the epoch. */
+    readonly now: number;
+    /** The zone of all these bookings, if they have but one. Saves reading what is of no use. */
+    readonly zone?: string;
+  };
+  /** What the engine cannot tell. */
+  readonly holds?: (booking: BookingDocument) => boolean;
+};
+
+/** Zones where a day begins first and ends last: today is between their dates everywhere. */
+const EAST = 'Pacific/Kiritimati';
+const WEST = 'Etc/GMT+12';
+
+/** From how many lists on each is read in small steps, since most of what is read first is of other lists' bookings. */
+const MANY_LISTS = 4;
+const SMALL_STEP = 8;
+
+/**
+ * Reads a page of several lists, as if they were one: in order, each booking once. Reads little more than it returns, wherever
+ * the page is. A booking that arrives meanwhile is on the page of its place; none is shown twice or left out.
+ */
+export function createBookingPages({ readModels }: { readonly readModels: ReadModels }) {
+  const documents = readModels.collection(bookings);
+  const find = (query: Query<BookingDocument>) => documents.find(query);
+
+  async function* ofList(list: BookingList, dates: Dates, direction: Direction, from: Place | undefined, step: number) {
+    let place = from;
+    for (;;) {
+      let last: BookingDocument | undefined;
+      for (const part of place === undefined ? [{}] : partsAfter(place, direction)) {
+        let read = 0;
+        for await (const { document } of find(inOrder(list, dates, direction, part, step))) {
+          read += 1;
+          last = document;
+          yield document;
+        }
+        // There may be more of this part. What follows it is read from there.
+        if (read === step) break;
+        last = undefined;
+      }
+      if (last === undefined) return;
+      place = last;
+    }
+  }
+
+  async function placeOf(account: Account, cursor: BookingCursor | undefined): Promise<Place | undefined> {
+    if (cursor === undefined) return undefined;
+    const { date } = cursor;
+    const bookingId = toBookingId(cursor.bookingId);
+    const found = (await documents.get(String(bookingId)))?.document;
+    // One that was made up begins at its date, and does not tell the hour of a booking that the account may not see.
+    const isPlace = found !== undefined && found.date === date && isVisibleBooking(account, found);
+    return { date, startHour: isPlace ? found.startHour : 0, bookingId };
+  }
+
+  /** @param lists bookings that the account may see */
+  async function page(account: Account, lists: readonly BookingList[], query: PartQuery): Promise<BookingPart> {
+    const { limit, after, before, holds = () => true } = query;
+    const backwards = before !== undefined;
+    const direction = backwards ? opposite(query.direction) : query.direction;
+    const dates = datesOf(query);
+    const place = await placeOf(account, before ?? after);
+    const found: BookingDocument[] = [];
+    if (place === undefined || isWithin(place.date, dates)) {
+      const step = lists.length < MANY_LISTS ? limit + 1 : Math.min(SMALL_STEP, limit + 1);
+      const streams = lists.map((list) => ofList(list, dates, direction, place, step));
+      for await (const booking of merged(streams, direction)) {
+        if (!holds(booking) || !isIn(query.period, booking)) continue;
+        found.push(booking);
+        if (found.length > limit) break;
+      }
+    }
+    const more = found.length > limit;
+    // Close to the beginning a page read backwards would be short, and a last page may have emptied meanwhile.
+    if (backwards ? !more : after !== undefined && found.length === 0) {
+      const { before: _, after: __, ...first } = query;
+      return page(account, lists, first);
+    }
+    const shown = found.slice(0, limit);
+    if (backwards) shown.reverse();
+    const [top, last] = [shown[0], shown.at(-1)];
+    return {
+      bookings: shown,
+      previous: top && (backwards || after !== undefined) ? cursorAt(top) : undefined,
+      next: last && (backwards || more) ? cursorAt(last) : undefined,
+    };
+  }
+
+  return { page };
+}
+
+const opposite = (direction: Direction): Direction => (direction === 'ascending' ? 'descending' : 'ascending');
+
+const cursorAt = ({ date, bookingId }: BookingDocument): BookingCursor => ({ date, bookingId });
+
+const isWithin = (date: PlainDate, { startDate, endDate }: Dates): boolean =>
+  (startDate === undefined || date >= startDate) && (endDate === undefined || date <= endDate);
+
+/** What is upcoming or past somewhere; {@link isIn} looks at the clock of the space. */
+function datesOf({ startDate, endDate, period }: PartQuery): Dates {
+  if (period === undefined) return defined({ startDate, endDate });
+  if (period.is === 'upcoming') {
+    const today = localDate(period.now, period.zone ?? WEST);
+    return defined({ startDate: startDate === undefined || startDate < today ? today : startDate, endDate });
+  }
+  const today = localDate(period.now, period.zone ?? EAST);
+  return defined({ startDate, endDate: endDate === undefined || endDate > today ? today : endDate });
+}
+
+const isIn = (period: PartQuery['period'], booking: BookingDocument): boolean =>
+  period === undefined || (period.is === 'upcoming') === endOf(booking) > period.now;
+
+/** Streams in the same order as one; what is in several of them comes once. */
+async function* merged(
+  streams: readonly AsyncGenerator<BookingDocument>[],
+  direction: Direction,
+): AsyncGenerator<BookingDocument> {
+  try {
+    const heads = await Promise.all(streams.map(async (stream) => ({ stream, next: await stream.next() })));
+    for (;;) {
+      let first: (typeof heads)[number] | undefined;
+      for (const head of heads)
+        if (!head.next.done && (first?.next.done !== false || isBefore(head.next.value, first.next.value, direction)))
+          first = head;
+      if (first === undefined || first.next.done) return;
+      const booking = first.next.value;
+      yield booking;
+      for (const head of heads)
+        if (!head.next.done && head.next.value.bookingId === booking.bookingId) head.next = await head.stream.next();
+    }
+  } finally {
+    await Promise.all(streams.map((stream) => stream.return(undefined)));
+  }
+}
+
+function isBefore(a: Place, b: Place, direction: Direction): boolean {
+  const order = a.date === b.date ? a.startHour - b.startHour || a.bookingId - b.bookingId : a.date < b.date ? -1 : 1;
+  return direction === 'ascending' ? order < 0 : order > 0;
+}

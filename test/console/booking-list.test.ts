@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Account } from '../../src/domain/account.ts';
+import { brandId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
+import { accepted } from '../accepted.ts';
+import { BY_OPERATOR } from '../auth/change-log.ts';
+import { Browser, type Page } from '../browser.ts';
+import { CONTEXT, NOON, type RunningService, runServiceAt } from '../running-service.fixture.ts';
+
+const password = 'correct horse battery';
+
+let service: RunningService;
+let url: string;
+
+beforeAll(async () => {
+  const at = await runServiceAt();
+  ({ service, url } = at);
+  await at.listen();
+});
+afterAll(() => service.stop());
+
+async function signedIn(account: Account): Promise<Browser> {
+  const email = `${account.kind}-${account.id}@lists.example`.toLowerCase();
+  accepted(await service.core.users.add({ email, password, accounts: [account] }, BY_OPERATOR));
+  const browser = new Browser(url);
+  await browser.signIn({ email, password });
+  return browser;
+}
+
+async function requested(brand: { readonly id: number }, space: number, date: string, startHour: number) {
+  const command = {
+    brandId: brandId(brand.id),
+    details: { spaceId: spaceId(space), date: date as PlainDate, startHour },
+  };
+  return accepted(await service.core.commands.bookings.request(command, CONTEXT)).bookingId;
+}
+
+/** The numbers of the bookings in the table of a page, from the top. */
+const shown = ({ text }: Page) =>
+  [...text.matchAll(/<tr[^>]*>.*?\/console\/bookings\/(\d+)".*?<\/tr>/gs)].map(([, id]) => Number(id));
+
+const link = ({ text }: Page, rel: 'prev' | 'next') =>
+  new RegExp(`rel="${rel}" href="([^"]*)"`).exec(text)?.[1]?.replaceAll('&amp;', '&');
+
+describe('the order of the list', () => {
+  test('a day is listed by hour, not by the number of the booking, and each booking has its place on one page', async () => {
+    const host = await service.community('Europe/Berlin', 'By the hour');
+    const room = await service.space(host, { durationHours: 1 });
+    const other = await service.space(host, { durationHours: 1 });
+    const brand = await service.brand('Early');
+    const late = await requested(brand, room, '2026-12-20', 18);
+    const early = await requested(brand, room, '2026-12-20', 9);
+    const noon = await requested(brand, other, '2026-12-20', 12);
+    const before = await requested(brand, other, '2026-12-19', 21);
+    const community = await signedIn(host.account);
+    const expected = [before, early, noon, late];
+    expect(shown(await community.open('/console/bookings'))).toEqual(expected);
+    expect(shown(await (await signedIn(brand.account)).open('/console/bookings'))).toEqual(expected);
+    const rest = await service.get('/bookings', { key: host.key });
+    expect(rest.json().map(({ id }: { id: number }) => id)).toEqual(expected);
+  });
+
+  test('a booking is upcoming until it ends by the clock of its space, then past', async () => {
+    service.time.now = NOON;
+    const hosts = {
+      auckland: await service.community('Pacific/Auckland', 'East'),
+      berlin: await service.community('Europe/Berlin', 'Middle'),
+      honolulu: await service.community('Pacific/Honolulu', 'West'),
+    };
+    const brand = await service.brand('Everywhere');
+    const book = async (host: { readonly id: number }, startHour: number) =>
+      requested(brand, await service.space(host), '2026-12-02', startHour);
+    const auckland = await book(hosts.auckland, 9);
+    const [morning, evening] = [await book(hosts.berlin, 9), await book(hosts.berlin, 18)];
+    const honolulu = await book(hosts.honolulu, 18);
+    const brandsOwn = await signedIn(brand.account);
+    const berlin = await signedIn(hosts.berlin.account);
+    const lists = async (browser: Browser) => ({
+      upcoming: shown(await browser.open('/console/bookings')),
+      past: shown(await browser.open('/console/bookings?when=past')),
+    });
+
+    // 12:59 in Berlin: the morning ends in a minute. In Auckland it is tomorrow, in Honolulu it is still yesterday.
+    service.time.now = Date.parse('2026-12-02T12:59:00+01:00');
+    expect(await lists(brandsOwn)).toEqual({ upcoming: [morning, evening, honolulu], past: [auckland] });
+    expect(await lists(berlin)).toEqual({ upcoming: [morning, evening], past: [] });
+    service.time.now = Date.parse('2026-12-02T13:00:00+01:00');
+    expect(await lists(brandsOwn)).toEqual({
+      upcoming: [evening, honolulu],
+      past: [morning, auckland].sort().reverse(),
+    });
+    expect(await lists(berlin)).toEqual({ upcoming: [evening], past: [morning] });
+    // Ten past midnight in Berlin: nothing of yesterday is upcoming, though it is still yesterday further west.
+    service.time.now = Date.parse('2026-12-03T00:10:00+01:00');
+    expect(await lists(berlin)).toEqual({ upcoming: [], past: [evening, morning] });
+    expect((await lists(brandsOwn)).upcoming).toEqual([honolulu]);
+    service.time.now = NOON;
+  });
+});
+
+test('a long list leads forth and back, page by page, and keeps what it is filtered by', async () => {
+  const host = await service.community('Europe/Berlin', 'Many');
+  const brand = await service.brand('Often');
+  const rooms = await Promise.all(Array.from({ length: 5 }, () => service.space(host, { durationHours: 1 })));
+  const made: number[] = [];
+  for (let hour = 9; hour < 22; hour += 1)
+    made.push(...(await Promise.all(rooms.map((room) => requested(brand, room, '2026-12-21', hour)))));
+  const community = await signedIn(host.account);
+  const first = await community.open('/console/bookings?status=Pending');
+  expect([shown(first).length, link(first, 'prev')]).toEqual([30, undefined]);
+  const second = await community.open(link(first, 'next') ?? '');
+  const third = await community.open(link(second, 'next') ?? '');
+  expect([...shown(first), ...shown(second), ...shown(third)].toSorted((a, b) => a - b)).toEqual(
+    made.toSorted((a, b) => a - b),
+  );
+  expect([shown(third).length, link(third, 'next')]).toEqual([5, undefined]);
+  const back = await community.open(link(third, 'prev') ?? '');
+  expect(shown(back)).toEqual(shown(second));
+  expect(link(back, 'prev')).toContain('status=Pending');
+  const start = await community.open(link(back, 'prev') ?? '');
+  expect([shown(start), link(start, 'prev')]).toEqual([shown(first), undefined]);
+  expect(third.text).toMatch(/<a href="[^"]*status=Pending[^"]*">First page<\/a>/);
+});
