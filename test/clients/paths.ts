@@ -35,7 +35,7 @@ export interface paths {
         };
         /**
          * List bookings
-         * @description A Community sees the bookings of its spaces, a Brand its own. All that match come back in one answer, ordered by date and id.
+         * @description A Community sees the bookings of its spaces, a Brand its own. All that match come back in one answer, ordered by date, start hour and id.
          *
          *     Needs the permission `ReadBookings` (2), which the scope `service.api.read` grants.
          */
