@@ -26,7 +26,9 @@ export function createAvailabilityAnswers(): (found: Availability) => Answer {
     const known = answers.get(key);
     // Documents are immutable, and an engine that caches them returns the same ones.
     if (known?.space === space && known.taken === taken && known.hoursBegun === hoursBegun) return known;
-    const version = `${digestOf(space)}.${digestOf(taken)}.${hoursBegun}`;
+    // Only the hours: who holds them and how firmly is not in the answer, and its tag must not tell.
+    const hours = digestOf(taken.map(({ start, until }) => [start, until]));
+    const version = `${digestOf(space)}.${hours}.${hoursBegun}`;
     const text = known?.version === version ? known.text : stringify(toAvailabilityResponse(found));
     const answer = { space, taken, hoursBegun, version, text };
     answers.set(key, answer);

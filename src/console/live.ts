@@ -158,7 +158,7 @@ function* changesOf(event: Recorded<DomainEvent>): Generator<Omit<Change, 'seque
       const { communityId, brandId } = event.data;
       const accounts = [`Community:${communityId}`, `Brand:${brandId}`] as const;
       yield { accounts, topic: '', say: announcementOf(event), by };
-      if (event.type === 'BookingRequested' || event.type === 'BookingCancelled')
+      if (event.type !== 'BookingCompleted' && event.type !== 'ReviewPosted')
         yield { topic: hoursTopic(event.data.spaceId, event.data.date) };
       return;
     }

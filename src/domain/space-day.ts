@@ -18,7 +18,7 @@ import { IDEMPOTENCY_KEY, REASON, wrongText } from './limits.ts';
 import { picked } from './picked.ts';
 import { priceOf } from './pricing.ts';
 import type { Space } from './space.ts';
-import { canStart, endHourOf, overlaps, reducedUsage, usageEnd } from './time-slots.ts';
+import { type Closed, endHourOf, type Interval, reducedUsage, usageEnd, whyClosed } from './time-slots.ts';
 
 /** docs/specification.md#bookings */
 export type BookingStatus = 'Pending' | 'Approved' | 'Cancelled' | 'Completed';
@@ -122,30 +122,11 @@ export function requestBooking(
       : refuse('BookingNotAllowed', 'This Idempotency-Key was already used for a different booking request.');
   }
 
-  if (!space.active) return refuse('BookingNotAllowed', `Space ${space.spaceId} is not taking bookings.`);
-  const today = localDate(context.now, space.timeZone);
-  if (date < today)
-    return refuse('BookingNotAllowed', `${date} is in the past: today is ${today} in ${space.timeZone}.`);
-
-  if (startHour < space.windowStart || startHour >= space.windowEnd) {
-    const last = space.windowEnd - 1;
-    return refuse('SlotUnavailable', `startHour ${startHour} is outside the window: ${space.windowStart} to ${last}.`);
-  }
   const wall = wallDay(date, space.timeZone);
-  if (!canStart(wall, startHour, context.now)) {
-    return refuse(
-      'SlotUnavailable',
-      `${startHour}:00 on ${date} is in the past, or skipped by a clock change, in ${space.timeZone}.`,
-    );
-  }
-  const use = { start: startHour, until: usageEnd(space, startHour) };
-  for (const { request, status } of day.bookings.values()) {
-    const blocks = status === 'Pending' || status === 'Approved';
-    if (blocks && overlaps(use, { start: request.startHour, until: request.freeFrom })) {
-      return refuse('SlotUnavailable', `${startHour}:00 on ${date} overlaps another booking of this space.`);
-    }
-  }
+  const closed = whyClosed(space, wall, startHour, heldHours(day), context.now);
+  if (closed !== undefined) return closedRefusal(closed, space, details, context.now);
 
+  const until = usageEnd(space, startHour);
   const startsAt = momentOn(wall, startHour);
   return [
     {
@@ -163,15 +144,49 @@ export function requestBooking(
         ...priceOf(space.eventFee, context.serviceFeePercent),
         currency: context.currency,
         timeZone: space.timeZone,
-        freeFrom: use.until,
+        freeFrom: until,
         startsAt: toTimestamp(startsAt),
-        endsAt: toTimestamp(momentOn(wall, use.until)),
+        endsAt: toTimestamp(momentOn(wall, until)),
         expiresAt: toTimestamp(Math.min(startsAt, context.now + space.answerHours * 3_600_000)),
         idempotencyKey,
         fingerprint,
       }),
     },
   ];
+}
+
+/** The hours that Pending and Approved bookings hold. */
+function heldHours(day: SpaceDay): readonly Interval[] {
+  const held: Interval[] = [];
+  for (const { request, status } of day.bookings.values())
+    if (status === 'Pending' || status === 'Approved') held.push({ start: request.startHour, until: request.freeFrom });
+  return held;
+}
+
+function closedRefusal(closed: Closed, space: Space, { date, startHour }: BookingDetails, now: number): Refusal {
+  if (closed.why === 'Inactive') return refuse('BookingNotAllowed', `Space ${space.spaceId} is not taking bookings.`);
+  const today = localDate(now, space.timeZone);
+  if (date < today)
+    return refuse('BookingNotAllowed', `${date} is in the past: today is ${today} in ${space.timeZone}.`);
+  switch (closed.why) {
+    case 'OutsideWindow': {
+      const last = space.windowEnd - 1;
+      return refuse(
+        'SlotUnavailable',
+        `startHour ${startHour} is outside the window: ${space.windowStart} to ${last}.`,
+      );
+    }
+    case 'Past':
+    case 'Skipped':
+      return refuse(
+        'SlotUnavailable',
+        `${startHour}:00 on ${date} is in the past, or skipped by a clock change, in ${space.timeZone}.`,
+      );
+    case 'Taken':
+      return refuse('SlotUnavailable', `${startHour}:00 on ${date} overlaps another booking of this space.`);
+    default:
+      return closed satisfies never;
+  }
 }
 
 /**

@@ -1,5 +1,6 @@
+import type { Account } from './account.ts';
 import { hourExistsOn, momentOn, type WallDay, wallDay } from './calendar.ts';
-import type { PlainDate } from './ids.ts';
+import type { BrandId, PlainDate } from './ids.ts';
 import type { Space } from './space.ts';
 
 /** The hours a booking occupies: from `start` up to, not including, `until`, which may be fractional. */
@@ -39,20 +40,62 @@ const LABELS = Array.from(
 /** An hour on the 12-hour clock, such as `9:00 AM`. */
 const hourLabel = (hour: number): string => LABELS[hour] ?? String(hour);
 
-/** Whether an event could start at this hour, bookings aside: the hour exists in the zone and has not passed. */
-export const canStart = (day: WallDay, hour: number, now: number): boolean =>
-  momentOn(day, hour) > now && hourExistsOn(day, hour);
+/** Why no event can start at an hour. `Skipped`: by a change of the clocks, there is no such hour on that day. */
+export type Closed<T extends Interval = Interval> =
+  | { readonly why: 'Inactive' }
+  | { readonly why: 'OutsideWindow' }
+  | { readonly why: 'Past' }
+  | { readonly why: 'Skipped' }
+  /** The event would overlap these. */
+  | { readonly why: 'Taken'; readonly by: readonly T[] };
 
 /**
- * One slot per start hour of the window. A slot is open if the space is active, the hour has not passed and the event, cut
- * off at the end of the window, overlaps no booking (docs/decisions/slots.md).
+ * Why no event can start at this hour; undefined if one can. The only rule about it: it says which hours are open, decides every
+ * booking, and explains (docs/decisions/slots.md).
+ * @param taken hours that are held by Pending and Approved bookings
  */
+export function whyClosed<T extends Interval>(
+  space: Space,
+  day: WallDay,
+  hour: number,
+  taken: readonly T[],
+  now: number,
+): Closed<T> | undefined {
+  if (!space.active) return { why: 'Inactive' };
+  if (hour < space.windowStart || hour >= space.windowEnd) return { why: 'OutsideWindow' };
+  if (momentOn(day, hour) <= now) return { why: 'Past' };
+  if (!hourExistsOn(day, hour)) return { why: 'Skipped' };
+  if (taken.length === 0) return undefined;
+  const use = { start: hour, until: usageEnd(space, hour) };
+  const by = taken.filter((held) => overlaps(held, use));
+  return by.length === 0 ? undefined : { why: 'Taken', by };
+}
+
+/** Hours that a booking holds, and how firmly. */
+export type HeldHours = Interval & { readonly brandId: BrandId; readonly status: 'Pending' | 'Approved' };
+
+/** Why an hour is closed, as a brand may know it: what kind of thing holds it, and neither whose it is nor what. */
+export type ClosedKind = Exclude<Closed['why'], 'Taken'> | 'Booked' | 'Requested' | 'BookedByYou' | 'RequestedByYou';
+
+/**
+ * What closes an hour, for an account. Of several bookings the firmest counts, since a request may still be declined; of equally
+ * firm ones the account's own, about which it can do something.
+ */
+export function closedKind(closed: Closed<HeldHours>, viewer: Account): ClosedKind {
+  if (closed.why !== 'Taken') return closed.why;
+  const approved = closed.by.filter(({ status }) => status === 'Approved');
+  const firmest = approved.length > 0 ? approved : closed.by;
+  const isOwn = viewer.kind === 'Brand' && firmest.some(({ brandId }) => brandId === viewer.id);
+  if (approved.length > 0) return isOwn ? 'BookedByYou' : 'Booked';
+  return isOwn ? 'RequestedByYou' : 'Requested';
+}
+
+/** One slot per start hour of the window (docs/decisions/slots.md). */
 export function timeSlots(space: Space, date: PlainDate, taken: readonly Interval[], now: number): TimeSlot[] {
   const day = wallDay(date, space.timeZone);
   const slots: TimeSlot[] = [];
   for (let hour = space.windowStart; hour < space.windowEnd; hour += 1) {
-    const use = { start: hour, until: usageEnd(space, hour) };
-    const isAvailable = space.active && !taken.some((held) => overlaps(held, use)) && canStart(day, hour, now);
+    const isAvailable = whyClosed(space, day, hour, taken, now) === undefined;
     const usageHours = reducedUsage(space, hour);
     const slot = { hour, label: hourLabel(hour), isAvailable };
     slots.push(usageHours === undefined ? slot : { ...slot, usageHours });

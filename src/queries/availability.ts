@@ -6,7 +6,7 @@ import { hoursBegun, localDate, wallDay } from '../domain/calendar.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import type { PlainDate } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
-import { type TimeSlot, timeSlots } from '../domain/time-slots.ts';
+import { type ClosedKind, closedKind, type TimeSlot, timeSlots, whyClosed } from '../domain/time-slots.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { isVisibleSpace } from './spaces.ts';
@@ -19,6 +19,8 @@ export type Availability = {
   /** How many hours of the day have begun: all that matters of the time. */
   readonly hoursBegun: number;
   timeSlots(): readonly TimeSlot[];
+  /** Why no event can start at an hour, as far as the asking account may know; undefined if one can. */
+  closed(hour: number): ClosedKind | undefined;
 };
 
 type AvailabilityQuery = { readonly account: Account; readonly spaceId: number; readonly date: PlainDate };
@@ -53,6 +55,10 @@ export function createAvailabilityQuery(deps: { readonly readModels: ReadModels;
       taken,
       hoursBegun: date === today ? hoursBegun(wallDay(date, space.timeZone), now) : 0,
       timeSlots: () => timeSlots(space, date, taken, now),
+      closed(hour) {
+        const closed = whyClosed(space, wallDay(date, space.timeZone), hour, taken, now);
+        return closed && closedKind(closed, account);
+      },
     };
   }
 

@@ -92,6 +92,16 @@ describe('a client that has the current answer', () => {
   });
 });
 
+test('the tag of a day does not tell that a request was approved, which is not in the answer', async () => {
+  const id = await book('2026-12-22', 10);
+  const url = `/spaces/${space}/availability?date=2026-12-22`;
+  const { etag } = await get(url);
+  const command = { bookingId: id, communityId: communityIdOf(community.id) };
+  accepted(await service.core.commands.bookings.approve(command, CONTEXT));
+  for (const from of [service.app, other.app])
+    expect(await get(url, { held: etag, from })).toMatchObject({ status: 304, etag });
+});
+
 describe('refusals come first, in their order, and have no entity tag', () => {
   test('401, 403, 400, 404', async () => {
     const url = routes()[0] ?? '';

@@ -186,7 +186,8 @@ test('the user who made a change gets no announcement, and a signed-out browser 
   const page = await browser.open('/console/inbox');
   const stream = await listen(browser, await markOf(browser, '/console/inbox'));
   await browser.send(page, `/console/bookings/${made.bookingId}/approve`);
-  await eventually(() => expect(stream.messages()).toEqual([{ topic: '' }]));
+  // The day’s hours, too: what was requested is booked now.
+  await eventually(() => expect(stream.messages()).toEqual([{ topic: '' }, { topic: `hours:1:${inDays(33)}` }]));
   await stream.stop();
   expect((await listen(new Browser(running.url), '')).status).toBe(204);
 });

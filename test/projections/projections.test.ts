@@ -22,7 +22,7 @@ import {
   timestamp,
   webhookId,
 } from '../../src/domain/ids.ts';
-import { approved, cancelledByBrand, completed, requested } from '../domain/bookings.fixture.ts';
+import { approved, cancelledByBrand, completed, other, requested } from '../domain/bookings.fixture.ts';
 import { documentsOf } from './given-events.ts';
 
 test('names are distinct', () => {
@@ -68,12 +68,19 @@ describe('bookings', () => {
   });
 });
 
-test('availability: hours are taken by a request and freed by its cancellation', () => {
+test('availability: hours are taken by a request, firmly by its approval, and freed by its cancellation', () => {
   const first = requested({ bookingId: bookingId(1), startHour: 10 });
-  const second = requested({ bookingId: bookingId(2), startHour: 14 });
+  const second = requested({ bookingId: bookingId(2), brand: other, startHour: 14 });
+  const day = { spaceId: 7, date: '2026-12-10' };
+  const taken = [
+    { bookingId: 1, brandId: 3, status: 'Pending', start: 10, until: 14 },
+    { bookingId: 2, brandId: 4, status: 'Approved', start: 14, until: 18 },
+  ];
+  expect(documentsOf(availability, first, second, approved(second))).toEqual({ '7:2026-12-10': { ...day, taken } });
   expect(documentsOf(availability, first, second, approved(second), cancelledByBrand(first))).toEqual({
-    '7:2026-12-10': { spaceId: 7, date: '2026-12-10', taken: [{ bookingId: 2, start: 14, until: 18 }] },
+    '7:2026-12-10': { ...day, taken: taken.slice(1) },
   });
+  expect(documentsOf(availability, approved(first))).toEqual({});
 });
 
 test('spaces have their current terms', () => {
