@@ -7,6 +7,7 @@ import { icon } from '../html/layout.ts';
 import { named, written } from '../html/names.ts';
 import type { BrandRecord } from '../queries/bookings.ts';
 import { bookingPager, cursorOf, statusBadge, statusClass, statusIcon } from './booking-views.ts';
+import { recordText } from './brand-record.ts';
 import { actionButton } from './fields.ts';
 import { amount, counted, duration, fromNow, hours, longDate, momentIn, zoneName } from './formats.ts';
 import type { PageDeps } from './page-deps.ts';
@@ -79,7 +80,6 @@ export function decisionFacts(
   request: Pick<BookingDocument, 'spaceName' | 'brandName'>,
   { record, sameDay }: Facts,
 ): Html {
-  const before = record.Completed + record.Approved + record.Cancelled;
   return html`<p class="small"><strong>That day in ${named(request.spaceName)}:</strong> ${
     sameDay.length === 0 ? 'no other bookings.' : ''
   }</p>${
@@ -88,11 +88,7 @@ export function decisionFacts(
       (other) =>
         html`<li><a class="chip ${statusClass(other.status)}" href="/console/bookings/${other.bookingId}">${statusIcon(other.status)}<span class="visually-hidden">${other.status}: </span>${hours(other.startHour, other.freeFrom)} ${named(other.brandName)}</a></li>`,
     )}</ul>`
-  }<p class="small"><strong>History with ${named(request.brandName)}:</strong> ${
-    before === 0
-      ? 'no earlier bookings.'
-      : `${record.Completed} completed, ${record.Approved} approved, ${record.Cancelled} cancelled.`
-  }</p>`;
+  }<p class="small"><strong>History with ${named(request.brandName)}:</strong> ${recordText(record)}</p>`;
 }
 
 /** A note if the event runs past the end of the booking window. */

@@ -3,16 +3,9 @@ import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
-import {
-  type BrandId,
-  brandId,
-  type CommunityId,
-  communityId,
-  type PlainDate,
-  type SpaceId,
-  spaceId as toSpaceId,
-} from '../domain/ids.ts';
-import { BOOKING_STATUSES, type BookingStatus } from '../domain/space-day.ts';
+import type { CancelledBy } from '../domain/events.ts';
+import { brandId, communityId, type PlainDate, type SpaceId, spaceId as toSpaceId } from '../domain/ids.ts';
+import type { BookingStatus } from '../domain/space-day.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { Page, ReadModels } from '../read-models/read-models.ts';
 import { inPages } from '../runtime/in-pages.ts';
@@ -31,7 +24,18 @@ export type BookingRows = Page<BookingDocument>;
 
 export type BookingPage = Omit<BookingPart, 'bookings'> & { readonly bookings: readonly ReadableBooking[] };
 
-export type BrandRecord = Readonly<Record<BookingStatus, number>>;
+/** How many of a brand's bookings at a community came to this. Those that still wait are not counted. */
+export type BrandRecord = {
+  readonly completed: number;
+  /** And not over yet. */
+  readonly approved: number;
+  /** Withdrawn or cancelled by the brand itself. */
+  readonly byBrand: number;
+  /** Declined or cancelled by the community. */
+  readonly byCommunity: number;
+  /** Requests that nobody answered. */
+  readonly expired: number;
+};
 
 const ownedBy = (account: Account) =>
   account.kind === 'Community' ? { communityId: account.id } : { brandId: account.id };
@@ -74,10 +78,15 @@ const inState = declareQuery(
 
 const ofBrandAt = declareQuery(
   bookings,
-  (brand: BrandId, community: CommunityId, status: BookingStatus): Find<BookingDocument> => ({
-    where: { brandId: brand, communityId: community, status },
+  (
+    { brandId: brand, communityId: community }: Pick<BookingDocument, 'brandId' | 'communityId'>,
+    status: BookingStatus,
+    cancelledBy?: CancelledBy,
+  ): Find<BookingDocument> => ({
+    where: { brandId: brand, communityId: community, status, ...defined({ cancelledBy }) },
   }),
-  [brandId(1), communityId(1), 'Completed'],
+  [{ brandId: brandId(1), communityId: communityId(1) }, 'Completed'],
+  [{ brandId: brandId(1), communityId: communityId(1) }, 'Cancelled', 'Brand'],
 );
 
 /** Bookings whose texts are opened at once. */
@@ -134,15 +143,18 @@ export function createBookingQueries(deps: { readonly readModels: ReadModels; re
     count: (account: Account, status: BookingStatus): Promise<number> =>
       readModels.collection(bookings).count(inState(account, status)),
 
-    /** A brand's record at a community: how many of its bookings are in each state. */
+    /** A brand's record at a community. */
     async record(of: Pick<BookingDocument, 'communityId' | 'brandId'>): Promise<BrandRecord> {
-      const counts = BOOKING_STATUSES.map(async (status) => {
-        const count = await readModels.collection(bookings).count(ofBrandAt(of.brandId, of.communityId, status));
-        return [status, count] as const;
-      });
-      const record: Record<BookingStatus, number> = { Pending: 0, Approved: 0, Cancelled: 0, Completed: 0 };
-      for (const [status, count] of await Promise.all(counts)) record[status] = count;
-      return record;
+      const count = (...which: [BookingStatus, CancelledBy?]) =>
+        readModels.collection(bookings).count(ofBrandAt(of, ...which));
+      const [completed, approved, byBrand, byCommunity, expired] = await Promise.all([
+        count('Completed'),
+        count('Approved'),
+        count('Cancelled', 'Brand'),
+        count('Cancelled', 'Community'),
+        count('Cancelled', 'System'),
+      ]);
+      return { completed, approved, byBrand, byCommunity, expired };
     },
   };
 }

@@ -120,3 +120,32 @@ test('a long list leads forth and back, page by page, and keeps what it is filte
   expect([shown(start), link(start, 'prev')]).toEqual([shown(first), undefined]);
   expect(third.text).toMatch(/<a href="[^"]*status=Pending[^"]*">First page<\/a>/);
 });
+
+test('the record of a brand tells apart who cancelled', async () => {
+  const host = await service.community('Europe/Berlin', 'Fair');
+  const room = await service.space(host, { durationHours: 1, answerHours: 1 });
+  const brand = await service.brand('Judged');
+  const { bookings } = service.core.commands;
+  const [withdrawn, declined, dropped, expired, kept, waiting] = await Promise.all(
+    [9, 10, 11, 12, 13, 14].map((hour) => requested(brand, room, '2026-12-22', hour)),
+  );
+  const cancel = async (bookingId = 0, by: Account = host.account) =>
+    accepted(await bookings.cancel({ bookingId, by, reason: 'So it is.' }, CONTEXT));
+  const approve = async (bookingId = 0) =>
+    accepted(await bookings.approve({ bookingId, communityId: host.id }, CONTEXT));
+  const community = await signedIn(host.account);
+  const record = async () =>
+    /History with .*?<\/strong>\s*([^<]*)/s.exec((await community.open(`/console/bookings/${waiting}`)).text)?.[1];
+  expect(await record()).toBe('no earlier bookings.');
+  await cancel(withdrawn, brand.account);
+  await cancel(declined);
+  await approve(dropped);
+  await cancel(dropped);
+  await approve(kept);
+  service.time.now = NOON + 3_600_000;
+  accepted(await bookings.expire(expired ?? 0, CONTEXT));
+  service.time.now = NOON;
+  expect(await record()).toBe(
+    '1 approved, 1 cancelled by the brand, 2 declined or cancelled by you, 1 expired without an answer.',
+  );
+});
