@@ -15,8 +15,8 @@ import type { Recipient, Registrations } from './registrations.ts';
 import type { RunningTime } from './running-time.ts';
 import { DISABLE_AFTER_MS, delayBeforeNext, GIVE_UP_AFTER_MS, parseRetryAfter } from './schedule.ts';
 import type { SealedBodies } from './sealed-bodies.ts';
-import { isSuccess, type Sender, type SendResult } from './sending.ts';
-import { type Secrets, signatureHeaders } from './signature.ts';
+import { CONTENT_TYPE, isSuccess, type Sender, type SendResult } from './sending.ts';
+import { markOf, type Secrets, signatureHeaders } from './signature.ts';
 import { createSlowStart, type SlowStart } from './slow-start.ts';
 import type { Unstored } from './unstored.ts';
 
@@ -196,12 +196,14 @@ export function createAttempts(deps: AttemptsDeps) {
     const post = async (signing: Secrets): Promise<SendResult> => {
       const at = clock();
       const { deliveryId: id } = delivery;
-      const signature = signatureHeaders(signing, { id, at: realClock(), body });
-      const headers = { 'content-type': 'application/json', ...signature };
+      const sentAt = realClock();
+      const signature = signatureHeaders(signing, { id, at: sentAt, body });
+      const headers = { 'content-type': CONTENT_TYPE, ...signature };
       const result = await sender.post({ url, headers, body });
       const { retryAfter: _, ...kept } = result;
       const made: Attempt = {
         ...{ at: toTimestamp(at), url, ...kept },
+        signed: { at: sentAt, with: signing.filter((secret) => secret !== undefined).map(markOf) },
         ...(signing[0] === current ? {} : { previousSecret: true }),
       };
       attempts.push(delivery.sealed === undefined ? made : await bodies.kept(delivery, made));

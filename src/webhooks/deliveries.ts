@@ -19,6 +19,11 @@ export type Attempt = Omit<SendResult, 'retryAfter'> & {
   readonly url: string;
   /** `X-Service-Signature` was made with the secret before the last rotation. */
   readonly previousSecret?: true;
+  /**
+   * What its headers were made of, besides the delivery (docs/decisions/webhook-deliveries.md): when, in milliseconds since the
+   * epoch, and the marks of the secrets. Absent where nothing was sent, and from what earlier releases sent.
+   */
+  readonly signed?: { readonly at: number; readonly with: readonly string[] };
   /** The answer, if the body had personal texts: `answer` is then empty. */
   readonly sealedAnswer?: SealedText;
 };
@@ -156,7 +161,11 @@ const newestOf = declareQuery(
   ['wh_1', 'Pending', toTimestamp(0), 10],
 );
 
-export type NewDelivery = Pick<DeliveryDocument, 'webhookId' | 'account' | 'eventId' | 'position'> & Notice;
+export type NewDelivery = Pick<DeliveryDocument, 'webhookId' | 'account' | 'eventId' | 'position'> &
+  Notice & {
+    /** Somebody is waiting for it. */
+    readonly isAsked?: true;
+  };
 
 /** What an attempt means for its delivery. */
 export type Outcome =
@@ -229,7 +238,8 @@ export async function openDeliveries({
   };
 
   /** A delivery that is not stored yet. */
-  function draft({ webhookId, account, eventId, position, payload, sealed }: NewDelivery): Stored<DeliveryDocument> {
+  function draft(added: NewDelivery): Stored<DeliveryDocument> {
+    const { webhookId, account, eventId, position, payload, sealed, isAsked = false } = added;
     const now = clock();
     const createdAt = toTimestamp(now);
     const deliveryId = `${eventId}:${webhookId}`;
@@ -244,7 +254,7 @@ export async function openDeliveries({
       body: JSON.stringify(payload),
       ...defined({ sealed }),
       state: 'Pending',
-      due: payload.event === 'Test' ? AT_ONCE : createdAt,
+      due: isAsked ? AT_ONCE : createdAt,
       tries: 0,
       attempts: [],
       eventAt: payload.timestamp,

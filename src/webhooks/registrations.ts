@@ -105,6 +105,15 @@ export function createRegistrations(deps: {
       return found;
     },
 
+    /** The secrets of a registration, whether or not anything goes to it: the present one, and the one before. */
+    async secrets(webhookId: string): Promise<readonly string[]> {
+      const webhook = (await readModels.collection(webhooks).get(webhookId))?.document;
+      if (webhook === undefined) return [];
+      const { sealedSecret, previousSealedSecret } = webhook;
+      const sealed = previousSealedSecret === undefined ? [sealedSecret] : [sealedSecret, previousSealedSecret];
+      return sealed.map((each) => secretOf(webhook, each));
+    },
+
     /** Resolves if registrations can be looked up. */
     async ping(): Promise<void> {
       await readModels.collection(webhooks).get('');

@@ -1,4 +1,4 @@
-import { ownerOf, type SealedText, type SealedTexts } from '../domain/personal-text.ts';
+import { ERASED, ownerOf, type SealedText, type SealedTexts } from '../domain/personal-text.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { Attempt, DeliveryDocument } from './deliveries.ts';
 
@@ -18,6 +18,13 @@ export function createSealedBodies({ openTexts, sealText }: Pick<PersonalData, '
       if (delivery.sealed === undefined) return delivery.body;
       const [texts] = await openTexts([{ texts: delivery.sealed, of: ownerIn(delivery) }]);
       return bodyWith(delivery, texts);
+    },
+
+    /** The body of every attempt so far; undefined if one of its texts has been erased since, so that nobody can tell. */
+    async bodyAsSent(delivery: DeliveryDocument): Promise<string | undefined> {
+      if (delivery.sealed === undefined) return delivery.body;
+      const [texts = {}] = await openTexts([{ texts: delivery.sealed, of: ownerIn(delivery) }]);
+      return Object.values(texts).includes(ERASED) ? undefined : bodyWith(delivery, texts);
     },
 
     /** An attempt as it is kept with its delivery. */

@@ -1,7 +1,7 @@
 import { Client, type Dispatcher, errors } from 'undici';
 import { defined } from '../domain/defined.ts';
 import { ForbiddenAddress, type GuardOptions, guardedConnector, ResolutionFailed } from '../outbound/address-guard.ts';
-import type { Post, SendErrorType, Sender, SendResult } from './sending.ts';
+import { type Post, type SendErrorType, type Sender, type SendResult, USER_AGENT } from './sending.ts';
 
 /** One deadline for DNS, connection, headers and body (docs/specification.md#limits). */
 export const DEADLINE_MS = 5_000;
@@ -124,8 +124,6 @@ export function createSender({ deadlineMs = DEADLINE_MS, ...guard }: SenderOptio
     },
   };
 }
-
-const USER_AGENT = 'Venue-Booking-Webhooks/1.0';
 
 type Connection = { readonly client: Client; address: string | undefined };
 

@@ -25,6 +25,10 @@ export type SendResult = {
   readonly retryAfter?: string;
 };
 
+/** The headers that are the same in every request. */
+export const CONTENT_TYPE = 'application/json';
+export const USER_AGENT = 'Venue-Booking-Webhooks/1.0';
+
 export type Post = {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;

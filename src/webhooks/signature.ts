@@ -1,4 +1,4 @@
-import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import { createHash, createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { createLruCache } from '../runtime/lru-cache.ts';
 
 const PREFIX = 'whsec_';
@@ -42,8 +42,11 @@ export type Secrets = readonly [first: string, second?: string];
 const standardSignature = (secret: string, content: string): string =>
   `v1,${createHmac('sha256', hmacKeys(secret).bytes).update(content).digest('base64')}`;
 
-/** A secret as the two families use it: its text, and the bytes that its base64 encodes. */
-type Keys = { readonly text: KeyObject; readonly bytes: KeyObject };
+/** Tells which of its secrets a registration signed with, and nothing else about it. */
+export const markOf = (secret: string): string => hmacKeys(secret).mark;
+
+/** A secret as the two families use it: its text, and the bytes that its base64 encodes. `mark` is the start of its digest. */
+type Keys = { readonly text: KeyObject; readonly bytes: KeyObject; readonly mark: string };
 const cachedKeys = createLruCache<string, Keys>(1_000);
 
 function hmacKeys(secret: string): Keys {
@@ -52,6 +55,7 @@ function hmacKeys(secret: string): Keys {
   const keys = {
     text: createSecretKey(secret, 'utf8'),
     bytes: createSecretKey(secret.slice(PREFIX.length), 'base64'),
+    mark: createHash('sha256').update(secret).digest('hex').slice(0, 8),
   };
   cachedKeys.set(secret, keys);
   return keys;

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
-import { webhooks as registered } from '../../projections/webhooks.ts';
+import { webhooks as registered, type WebhookDocument } from '../../projections/webhooks.ts';
 import type { WebhookCommands } from '../commands/webhooks.ts';
-import { testPayload } from '../contract/webhook-payload.ts';
+import { noticeOf, testPayload } from '../contract/webhook-payload.ts';
 import type { Credentials } from '../credentials/credentials.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import type { Heartbeats } from '../document-store/heartbeats.ts';
@@ -21,15 +21,29 @@ import { loadOnce } from '../runtime/load-once.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import type { ReceiverState } from './breaker.ts';
 import { createDeliverer } from './deliverer.ts';
-import { type DeliveryDocument, type ListDeliveries, type Listener, openDeliveries } from './deliveries.ts';
+import {
+  type Attempt,
+  type DeliveryDocument,
+  type ListDeliveries,
+  type Listener,
+  openDeliveries,
+} from './deliveries.ts';
 import { openDeliveryNews } from './delivery-news.ts';
+import {
+  type BookingPlace,
+  type EventDelivery,
+  type FoundDeliveries,
+  openDeliverySearch,
+  type SearchDeliveries,
+} from './delivery-search.ts';
 import { type FailedEvent, openFailedEvents } from './failed-events.ts';
 import { startFanOut } from './fan-out.ts';
 import { prepareFanOutGroups } from './fan-out-groups.ts';
 import type { InFlightLimits } from './in-flight.ts';
 import { openReceivers } from './receivers.ts';
 import { recoverDeliveries } from './recovery.ts';
-import { createRegistrations, type IsConnected, type Recipient } from './registrations.ts';
+import { concerns, createRegistrations, type IsConnected, type Recipient } from './registrations.ts';
+import { type RequestHeaders, requestHeaders } from './request-headers.ts';
 import { openRunningTime, type RunningTime } from './running-time.ts';
 import { createSealedBodies } from './sealed-bodies.ts';
 import type { SenderOptions } from './sender.ts';
@@ -37,6 +51,9 @@ import type { Sender } from './sending.ts';
 
 export type { ReceiverState } from './breaker.ts';
 export type { Attempt, DeliveryDocument } from './deliveries.ts';
+export { AT_ONCE } from './deliveries.ts';
+export type { BookingPlace, DeliveryCursor, EventDelivery } from './delivery-search.ts';
+export type { RequestHeaders } from './request-headers.ts';
 
 export type Webhooks = {
   /** Prepares the log for this release's fan-out. Every process does, whatever its roles, before it answers requests. */
@@ -47,6 +64,16 @@ export type Webhooks = {
   stop(): Promise<void>;
 
   listDeliveries(which: ListDeliveries): Promise<DeliveryDocument[]>;
+  /** Searches the newest deliveries of some registrations, a part at a time. */
+  searchDeliveries(search: SearchDeliveries): Promise<FoundDeliveries>;
+  /** What happened to a booking that these registrations are to be sent, with the deliveries of it, newest first. */
+  deliveriesOfBooking(registered: readonly WebhookDocument[], booking: BookingPlace): Promise<EventDelivery[]>;
+  /** The deliveries of these ids that exist. */
+  deliveriesWithIds(deliveryIds: readonly string[]): Promise<DeliveryDocument[]>;
+  /** The headers of attempts of a delivery, as they were sent. */
+  requestHeaders(deliveryId: string, attempts: readonly Attempt[]): Promise<readonly RequestHeaders[]>;
+  /** Sends an event of a booking to a registration that no delivery was made for, or sends the one that was again. */
+  sendEvent(webhookId: string, booking: BookingPlace, eventId: string): Promise<DeliveryDocument | Refusal>;
   /** One delivery with its payload and attempts. */
   getDelivery(deliveryId: string): Promise<DeliveryDocument | undefined>;
   /** Sends a delivery again immediately, whatever its state, with a full schedule ahead of it. */
@@ -111,6 +138,7 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
   const { events, documents, readModels, credentials, config, clock, logger, commands, isConnected, sending, tuning } =
     deps;
   const deliveries = await openDeliveries({ documents, clock });
+  const search = await openDeliverySearch({ documents, events });
   const bodies = createSealedBodies(deps.personalData);
   const leases = await openLeases({
     ...{ documents, heartbeats: deps.heartbeats, clock, collection: 'webhookLeases' },
@@ -183,6 +211,17 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
     return opened;
   }
 
+  async function resend(deliveryId: string): Promise<DeliveryDocument | Refusal> {
+    const delivery = await deliveries.get(deliveryId);
+    if (delivery === undefined) return unknownDelivery(deliveryId);
+    const recipient = await activeRecipient(delivery.webhookId);
+    if ('refused' in recipient) return recipient;
+    const resent = await deliveries.resend(deliveryId);
+    if (resent === undefined) return unknownDelivery(deliveryId);
+    wakeAnywhere(resent.webhookId, true);
+    return (await readable(resent)) ?? unknownDelivery(deliveryId);
+  }
+
   const prepare = () => prepareFanOutGroups({ events, failedEvents });
 
   return {
@@ -225,15 +264,40 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
     countFailedEvents: failedEvents.count,
     replayParked: failedEvents.replay,
 
-    async resend(deliveryId) {
+    resend,
+
+    searchDeliveries: search.search,
+    deliveriesOfBooking: search.ofBooking,
+    deliveriesWithIds: search.withIds,
+
+    async requestHeaders(deliveryId, attempts) {
       const delivery = await deliveries.get(deliveryId);
-      if (delivery === undefined) return unknownDelivery(deliveryId);
-      const recipient = await activeRecipient(delivery.webhookId);
+      if (delivery === undefined) return attempts.map(() => ({ unknown: 'The delivery is no longer kept.' }));
+      const [body, secrets] = await Promise.all([
+        bodies.bodyAsSent(delivery),
+        registrations.secrets(delivery.webhookId),
+      ]);
+      return attempts.map((attempt) => requestHeaders({ attempt, deliveryId, body, secrets }));
+    },
+
+    async sendEvent(webhookId, booking, eventId) {
+      const recipient = await activeRecipient(webhookId);
       if ('refused' in recipient) return recipient;
-      const resent = await deliveries.resend(deliveryId);
-      if (resent === undefined) return unknownDelivery(deliveryId);
-      wakeAnywhere(resent.webhookId, true);
-      return (await readable(resent)) ?? unknownDelivery(deliveryId);
+      const [webhook, happened] = await Promise.all([registrations.find(webhookId), search.eventsOf(booking)]);
+      const event = happened.find(({ id }) => id === eventId);
+      if (event === undefined || webhook === undefined || !concerns(webhook, event))
+        return refuse('ResourceNotFound', 'This webhook is not sent that event.');
+      const { account } = recipient;
+      const { position } = event;
+      const notice = noticeOf(event);
+      const added = await deliveries.add({
+        ...{ webhookId: recipient.webhookId, account, eventId, position, ...notice },
+        isAsked: true,
+      });
+      // Made meanwhile, by somebody else or because its event was still on its way.
+      if (added === undefined) return resend(`${eventId}:${webhookId}`);
+      wakeAnywhere(webhookId, true);
+      return (await readable(added)) ?? unknownDelivery(added.deliveryId);
     },
 
     async recover(webhookId, since) {
@@ -252,6 +316,7 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
         account: recipient.account,
         eventId: randomUUID(),
         payload: testPayload(recipient.webhookId, toTimestamp(clock())),
+        isAsked: true,
       });
       if (delivery === undefined) throw new Error('A new event id is already in use');
       wakeAnywhere(webhookId, true);

@@ -149,6 +149,16 @@ describe.each(enginePairs)('forgetting a brand on %s', (_, engines) => {
     expect(shown).toHaveLength(6);
     const ofBrand = shown.filter(({ body }) => JSON.parse(body).data.bookingId !== ofRival);
     expect(WORDS.filter((word) => JSON.stringify(ofBrand).includes(word))).toEqual([]);
+    for (const { deliveryId, body, attempts } of shown) {
+      if (attempts.length === 0) continue;
+      const [headers] = await other.core.webhooks.requestHeaders(deliveryId, attempts);
+      const isErased = body.includes('"erased"');
+      expect(headers).toMatchObject(
+        isErased ? { lacking: expect.stringContaining('has been erased') } : { sent: expect.any(Array) },
+      );
+      const signature = headers && 'sent' in headers && Object.fromEntries(headers.sent)['x-service-signature'];
+      expect(signature === undefined).toBe(isErased);
+    }
     service.time.now = NOON + HOUR_MS;
     for (const { deliveryId } of shown) accepted(await service.core.webhooks.resend(deliveryId));
     await receiver.until(12);

@@ -1,0 +1,92 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type DeliverableEvent, noticeOf } from '../../src/contract/webhook-payload.ts';
+import type { DocumentStore } from '../../src/document-store/document-store.ts';
+import type { Recorded } from '../../src/domain/events.ts';
+import { timestamp, webhookId } from '../../src/domain/ids.ts';
+import { type Deliveries, openDeliveries } from '../../src/webhooks/deliveries.ts';
+import { type DeliveryCursor, openDeliverySearch, type SearchDeliveries } from '../../src/webhooks/delivery-search.ts';
+import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
+import { approved, cancelled, requested } from './deliverable-events.ts';
+
+const at = timestamp('2026-04-20T10:00:00.000Z');
+const attempt = { at, url: 'https://a.example/', duration: 3, answer: '', status: 500 };
+const NO_LOG = {
+  readStream: () => {
+    throw new Error('The log is not asked');
+  },
+};
+
+describe.each(documentEngines)('the search of deliveries on %s', (_, createDatabase) => {
+  let now: number;
+  let database: TestDatabase;
+  let store: DocumentStore;
+  let deliveries: Deliveries;
+
+  beforeEach(async () => {
+    now = Date.parse('2026-04-20T10:00:00Z');
+    database = await createDatabase();
+    store = await database.open();
+    deliveries = await openDeliveries({ documents: store, clock: () => now });
+  });
+  afterEach(() => database.remove());
+
+  const add = (id: string, eventId: string, event: Recorded<DeliverableEvent> = approved()) =>
+    deliveries.add({ webhookId: webhookId(id), account: 'Brand:9', eventId, ...noticeOf(event) });
+  async function fail(deliveryId: string): Promise<void> {
+    const document = await deliveries.get(deliveryId);
+    if (document === undefined) throw new Error(`There is no ${deliveryId}`);
+    await deliveries.record({ key: deliveryId, version: 1, document }, [attempt], { state: 'Failed', reason: 'Gone' });
+  }
+
+  /** The ids of the events that a search finds, a list for each part of it. */
+  async function parts(asked: Omit<SearchDeliveries, 'after'>): Promise<string[][]> {
+    const { search } = await openDeliverySearch({ documents: store, events: NO_LOG });
+    const found: string[][] = [];
+    for (let after: DeliveryCursor | undefined; ; ) {
+      const part = await search({ ...asked, ...(after && { after }) });
+      found.push(part.deliveries.map(({ eventId }) => eventId));
+      if (part.next === undefined) return found;
+      after = part.next;
+    }
+  }
+
+  test('pages go through all registrations and states, newest first, and lose none of one millisecond', async () => {
+    const expected: string[] = [];
+    for (let i = 0; i < 12; i++) {
+      // Seven share a millisecond, which is more than a page.
+      if (i < 2 || i > 8) now += 1;
+      const id = `wh_${i % 2}`;
+      await add(id, `e${String(i).padStart(2, '0')}`);
+      expected.unshift(`e${String(i).padStart(2, '0')}`);
+      if (i % 3 === 0) await fail(`e${String(i).padStart(2, '0')}:${id}`);
+    }
+    const found = await parts({ webhookIds: ['wh_0', 'wh_1', 'wh_none'], limit: 3 });
+    expect(found.flat()).toEqual(expected);
+    expect(found.map(({ length }) => length)).toEqual([3, 3, 3, 3]);
+    expect((await parts({ webhookIds: ['wh_1'], limit: 2 })).flat()).toEqual(
+      expected.filter((_, index) => index % 2 === 0),
+    );
+  });
+
+  test('finds what is in a state, and of a kind', async () => {
+    await add('wh_0', 'r', requested());
+    await add('wh_0', 'a');
+    await add('wh_0', 'c', cancelled({ cancelledBy: 'Brand' }));
+    await fail('a:wh_0');
+    await fail('c:wh_0');
+    expect(await parts({ webhookIds: ['wh_0'], state: 'Pending', limit: 5 })).toEqual([['r']]);
+    expect(await parts({ webhookIds: ['wh_0'], event: 'BookingApproved', limit: 5 })).toEqual([['a']]);
+    expect(await parts({ webhookIds: ['wh_0'], event: 'BookingApproved', state: 'Pending', limit: 5 })).toEqual([[]]);
+    expect((await parts({ webhookIds: ['wh_0'], state: 'Failed', limit: 5 })).flat().sort()).toEqual(['a', 'c']);
+    expect(await parts({ webhookIds: [], limit: 5 })).toEqual([[]]);
+  });
+
+  test('a search for what is rare answers in between, and goes on from there to the end', async () => {
+    await add('wh_0', 'rare', cancelled({ cancelledBy: 'Brand' }));
+    for (let i = 0; i < 15; i++) {
+      now += 1;
+      await Promise.all(Array.from({ length: 100 }, (_, index) => add('wh_0', `e${i}-${index}`)));
+    }
+    expect(await parts({ webhookIds: ['wh_0'], event: 'BookingCancelled', limit: 5 })).toEqual([[], ['rare']]);
+  });
+});
