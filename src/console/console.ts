@@ -26,6 +26,7 @@ import { homeOf, rail } from './frame.ts';
 import { createLiveFeed } from './live.ts';
 import type { PageDeps } from './page-deps.ts';
 import { registerPages } from './pages.ts';
+import { readerZone, ZONE_COOKIE } from './reader-zone.ts';
 import { type CurrentSession, createSessions, type Sessions } from './sessions.ts';
 import { SESSION_COOKIE, SIGNED_OUT_PATH, signInRoutes } from './sign-in.ts';
 import { openSubmittedForms } from './submitted-forms.ts';
@@ -169,6 +170,7 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
       form,
       csrf: sessions.csrfToken(current),
       now: clock(),
+      zone: readerZone(request.cookies[ZONE_COOKIE]),
       async once(action) {
         const token = form.text('once');
         const answer = token === '' ? await action() : await submitOnce(hash, token, action);

@@ -50,11 +50,16 @@ const moments = new Map<string, Intl.DateTimeFormat>();
 type Moment = string | number;
 
 /** A moment in a time zone: `20 Nov 2026, 09:30` */
-export function momentIn(zone: string, moment: Moment): string {
-  let format = moments.get(zone);
+export const momentIn = (zone: string, moment: Moment): string => formatted(zone, 'short', moment);
+/** A moment in a time zone, to the second: `20 Nov 2026, 09:30:05` */
+export const secondIn = (zone: string, moment: Moment): string => formatted(zone, 'medium', moment);
+
+function formatted(zone: string, timeStyle: 'short' | 'medium', moment: Moment): string {
+  const known = `${timeStyle} ${zone}`;
+  let format = moments.get(known);
   if (format === undefined) {
-    format = new Intl.DateTimeFormat('en-GB', { timeZone: zone, dateStyle: 'medium', timeStyle: 'short' });
-    moments.set(zone, format);
+    format = new Intl.DateTimeFormat('en-GB', { timeZone: zone, dateStyle: 'medium', timeStyle });
+    moments.set(known, format);
   }
   return format.format(new Date(moment));
 }
@@ -79,8 +84,9 @@ const UNITS = [
   { unit: 'minute', length: 60, from: 1 },
 ] as const;
 
-/** A time zone in words: `Europe/Berlin` → `Berlin time` */
-export const zoneName = (zone: string): string => `${zone.split('/').at(-1)?.replaceAll('_', ' ')} time`;
+/** A time zone in words: `Europe/Berlin` → `Berlin time`, `UTC` */
+export const zoneName = (zone: string): string =>
+  zone === 'UTC' ? zone : `${zone.split('/').at(-1)?.replaceAll('_', ' ')} time`;
 
 export const addDays = (date: PlainDate, days: number): PlainDate =>
   toPlainDate(Temporal.PlainDate.from(date).add({ days }));

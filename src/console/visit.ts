@@ -46,6 +46,8 @@ export type Visit = {
   readonly csrf: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
+  /** The reader's time zone, for moments that no space has a clock for; UTC if it is not known. */
+  readonly zone: string;
   /**
    * Runs an action once per form, however often the form is submitted; a repeat gets the first answer. The form must carry the
    * token of {@link onceField} (docs/decisions/console-forms.md).

@@ -1,18 +1,17 @@
+import type { ReadableBooking } from '../../projections/bookings.ts';
 import type { WebhookDocument } from '../../projections/webhooks.ts';
-import { DELIVERY_STATES, type DeliveryState } from '../contract/delivery.ts';
-import { accountKey } from '../domain/account.ts';
 import { isPlainDate, localDate, toTimestamp } from '../domain/calendar.ts';
 import { isRefusal } from '../domain/decision.ts';
-import { defined } from '../domain/defined.ts';
-import { type Timestamp, timestamp } from '../domain/ids.ts';
+import type { Timestamp } from '../domain/ids.ts';
 import { keysOf } from '../domain/keys-of.ts';
 import { WEBHOOK_URL } from '../domain/limits.ts';
 import { WEBHOOK_EVENTS, type WebhookEventName, webhookEventNames } from '../domain/webhook.ts';
 import { type Html, html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
 import { named, namedText } from '../html/names.ts';
-import type { DeliveryDocument, ReceiverState } from '../webhooks/webhooks.ts';
-import { deliveryBadge, deliveryHref, deliveryPage, deliveryTable } from './delivery-views.ts';
+import { type DeliveryDocument, RETENTION_MS, type ReceiverState } from '../webhooks/webhooks.ts';
+import { deliveryList } from './delivery-list.ts';
+import { attemptsShown, deliveryBadge, deliveryHref, deliveryPage, notSentPage } from './delivery-views.ts';
 import {
   actionButton,
   choices,
@@ -26,14 +25,15 @@ import {
   problemOf,
   statusOf,
 } from './fields.ts';
-import { addDays, counted, fromNow, momentIn } from './formats.ts';
+import { addDays, counted, fromNow, momentIn, zoneName } from './formats.ts';
 import { historyOf, historyOfAll } from './history.ts';
+import { moment, second } from './moments.ts';
 import type { PageDeps } from './page-deps.ts';
+import { readerZone } from './reader-zone.ts';
 import { secretBox } from './secret.ts';
-import { tabs } from './tabs.ts';
-import { type Answer, missing, type Routes, type Visit } from './visit.ts';
+import { type Answer, type Form, idOf, missing, type Routes, type Visit } from './visit.ts';
 
-const PER_PAGE = 25;
+const DELIVERIES = '/console/webhooks/deliveries';
 
 /** Names and descriptions of the events. */
 const EVENT_LABELS: Readonly<Record<WebhookEventName, { readonly label: string; readonly hint: string }>> = {
@@ -69,6 +69,20 @@ export function webhookPages(routes: Routes, { commands, queries, webhooks }: Pa
     }),
   );
 
+  routes.get(DELIVERIES, async (visit) => {
+    const registered = await queries.webhooks.listOfAccount(visit.account);
+    const { main, problems } = await deliveryList({ queries, webhooks }, visit, registered, DELIVERIES);
+    return {
+      title: 'Deliveries',
+      section: 'webhooks',
+      status: statusOf(problems),
+      main: html`<p class="back"><a href="/console/webhooks">${icon('back')} Webhooks</a></p>
+<div class="head"><div><h1>Deliveries</h1><p class="lead">What was sent to the webhooks of ${named(visit.accountName)}, and what came of it. Deliveries are kept for 30 days after they ended.</p></div></div>
+<h2 class="visually-hidden">Results</h2>
+${main}`,
+    };
+  });
+
   routes.get('/console/webhooks/:id', (visit) => withWebhook(visit, (webhook) => webhookPage(visit, webhook)));
 
   routes.post('/console/webhooks/:id/rotate', (visit) =>
@@ -80,7 +94,7 @@ export function webhookPages(routes: Routes, { commands, queries, webhooks }: Pa
           'New signing secret',
           webhookId,
           outcome.signingSecret,
-          `Copy it now; it will not be shown again. Until ${momentIn('UTC', outcome.previousUntil)} UTC, deliveries are signed with the old secret as well, so that you can update your receiver without missing any.`,
+          `Copy it now; it will not be shown again. Until ${momentIn(visit.zone, outcome.previousUntil)} ${zoneName(visit.zone)}, deliveries are signed with the old secret as well, so that you can update your receiver without missing any.`,
         );
       }),
     ),
@@ -123,14 +137,14 @@ export function webhookPages(routes: Routes, { commands, queries, webhooks }: Pa
         const outcome = await webhooks.sendTest(webhookId);
         return isRefusal(outcome)
           ? { go: `/console/webhooks/${webhookId}`, flash: { kind: 'problem', text: outcome.details } }
-          : { go: deliveryHref(outcome), flash: { kind: 'done', text: 'A test delivery is on its way.' } };
+          : { go: deliveryHref(outcome) };
       }),
     ),
   );
 
   routes.post('/console/webhooks/:id/recover', (visit) =>
     withWebhook(visit, async (webhook) => {
-      const since = sinceOf(visit.form.text('since'));
+      const since = sinceOf(visit.form);
       if (since === undefined) return webhookPage(visit, webhook, { since: 'Choose a date and time.' });
       const outcome = await webhooks.recover(webhook.webhookId, since);
       if (isRefusal(outcome)) return webhookPage(visit, webhook, { since: outcome.details });
@@ -144,34 +158,59 @@ export function webhookPages(routes: Routes, { commands, queries, webhooks }: Pa
   );
 
   routes.get('/console/webhooks/:id/deliveries/:delivery', (visit) =>
-    withDelivery(visit, async (delivery, webhook) => deliveryPage(visit, delivery, webhook)),
+    withWebhook(visit, async (webhook) => {
+      const delivery = await deliveryOf(visit, webhook);
+      if (delivery === undefined) return notSent(visit, webhook);
+      const { shown } = attemptsShown(delivery, visit.query.text('before'));
+      const headers = await webhooks.requestHeaders(delivery.deliveryId, shown);
+      return deliveryPage(visit, delivery, webhook, headers);
+    }),
   );
 
   routes.post('/console/webhooks/:id/deliveries/:delivery/resend', (visit) =>
-    withDelivery(visit, (delivery) =>
-      visit.once(async () => {
-        const outcome = await webhooks.resend(delivery.deliveryId);
-        return {
-          go: deliveryHref(delivery),
-          flash: isRefusal(outcome)
-            ? { kind: 'problem', text: outcome.details }
-            : { kind: 'done', text: 'The delivery is being resent.' },
-        };
-      }),
-    ),
+    withWebhook(visit, async (webhook) => {
+      const delivery = await deliveryOf(visit, webhook);
+      const missed = delivery === undefined ? await bookingOf(visit, visit.form) : undefined;
+      if (delivery === undefined && missed === undefined) return missing('delivery');
+      const { webhookId } = webhook;
+      const deliveryId = visit.params.delivery ?? '';
+      return visit.once(async () => {
+        const outcome =
+          missed === undefined
+            ? await webhooks.resend(deliveryId)
+            : await webhooks.sendEvent(webhookId, missed, deliveryId.split(':', 1)[0] ?? '');
+        // Its page says how it stands, and goes on saying it; a message would soon be wrong.
+        if (!isRefusal(outcome)) return { go: deliveryHref(outcome) };
+        const back = deliveryHref({ webhookId, deliveryId });
+        const go = missed === undefined ? back : `${back}?booking=${missed.bookingId}`;
+        return { go, flash: { kind: 'problem', text: outcome.details } };
+      });
+    }),
   );
+
+  async function deliveryOf({ params }: Visit, webhook: WebhookDocument): Promise<DeliveryDocument | undefined> {
+    const delivery = await webhooks.getDelivery(params.delivery ?? '');
+    return delivery?.webhookId === webhook.webhookId && delivery.account === webhook.account ? delivery : undefined;
+  }
+
+  /** The booking that a page or form of an event without a delivery names. */
+  async function bookingOf({ account }: Visit, fields: Form): Promise<ReadableBooking | undefined> {
+    const bookingId = idOf(fields.text('booking'));
+    return bookingId === undefined ? undefined : queries.bookings.get(account, bookingId);
+  }
+
+  async function notSent(visit: Visit, webhook: WebhookDocument): Promise<Answer> {
+    const booking = await bookingOf(visit, visit.query);
+    const happened = booking === undefined ? [] : await webhooks.deliveriesOfBooking([webhook], booking);
+    const missed = happened.find(({ event: { id } }) => `${id}:${webhook.webhookId}` === visit.params.delivery);
+    if (missed === undefined) return missing('delivery');
+    const isExpired = Date.parse(missed.event.metadata.at) < visit.now - RETENTION_MS;
+    return notSentPage(visit, missed.event, webhook, isExpired);
+  }
 
   async function withWebhook(visit: Visit, then: (webhook: WebhookDocument) => Promise<Answer>): Promise<Answer> {
     const webhook = await queries.webhooks.get(visit.account, visit.params.id ?? '');
     return webhook === undefined ? missing('webhook') : then(webhook);
-  }
-
-  function withDelivery(visit: Visit, then: (delivery: DeliveryDocument, webhook: WebhookDocument) => Promise<Answer>) {
-    return withWebhook(visit, async (webhook) => {
-      const delivery = await webhooks.getDelivery(visit.params.delivery ?? '');
-      const ours = delivery?.webhookId === webhook.webhookId && delivery.account === accountKey(visit.account);
-      return delivery !== undefined && ours ? then(delivery, webhook) : missing('delivery');
-    });
   }
 
   async function listPage(visit: Visit, problems: Problems = NO_PROBLEMS): Promise<Answer> {
@@ -189,7 +228,10 @@ export function webhookPages(routes: Routes, { commands, queries, webhooks }: Pa
       section: 'webhooks',
       status: statusOf(problems),
       main: html`<div class="head"><div><h1>Webhooks</h1><p class="lead">Endpoints that receive signed events about the bookings and reviews of ${named(visit.accountName)} as they happen. <a href="${historyOfAll('webhooks')}">History</a></p></div></div>
-<div class="split"><div id="webhooks" data-live-region>${
+${
+  list.length > 0 &&
+  html`<form class="row end" method="get" action="${DELIVERIES}" role="search" aria-label="Deliveries">${field({ name: 'q', label: 'Find a delivery', value: '', attributes: { maxlength: 120, autocomplete: 'off', spellcheck: 'false', placeholder: 'Booking number or webhook-id' } })}<button class="button quiet">${icon('search')} Search</button><a href="${DELIVERIES}?state=Failed">Failed deliveries</a></form>`
+}<div class="split"><div id="webhooks" data-live-region>${
         list.length === 0
           ? html`<div class="empty">${icon('webhook')}<h2>No webhooks yet</h2><p>Register an endpoint and send it a test delivery.</p></div>`
           : html`<table class="table"><caption class="visually-hidden">Registered webhooks</caption><thead><tr><th scope="col">Endpoint</th><th scope="col">Events</th><th scope="col">Status</th></tr></thead><tbody>${list.map(
@@ -217,31 +259,24 @@ ${choices(
     webhook: WebhookDocument,
     problems: Problems = NO_PROBLEMS,
   ): Promise<Answer> {
-    const { query, now } = visit;
+    const { now, zone } = visit;
     const { webhookId } = webhook;
-    const receiver = await webhooks.receiver(webhookId);
-    const state = DELIVERY_STATES.find((known) => known === query.text('state'));
-    const before = query.text('before');
-    const deliveries = await webhooks.listDeliveries({
-      webhookId,
-      ...defined({ state, before: isMoment(before) ? timestamp(before) : undefined }),
-      limit: PER_PAGE + 1,
-    });
-    const shown = deliveries.slice(0, PER_PAGE);
-    const last = shown.at(-1);
     const base = `/console/webhooks/${webhookId}`;
-    const withState = (one: DeliveryState | undefined) => (one === undefined ? base : `${base}?state=${one}`);
-    const yesterday = `${addDays(localDate(now, 'UTC'), -1)}T00:00`;
+    const [receiver, deliveries] = await Promise.all([
+      webhooks.receiver(webhookId),
+      deliveryList({ queries, webhooks }, visit, [webhook], base),
+    ]);
+    const yesterday = `${addDays(localDate(now, zone), -1)}T00:00`;
     return {
       title: `Webhook ${namedText(webhook.url)}`,
       section: 'webhooks',
-      status: statusOf(problems),
+      status: problems === NO_PROBLEMS ? statusOf(deliveries.problems) : statusOf(problems),
       main: html`<p class="back"><a href="/console/webhooks">${icon('back')} Webhooks</a></p>
 <div class="head" id="webhook-head" data-live-region><div><h1 class="address">${named(webhook.url)}</h1><p class="lead">${eventNames(webhook.events)}. <a href="${historyOf('webhook', webhookId)}">History</a></p></div>${webhookBadge(webhook, receiver)}</div>
 <div id="receiver" data-live-region>${
         webhook.status === 'disabled'
           ? html`<div class="flash notice">${icon('warning')}<p>Disabled: ${webhook.disabledReason === undefined ? 'no reason given.' : named(webhook.disabledReason)}</p></div>`
-          : receiverNotice(receiver, now)
+          : receiverNotice(receiver, visit)
       }</div>
 <div class="row top">${webhook.status === 'enabled' && html`<form method="post" action="${base}/test">${csrfField(visit)}${onceField()}<button class="button">Send test delivery</button></form>`}${
         webhook.status === 'enabled'
@@ -255,23 +290,10 @@ ${choices(
             })
           : actionButton(visit, `${base}/enable`, 'Enable')
       }${confirm(visit, { action: `${base}/rotate`, open: 'Rotate secret…', question: 'Create a new signing secret? Deliveries are signed with both for 24 hours, then the old one expires.', submit: 'Rotate secret', fields: onceField(), small: false })}${confirm(visit, { action: `${base}/remove`, open: 'Remove…', question: 'Remove this webhook permanently? Nothing more is sent to it, and its deliveries are no longer shown.', submit: 'Remove webhook', small: false })}</div>
-<section class="stack full" id="deliveries" data-live-region><div class="row apart"><h2>Deliveries</h2><nav aria-label="Status">${tabs(
-        [
-          { label: 'All', href: withState(undefined), current: state === undefined },
-          ...DELIVERY_STATES.map((one) => ({ label: one, href: withState(one), current: one === state })),
-        ],
-      )}</nav></div>
-${
-  shown.length === 0
-    ? html`<div class="empty"><h3>No ${state === undefined ? '' : `${state.toLowerCase()} `}deliveries</h3><p>Deliveries appear here as events happen. Send a test delivery to check your receiver.</p></div>`
-    : deliveryTable(shown, now)
-}${
-  deliveries.length > PER_PAGE &&
-  last &&
-  html`<nav class="pager" aria-label="Pages"><a href="${withState(state)}">${icon('back')} Newest</a><a class="button quiet" href="${base}?${state ? `state=${state}&` : ''}before=${encodeURIComponent(last.createdAt)}">Older ${icon('next')}</a></nav>`
-}</section>
-<form class="card fields narrow" method="post" action="${base}/recover">${csrfField(visit)}<h2>Recover</h2><p>Sends everything that has not arrived since a given time: failed deliveries, and events that occurred while the webhook was disabled. Goes back up to 30 days.</p>
-${field({ name: 'since', label: 'Since', hint: 'UTC', type: 'datetime-local', value: visit.form.text('since') || yesterday, required: true, problems })}
+<h2>Deliveries</h2>
+${deliveries.main}
+<form class="card fields narrow" method="post" action="${base}/recover">${csrfField(visit)}<input type="hidden" name="zone" value="${zone}"><h2>Recover</h2><p>Sends everything that has not arrived since a given time: failed deliveries, and events that occurred while the webhook was disabled. Goes back up to 30 days.</p>
+${field({ name: 'since', label: 'Since', hint: zoneName(zone), type: 'datetime-local', value: visit.form.text('since') || yesterday, required: true, problems })}
 <div><button class="button quiet">Recover</button></div></form>`,
     };
   }
@@ -301,26 +323,25 @@ function webhookBadge({ status }: WebhookDocument, { breaker }: ReceiverState): 
 const SHOWN_RECOVERING_MS = 60_000;
 
 /** What the owner should know of a receiver that failed lately. */
-function receiverNotice({ breaker, failures }: ReceiverState, now: number): Html | undefined {
+function receiverNotice({ breaker, failures }: ReceiverState, visit: Visit): Html | undefined {
   if (breaker === undefined) return undefined;
-  const since = html`<time datetime="${breaker.since}">${momentIn('UTC', breaker.since)} UTC</time>`;
+  const { now } = visit;
+  const since = moment(visit, breaker.since);
   // It stays in this state until something arrives after the slow start, which may be days later.
   if (breaker.state === 'recovering' && now - Date.parse(breaker.since) > SHOWN_RECOVERING_MS) return undefined;
   if (breaker.state === 'recovering')
     return html`<div class="flash notice">${icon('resend')}<p>The endpoint has been answering again since ${since}. Deliveries start slowly and speed up over ten seconds.</p></div>`;
   const next =
     Date.parse(breaker.probeAt) > now
-      ? html`the next attempt is due <time datetime="${breaker.probeAt}" title="${momentIn('UTC', breaker.probeAt)} UTC">${fromNow(breaker.probeAt, now)}</time>`
+      ? html`the next attempt is due ${fromNow(breaker.probeAt, now)}, at ${second(visit, breaker.probeAt)}`
       : 'the next attempt is made as soon as a delivery is due';
   return html`<div class="flash problem">${icon('warning')}<p>Paused since ${since}, after ${counted(failures, 'failed attempt')} in a row. One delivery is tried at a time; ${next}. The others wait without losing any of their attempts. To try now, send a test delivery or resend one.</p></div>`;
 }
 
-const isMoment = (text: string): boolean =>
-  /^\d{4}-\d{2}-\d{2}T[\d:.]{5,12}Z$/.test(text) && !Number.isNaN(Date.parse(text));
-
-/** The value of a `datetime-local` field, read as UTC. */
-function sinceOf(text: string): Timestamp | undefined {
-  const [date = '', time = ''] = text.split('T');
+/** The value of a `datetime-local` field, read by the clock that the form named. */
+function sinceOf(form: Form): Timestamp | undefined {
+  const [date = '', time = ''] = form.text('since').split('T');
   if (!isPlainDate(date) || !/^(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d)?$/.test(time)) return undefined;
-  return toTimestamp(Date.parse(`${text}Z`));
+  const local = Temporal.PlainDateTime.from(`${date}T${time}`);
+  return toTimestamp(local.toZonedDateTime(readerZone(form.text('zone'))).epochMilliseconds);
 }

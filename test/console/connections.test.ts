@@ -119,7 +119,7 @@ test('a webhook: registered, tested, its deliveries with payload and response, r
   const path = /href="(\/console\/webhooks\/wh_[\w-]+)"/.exec(made.text)?.[1] ?? '';
 
   const sent = await community.send(await community.open(path), `${path}/test`);
-  expect(sent.flash).toContain('A test delivery is on its way.');
+  expect(sent.flash).toBe('');
   const delivered = await shown(sent.url, /Response 200/);
   expect(delivered.text).toContain('&lt;b&gt;thank you&lt;/b&gt;');
   expect(delivered.text).toContain('&quot;event&quot;: &quot;Test&quot;');
@@ -174,7 +174,7 @@ test('an endpoint that keeps failing is shown as paused, since when and until wh
   }
   const paused = await shown(path, /Paused since/);
   expect(paused.text).toMatch(/after 5 failed attempts in a row/);
-  expect(paused.text).toMatch(/the next attempt (?:is due <time|is made as soon as)/);
+  expect(paused.text).toMatch(/the next attempt (?:is due [^<]*<time|is made as soon as)/);
   expect((await community.open('/console/webhooks')).text).toContain('Paused');
   receiver.answer = answering(200);
   await community.send(await community.open(path), `${path}/test`);
