@@ -19,8 +19,9 @@ import {
   problemOf,
   statusOf,
 } from './fields.ts';
-import { counted, fromNow, momentIn } from './formats.ts';
+import { counted, fromNow } from './formats.ts';
 import { historyOfAll } from './history.ts';
+import { moment } from './moments.ts';
 import type { PageDeps } from './page-deps.ts';
 import { secretBox } from './secret.ts';
 import { type Answer, missing, type Routes, type Visit } from './visit.ts';
@@ -90,7 +91,7 @@ ${secretBox('key', outcome.key, 'Copy the key now and store it like a password. 
           : keyTable(visit, valid, used)
       }${
         revoked.length > 0 &&
-        html`<details><summary>${counted(revoked.length, 'revoked key')}</summary><ul class="plain">${revoked.map((key) => html`<li class="muted">${named(key.label)} <code>${key.preview}</code>, revoked ${momentIn('UTC', key.revokedAt ?? key.issuedAt)} UTC</li>`)}</ul></details>`
+        html`<details><summary>${counted(revoked.length, 'revoked key')}</summary><ul class="plain">${revoked.map((key) => html`<li class="muted">${named(key.label)} <code>${key.preview}</code>, revoked ${moment(visit, key.revokedAt ?? key.issuedAt)}</li>`)}</ul></details>`
       }</div>
 <div><form class="card fields" method="post" action="/console/keys">${csrfField(visit)}${onceField()}<h2>New API key</h2>${formProblem(problems)}
 ${field({ name: 'label', label: 'Name', hint: 'What is it for?', value: form.text('label'), required: true, problems, attributes: { maxlength: LABEL.max, autocomplete: 'off' } })}
@@ -120,7 +121,7 @@ const keyTable = (visit: Visit, keys: readonly ApiKeyDocument[], used: ReadonlyM
         .map((name) => PERMISSION_LABELS[name].label)
         .join(
           ', ',
-        )}</span></td><td data-label="Last used" class="small"><span>${lastUse(used.get(key.apiKeyId), visit.now)}<br><span class="muted">created ${momentIn('UTC', key.issuedAt)} UTC</span></span></td><td class="actions">${confirm(
+        )}</span></td><td data-label="Last used" class="small"><span>${lastUse(used.get(key.apiKeyId), visit.now)}<br><span class="muted">created ${moment(visit, key.issuedAt)}</span></span></td><td class="actions">${confirm(
         visit,
         {
           action: `/console/keys/${key.apiKeyId}/revoke`,

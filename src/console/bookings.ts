@@ -157,7 +157,7 @@ export function bookingPages(routes: Routes, deps: PageDeps): void {
 ${booking.message && html`<div><p class="muted small">${isCommunity ? 'Message from the brand' : 'Your message'}</p>${written(booking.message)}</div>`}
 ${record && booking.status === 'Pending' && html`<div class="stack tight">${decisionFacts(booking, { record, sameDay: others })}</div>`}
 ${actions(visit, booking)}</section>
-${review && html`<section class="card"><h2>${isCommunity ? 'Review' : 'Your review'}</h2>${reviewText(review)}</section>`}
+${review && html`<section class="card"><h2>${isCommunity ? 'Review' : 'Your review'}</h2>${reviewText(review, booking.timeZone)}</section>`}
 ${canReview(account, booking, review) && html`<section class="card" id="review"><h2>How was it?</h2>${reviewForm(visit, booking, problems)}</section>`}
 </div><div>
 <section class="card" id="booking-price" data-live-region><h2>Price</h2>${priceView(booking)}${charged(booking)}</section>

@@ -14,7 +14,7 @@ export function chargePages(routes: Routes, { queries, settings }: PageDeps): vo
   routes.get('/console/charges', async (visit) => {
     const { account, query } = visit;
     const community = account.kind === 'Community';
-    const zone = (community && (await queries.spaces.community(account.id))?.timeZone) || 'UTC';
+    const zone = (community && (await queries.spaces.community(account.id))?.timeZone) || visit.zone;
     const month = /^\d{4}-(?:0[1-9]|1[0-2])$/.test(query.text('month'))
       ? query.text('month')
       : localDate(visit.now, zone).slice(0, 7);

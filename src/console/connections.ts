@@ -15,8 +15,9 @@ import {
   problemOf,
   statusOf,
 } from './fields.ts';
-import { momentIn } from './formats.ts';
+import { zoneName } from './formats.ts';
 import { historyOfAll } from './history.ts';
+import { bareMoment, moment } from './moments.ts';
 import type { PageDeps } from './page-deps.ts';
 import { secretBox } from './secret.ts';
 import { type Answer, missing, type Routes, type Visit } from './visit.ts';
@@ -40,7 +41,7 @@ ${
     ? html`<div class="empty">${icon('apps')}<h2>No connected apps</h2><p>An app that needs access sends you here to sign in and approve it. AI assistants connect to <code>${settings.publicUrl}/mcp</code>.</p></div>`
     : html`<ul class="grid">${apps.map(
         (app) =>
-          html`<li class="card"><h2 class="given">${named(app.clientName)}</h2><ul class="plain">${whatScopesAllow(app.scopes, [account.kind]).map((what) => html`<li>${what}</li>`)}</ul><p class="muted small">Connected by ${emails.get(app.userId)} on ${momentIn('UTC', app.connectedAt)} UTC</p>${confirm(visit, { action: `/console/apps/${encodeURIComponent(app.grantId)}/disconnect`, open: 'Disconnect…', question: 'Disconnect this app? It loses access to this account immediately.', submit: 'Disconnect app' })}</li>`,
+          html`<li class="card"><h2 class="given">${named(app.clientName)}</h2><ul class="plain">${whatScopesAllow(app.scopes, [account.kind]).map((what) => html`<li>${what}</li>`)}</ul><p class="muted small">Connected by ${emails.get(app.userId)} on ${moment(visit, app.connectedAt)}</p>${confirm(visit, { action: `/console/apps/${encodeURIComponent(app.grantId)}/disconnect`, open: 'Disconnect…', question: 'Disconnect this app? It loses access to this account immediately.', submit: 'Disconnect app' })}</li>`,
       )}</ul>`
 }`,
     };
@@ -79,6 +80,7 @@ ${
 
   async function clientsPage(visit: Visit, problems: Problems = NO_PROBLEMS): Promise<Answer> {
     const list = await clients.listClients(visit.account);
+    const created = `Created (${zoneName(visit.zone)})`;
     return {
       title: 'OAuth clients',
       section: 'clients',
@@ -87,9 +89,9 @@ ${
 <div class="split"><div>${
         list.length === 0
           ? html`<div class="empty">${icon('client')}<h2>No OAuth clients yet</h2><p>For a simple script, an <a href="/console/keys">API key</a> is enough. Create a client for a service that uses OAuth.</p></div>`
-          : html`<table class="table"><caption class="visually-hidden">OAuth clients</caption><thead><tr><th scope="col">Name</th><th scope="col">Client ID</th><th scope="col">Created (UTC)</th><th scope="col"><span class="visually-hidden">Remove</span></th></tr></thead><tbody>${list.map(
+          : html`<table class="table"><caption class="visually-hidden">OAuth clients</caption><thead><tr><th scope="col">Name</th><th scope="col">Client ID</th><th scope="col">${created}</th><th scope="col"><span class="visually-hidden">Remove</span></th></tr></thead><tbody>${list.map(
               (client) =>
-                html`<tr><th scope="row" data-label="Name" class="long">${named(client.name)}</th><td data-label="Client ID" class="long"><code>${client.clientId}</code></td><td data-label="Created (UTC)"><span>${momentIn('UTC', client.createdAt)}</span></td><td class="actions">${confirm(visit, { action: `/console/clients/${client.clientId}/remove`, open: 'Remove…', question: `Remove “${namedText(client.name)}”? Its tokens stop working immediately.`, submit: 'Remove client' })}</td></tr>`,
+                html`<tr><th scope="row" data-label="Name" class="long">${named(client.name)}</th><td data-label="Client ID" class="long"><code>${client.clientId}</code></td><td data-label="${created}">${bareMoment(visit, client.createdAt)}</td><td class="actions">${confirm(visit, { action: `/console/clients/${client.clientId}/remove`, open: 'Remove…', question: `Remove “${namedText(client.name)}”? Its tokens stop working immediately.`, submit: 'Remove client' })}</td></tr>`,
             )}</tbody></table>`
       }</div><div><form class="card fields" method="post" action="/console/clients">${csrfField(visit)}${onceField()}<h2>New OAuth client</h2>${formProblem(problems)}${field({ name: 'name', label: 'Name', hint: 'Which service is it for?', value: visit.form.text('name'), required: true, problems, attributes: { maxlength: LABEL.max, autocomplete: 'off' } })}<div><button class="button">Create client</button></div></form></div></div>`,
     };

@@ -35,7 +35,7 @@ export const historyOfAll = (topic: Topic): string => `${PATH}?topic=${topic}`;
 
 /** What changed for the account: its spaces and fees, keys, webhooks, members and apps, when, and by whom. */
 export function historyPages(routes: Routes, { queries, settings }: PageDeps): void {
-  routes.get(PATH, async ({ account, accountName, query }) => {
+  routes.get(PATH, async ({ account, accountName, query, zone: readers }) => {
     const offered = SHOWN.filter(({ only }) => only === undefined || only === account.kind);
     const topic = offered.find((one) => one.topic === query.text('topic'))?.topic;
     const of = /^\w+:\S{1,500}$/.test(query.text('of')) ? query.text('of') : undefined;
@@ -47,7 +47,7 @@ export function historyPages(routes: Routes, { queries, settings }: PageDeps): v
         limit: PER_PAGE,
       }),
     ]);
-    const zone = community?.timeZone ?? 'UTC';
+    const zone = community?.timeZone ?? readers;
     const href = (more: Readonly<Record<string, string>>) => {
       const search = new URLSearchParams({ ...defined({ topic, of }), ...more }).toString();
       return search === '' ? PATH : `${PATH}?${search}`;
@@ -56,7 +56,7 @@ export function historyPages(routes: Routes, { queries, settings }: PageDeps): v
     return {
       title: 'History',
       section: 'history',
-      main: html`<div class="head"><div><h1>History</h1><p class="lead">${only}What changed for ${named(accountName)}, and who did it. Times are ${zone === 'UTC' ? 'UTC' : zoneName(zone)}.</p></div></div>
+      main: html`<div class="head"><div><h1>History</h1><p class="lead">${only}What changed for ${named(accountName)}, and who did it. Times are ${zoneName(zone)}.</p></div></div>
 ${
   of === undefined
     ? html`<nav aria-label="What changed">${tabs([
@@ -74,7 +74,7 @@ ${
           ? html`<div class="empty">${icon('list')}<h2>Nothing here</h2><p>${before === undefined ? 'Nothing of this kind has changed yet.' : 'There is nothing earlier.'}</p></div>`
           : html`<table class="table"><caption class="visually-hidden">Changes, newest first</caption><thead><tr><th scope="col">When</th><th scope="col">What</th><th scope="col">By</th></tr></thead><tbody>${changes.map(
               (change) =>
-                html`<tr><td data-label="When" class="nowrap"><time datetime="${change.event.metadata.at}">${momentIn(zone, change.event.metadata.at)}</time></td><td data-label="What" class="long"><div><strong>${thing(change, true)} ${VERBS[change.event.type]}</strong>${details(change, settings.currency)}</div></td><td data-label="By" class="long"><span>${actorView(change.by)}</span></td></tr>`,
+                html`<tr><td data-label="When" class="nowrap"><time datetime="${change.event.metadata.at}">${momentIn(zone, change.event.metadata.at)}</time></td><td data-label="What" class="long"><div><strong>${thing(change, true)} ${VERBS[change.event.type]}</strong>${details(change, settings.currency, zone)}</div></td><td data-label="By" class="long"><span>${actorView(change.by)}</span></td></tr>`,
             )}</tbody></table>`
       }${pager(before, next, href)}</div>`,
     };
@@ -166,24 +166,24 @@ const LABELS: Readonly<Record<string, string>> = {
 };
 
 /** What an event changed, a field per line, besides what the sentence says. */
-function details({ event, before }: NamedChange, currency: string): Html | undefined {
+function details({ event, before }: NamedChange, currency: string, zone: string): Html | undefined {
   const lines = Object.entries(changesOf({ event, ...defined({ before }) })).filter(
     ([field]) => field in LABELS && (field !== 'name' || before !== undefined),
   );
   if (lines.length === 0) return undefined;
   return html`<dl class="facts small">${lines.map(
     ([field, { from, to }]) =>
-      html`<dt>${LABELS[field]}</dt><dd>${from !== undefined && html`<span class="muted">${named(shown(field, from, currency))} → </span>`}${named(shown(field, to, currency))}</dd>`,
+      html`<dt>${LABELS[field]}</dt><dd>${from !== undefined && html`<span class="muted">${named(shown(field, from, currency, zone))} → </span>`}${named(shown(field, to, currency, zone))}</dd>`,
   )}</dl>`;
 }
 
-function shown(field: string, value: string | number, currency: string): string {
+function shown(field: string, value: string | number, currency: string, zone: string): string {
   if (field === 'scopes')
     return String(value)
       .split(' ')
       .map((scope) => SCOPE_DESCRIPTIONS[scope] ?? scope)
       .join('; ');
-  if (field === 'previousSecretUntil') return `${momentIn('UTC', value)} UTC`;
+  if (field === 'previousSecretUntil') return `${momentIn(zone, value)} ${zoneName(zone)}`;
   if (typeof value === 'string') return value;
   if (field === 'eventFee') return amount(Math.round(value * 100), currency);
   if (field === 'windowStart' || field === 'windowEnd') return clock(value);

@@ -5,18 +5,20 @@ import { RATING, REVIEW_CONTENT, REVIEW_TITLE } from '../domain/limits.ts';
 import { type Html, html } from '../html/html.ts';
 import { named, written } from '../html/names.ts';
 import { choices, csrfField, field, formProblem, type Problems, textArea } from './fields.ts';
-import { momentIn } from './formats.ts';
+import { momentIn, zoneName } from './formats.ts';
 import type { Visit } from './visit.ts';
 
 /** A rating as stars, with a text alternative. */
 export const stars = (rating: number): Html =>
   html`<span class="stars" role="img" aria-label="${rating} out of ${RATING.max} stars">${'★'.repeat(rating)}<span class="off">${'☆'.repeat(RATING.max - rating)}</span></span>`;
 
+/** @param zone that of the space */
 export const reviewText = (
   review: ReadableReview,
+  zone: string,
 ): Html => html`<p>${stars(review.rating)} <strong>${named(review.title)}</strong></p>
 ${written(review.content)}
-<p class="muted small">${named(review.brandName)}, <time datetime="${review.createdAt}">${momentIn('UTC', review.createdAt)} UTC</time>${review.isVerifiedBooking && ', verified booking'}</p>`;
+<p class="muted small">${named(review.brandName)}, <time datetime="${review.createdAt}">${momentIn(zone, review.createdAt)} ${zoneName(zone)}</time>${review.isVerifiedBooking && ', verified booking'}</p>`;
 
 /** Whether to offer the review form; the decider has the last word. */
 export const canReview = (account: Account, booking: BookingDocument, review: ReadableReview | undefined): boolean =>

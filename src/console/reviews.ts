@@ -20,6 +20,9 @@ export function reviewPages(routes: Routes, { queries }: PageDeps): void {
     const reviews = await queries.reviews.listOfAccount(account);
     const page = Math.max(1, idOf(query.text('page')) ?? 1);
     const shown = reviews.slice((page - 1) * PER_PAGE, page * PER_PAGE);
+    const zones = new Map<number, string>();
+    for (const id of new Set(shown.map(({ communityId }) => communityId)))
+      zones.set(id, (await queries.spaces.community(id))?.timeZone ?? visit.zone);
     return {
       title: 'Reviews',
       section: 'reviews',
@@ -30,7 +33,7 @@ ${account.kind === 'Brand' && (await awaitingReview(account, reviews))}
           ? empty(account)
           : html`${account.kind === 'Community' && summary(reviews)}${shown.map(
               (review) =>
-                html`<article class="card"><p class="muted"><a href="/console/bookings/${review.bookingId}">${named(review.spaceName)}</a></p>${reviewText(review)}</article>`,
+                html`<article class="card"><p class="muted"><a href="/console/bookings/${review.bookingId}">${named(review.spaceName)}</a></p>${reviewText(review, zones.get(review.communityId) ?? visit.zone)}</article>`,
             )}`
       }${
         reviews.length > PER_PAGE &&

@@ -68,8 +68,6 @@ const newestUpTo = declareQuery(
   ['wh_1', 'Pending', toTimestamp(0), 10],
 );
 
-export type DeliverySearch = Awaited<ReturnType<typeof openDeliverySearch>>;
-
 /** Finds deliveries: the newest ones of some registrations, or those of a booking. */
 export async function openDeliverySearch(deps: {
   readonly documents: Pick<DocumentStore, 'open'>;

@@ -52,7 +52,7 @@ import type { Sender } from './sending.ts';
 export type { ReceiverState } from './breaker.ts';
 export type { Attempt, DeliveryDocument } from './deliveries.ts';
 export { AT_ONCE, RETENTION_MS } from './deliveries.ts';
-export type { BookingPlace, DeliveryCursor, EventDelivery } from './delivery-search.ts';
+export type { BookingPlace, DeliveryCursor } from './delivery-search.ts';
 export type { RequestHeaders } from './request-headers.ts';
 
 export type Webhooks = {

@@ -301,6 +301,13 @@ test("moments of the account are by the reader's clock, which is named, also in 
   expect(local.text).toContain('Created (Tokyo time)');
   expect(local.text).toContain(`<time datetime="${createdAt}">${shown.format(Date.parse(createdAt))}</time>`);
   expect(local.text).not.toMatch(/UTC/);
+  expect((await community.open('/console/keys')).text).toMatch(/created <time[^>]*>[^<]* <span[^>]*>Tokyo time/);
+  // What concerns a space keeps its clock, whoever reads it.
+  for (const own of ['/console/reviews', '/console/history']) {
+    const page = await community.open(own);
+    expect(page.text).toContain('Berlin time');
+    expect(page.text).not.toMatch(/UTC|Tokyo/);
+  }
   const { body } = local.form(`${path}/recover`);
   expect(body.get('zone')).toBe('Asia/Tokyo');
 
