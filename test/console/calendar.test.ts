@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { communityId, type PlainDate, type SpaceId } from '../../src/domain/ids.ts';
+import { accepted } from '../accepted.ts';
+import { Browser, type Page } from '../browser.ts';
+import { inDays } from '../in-days.ts';
+import { type Running, startDemo } from './console.fixture.ts';
+import { addPlaces, fillDay } from './full-day.ts';
+
+/** 500 bookings in 40 spaces, in a month that has nothing else. */
+const FULL: PlainDate = inDays(70);
+const MONTH = FULL.slice(0, 7);
+const HARBOUR = communityId(1);
+const LIMIT = 60_000;
+
+let running: Running;
+let community: Browser;
+let few: Browser;
+let spaceIds: readonly SpaceId[];
+
+beforeAll(async () => {
+  running = await startDemo();
+  const [harbour, union] = running.demo.communities;
+  if (harbour === undefined || union === undefined) throw new Error('The demo lacks communities');
+  const { core } = running.service;
+  spaceIds = await addPlaces(core, HARBOUR, 38);
+  await fillDay(core, { communityId: HARBOUR, spaceIds, date: FULL }, 500);
+  community = new Browser(running.url);
+  await community.signIn(harbour.user);
+  few = new Browser(running.url);
+  await few.signIn(union.user);
+}, 120_000);
+afterAll(() => running.stop());
+
+const bookingsOn = ({ text }: Page) =>
+  [...text.matchAll(/class="held [^"]*"><a href="\/console\/bookings\/(\d+)"/g)].map(([, id]) => id);
+const options = ({ text }: Page) => [...text.matchAll(/<option value="(\d*)"/g)].map(([, value]) => value);
+/** The links of a navigation, by its name. */
+const linksIn = ({ text }: Page, name: string) => {
+  const [, inside = ''] = new RegExp(`<nav[^>]*aria-label="${name}">(.*?)</nav>`, 's').exec(text) ?? [];
+  return [...inside.matchAll(/<a [^>]*href="([^"]*)"/g)].map(([, href = '']) => href.replaceAll('&amp;', '&'));
+};
+
+test('a day with 500 bookings in 40 spaces is shown a group of spaces at a time: every booking once, no page too large', async () => {
+  const first = await community.open(`/console/calendar/${FULL}`);
+  expect(first.text).toContain('400 booked · <span class="waiting">100 waiting</span>');
+  expect(first.text).toMatch(/\d+ of 40 spaces are shown at a time/);
+  const groups = linksIn(first, 'Groups of spaces');
+  expect(groups.length).toBeGreaterThan(1);
+  const seen: (string | undefined)[] = [];
+  let headings = 0;
+  for (const [index, href] of groups.entries()) {
+    const page = await community.open(href);
+    expect(Buffer.byteLength(page.text), href).toBeLessThanOrEqual(LIMIT);
+    seen.push(...bookingsOn(page));
+    headings += page.text.match(/<th scope="col"><a href="\?space=/g)?.length ?? 0;
+    // Whoever has read these spaces gets on to the next ones, and back.
+    expect(linksIn(page, 'More spaces'), href).toEqual(
+      [groups[index - 1], groups[index + 1]].filter((one) => one !== undefined),
+    );
+  }
+  expect(headings).toBe(40);
+  expect(seen).toHaveLength(500);
+  expect(new Set(seen).size).toBe(500);
+  // A group that is not there is no error: an old link shows the last one.
+  expect(bookingsOn(await community.open(`/console/calendar/${FULL}?group=99`))).toEqual(
+    bookingsOn(await community.open(groups.at(-1) ?? '')),
+  );
+  for (const group of ['0', '-1', 'x'])
+    expect(bookingsOn(await community.open(`/console/calendar/${FULL}?group=${group}`))).toEqual(bookingsOn(first));
+});
+
+test('a day with few bookings shows all spaces at once', async () => {
+  const page = await community.open(`/console/calendar/${inDays(71)}`);
+  expect(page.text.match(/<th scope="col"><a href="\?space=/g)).toHaveLength(40);
+  expect(linksIn(page, 'Groups of spaces')).toEqual([]);
+  expect(page.text).toContain('No bookings');
+});
+
+test('one of more than five spaces is chosen from a list, of fewer by tabs; the choice is kept', async () => {
+  const [, space] = spaceIds;
+  const month = await community.open(`/console/calendar?month=${MONTH}&space=${space}`);
+  expect(options(month)).toHaveLength(41);
+  expect(month.text).toContain(`<option value="${space}" selected>`);
+  expect(month.text).toContain(`<input type="hidden" name="month" value="${MONTH}">`);
+  expect(linksIn(month, 'Month').filter((href) => !href.includes(`space=${space}`))).toEqual([]);
+  const day = await community.open(`/console/calendar/${FULL}?space=${space}`);
+  expect(month.text).toContain(`href="${day.url.pathname}${day.url.search}"`);
+  expect(linksIn(day, 'Day').filter((href) => !href.includes(`space=${space}`))).toEqual([]);
+  expect(day.text).toContain(`href="/console/calendar?month=${MONTH}&amp;space=${space}"`);
+  const own = await running.service.core.queries.bookings.onDay({ kind: 'Community', id: HARBOUR }, space ?? 0, FULL);
+  expect(bookingsOn(day)).toEqual(own.map(({ bookingId }) => String(bookingId)));
+
+  const tabs = await few.open('/console/calendar');
+  expect(options(tabs)).toEqual([]);
+  expect(linksIn(tabs, 'Space')).toHaveLength(3);
+});
+
+test('a month counts what is booked and what waits, and shows what waits first', async () => {
+  const page = await community.open(`/console/calendar?month=${MONTH}`);
+  expect(Buffer.byteLength(page.text)).toBeLessThanOrEqual(LIMIT);
+  const cell = new RegExp(`<td[^>]*><a class="day" href="/console/calendar/${FULL}">(.*?)</td>`, 's').exec(page.text);
+  const text = cell?.[1] ?? '';
+  expect(text).toContain('400 booked · <span class="waiting">100 waiting</span>');
+  expect([...text.matchAll(/<a class="entry (is-\w+)"/g)].map(([, status]) => status)).toEqual(
+    Array.from({ length: 3 }, () => 'is-pending'),
+  );
+  expect(text).toContain('497 more');
+
+  const [, space] = spaceIds;
+  const { bookings } = running.service.core.queries;
+  const own = await bookings.onDay({ kind: 'Community', id: HARBOUR }, space ?? 0, FULL);
+  const waiting = own.filter(({ status }) => status === 'Pending');
+  const others = own.filter(({ status }) => status !== 'Pending');
+  const ofSpace = await community.open(`/console/calendar?month=${MONTH}&space=${space}`);
+  const shown = [...ofSpace.text.matchAll(/<a class="entry is-\w+" href="\/console\/bookings\/(\d+)"/g)];
+  expect(shown.map(([, id]) => Number(id))).toEqual(
+    [...waiting, ...others].slice(0, 3).map(({ bookingId }) => bookingId),
+  );
+});
+
+test('what was cancelled on the day is told below its schedule, and not counted', async () => {
+  const date = inDays(72);
+  const { commands } = running.service.core;
+  const [spaceId] = spaceIds;
+  if (spaceId === undefined) throw new Error('There is no space');
+  await fillDay(running.service.core, { communityId: HARBOUR, spaceIds: [spaceId], date }, 3);
+  const [booking] = await running.service.core.queries.bookings.onDay(
+    { kind: 'Community', id: HARBOUR },
+    spaceId,
+    date,
+  );
+  if (booking === undefined) throw new Error('There is no booking');
+  const by = { kind: 'Community', id: HARBOUR } as const;
+  const context = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
+  accepted(await commands.bookings.cancel({ bookingId: booking.bookingId, by, reason: 'Repairs.' }, context));
+  const page = await community.open(`/console/calendar/${date}`);
+  expect(page.text).toContain('<p class="lead">2 booked, ');
+  expect(bookingsOn(page)).not.toContain(String(booking.bookingId));
+  const [, cancelled = ''] = page.text.split('<h2>Cancelled</h2>');
+  expect(cancelled).toContain(`href="/console/bookings/${booking.bookingId}"`);
+});
