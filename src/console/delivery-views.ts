@@ -92,7 +92,7 @@ ${delivery.state === 'Pending' && html`<noscript><p class="small"><a href="${hre
       (earlier > 0 || before !== '') &&
       html`<nav class="pager" aria-label="Attempts">${before === '' ? html`<span></span>` : html`<a href="${href}">${icon('back')} Newest</a>`}${earlier > 0 && html`<a class="button quiet" href="${href}?before=${encodeURIComponent(shown.at(-1)?.at ?? '')}">${counted(earlier, 'earlier attempt')} ${icon('next')}</a>`}</nav>`
     }</section>
-<section class="stack full"><h2>Payload</h2><p class="muted small">The body that is sent and signed, here with added line breaks. <code>webhook-id</code> is <code class="break">${delivery.deliveryId}</code>.</p><pre tabindex="0">${pretty(delivery.body)}</pre></section>`,
+<section class="stack full"><h2>Payload</h2><p class="muted small">The body that is sent and signed, here with added line breaks. <code>webhook-id</code> is <code class="break">${delivery.deliveryId}</code>.</p><pre tabindex="0" dir="ltr">${pretty(delivery.body)}</pre></section>`,
   };
 }
 
@@ -147,7 +147,7 @@ function attemptItem(
 ): Html {
   const { status, error, at, duration, address, answer } = attempt;
   return html`<li class="card"><div class="row apart"><h3>${error === undefined ? `Response ${status ?? ''}` : error.type}</h3><span class="muted small">${second(visit, at)}, ${Math.round(duration)} ms${address && `, ${address}`}</span></div>
-${attempt.url !== url && html`<p class="small break">Sent to ${attempt.url}</p>`}${error && html`<p>${error.message}</p>`}${answer !== '' && html`<pre tabindex="0" aria-label="Response body">${answer}</pre>`}${headers && requestView(headers)}</li>`;
+${attempt.url !== url && html`<p class="small break">Sent to ${attempt.url}</p>`}${error && html`<p>${error.message}</p>`}${answer !== '' && html`<pre tabindex="0" dir="ltr" aria-label="Response body">${answer}</pre>`}${headers && requestView(headers)}</li>`;
 }
 
 /** The headers of a request, folded away: they matter to whoever looks for a mistake in a receiver. */

@@ -90,7 +90,7 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
       await page.getByLabel('Closes at').fill('9');
       await page.getByRole('button', { name: 'Save' }).click();
       await expect.poll(() => page.locator('#windowStart-error').textContent()).toContain('must be before');
-      await page.getByLabel('Closes at').fill('22');
+      await page.getByLabel('Closes at').fill(String(18 + SCREENS.indexOf(screen)));
       await page.getByRole('button', { name: 'Save' }).click();
       await expect.poll(() => page.locator('.flash').textContent()).toContain('Saved.');
 

@@ -114,7 +114,8 @@ function notIsolated({ text, url }: Page): string[] {
     const isolates = tag === 'bdi' || / dir="/.test(token);
     const apart = isolates || open.some((element) => element.isolates);
     // A control takes the direction of what it holds; other attributes are plain text. Addresses are not shown.
-    const read = tag === '' ? token : isolates ? '' : token.replaceAll(/ (?:href|action)="[^"]*"/g, '');
+    const hidden = isolates || / type="hidden"/.test(token);
+    const read = tag === '' ? token : hidden ? '' : token.replaceAll(/ (?:href|action)="[^"]*"/g, '');
     const bare = read.replaceAll(MARKED, '');
     if ((tag !== '' || !apart) && namesIn(bare).length > 0) found.push(`${url.pathname}${url.search}: ${token.trim()}`);
     if (tag !== '' && !VOID.has(tag) && !token.endsWith('/>')) open.push({ name: tag, isolates });
