@@ -52,8 +52,8 @@ export const erased = <E extends { readonly data: object }>(event: E): Readable<
   withTexts(event, Object.fromEntries(Object.keys(sealedTextsIn(event.data)).map((field) => [field, ERASED])));
 
 /**
- * What a text belongs to. It is authenticated with the text, so that a sealed text cannot be shown as that of another booking; and so
- * it can never change.
+ * What a text belongs to. It is authenticated with the text, as is the field that holds it, so that a sealed text cannot be shown as
+ * that of another booking, nor a title as a content. So neither can ever change.
  */
 export const ownerOf = {
   booking: ({ bookingId }: { readonly bookingId: BookingId }) => `booking:${bookingId}`,

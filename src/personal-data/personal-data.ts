@@ -50,7 +50,7 @@ export function createPersonalData(deps: {
     if (subjects.size === 0) return holders.map(() => ({}));
     const found = await keys.forOpening(subjects);
     return holders.map(({ texts, of }) =>
-      Object.fromEntries(Object.entries(texts).map(([field, text]) => [field, opened(text, of, found)])),
+      Object.fromEntries(Object.entries(texts).map(([field, text]) => [field, opened(text, of, field, found)])),
     );
   }
 
@@ -106,9 +106,9 @@ export function createPersonalData(deps: {
     },
 
     /** Seals what may repeat a personal text. If the subject has been forgotten meanwhile, nothing is kept of it. */
-    async sealText(subject: Subject, of: string, text: string): Promise<PersonalText> {
+    async sealText(subject: Subject, of: string, field: string, text: string): Promise<PersonalText> {
       const key = await keys.forSealing(subject);
-      return key === 'forgotten' ? ERASED : sealedText(key, subject, of, text);
+      return key === 'forgotten' ? ERASED : sealedText(key, subject, of, field, text);
     },
 
     /** Destroys the key of a subject for good: its texts read as erased from then on, in every process. */
@@ -122,10 +122,15 @@ export function createPersonalData(deps: {
   };
 }
 
-function opened({ subject, sealed }: SealedText, of: string, keys: ReadonlyMap<Subject, KeyOrForgotten>): string {
+function opened(
+  { subject, sealed }: SealedText,
+  of: string,
+  field: string,
+  keys: ReadonlyMap<Subject, KeyOrForgotten>,
+): string {
   const key = keys.get(subject);
   if (key === undefined) throw new Error(`The key of ${subject} was not asked for`);
-  return key === 'forgotten' ? ERASED : unseal(key, purposes.personalText(subject, of), sealed);
+  return key === 'forgotten' ? ERASED : unseal(key, purposes.personalText(subject, of, field), sealed);
 }
 
 function merged<D extends object>(document: D, texts: Texts): Opened<D>;
@@ -139,13 +144,13 @@ function sealedWith<E extends DomainEvent>(
   key: KeyOrForgotten,
 ): E | Refusal {
   if (key === 'forgotten') return forgottenSubject(subject);
-  const sealed = Object.entries(texts).map(([field, text]) => [field, sealedText(key, subject, of, text)]);
+  const sealed = Object.entries(texts).map(([field, text]) => [field, sealedText(key, subject, of, field, text)]);
   return { ...event, data: { ...event.data, ...Object.fromEntries(sealed) } };
 }
 
-const sealedText = (key: Buffer, subject: Subject, of: string, text: string): SealedText => ({
+const sealedText = (key: Buffer, subject: Subject, of: string, field: string, text: string): SealedText => ({
   subject,
-  sealed: seal(key, purposes.personalText(subject, of), text),
+  sealed: seal(key, purposes.personalText(subject, of, field), text),
 });
 
 /** The one thing that a forgotten subject cannot do any more (docs/decisions/personal-data.md). */

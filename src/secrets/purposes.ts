@@ -12,7 +12,7 @@ export const purposes = {
   storeProbe: (logId: string) => `store:${logId}`,
   subjectKey: (subject: string) => `subject-key:${subject}`,
   /** Sealed under the key of its subject. */
-  personalText: (subject: string, of: string) => `personal-text:${subject}:${of}`,
+  personalText: (subject: string, of: string, field: string) => `personal-text:${subject}:${of}:${field}`,
   sealKey: (origin: string) => `seal-key:${origin}`,
   formerSecretKey: (id: string) => `former-secret-key:${id}`,
   // Derived keys.

@@ -1,4 +1,5 @@
-import { ERASED, ownerOf, type SealedText, type SealedTexts } from '../domain/personal-text.ts';
+import { defined } from '../domain/defined.ts';
+import { ERASED, ownerOf } from '../domain/personal-text.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { Attempt, DeliveryDocument } from './deliveries.ts';
 
@@ -31,39 +32,38 @@ export function createSealedBodies({ openTexts, sealText }: Pick<PersonalData, '
     async kept(delivery: DeliveryDocument, attempt: Attempt): Promise<Attempt> {
       const [first] = Object.values(delivery.sealed ?? {});
       if (first === undefined || attempt.answer === '') return attempt;
-      const answer = await sealText(first.subject, ownerIn(delivery), attempt.answer);
+      const answer = await sealText(first.subject, ownerIn(delivery), ANSWER, attempt.answer);
       return typeof answer === 'string' ? { ...attempt, answer } : { ...attempt, answer: '', sealedAnswer: answer };
     },
 
     /** Deliveries as they are shown, with nothing sealed in them. */
     async opened(deliveries: readonly DeliveryDocument[]): Promise<DeliveryDocument[]> {
-      const holders = deliveries.map((delivery) => ({
-        texts: { ...delivery.sealed, ...answersOf(delivery) },
-        of: delivery.sealed === undefined ? '' : ownerIn(delivery),
-      }));
-      const opened = await openTexts(holders);
+      const held = deliveries.map(holdersIn);
+      const opened = (await openTexts(held.flat())).values();
       return deliveries.map((delivery, index) => {
-        const { sealed, ...shown } = delivery;
-        const texts = opened[index];
-        if (sealed === undefined || texts === undefined) return delivery;
-        const ofBody = Object.fromEntries(Object.keys(sealed).map((field) => [field, texts[field] ?? '']));
-        const attempts = delivery.attempts.map(({ sealedAnswer, ...attempt }, number) =>
-          sealedAnswer === undefined ? attempt : { ...attempt, answer: texts[answerField(number)] ?? '' },
-        );
-        return { ...shown, attempts, body: bodyWith(delivery, ofBody) };
+        const [texts, ...answers] = (held[index] ?? []).map(() => opened.next().value);
+        if (texts === undefined) return delivery;
+        const { sealed: _, ...shown } = delivery;
+        const attempts = delivery.attempts.map(({ sealedAnswer: _, ...attempt }, number) => ({
+          ...attempt,
+          ...answers[number],
+        }));
+        return { ...shown, attempts, body: bodyWith(delivery, texts) };
       });
     },
   };
 }
 
-const answerField = (number: number) => `answer ${number}`;
+/** The field of an attempt that holds what the receiver answered. */
+const ANSWER = 'answer';
 
-const answersOf = ({ attempts }: DeliveryDocument): SealedTexts =>
-  Object.fromEntries(
-    attempts
-      .map(({ sealedAnswer }, number) => [answerField(number), sealedAnswer] as const)
-      .filter((each): each is [string, SealedText] => each[1] !== undefined),
-  );
+/** What is sealed in a delivery: in its body, and then in what was answered to each attempt. */
+function holdersIn(delivery: DeliveryDocument) {
+  if (delivery.sealed === undefined) return [];
+  const of = ownerIn(delivery);
+  const answers = delivery.attempts.map(({ sealedAnswer }) => defined({ [ANSWER]: sealedAnswer }));
+  return [delivery.sealed, ...answers].map((texts) => ({ texts, of }));
+}
 
 function bodyWith({ body }: DeliveryDocument, texts: { readonly [field: string]: string } | undefined): string {
   const payload = JSON.parse(body);

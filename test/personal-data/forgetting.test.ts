@@ -104,7 +104,9 @@ describe.each(enginePairs)('forgetting a brand on %s', (_, engines) => {
       ),
     );
     // So that the other process has the key as well.
-    expect(await other.core.personalData.sealText(subjectOf(brand.account), 'test', 'x')).toHaveProperty('sealed');
+    expect(await other.core.personalData.sealText(subjectOf(brand.account), 'test', 'test', 'x')).toHaveProperty(
+      'sealed',
+    );
     const { state = '', sealedKey = '' } =
       (await (await keysOf(service.core)).get(`brand:${brand.id}`))?.document ?? {};
     keyBefore = { state, sealedKey };

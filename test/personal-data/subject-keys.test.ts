@@ -53,14 +53,15 @@ test('a text that was sealed says nothing of itself, and is never sealed to the 
   expect(one.message).toEqual({ subject: `brand:${one.brandId}`, sealed: expect.stringMatching(/^v1\./) });
 });
 
-test('a text cannot be shown as that of another booking, nor as that of another subject', async () => {
+test('a text cannot be shown as that of another booking, nor of another subject or field', async () => {
   const process = await aProcess();
   const { message, ...data } = await sealedBy(process, 'Forty guests');
   const elsewhere = { ...data, message, bookingId: bookingId(999) };
   await expect(process.openBookings([elsewhere])).rejects.toThrow('cannot be opened');
   await expect(process.openReviews([{ ...data, message }])).rejects.toThrow('cannot be opened');
+  await expect(process.openBookings([{ ...data, reason: message }])).rejects.toThrow('cannot be opened');
   await sealedBy(process, 'So that there is a key');
-  const other = await process.sealText('community:1', ownerOf.booking(data), 'Water damage');
+  const other = await process.sealText('community:1', ownerOf.booking(data), 'message', 'Water damage');
   const swapped: SealedText = { ...(message as SealedText), subject: 'community:1' };
   expect(other).toHaveProperty('sealed');
   await expect(process.openBookings([{ ...data, message: swapped }])).rejects.toThrow('cannot be opened');
@@ -115,7 +116,7 @@ test('a process that has the key of a subject that another one forgets keeps not
   const before = await sealedBy(other, 'Forty guests');
   const subject = `brand:${before.brandId}` as const;
   await one.destroyKey(subject, timestamp('2026-12-01T12:00:00.000Z'));
-  const inBetween = await other.sealText(subject, ownerOf.booking(before), 'Sixty guests');
+  const inBetween = await other.sealText(subject, ownerOf.booking(before), 'message', 'Sixty guests');
   for (const { openBookings } of [one, other])
     for (const message of [before.message, inBetween])
       expect(await openBookings([{ ...before, message }])).toMatchObject([{ message: 'erased' }]);

@@ -2,7 +2,9 @@ import { expect, test } from 'vitest';
 import { purposes } from '../../src/secrets/purposes.ts';
 
 test('purposes never change, or stored values could no longer be opened', () => {
-  const written = Object.values(purposes).map((purpose) => (typeof purpose === 'string' ? purpose : purpose('1', '2')));
+  const written = Object.values(purposes).map((purpose) =>
+    typeof purpose === 'string' ? purpose : purpose('1', '2', '3'),
+  );
   expect(written).toEqual([
     'webhook:1',
     'signing-key:1',
@@ -11,7 +13,7 @@ test('purposes never change, or stored values could no longer be opened', () => 
     'cookie:1',
     'store:1',
     'subject-key:1',
-    'personal-text:1:2',
+    'personal-text:1:2:3',
     'seal-key:1',
     'former-secret-key:1',
     'oauth-cookies',

@@ -20,7 +20,7 @@ afterEach(async () => {
 /** Appends a request whose message is sealed, as a command does. */
 async function request(id: number, message: string): Promise<void> {
   const event = requested({ bookingId: id });
-  const sealed = await venue.personalData.sealText('brand:9', `booking:${id}`, message);
+  const sealed = await venue.personalData.sealText('brand:9', `booking:${id}`, 'message', message);
   await venue.append({ ...event, data: { ...event.data, bookingId: bookingId(id), message: sealed } });
 }
 
