@@ -47,7 +47,10 @@ export type Users = {
   addAccount(id: string, account: Account, context: ChangeContext): Promise<User | Refusal>;
   /** Also disconnects the apps that the user connected to the account. Refuses to remove the last account. */
   removeAccount(id: string, account: Account, context: ChangeContext): Promise<User | Refusal>;
-  /** Also ends the user's sessions and disconnects the user's apps. @returns false if there was no such user */
+  /**
+   * Also ends the user's sessions, disconnects the user's apps, and leaves nothing of the user in the files, if the engine lets it.
+   * @returns false if there was no such user
+   */
   remove(id: string, context: ChangeContext): Promise<boolean>;
   /** Finishes changes that were interrupted, and tells the log of those that it does not tell of yet. */
   finishChanges(): Promise<void>;
@@ -93,8 +96,8 @@ export async function createUsers(deps: {
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'error'>;
 }): Promise<Users> {
-  const { revocation, clock } = deps;
-  const users = await deps.documents.open(USERS);
+  const { documents, revocation, clock } = deps;
+  const users = await documents.open(USERS);
   const now = () => new Date(clock()).toISOString();
 
   async function find(email: string): Promise<Stored<UserDocument> | undefined> {
@@ -236,6 +239,7 @@ export async function createUsers(deps: {
         const changes = user.accounts.map((account) => memberRemoved(user, account));
         if (!(await users.replace(id, withChanges(removed(user), changes, context), stored.version))) continue;
         await finish(id);
+        await documents.purge();
         return true;
       }
     },

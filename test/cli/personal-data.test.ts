@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { accepted } from '../accepted.ts';
 import { eventually } from '../eventually.ts';
@@ -174,6 +176,19 @@ describe('venue forget', () => {
     await users.remove(user.id, context);
     expect((await inProcess('forget', '--user', user.id)).stdout).toBe(`Erased what user ${user.id} wrote.\n`);
     expect(await queries.bookings.get(brand.account, id)).toMatchObject({ reason: 'erased' });
+  });
+
+  test('of a user who is removed, the address is in no file of a service that goes on running', async () => {
+    const email = 'clementine@example.com';
+    await service.core.users.add({ email, password: PASSWORD, accounts: [community.account] }, context);
+    const inFiles = () =>
+      readdirSync(service.config.dataDir, { withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .filter(({ parentPath, name }) => readFileSync(join(parentPath, name), 'latin1').includes(email))
+        .map(({ name }) => name);
+    expect(inFiles()).not.toEqual([]);
+    expect((await inProcess('user', 'remove', '--email', email)).code).toBe(0);
+    expect(inFiles()).toEqual([]);
   });
 
   test.each([
