@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
@@ -107,6 +107,14 @@ async function coverUp({ documents, records, events }: Kept): Promise<void> {
   }
 }
 
+/** The log goes on, whatever it holds. */
+function append150(database: DatabaseSync): void {
+  const insert = database.prepare(
+    `INSERT INTO events (stream, revision, id, type, data, metadata) VALUES (?, 0, ?, 'BrandAdded', '{}', '{}')`,
+  );
+  for (let more = 0; more < 150; more += 1) insert.run(`brand-${more}`, `more-${more}`);
+}
+
 const limitedTo = (size: number, events: ReturnType<Kept['events']>) =>
   async function* ({ after = '' }: { readonly after?: string } = {}) {
     let at = 0;
@@ -146,14 +154,7 @@ describe.each(Object.entries(ATTACKS))('whoever holds everything %s', (_, { work
     expect(await found()).toEqual(expected);
     expect((await check(store, store.files.one)).consistency).toBeUndefined();
     // However the log goes on.
-    await store.attack((database) => {
-      for (const n of [1, 2, 3]) {
-        const insert = database.prepare(
-          `INSERT INTO events (stream, revision, id, type, data, metadata) VALUES (?, 0, ?, 'BrandAdded', '{}', '{}')`,
-        );
-        for (let more = 0; more < 50; more += 1) insert.run(`brand-${n}${more}`, `more-${n}-${more}`);
-      }
-    });
+    await store.attack(append150);
     expect(kinds((await check(store, store.files.one)).findings)).toEqual(['changed']);
   });
 
@@ -165,6 +166,21 @@ describe.each(Object.entries(ATTACKS))('whoever holds everything %s', (_, { work
     expect(confirmedUpTo).toBe(200);
     if (isCut) expect(findings).toContainEqual(expect.objectContaining({ found: 'cut', sealed: 300 }));
     else expect(findings).toContainEqual({ found: 'changed', from: 200, to: 300 });
+  });
+
+  test('is found between the same two, although later checkpoints of the altered log hold', async () => {
+    const store = await keptStore();
+    await store.attack(work);
+    await coverUp(store);
+    await store.attack(append150);
+    const later = await store.seal();
+    const file = join(store.folder, 'with-later.txt');
+    writeFileSync(file, `${readFileSync(store.files.several, 'utf8')}\n${later?.note}`);
+    const { confirmedUpTo, findings } = await check(store, file);
+    expect({ confirmedUpTo, findings }).toEqual({
+      confirmedUpTo: 200,
+      findings: [{ found: 'changed', from: 200, to: 300 }],
+    });
   });
 
   test('is found out by kept hashes of the events, and by an earlier export: which event', async () => {
@@ -231,5 +247,9 @@ test('hashes that the store keeps are compared, too, and so are its own checkpoi
   await seals.replace('0000000000000300', { ...head, note: head?.note.replace('\n300\n', '\n301\n') }, 1);
   expect((await check(store, undefined, { seals: true })).problems).toEqual([
     expect.stringMatching(/^The checkpoint of 300 events has a signature .* that is not one$/),
+  ]);
+  await seals.replace('0000000000000300', { ...head, size: 299 }, 2);
+  expect((await check(store, undefined, { seals: true })).problems).toEqual([
+    'The checkpoint of 299 events is one of 300',
   ]);
 });

@@ -95,6 +95,7 @@ test('whatever is altered in a proof, it is refused', async () => {
       refused(withEvent({ proof: proof.toSpliced(at, 1) }), 'a hash less');
       refused(withEvent({ proof: proof.toSpliced(at, 0, proof[at] ?? '') }), 'a hash more');
       refused(withEvent({ proof: proof.toReversed() }), 'the order');
+      refused(withEvent({ proof: proof.toSpliced(at, 0, 'no hash') }), 'what is no hash');
       refused(withEvent({ proof: [] }), 'no path');
       refused(withEvent({ proof: [...proof, ...proof] }), 'an over-long path');
       for (const index of [event.index - 1, event.index + 1, -1, 0.5, 1e300, place % 1_300])

@@ -86,6 +86,14 @@ describe.each(documentEngines)('sealing with the documents on %s', (_, createDat
     expect((await other.seal())?.size).toBe(1);
   });
 
+  test('a process that is behind writes nothing over hashes that another has kept since', async () => {
+    const { records } = await sealedStore(createDatabase);
+    const hashes = [1, 2, 3].map((byte) => Buffer.alloc(32, byte));
+    await records.keep([{ level: 0, index: 0, hashes }]);
+    await records.keep([{ level: 0, index: 0, hashes: hashes.slice(0, 2) }]);
+    expect(await records.tile(0, 0)).toEqual(hashes);
+  });
+
   test('without a lease, two that seal at the same time write the same', async () => {
     const store = await sealedStore(createDatabase);
     await store.append(400);
@@ -223,5 +231,7 @@ describe('nothing is sealed on top of', () => {
     const seals = await documents.open<object>({ name: 'seals', kind: 'record', indexes: [] });
     await seals.replace('0000000000000300', { ...head, note: head?.note.replace('\n300\n', '\n299\n') }, 1);
     await expect(seal()).rejects.toThrow('that is not one');
+    await seals.replace('0000000000000300', { ...head, size: 299 }, 2);
+    await expect(seal()).rejects.toThrow('The checkpoint of 299 events is one of 300');
   });
 });

@@ -3,6 +3,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { everyDocument } from '../../src/document-store/queries.ts';
+import type { EventStore } from '../../src/event-store/event-store.ts';
 import type { Header } from '../../src/transfer/format.ts';
 import { readWholeExport } from '../../src/transfer/read-export.ts';
 import { busyStore, emptyStore, exportTo, importFrom, POSTED, REQUESTED, temporaryFolder } from './stores.ts';
@@ -14,6 +15,34 @@ const linesOf = (text: string) =>
     .map((line) => JSON.parse(line));
 
 describe('the file', () => {
+  test('ends where the log ended when the export began', async () => {
+    const store = await busyStore();
+    const expected = await exportTo(join(await temporaryFolder(), 'before.ndjson'), store, store.header);
+    let isAppended = false;
+    // As an engine reads that is asked page by page: what is appended meanwhile comes last.
+    const readAll: EventStore['readAll'] = async function* (options) {
+      let after = options?.after;
+      for await (const event of store.events.readAll(options)) {
+        after = event.position;
+        yield event;
+      }
+      if (isAppended || options?.limit !== undefined) return;
+      isAppended = true;
+      const late = [{ type: 'BookingRequested', data: {}, metadata: {} }];
+      await store.events.append('late', late, { expectedRevision: 'none' });
+      yield* store.events.readAll({ ...options, ...(after !== undefined && { after }) });
+    };
+    const events = new Proxy(store.events, {
+      get(target, name) {
+        const value = name === 'readAll' ? readAll : Reflect.get(target, name, target);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+    const file = join(await temporaryFolder(), 'meanwhile.ndjson');
+    expect(await exportTo(file, { ...store, events }, store.header)).toBe(expected);
+    expect(isAppended).toBe(true);
+  });
+
   test('holds the events in log order without positions, then groups and records by event ids, then counts and digest', async () => {
     const store = await busyStore();
     const file = join(await temporaryFolder(), 'store.ndjson');

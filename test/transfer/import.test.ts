@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MongoClient } from 'mongodb';
 import { expect, onTestFinished, test } from 'vitest';
+import { canonicalForm } from '../../src/audit/portable-event.ts';
 import type { Collection, DocumentStore } from '../../src/document-store/document-store.ts';
 import { openMongoDocumentStore } from '../../src/document-store/mongodb/document-store.ts';
 import type { EventStore } from '../../src/event-store/event-store.ts';
@@ -193,6 +195,24 @@ test('what is not a whole store is not imported', async () => {
   await writeFile(file, '');
   await exportTo(file, store, { ...header, stream: 'spaceDay-1-2026-12-01' });
   await expect(refusal()).rejects.toThrow('FILE holds only some of the events');
+});
+
+test.each([
+  ['A record', '"record":{"collection":"webhookDeliveries"', 'refers to event nobody, which it does not hold'],
+  ['A group', '"group"', `The consumer group ${REQUESTED} refers to event nobody, which is missing`],
+])('%s that refers to an event which is not in the export is refused', async (_, inLine, refusal) => {
+  const store = await busyStore();
+  const file = join(await temporaryFolder(), 'store.ndjson');
+  const lines = (await exportTo(file, store, store.header)).trimEnd().split('\n');
+  const at = lines.findIndex((line) => line.includes(inLine));
+  const [, id = ''] = /"(?:lastEvent|position)":"([^"]+)"/.exec(lines[at] ?? '') ?? [];
+  const altered = lines.with(at, lines[at]?.replaceAll(id, 'nobody') ?? '').slice(0, -1);
+  // Whoever wrote it computed the digest of what is in it.
+  const { trailer } = JSON.parse(lines.at(-1) ?? '');
+  const content = altered.map((line) => `${line}\n`).join('');
+  const sha256 = createHash('sha256').update(content).digest('hex');
+  await writeFile(file, `${content}${canonicalForm({ trailer: { ...trailer, sha256 } })}\n`);
+  await expect(importFrom(file, await emptyStore())).rejects.toThrow(refusal);
 });
 
 test('an event that another writer puts into the log meanwhile is found out', async () => {
