@@ -1,14 +1,32 @@
-import type { SpaceEvent } from '../src/domain/events.ts';
+import type { SpaceAdded, SpaceChanged, SpaceClosed, SpaceEvent, SpaceOpened } from '../src/domain/events.ts';
 import { evolveSpace, type Space } from '../src/domain/space.ts';
 import { projection } from './projection.ts';
 
-const evolve = (space: Space | undefined, event: SpaceEvent) => evolveSpace(space, event);
+/** A space with its current terms. */
+export type SpaceDocument = Space & {
+  /** What it was called before, latest first: bookings keep the name that they were made under. */
+  readonly formerNames?: readonly string[];
+};
 
-/** Every space with its current terms. */
-export const spaces = projection<Space, SpaceEvent>({
+/** A document must not grow without end. */
+const MAX_FORMER_NAMES = 100;
+
+const evolve = (space: SpaceDocument | undefined, event: SpaceAdded | SpaceClosed | SpaceOpened) =>
+  evolveSpace(space, event);
+
+function changed(space: SpaceDocument | undefined, event: SpaceChanged): SpaceDocument | undefined {
+  const next = evolveSpace(space, event);
+  if (space === undefined || next === undefined || next.name === space.name) return next;
+  const former = new Set([space.name, ...(space.formerNames ?? [])]);
+  former.delete(next.name);
+  return { ...next, formerNames: [...former].slice(0, MAX_FORMER_NAMES) };
+}
+
+/** Every space with its current terms and its former names. */
+export const spaces = projection<SpaceDocument, SpaceEvent>({
   name: 'spaces',
-  version: 2,
+  version: 3,
   indexes: [{ fields: ['communityId', 'spaceId'] }, { fields: ['spaceId'] }],
   key: (event) => String(event.data.spaceId),
-  on: { SpaceAdded: evolve, SpaceChanged: evolve, SpaceClosed: evolve, SpaceOpened: evolve },
+  on: { SpaceAdded: evolve, SpaceChanged: changed, SpaceClosed: evolve, SpaceOpened: evolve },
 });

@@ -243,6 +243,12 @@ function datesOf({ startDate, endDate, period }: PartQuery): Dates {
 const isIn = (period: PartQuery['period'], booking: BookingDocument): boolean =>
   period === undefined || (period.is === 'upcoming') === endOf(booking) > period.now;
 
+/** Whether dates and period ask for a booking. */
+export const isSearched = (
+  query: Pick<PartQuery, 'startDate' | 'endDate' | 'period'>,
+  booking: BookingDocument,
+): boolean => isWithin(booking.date, query) && isIn(query.period, booking);
+
 /** Streams in the same order as one; what is in several of them comes once. */
 async function* merged(
   streams: readonly AsyncGenerator<BookingDocument>[],

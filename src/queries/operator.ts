@@ -15,14 +15,13 @@ import type { EventStore } from '../event-store/event-store.ts';
 import { countPlainTexts } from '../personal-data/forgotten.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
+import { brandsById } from './accounts.ts';
 import { spacesById } from './spaces.ts';
 
 const ofAccount = (account: Account | undefined) =>
   account === undefined ? {} : { where: { account: accountKey(account) } };
 
 const BRAND: Account = { kind: 'Brand', id: brandId(1) };
-
-const brandsById = declareQuery(brands, (): Find<Brand> => ({ sort: [{ field: 'brandId' }] }), []);
 
 const keysByAccount = declareQuery(
   apiKeys,

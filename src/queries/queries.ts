@@ -8,6 +8,7 @@ import { createActorNames, type Directory } from './actor-names.ts';
 import { createApiKeyQueries } from './api-keys.ts';
 import { createAvailabilityQuery } from './availability.ts';
 import { createBookingHistory } from './booking-history.ts';
+import { createBookingSearch } from './booking-search.ts';
 import { createBookingQueries } from './bookings.ts';
 import { createCharges } from './charges.ts';
 import { createListVersions } from './list-versions.ts';
@@ -41,6 +42,7 @@ export function createQueries(deps: {
     spaces: createSpaceQueries(deps),
     spaceChanges: createSpaceChanges({ ...deps, names }),
     bookings: createBookingQueries(deps),
+    bookingSearch: createBookingSearch(deps),
     accountHistory: createAccountHistory({ ...deps, names }),
     bookingHistory: createBookingHistory({ ...deps, names }),
     charges: createCharges(deps),

@@ -1,5 +1,5 @@
 import { communities } from '../../projections/communities.ts';
-import { spaces } from '../../projections/spaces.ts';
+import { type SpaceDocument, spaces } from '../../projections/spaces.ts';
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
@@ -15,7 +15,7 @@ export const isVisibleSpace = (account: Account, space: Space): boolean =>
 /** Spaces of one community, or all of them. */
 export const spacesById = declareQuery(
   spaces,
-  (communityId: CommunityId | undefined): Find<Space> => ({
+  (communityId: CommunityId | undefined): Find<SpaceDocument> => ({
     ...(communityId !== undefined && { where: { communityId } }),
     sort: [{ field: 'spaceId' }],
   }),
@@ -23,7 +23,11 @@ export const spacesById = declareQuery(
   [toCommunityId(1)],
 );
 
-const communitiesById = declareQuery(communities, (): Find<Community> => ({ sort: [{ field: 'communityId' }] }), []);
+export const communitiesById = declareQuery(
+  communities,
+  (): Find<Community> => ({ sort: [{ field: 'communityId' }] }),
+  [],
+);
 
 export function createSpaceQueries({ readModels }: { readonly readModels: ReadModels }) {
   return {

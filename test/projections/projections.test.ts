@@ -91,9 +91,23 @@ test('spaces have their current terms', () => {
   const closed: DomainEvent = { type: 'SpaceClosed', data: id };
   const opened: DomainEvent = { type: 'SpaceOpened', data: id };
   expect(documentsOf(spaces, added, changed, closed)).toEqual({
-    7: { ...id, ...terms, name: 'Great Hall', timeZone: 'UTC', active: false },
+    7: { ...id, ...terms, name: 'Great Hall', timeZone: 'UTC', active: false, formerNames: ['Hall'] },
   });
   expect(documentsOf(spaces, added, closed, opened)).toMatchObject({ 7: { active: true } });
+});
+
+test('a space knows what it was called before, each name once, and not what it is called now', () => {
+  const id = { spaceId: spaceId(7), communityId: communityId(1) };
+  const terms = { windowStart: 9, windowEnd: 22, durationHours: 4, eventFee: cents(1), answerHours: 72 };
+  const added: DomainEvent = { type: 'SpaceAdded', data: { ...id, ...terms, name: 'Hall', timeZone: 'UTC' } };
+  const called = (name: string): DomainEvent => ({ type: 'SpaceChanged', data: { ...id, name } });
+  const dearer: DomainEvent = { type: 'SpaceChanged', data: { ...id, eventFee: cents(2) } };
+  const renamed = [added, called('Loft'), called('Hall'), dearer, called('Barn')];
+  expect(documentsOf(spaces, ...renamed)).toMatchObject({ 7: { name: 'Barn', formerNames: ['Hall', 'Loft'] } });
+  const often = Array.from({ length: 150 }, (_, index) => called(`Hall ${index}`));
+  const [space] = Object.values(documentsOf(spaces, added, ...often));
+  expect(space?.formerNames).toHaveLength(100);
+  expect(space?.formerNames?.[0]).toBe('Hall 148');
 });
 
 test('communities and brands', () => {

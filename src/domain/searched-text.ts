@@ -1,0 +1,33 @@
+/**
+ * How names are searched: neither case nor accents nor invisible characters matter, and every other character stands for itself.
+ */
+
+/** Letters that Unicode does not take apart into a letter and an accent. */
+const PLAIN: Readonly<Record<string, string>> = {
+  ø: 'o',
+  ł: 'l',
+  đ: 'd',
+  ð: 'd',
+  ħ: 'h',
+  ŧ: 't',
+  þ: 'th',
+  æ: 'ae',
+  œ: 'oe',
+  ς: 'σ',
+};
+
+/** Accents, vowel signs and other marks; what only directs the layout; the Arabic stretching stroke. */
+const IGNORED = /[\p{M}\p{Cf}\u0640]/gu;
+
+/** A text in the form in which it is compared: two that differ only in case, accents or width have the same. */
+export const folded = (text: string): string =>
+  text
+    .normalize('NFKD')
+    .replace(IGNORED, '')
+    // Some letters meet only in upper case: ß and ss, ſ and s.
+    .toUpperCase()
+    .toLowerCase()
+    .replace(/[øłđðħŧþæœς]/g, (letter) => PLAIN[letter] ?? letter);
+
+/** The words that are searched for, folded. None if the text has nothing to compare. */
+export const wordsOf = (text: string): readonly string[] => folded(text).split(/\s+/).filter(Boolean);

@@ -1,0 +1,196 @@
+import { type BookingDocument, bookings, type ReadableBooking } from '../../projections/bookings.ts';
+import { brands } from '../../projections/brands.ts';
+import { communities } from '../../projections/communities.ts';
+import { spaces } from '../../projections/spaces.ts';
+import type { Account } from '../domain/account.ts';
+import { defined } from '../domain/defined.ts';
+import { brandId, communityId, spaceId } from '../domain/ids.ts';
+import { folded, wordsOf } from '../domain/searched-text.ts';
+import { BOOKING_STATUSES, type BookingStatus } from '../domain/space-day.ts';
+import type { PersonalData } from '../personal-data/personal-data.ts';
+import type { ReadModels } from '../read-models/read-models.ts';
+import { brandsById } from './accounts.ts';
+import {
+  type BookingList,
+  type BookingPart,
+  createBookingPages,
+  isSearched,
+  isVisibleBooking,
+  type PartQuery,
+} from './booking-pages.ts';
+import { communitiesById, spacesById } from './spaces.ts';
+
+export type SearchQuery = PartQuery & {
+  readonly status?: BookingStatus;
+  /** The number of a booking, with or without `#`, or words in the names of a space and of the other party. */
+  readonly text: string;
+};
+
+export type SearchedPage = Omit<BookingPart, 'bookings'> & {
+  /** Without the one that has the number searched for. */
+  readonly bookings: readonly ReadableBooking[];
+  /** The booking with the number searched for, and whether it is one of those that status, dates and period ask for. */
+  readonly numbered: { readonly booking: ReadableBooking; readonly isAsked: boolean } | undefined;
+  /** Whether anything that the account may book, or that may have booked, is called so. */
+  readonly isName: boolean;
+};
+
+/** A space or an account, with all names that bookings may know it by, folded. */
+type Named = { readonly id: number; readonly names: readonly string[]; readonly communityId?: number };
+
+/** More lists than this are not read beside each other: the engine then looks through the bookings of the account. */
+const MAX_LISTS = 24;
+
+/**
+ * Finds bookings by number or by name (docs/decisions/lists-of-bookings.md). Names are looked up in the read models of spaces,
+ * brands and communities, and bookings then by the ids that have them, under any name they ever had.
+ */
+export function createBookingSearch(deps: { readonly readModels: ReadModels; readonly personalData: PersonalData }) {
+  const { readModels, personalData } = deps;
+  const parts = createBookingPages(deps);
+
+  /** Everything that the account's bookings may be of: spaces, and the accounts at the other side. */
+  async function named(account: Account): Promise<Found> {
+    const own = account.kind === 'Community' ? account.id : undefined;
+    const [places, others] = await Promise.all([
+      Array.fromAsync(readModels.collection(spaces).find(spacesById(own)), ({ document }) => ({
+        id: document.spaceId,
+        communityId: document.communityId,
+        names: [document.name, ...(document.formerNames ?? [])].map(folded),
+      })),
+      account.kind === 'Community'
+        ? Array.fromAsync(readModels.collection(brands).find(brandsById()), ({ document }) => ({
+            id: document.brandId,
+            names: [folded(document.name)],
+          }))
+        : Array.fromAsync(readModels.collection(communities).find(communitiesById()), ({ document }) => ({
+            id: document.communityId,
+            names: [folded(document.name)],
+          })),
+    ]);
+    return { places, others };
+  }
+
+  async function byNumber(account: Account, text: string): Promise<BookingDocument | undefined> {
+    const [, number] = /^#?\s*0*([1-9]\d{0,14})$/.exec(text) ?? [];
+    if (number === undefined) return undefined;
+    const found = (await readModels.collection(bookings).get(number))?.document;
+    return found && isVisibleBooking(account, found) ? found : undefined;
+  }
+
+  return {
+    /** One page of the bookings that the account may see and that a text finds. */
+    async page(account: Account, { text, status, ...query }: SearchQuery): Promise<SearchedPage> {
+      // `#` says that it can be nothing but a number.
+      const words = /^#\s*\d+$/.test(text) ? [] : [...new Set(wordsOf(text))];
+      const [numbered, names] = await Promise.all([
+        byNumber(account, text),
+        words.length === 0 ? { places: [], others: [] } : named(account),
+      ]);
+      const found = resolved(account, words, names, status);
+      const part = await parts.page(account, found.lists, {
+        ...query,
+        holds: (booking) => booking.bookingId !== numbered?.bookingId && found.holds(booking),
+      });
+      const [first, ...rest] = await personalData.openBookings([...(numbered ? [numbered] : []), ...part.bookings]);
+      const shown = numbered || first === undefined ? rest : [first, ...rest];
+      const isAsked =
+        numbered !== undefined && isSearched(query, numbered) && (status ?? numbered.status) === numbered.status;
+      return {
+        ...part,
+        bookings: shown,
+        numbered: numbered && first && { booking: first, isAsked },
+        isName: found.isName,
+      };
+    },
+  };
+}
+
+type Resolved = {
+  readonly lists: readonly BookingList[];
+  readonly holds: (booking: BookingDocument) => boolean;
+  readonly isName: boolean;
+};
+
+/** More words than this have to be in one name together: the bits of a number tell which of them a name has. */
+const MAX_MIXED_WORDS = 30;
+
+/**
+ * The lists whose bookings together have every word in the name of the space or of the other party. Bookings of one that has them
+ * all need no second look; of the others, those are read in which each name has some of the words.
+ */
+function resolved(
+  account: Account,
+  words: readonly string[],
+  { places, others }: Found,
+  status: BookingStatus | undefined,
+): Resolved {
+  const has = ({ names }: Named, word: string) => names.some((name) => name.includes(word));
+  const wholly = (one: Named) => words.length > 0 && words.every((word) => has(one, word));
+  const found = { places: places.filter(wholly), others: others.filter(wholly) };
+  const lists = narrowLists(account, found, status) ?? broadLists(account, found, status);
+  const isName = found.places.length + found.others.length > 0;
+  if (words.length < 2 || words.length > MAX_MIXED_WORDS) return { lists, holds: () => true, isName };
+
+  // A word in the one name, a word in the other.
+  const all = 2 ** words.length - 1;
+  const bitsOf = (one: Named) => words.reduce((bits, word, index) => (has(one, word) ? bits | (1 << index) : bits), 0);
+  const bits = (list: readonly Named[]) => new Map(list.map((one) => [one.id, bitsOf(one)]));
+  const [ofPlaces, ofOthers] = [bits(places), bits(others)];
+  const [kindsOfPlaces, kindsOfOthers] = [new Set(ofPlaces.values()), new Set(ofOthers.values())];
+  const partner = (mine: number, theirs: ReadonlySet<number>) =>
+    mine !== 0 && mine !== all && [...theirs].some((other) => other !== all && (mine | other) === all);
+  const mixed = {
+    places: places.filter(({ id }) => partner(ofPlaces.get(id) ?? 0, kindsOfOthers)),
+    others: others.filter(({ id }) => partner(ofOthers.get(id) ?? 0, kindsOfPlaces)),
+  };
+  if (mixed.places.length === 0) return { lists, holds: () => true, isName };
+  return {
+    lists: [...lists, { ...broad(account, mixed.others, status), spaceId: { in: idsOf(mixed.places) } }],
+    holds: ({ spaceId: space, brandId: brand, communityId: community }) =>
+      ((ofPlaces.get(space) ?? 0) | (ofOthers.get(account.kind === 'Community' ? brand : community) ?? 0)) === all,
+    isName: true,
+  };
+}
+
+type Found = { readonly places: readonly Named[]; readonly others: readonly Named[] };
+
+const idsOf = (list: readonly Named[]): number[] => list.map(({ id }) => id);
+
+/** A list for each space and each account, which has nothing else in it. Undefined if they are too many. */
+function narrowLists(account: Account, found: Found, status: BookingStatus | undefined): BookingList[] | undefined {
+  const statuses = status === undefined ? BOOKING_STATUSES : [status];
+  const isCommunity = account.kind === 'Community';
+  const ofPlace = isCommunity ? 1 : statuses.length;
+  if (found.places.length * ofPlace + found.others.length * statuses.length > MAX_LISTS) return undefined;
+  const between = (one: Named): BookingList =>
+    isCommunity
+      ? { brandId: brandId(one.id), communityId: account.id }
+      : { brandId: account.id, communityId: communityId(one.communityId ?? one.id) };
+  const withStatus = (list: BookingList): BookingList[] => statuses.map((each) => ({ ...list, status: each }));
+  return [
+    ...found.others.flatMap((other) => withStatus(between(other))),
+    ...found.places.flatMap((place): BookingList[] =>
+      isCommunity
+        ? [{ spaceId: spaceId(place.id), ...defined({ status }) }]
+        : withStatus({ ...between(place), spaceId: spaceId(place.id) }),
+    ),
+  ];
+}
+
+/** The bookings of the account, of which the engine picks those with one of the ids. */
+function broadLists(account: Account, found: Found, status: BookingStatus | undefined): BookingList[] {
+  return [
+    ...(found.others.length > 0 ? [broad(account, found.others, status)] : []),
+    ...(found.places.length > 0
+      ? [{ ...broad(account, undefined, status), spaceId: { in: idsOf(found.places) } }]
+      : []),
+  ];
+}
+
+function broad(account: Account, others: readonly Named[] | undefined, status: BookingStatus | undefined): BookingList {
+  const among = others && { in: idsOf(others) };
+  return account.kind === 'Community'
+    ? { communityId: account.id, ...defined({ brandId: among, status }) }
+    : { brandId: account.id, ...defined({ communityId: among, status }) };
+}
