@@ -28,13 +28,16 @@ function dayCell(
   space: Space | undefined,
 ): Html {
   const href = `/console/calendar/${day}${space ? `?space=${space.spaceId}` : ''}`;
+  const inside = day.startsWith(month);
   const where = [
-    ...(day.startsWith(month) ? [] : ['outside']),
+    ...(inside ? [] : ['outside']),
     ...(day === today ? ['today'] : []),
     ...(bookings.length === 0 ? ['free'] : []),
   ].join(' ');
   const more = bookings.length - PER_DAY;
   return html`<td class="${where}"><a class="day" href="${href}"><span class="visually-hidden">${longDate(day)}${bookings.length === 0 ? ', no bookings' : ', '}</span><span class="date" aria-hidden="true"><span class="weekday">${dayAndMonth(day).split(' ')[0]} </span>${Number(day.slice(8))}</span>${bookings.length > 0 && html` <span class="counts">${countsOf(bookings)}</span>`}</a>${
+    // Of the days of its neighbours a month shows the counts.
+    inside &&
     bookings.length > 0 &&
     html`<ul class="entries">${waitingFirst(bookings)
       .slice(0, PER_DAY)

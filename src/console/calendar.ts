@@ -34,11 +34,8 @@ export function calendarPages(routes: Routes, { queries }: PageDeps): void {
       const byDay = new Map<string, BookingDocument[]>();
       const [startDate, endDate] = [days[0], days.at(-1)];
       if (startDate === undefined || endDate === undefined) return missing('month');
-      for await (const booking of queries.bookings.list(account, { startDate, endDate })) {
-        if (space !== undefined && booking.spaceId !== space.spaceId) continue;
-        if (booking.status === 'Cancelled') continue;
-        byDay.getOrInsertComputed(booking.date, () => []).push(booking);
-      }
+      for (const booking of await queries.bookings.between(account, startDate, endDate, space?.spaceId))
+        if (booking.status !== 'Cancelled') byDay.getOrInsertComputed(booking.date, () => []).push(booking);
       const href = (of: string) => `/console/calendar?month=${of}${space ? `&space=${space.spaceId}` : ''}`;
       return {
         title: `Calendar, ${monthName(month)}`,
@@ -60,10 +57,7 @@ export function calendarPages(routes: Routes, { queries }: PageDeps): void {
       if (!isPlainDate(date)) return missing('day');
       const [spaces, zone] = await Promise.all([queries.spaces.list(account), zoneOf(visit)]);
       const chosen = chosenOf(spaces, visit);
-      const bookings =
-        chosen === undefined
-          ? await Array.fromAsync(queries.bookings.list(account, { startDate: date, endDate: date }))
-          : await queries.bookings.onDay(account, chosen.spaceId, date);
+      const bookings = await queries.bookings.between(account, date, date, chosen?.spaceId);
       const held = bookings.filter(({ status }) => status !== 'Cancelled');
       const groups = groupsOf(chosen === undefined ? spaces : [chosen], held);
       const current = Math.min(idOf(query.text('group')) ?? 1, groups.length) - 1;

@@ -69,6 +69,14 @@ const onSpaceDay = declareQuery(
   [toSpaceId(1), FROM],
 );
 
+const onSpaceDays = declareQuery(
+  bookings,
+  (spaceId: SpaceId, from: PlainDate, to: PlainDate): Find<BookingDocument> => ({
+    where: { spaceId, date: { from, to } },
+  }),
+  [toSpaceId(1), FROM, TO],
+);
+
 const inState = declareQuery(
   bookings,
   (account: Account, status: BookingStatus): Find<BookingDocument> => ({ where: { ...ownedBy(account), status } }),
@@ -137,6 +145,19 @@ export function createBookingQueries(deps: { readonly readModels: ReadModels; re
       const found = readModels.collection(bookings).find(onSpaceDay(toSpaceId(spaceId), date));
       const day = await Array.fromAsync(found, ({ document }) => document);
       return day.filter((booking) => isVisibleBooking(account, booking)).sort((a, b) => a.startHour - b.startHour);
+    },
+
+    /**
+     * The bookings from one day to another that the account may see, of all its spaces or of one, in no particular order. Their
+     * texts stay sealed. For some weeks at most: all are in memory.
+     */
+    async between(account: Account, startDate: PlainDate, endDate: PlainDate, spaceId?: SpaceId) {
+      const query =
+        spaceId === undefined ? byDate(account, { startDate, endDate }) : onSpaceDays(spaceId, startDate, endDate);
+      const found: BookingDocument[] = [];
+      for await (const { rows } of readModels.collection(bookings).pages(query))
+        for (const row of rows) found.push(row.read());
+      return found.filter((booking) => isVisibleBooking(account, booking));
     },
 
     /** How many of the bookings the account may see are in this state. */
