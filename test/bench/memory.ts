@@ -45,11 +45,12 @@ async function burst(): Promise<Figure[]> {
       }
       clearInterval(watch);
       await delay(REST_MS);
+      const atRest = await medianOverAMinute(service);
       const of = `a burst of ${BURST.toLocaleString('en')} bookings and deliveries`;
       return [
         { ...mebibytes('memory, idle', idle), aim: { below: 100 } },
         mebibytes(`memory, most during ${of}`, peak),
-        { ...mebibytes(`memory, at rest after ${of}`, memoryOf(service)), aim: { below: 200 } },
+        { ...mebibytes(`memory, at rest after ${of}`, atRest), aim: { below: 200 } },
       ];
     });
   } finally {
@@ -123,6 +124,13 @@ async function withService<T>(env: Environment, work: (service: NodeProcess) => 
   } finally {
     await service.end('SIGKILL');
   }
+}
+
+/** The log is sealed once a minute, which takes some 80 MiB for a few seconds. */
+async function medianOverAMinute(service: NodeProcess): Promise<number> {
+  const samples: number[] = [];
+  for (let sample = 0; sample < 13; sample += 1, await delay(5_000)) samples.push(memoryOf(service));
+  return samples.toSorted((a, b) => a - b)[6] ?? Number.NaN;
 }
 
 const mebibytes = (name: string, kibibytes: number): Figure => ({ name, value: kibibytes / 1_024, unit: 'MiB' });
