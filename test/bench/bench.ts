@@ -9,6 +9,7 @@ import { deliveries } from './deliveries.ts';
 import type { Bench, Figure, Unmeasured } from './figure.ts';
 import { hanging } from './hanging.ts';
 import { memory } from './memory.ts';
+import { pages } from './pages.ts';
 import { readYourWrites } from './read-your-writes.ts';
 import { reads } from './reads.ts';
 import { rebuild } from './rebuild.ts';
@@ -21,6 +22,7 @@ import { COLUMNS, cellsOf } from './table.ts';
 const BENCHES: Readonly<Record<string, Bench>> = {
   availability,
   reads,
+  pages,
   'slow-disk': slowDisk,
   bookings,
   'read-your-writes': readYourWrites,

@@ -12,6 +12,8 @@ const LIMITS: Readonly<Record<string, string>> = {
   'GET /bookings of 10,000, changed':
     'reading the rows out of SQLite, and finding the JSON of those that have not changed; the baseline has them all as objects',
   'GET /bookings of': 'writing it out: a list that has not changed is kept as the bytes that are sent',
+  'console, slowest': 'reading the bookings of a month, and writing them as HTML',
+  'console, largest': 'as many rows as the page shows at a time',
   'POST /bookings against': 'deciding, projecting and waiting for the read models, all of which a bare append lacks',
   'POST /bookings': 'one thread decides, and the log makes each group of bookings durable before they are answered',
   'read-your-writes, projected by another process': 'the pauses between looks at how far the projector is',
