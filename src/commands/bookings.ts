@@ -14,6 +14,7 @@ import {
   completeBooking,
   expireBooking,
   findByIdempotencyKey,
+  KEY_REUSED,
   type RequestBooking,
   requestBooking,
   type SpaceDay,
@@ -87,8 +88,7 @@ export function createBookingCommands(deps: {
       if (idempotencyKey !== undefined) {
         const request = fingerprintOf(details);
         const ours = await deps.idempotencyKeys.claim(`brand-${brandId}`, idempotencyKey, request, fingerprint);
-        if (!ours)
-          return refuse('BookingNotAllowed', 'This Idempotency-Key was already used for a different booking request.');
+        if (!ours) return KEY_REUSED;
       }
 
       const wanted: RequestBooking = {

@@ -17,6 +17,7 @@ import { amount, fromNow, hours, longDate, momentIn, zoneName } from './formats.
 import { decisionFacts, decisionForms, usageNote } from './inbox.ts';
 import type { PageDeps } from './page-deps.ts';
 import { canReview, reviewForm, reviewText } from './review-form.ts';
+import { spacePath } from './space-page.ts';
 import { type Answer, idOf, missing, type Routes, type Visit } from './visit.ts';
 
 /** The page of a single booking, and the actions that each party may take on it. */
@@ -196,6 +197,8 @@ const cancelledBy = (booking: ReadableBooking, account: Account): string => {
 };
 
 function actions(visit: Visit, booking: ReadableBooking): Html | undefined {
+  if (visit.account.kind === 'Brand' && isOver(booking, visit.now))
+    return html`<div class="row"><a class="button quiet" href="${spacePath(booking.spaceId, { again: booking.bookingId })}">Book again</a></div>`;
   if (!canEnd(booking, visit.now)) return undefined;
   if (visit.account.kind === 'Community' && booking.status === 'Pending')
     return html`<div class="row">${decisionForms(visit, booking)}</div>`;
@@ -207,6 +210,10 @@ function actions(visit: Visit, booking: ReadableBooking): Html | undefined {
 /** Whether to offer cancellation; the decider has the last word. */
 const canEnd = (booking: ReadableBooking, now: number): boolean =>
   (booking.status === 'Pending' || booking.status === 'Approved') && startOf(booking) > now;
+
+/** Cancelled, completed, or begun: what may be booked once more. */
+const isOver = (booking: ReadableBooking, now: number): boolean =>
+  booking.status === 'Cancelled' || booking.status === 'Completed' || startOf(booking) <= now;
 
 const charged = ({ charge, refund, currency }: ReadableBooking): Html | undefined => {
   if (charge === undefined) return html`<p class="muted small">Nothing is charged until the community approves.</p>`;

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Refusal } from '../domain/decision.ts';
+import type { PlainDate } from '../domain/ids.ts';
 import { escapeText, flag, type Html, html, type Interpolated, raw } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
+import { shownInField } from './typed-dates.ts';
 import type { Visit } from './visit.ts';
 
 /** The errors of a form by field; `''` holds the one that concerns the form as a whole. */
@@ -67,6 +69,24 @@ export function field({ type = 'text', value = '', required = false, ...rest }: 
     rest,
     (tied) =>
       html`<input id="${rest.name}" name="${rest.name}" type="${type}" value="${String(value)}"${type === 'text' && raw(' dir="auto"')}${flag('required', required)}${attributes(rest.attributes ?? {})}${tied}>`,
+  );
+}
+
+/**
+ * A field for a date. It shows the date as every page does, whichever language the browser has, and takes what people type
+ * (`readDate`); a button beside it opens the browser's own calendar.
+ * @param value a date, or what was typed
+ */
+export function dateField({
+  value = '',
+  required = false,
+  earliest,
+  ...rest
+}: Omit<Field, 'type'> & { readonly earliest?: PlainDate }): Html {
+  return framed(
+    rest,
+    (tied) =>
+      html`<span class="pickable"><input id="${rest.name}" name="${rest.name}" type="text" value="${shownInField(String(value))}" autocomplete="off" spellcheck="false"${flag('required', required)}${attributes({ 'data-earliest': earliest, ...rest.attributes })}${tied}><button type="button" class="button quiet pick" hidden aria-label="Choose from a calendar">${icon('calendar')}</button></span>`,
   );
 }
 

@@ -86,6 +86,12 @@ export type BookingContext = {
   readonly currency: string;
 };
 
+/** The refusal of a request whose key came with another one before. */
+export const KEY_REUSED = refuse(
+  'BookingNotAllowed',
+  'This Idempotency-Key was already used for a different booking request.',
+);
+
 /** The booking that already answered this request's idempotency key, if any. */
 export function findByIdempotencyKey(day: SpaceDay, command: RequestBooking): BookingState | undefined {
   if (command.idempotencyKey === undefined) return undefined;
@@ -117,9 +123,7 @@ export function requestBooking(
       before.fingerprint === undefined
         ? fingerprintOf(before) === fingerprintOf(details)
         : before.fingerprint === fingerprint;
-    return isRepeated
-      ? []
-      : refuse('BookingNotAllowed', 'This Idempotency-Key was already used for a different booking request.');
+    return isRepeated ? [] : KEY_REUSED;
   }
 
   const wall = wallDay(date, space.timeZone);

@@ -134,7 +134,7 @@ test('a time taken in the meantime is reported beside the times, and the form ke
   await running.service.core.commands.bookings.request(command, CONTEXT);
   const refused = await brand.send(page, `/console/find/${hall}`, { startHour: '13', message: 'My words' });
   expect(refused.status).toBe(422);
-  expect(refused.text).toContain('This time is no longer available. Choose another one.');
+  expect(refused.text).toContain('13:00 is no longer free: requested by somebody else');
   expect(refused.text).toContain('My words');
   expect(refused.text).toMatch(/value="13" required disabled/);
 });

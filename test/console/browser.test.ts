@@ -124,7 +124,7 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
     const { context, page, complaints } = await openWindow(browser, running.url, screen);
     await signIn(page, user('brands'));
     await page.getByLabel('Date').fill(date);
-    await page.getByRole('button', { name: 'Show available times' }).click();
+    await page.getByRole('button', { name: 'Find spaces' }).click();
     await fits(page, screen.width);
     await page.getByRole('link', { name: 'Harbour Hall' }).click();
     await page.getByLabel('15:00 to').check();

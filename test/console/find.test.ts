@@ -1,0 +1,306 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { brandId, cents, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
+import { accepted } from '../accepted.ts';
+import { Browser, type Page } from '../browser.ts';
+import { inDays } from '../in-days.ts';
+import { type Running, startDemo } from './console.fixture.ts';
+
+const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
+/** 200 characters without a blank. */
+const ENDLESS = 'W'.repeat(200);
+
+let running: Running;
+let brand: Browser;
+/** Two spaces of a community of their own: 8 to 20, one hour, 100.00 and 900.00. */
+let cheap: number;
+let community: number;
+let days = 30;
+/** A date without bookings. */
+const freshDate = (): PlainDate => {
+  days += 1;
+  return inDays(days);
+};
+
+beforeAll(async () => {
+  running = await startDemo();
+  const [northwind] = running.demo.brands;
+  if (northwind === undefined) throw new Error('The demo lacks a brand');
+  const { catalogue } = running.service.core.commands;
+  const owner = accepted(await catalogue.addCommunity({ name: 'نادي الواحة', timeZone: 'Asia/Riyadh' }, CONTEXT));
+  community = owner.communityId;
+  const terms = { communityId: community, windowStart: 8, windowEnd: 20, durationHours: 1, answerHours: 72 };
+  cheap = accepted(await catalogue.addSpace({ ...terms, name: '👩‍👩‍👧‍👦 Loft', eventFee: cents(100_00) }, CONTEXT));
+  accepted(await catalogue.addSpace({ ...terms, name: ENDLESS, eventFee: cents(900_00) }, CONTEXT));
+  brand = new Browser(running.url);
+  await brand.signIn(northwind.user);
+});
+afterAll(() => running.stop());
+
+const textOf = (html: string) => html.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ');
+const unescaped = (url: string) => url.replaceAll('&amp;', '&');
+const linksOf = ({ text }: Page, part: string) =>
+  [...text.matchAll(/<a\b[^>]*href="([^"]*)"[^>]*>(.*?)<\/a>/gs)]
+    .map(([, href = '', label = '']) => ({ href: unescaped(href), label: textOf(label).trim() }))
+    .filter(({ href }) => href.includes(part));
+const backOf = ({ text }: Page) => unescaped(/<p class="back"><a href="([^"]*)"/.exec(text)?.[1] ?? '');
+const chosenOf = ({ text }: Page) => /value="(\d+)"[^>]* checked/.exec(text)?.[1];
+const namesOf = (page: Page) => linksOf(page, '/console/find/').filter(({ label }) => !/^\d\d:|more$/.test(label));
+/** What the tile of an hour says. */
+const tileOf = ({ text }: Page, hour: number) =>
+  textOf(
+    new RegExp(`<li><label class="slot[^>]*><input[^>]*value="${hour}".*?</li>`, 's').exec(text)?.[0] ?? '',
+  ).trim();
+
+async function request(by: number, date: PlainDate, startHour: number, message = 'Forty guests.', space = cheap) {
+  const details = { spaceId: spaceId(space), date, startHour, message };
+  const { bookings } = running.service.core.commands;
+  return accepted(await bookings.request({ brandId: brandId(by), details }, CONTEXT)).bookingId;
+}
+const approve = async (bookingId: number) =>
+  accepted(
+    await running.service.core.commands.bookings.approve({ bookingId, communityId: communityId(community) }, CONTEXT),
+  );
+
+describe('from Find to the page of a space and back', () => {
+  test('an hour that was clicked is chosen, what is left is a link, and the way back keeps the filter', async () => {
+    const date = freshDate();
+    const list = await brand.open(`/console/find?date=${date}&community=${community}&max=1,500&hour=&name=loft`);
+    const hours = linksOf(list, `/console/find/${cheap}?`);
+    const ten = hours.find(({ label }) => label === '10:00');
+    const page = await brand.open(ten?.href ?? '');
+    expect(page.status).toBe(200);
+    expect(chosenOf(page)).toBe('10');
+
+    const more = hours.find(({ label }) => label === 'and 6 more');
+    expect(more?.href).toMatch(/#hours$/);
+    expect((await brand.open(more?.href.split('#')[0] ?? '')).text).toContain('id="hours"');
+
+    // Also after another day was looked at, and after a form that was refused.
+    const day = linksOf(page, `/console/find/${cheap}?`).find(({ label }) => label.includes('free'));
+    const nextDay = await brand.open(day?.href ?? '');
+    const refused = await brand.send(page, `/console/find/${cheap}`, { startHour: '10', message: 'm'.repeat(501) });
+    for (const shown of [page, nextDay, refused]) {
+      const back = await brand.open(backOf(shown));
+      expect(back.url.pathname).toBe('/console/find');
+      expect(Object.fromEntries(back.url.searchParams)).toMatchObject({
+        date,
+        community: String(community),
+        name: 'loft',
+      });
+      expect(namesOf(back).map(({ label }) => label)).toEqual(['👩‍👩‍👧‍👦 Loft']);
+    }
+    expect(chosenOf(nextDay)).toBe('10');
+    expect(chosenOf(refused)).toBe('10');
+  });
+
+  test('a way back to somewhere else is not followed', async () => {
+    for (const back of ['//evil.example', 'https://evil.example', 'date=x&community=%3Cscript%3E&evil=1']) {
+      const page = await brand.open(`/console/find/${cheap}?back=${encodeURIComponent(back)}`);
+      expect(backOf(page), back).toMatch(/^\/console\/find(\?date=[\d-]+)?$/);
+    }
+  });
+});
+
+describe('the filter', () => {
+  const found = async (query: string) => {
+    const page = await brand.open(`/console/find?${query}`);
+    return { page, names: namesOf(page).map(({ label }) => label) };
+  };
+
+  test('finds by community, price, hour and name', async () => {
+    const date = freshDate();
+    await request(2, date, 12);
+    const of = `date=${date}&community=${community}`;
+    expect((await found(of)).names).toEqual(['👩‍👩‍👧‍👦 Loft', ENDLESS]);
+    expect((await found(`${of}&max=115`)).names).toEqual(['👩‍👩‍👧‍👦 Loft']);
+    expect((await found(`${of}&max=114.99`)).names).toEqual([]);
+    expect((await found(`${of}&hour=12`)).names).toEqual([ENDLESS]);
+    expect((await found(`${of}&name=www`)).names).toEqual([ENDLESS]);
+    // A character like any other.
+    expect((await found(`${of}&name=%25`)).names).toEqual([]);
+    expect((await found(`date=${date}&hour=10`)).names.length).toBeGreaterThan(2);
+  });
+
+  test('an empty result says what to change, with how much that finds', async () => {
+    const date = freshDate();
+    await request(2, date, 12);
+    const { page, names } = await found(`date=${date}&community=${community}&hour=12&max=200`);
+    expect(names).toEqual([]);
+    const ways = linksOf(page, '/console/find?');
+    const way = (label: RegExp) => ways.find((one) => label.test(one.label));
+    expect(way(/any start time.*1 space/i)?.href).not.toContain('hour=');
+    expect(way(/any price.*1 space/i)?.href).not.toContain('max=');
+    expect(way(/all communities/i)?.href).not.toContain('community=');
+    for (const { href } of ways) expect((await found(href.split('?')[1] ?? '')).names.length, href).toBeGreaterThan(0);
+    // The next day on which it is free.
+    expect(ways.some(({ href }) => new URLSearchParams(href.split('?')[1]).get('date') === inDays(days + 1))).toBe(
+      true,
+    );
+  });
+
+  test.each([
+    ['date', '2026-02-30', 'There is no 30 February 2026'],
+    ['date', '03/04/2030', 'can be read in two ways'],
+    ['date', '2020-01-01', 'today or a later date'],
+    ['date', 'soon', 'such as'],
+    ['max', '1.234', 'such as 1,234.50'],
+    ['hour', '24', 'start time'],
+    ['community', '999', 'community'],
+  ])('a %s of “%s” is pointed out, kept, and no result is made up', async (name, value, problem) => {
+    const { page, names } = await found(new URLSearchParams({ [name]: value }).toString());
+    const [, error = ''] = new RegExp(`id="${name}-error"[^>]*>(.*?)</p>`, 's').exec(page.text) ?? [];
+    expect(textOf(error)).toContain(problem);
+    // A date that is one is shown as everywhere.
+    if (name === 'date' || name === 'max')
+      expect(page.text).toContain(`value="${value === '2020-01-01' ? 'Wed 1 Jan 2020' : value}"`);
+    expect(names).toEqual([]);
+  });
+
+  test('dates are shown as everywhere, and may be typed in several ways', async () => {
+    const date = inDays(20);
+    const shown = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(date));
+    for (const typed of [date, shown, `Sunday, ${shown}`, date.split('-').reverse().join('.')]) {
+      const { page } = await found(new URLSearchParams({ date: typed, community: String(community) }).toString());
+      expect(/name="date"[^>]* value="([^"]*)"/.exec(page.text)?.[1], typed).toMatch(new RegExp(`^\\w{3} ${shown}$`));
+    }
+  });
+});
+
+describe('why an hour is closed', () => {
+  test('is told by its kind, and not by whom', async () => {
+    const date = freshDate();
+    await request(2, date, 9, 'Theirs');
+    await approve(await request(2, date, 10, 'Theirs'));
+    await request(1, date, 11);
+    await approve(await request(1, date, 12));
+    const page = await brand.open(`/console/find/${cheap}?date=${date}`);
+    expect([9, 10, 11, 12].map((hour) => tileOf(page, hour))).toEqual([
+      '09:00 requested',
+      '10:00 booked',
+      '11:00 your request',
+      '12:00 your booking',
+    ]);
+    expect(tileOf(page, 13)).toBe('13:00 to 14:00');
+    expect(page.text).not.toContain('Theirs');
+    expect(page.text).not.toContain(running.demo.brands[1]?.name);
+  });
+
+  test('an hour of today that has begun is past', async () => {
+    const zone = 'Asia/Riyadh';
+    const { hour } = Temporal.Now.zonedDateTimeISO(zone);
+    const { catalogue } = running.service.core.commands;
+    const terms = { communityId: community, windowStart: 0, windowEnd: 23, durationHours: 1, answerHours: 1 };
+    const always = accepted(await catalogue.addSpace({ ...terms, name: 'Always', eventFee: cents(1) }, CONTEXT));
+    const page = await brand.open(`/console/find/${always}`);
+    expect(tileOf(page, Math.min(hour, 22))).toMatch(/ past$/);
+    accepted(await catalogue.closeSpace(always, CONTEXT));
+    expect((await brand.open(`/console/find/${always}`)).text).toContain('not taking bookings');
+  });
+
+  test('is said of the hour that was chosen, with the next day on which it is free', async () => {
+    const date = freshDate();
+    await request(2, date, 10);
+    const page = await brand.open(`/console/find/${cheap}?date=${date}&start=10`);
+    expect(chosenOf(page)).toBeUndefined();
+    expect(textOf(page.text)).toMatch(/10:00 is not free on this day: requested/);
+    const next = linksOf(page, 'start=10').find(({ label }) => label.startsWith('Next day'));
+    expect(chosenOf(await brand.open(next?.href ?? ''))).toBe('10');
+    const outside = await brand.open(`/console/find/${cheap}?date=${date}&start=23`);
+    expect(textOf(outside.text)).toContain('23:00 is not a start time of this space');
+    for (const start of ['x', '-1', '99'])
+      expect((await brand.open(`/console/find/${cheap}?start=${start}`)).status).toBe(200);
+  });
+});
+
+describe('Book again', () => {
+  test('offers the same space, hour and message on a new date', async () => {
+    const date = freshDate();
+    const id = await request(1, date, 15, 'A tasting.\nForty guests.');
+    expect((await brand.open(`/console/bookings/${id}`)).text).not.toContain('Book again');
+    await brand.send(await brand.open(`/console/bookings/${id}/cancel`), `/console/bookings/${id}/cancel`);
+    const [again] = linksOf(await brand.open(`/console/bookings/${id}`), 'again=');
+    expect(again?.label).toBe('Book again');
+    const page = await brand.open(again?.href ?? '');
+    expect(chosenOf(page)).toBe('15');
+    expect(page.text).toContain('A tasting.\nForty guests.</textarea>');
+    expect(backOf(page)).toBe(`/console/bookings/${id}`);
+    const offered = page.form(`/console/find/${cheap}`).body.get('date') ?? '';
+    expect(offered > inDays(0)).toBe(true);
+    // On another day, too.
+    const day = linksOf(page, 'again=').find(({ label }) => label.includes('free'));
+    expect((await brand.open(day?.href ?? '')).text).toContain('A tasting.\nForty guests.</textarea>');
+    const done = await brand.send(page, `/console/find/${cheap}`, { startHour: '15' });
+    expect(done.flash).toContain('Request sent.');
+    expect(done.text).toContain('A tasting.\nForty guests.');
+  });
+
+  test('is offered for a completed booking, and of nobody else’s', async () => {
+    expect(linksOf(await brand.open('/console/bookings/3'), 'again=3')).toHaveLength(1);
+    const rival = new Browser(running.url);
+    await rival.signIn(running.demo.brands[1]?.user ?? { email: '', password: '' });
+    const theirs = await request(1, freshDate(), 9, 'Secret plans');
+    const page = await rival.open(`/console/find/${cheap}?again=${theirs}`);
+    expect(page.status).toBe(200);
+    expect(page.text).not.toContain('Secret plans');
+    expect(chosenOf(page)).toBeUndefined();
+  });
+
+  test('takes the first day of the week of the old one on which the hour is free', async () => {
+    const date = inDays(9);
+    const id = await request(1, date, 16);
+    await brand.send(await brand.open(`/console/bookings/${id}/cancel`), `/console/bookings/${id}/cancel`);
+    await request(2, inDays(2), 16);
+    const page = await brand.open(`/console/find/${cheap}?again=${id}`);
+    expect(page.form(`/console/find/${cheap}`).body.get('date')).toBe(inDays(9));
+  });
+});
+
+describe('bad input', () => {
+  test('a date that does not exist books nothing and keeps what was typed', async () => {
+    const page = await brand.open(`/console/find/${cheap}?date=${freshDate()}`);
+    const fields = { startHour: '10', message: 'My words', date: '2026-02-30' };
+    const refused = await brand.send(page, `/console/find/${cheap}`, fields);
+    expect(refused.status).toBe(422);
+    expect(textOf(refused.text)).toContain('There is no 30 February 2026');
+    expect(refused.text).toContain('My words</textarea>');
+    // Whether it is free today, or past already.
+    expect(linksOf(refused, 'start=10').length).toBeGreaterThan(5);
+  });
+
+  test('all errors at once', async () => {
+    const page = await brand.open(`/console/find/${cheap}?date=${freshDate()}`);
+    const refused = await brand.send(page, `/console/find/${cheap}`, { message: 'm'.repeat(501) });
+    for (const field of ['startHour', 'message']) {
+      expect(refused.text).toContain(`href="#${field}"`);
+      expect(refused.text).toContain(`id="${field}-error"`);
+      expect(refused.text).toContain(`id="${field}"`);
+    }
+  });
+
+  test('a form sent again with something else says what the first one did, and keeps it', async () => {
+    const date = freshDate();
+    const page = await brand.open(`/console/find/${cheap}?date=${date}`);
+    const done = await brand.send(page, `/console/find/${cheap}`, { startHour: '9' });
+    const [, id] = /bookings\/(\d+)/.exec(done.url.pathname) ?? [];
+    const again = await brand.send(page, `/console/find/${cheap}`, { startHour: '14', message: 'One more' });
+    expect(again.status).toBe(422);
+    expect(again.flash).toContain('was sent before');
+    expect(again.text).not.toContain('Idempotency');
+    expect(again.text).toContain('One more</textarea>');
+    expect(chosenOf(again)).toBe('14');
+    expect(tileOf(again, 9)).toContain('your request');
+    const second = await brand.send(again, `/console/find/${cheap}`, { startHour: '14' });
+    expect(second.flash).toContain('Request sent.');
+    expect(second.url.pathname).not.toContain(`/${id}`);
+  });
+
+  test('an hour that somebody else took a moment earlier: of what kind it is now', async () => {
+    const date = freshDate();
+    const page = await brand.open(`/console/find/${cheap}?date=${date}`);
+    await request(2, date, 11);
+    const refused = await brand.send(page, `/console/find/${cheap}`, { startHour: '11', message: 'Kept' });
+    expect(refused.status).toBe(422);
+    expect(textOf(refused.text)).toContain('11:00 is no longer free: requested by somebody else');
+    expect(refused.text).toContain('Kept</textarea>');
+  });
+});

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { readDate, shownInField } from '../../src/console/typed-dates.ts';
+
+test.each([
+  '2026-11-20',
+  '2026-11-20 ',
+  '2026/11/20',
+  '20 Nov 2026',
+  '20 November 2026',
+  '20 NOV 2026',
+  'Fri 20 Nov 2026',
+  'Friday, 20 November 2026',
+  '20. Nov. 2026',
+  '20.11.2026',
+  '20. 11. 2026',
+])('%s is the 20th of November', (typed) => {
+  expect(readDate(typed)).toEqual({ date: '2026-11-20' });
+  expect(shownInField(typed)).toBe('Fri 20 Nov 2026');
+});
+
+test.each([
+  ['2026-02-30', 'There is no 30 February 2026.'],
+  ['29 Feb 2027', 'There is no 29 February 2027.'],
+  ['0 Jan 2027', 'There is no 0 January 2027.'],
+  ['2026-13-01', 'There is no 2026-13-01.'],
+  ['11/12/2026', '“11/12/2026” can be read in two ways. Write a date such as 20 Nov 2026 or 2026-11-20.'],
+  ['tomorrow', 'Write a date such as 20 Nov 2026 or 2026-11-20.'],
+  ['20 Nov', 'Write a date such as 20 Nov 2026 or 2026-11-20.'],
+  ['20 Novella 2026', 'Write a date such as 20 Nov 2026 or 2026-11-20.'],
+  ['', 'Write a date such as 20 Nov 2026 or 2026-11-20.'],
+  ['٢٠ نوفمبر', 'Write a date such as 20 Nov 2026 or 2026-11-20.'],
+])('%s is none', (typed, problem) => {
+  expect(readDate(typed)).toEqual({ problem });
+  expect(shownInField(typed)).toBe(typed);
+});
+
+test.each(['Sept', 'Sep', 'September', 'May', 'June', 'Jun'])('%s is a month', (month) => {
+  expect(readDate(`1 ${month} 2026`)).toHaveProperty('date');
+});
