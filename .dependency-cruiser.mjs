@@ -107,7 +107,7 @@ export const MAY_IMPORT = {
   // Makes everything as an operator would; remembers in a record what it has made.
   demo: ['commands', 'auth', 'domain', 'event-store', 'document-store', 'runtime'],
 
-  'config.ts': ['secrets', 'runtime'],
+  'config.ts': ['domain', 'secrets', 'runtime'],
   // Chooses the adapters.
   'engines.ts': [
     ...['config.ts', 'store-identity', 'read-models', 'domain', 'event-store', 'document-store', 'sqlite', 'runtime'],

@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
+import type { Cents } from './domain/ids.ts';
+import { parseAmount } from './domain/pricing.ts';
 import { writePrivate } from './runtime/private-file.ts';
 import type { SecretKey } from './secrets/secret-key.ts';
 
@@ -27,6 +29,8 @@ export type Config = {
   readonly serviceFeePercent: number;
   /** ISO 4217. */
   readonly currency: string;
+  /** The console asks once more before it approves a request with a higher total. Undefined: it never does. */
+  readonly approveConfirmAbove: Cents | undefined;
   /** 32 bytes that seal secrets at rest. */
   readonly secretKey: SecretKey;
   readonly webhooksAllowPrivate: boolean;
@@ -92,6 +96,7 @@ export function readConfig(env: Environment): Config {
     roles: roles(value('ROLES')),
     serviceFeePercent: number(value, 'SERVICE_FEE_PERCENT', 15, (n) => n >= 0 && n <= 100, 'a percentage, 0 to 100'),
     currency: currency(value('CURRENCY') ?? 'USD'),
+    approveConfirmAbove: amount(value, 'APPROVE_CONFIRM_ABOVE'),
     secretKey: secretKeys(value('SECRET_KEY'), value('SECRET_KEYS'), embedded, dataDir),
     webhooksAllowPrivate: flag(value, 'WEBHOOKS_ALLOW_PRIVATE', false),
     demo: flag(value, 'DEMO', embedded),
@@ -114,6 +119,14 @@ function number(value: Value, name: string, fallback: number, fits: (n: number) 
   if (text === undefined) return fallback;
   const parsed = Number(text);
   if (!Number.isFinite(parsed) || !fits(parsed)) throw new ConfigError(name, `must be ${rule}, got "${text}"`);
+  return parsed;
+}
+
+function amount(value: Value, name: string): Cents | undefined {
+  const text = value(name);
+  const parsed = text === undefined ? undefined : parseAmount(text);
+  if (text !== undefined && parsed === undefined)
+    throw new ConfigError(name, `must be an amount such as 5000 or 5000.00, got "${text}"`);
   return parsed;
 }
 

@@ -125,17 +125,28 @@ export class Page {
       .join('\n');
   }
 
-  /** What submitting a form would send, and where. */
+  /**
+   * What submitting a form would send, and where: the form whose action ends with or matches `action`, or the one of a button that
+   * sends it there. Controls outside of a form that name it belong to it.
+   */
   form(action: string | RegExp, fields: Fields = {}): { readonly target: URL; readonly body: URLSearchParams } {
-    const form = [...this.text.matchAll(/<form\b[^>]*method="post"[^>]*>.*?<\/form>/gs)]
-      .map(([found]) => found)
-      .find((found) => {
-        const to = attribute(found, 'action') ?? '';
-        return typeof action === 'string' ? to.endsWith(action) : action.test(to);
-      });
+    const fits = (to: string) => (typeof action === 'string' ? to.endsWith(action) : action.test(to));
+    const forms = [...this.text.matchAll(/<form\b[^>]*method="post"[^>]*>.*?<\/form>/gs)].map(([found]) => found);
+    const button = [...this.text.matchAll(/<button\b[^>]*>/g)]
+      .map(([tag]) => tag)
+      .find((tag) => fits(attribute(tag, 'formaction') ?? ''));
+    const owner = button === undefined ? undefined : attribute(button, 'form');
+    const form =
+      forms.find((found) => fits(attribute(found, 'action') ?? '')) ??
+      forms.find((found) => owner !== undefined && attribute(found, 'id') === owner);
     if (form === undefined) throw new Error(`No form "${action}" on ${this.url} (${this.status}): ${this.text}`);
+    const id = attribute(form, 'id');
+    const outside = [...this.text.matchAll(/<input\b[^>]*>/g)]
+      .map(([tag]) => tag)
+      .filter((tag) => id !== undefined && attribute(tag, 'form') === id);
+    const inside = [...form.matchAll(/<input\b[^>]*>/g)].map(([tag]) => tag);
     const body = new URLSearchParams();
-    for (const [tag] of form.matchAll(/<input\b[^>]*>/g)) {
+    for (const tag of [...inside.filter((tag) => attribute(tag, 'form') === undefined), ...outside]) {
       const name = attribute(tag, 'name');
       const type = attribute(tag, 'type');
       const picks = type === 'checkbox' || type === 'radio';
@@ -146,9 +157,14 @@ export class Page {
       const name = attribute(tag, 'name');
       if (name !== undefined && !(name in fields)) body.append(name, textOf(text));
     }
+    const pressed = fits(attribute(form, 'action') ?? '') ? undefined : button;
+    const name = pressed === undefined ? undefined : attribute(pressed, 'name');
+    if (pressed !== undefined && name !== undefined && !(name in fields))
+      body.append(name, attribute(pressed, 'value') ?? '');
     for (const [name, value] of Object.entries(fields))
       for (const one of typeof value === 'string' ? [value] : value) body.append(name, one);
-    return { target: new URL(attribute(form, 'action') ?? '', this.url), body };
+    const to = attribute(pressed ?? '', 'formaction') ?? attribute(form, 'action') ?? '';
+    return { target: new URL(to, this.url), body };
   }
 }
 

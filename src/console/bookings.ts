@@ -4,17 +4,16 @@ import type { Account } from '../domain/account.ts';
 import type { Until } from '../domain/as-of.ts';
 import { expiryOf, startOf } from '../domain/booking-moments.ts';
 import { isRefusal } from '../domain/decision.ts';
-import { defined } from '../domain/defined.ts';
-import { REASON } from '../domain/limits.ts';
-import type { BookingStatus } from '../domain/space-day.ts';
 import { type Html, html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
 import { named, namedText, written } from '../html/names.ts';
 import { momentOfInput, timeline } from './booking-timeline.ts';
 import { priceView, statusBadge } from './booking-views.ts';
-import { csrfField, formProblem, NO_PROBLEMS, type Problems, problemOf, statusOf, textArea } from './fields.ts';
+import { decisionFacts, usageNote } from './decision-facts.ts';
+import { decisionForms } from './decision-forms.ts';
+import { canEnd } from './decisions.ts';
+import { NO_PROBLEMS, type Problems, problemOf, statusOf } from './fields.ts';
 import { amount, fromNow, hours, longDate, momentIn, zoneName } from './formats.ts';
-import { decisionFacts, decisionForms, usageNote } from './inbox.ts';
 import type { PageDeps } from './page-deps.ts';
 import { canReview, reviewForm, reviewText } from './review-form.ts';
 import { spacePath } from './space-page.ts';
@@ -22,64 +21,9 @@ import { type Answer, idOf, missing, type Routes, type Visit } from './visit.ts'
 
 /** The page of a single booking, and the actions that each party may take on it. */
 export function bookingPages(routes: Routes, deps: PageDeps): void {
-  const { commands, queries } = deps;
+  const { commands, queries, settings } = deps;
 
   routes.get('/console/bookings/:id', (visit) => withBooking(visit, (booking) => bookingPage(visit, booking)));
-
-  routes.post(
-    '/console/bookings/:id/approve',
-    (visit) =>
-      withBooking(visit, async (booking) => {
-        if (visit.account.kind !== 'Community') return missing('booking');
-        const go = `/console/bookings/${booking.bookingId}`;
-        const command = { bookingId: booking.bookingId, communityId: visit.account.id };
-        const outcome = await commands.bookings.approve(command, visit.context);
-        if (!isRefusal(outcome)) {
-          const charged = amount(booking.totalPrice, booking.currency);
-          return {
-            go,
-            flash: { kind: 'done', text: `Request approved. ${namedText(booking.brandName)} was charged ${charged}.` },
-          };
-        }
-        return { go, flash: await conflictFlash(visit.account, booking.bookingId, 'Approved', outcome.details) };
-      }),
-    'Community',
-  );
-
-  for (const step of ['decline', 'cancel'] as const) {
-    routes.get(`/console/bookings/:id/${step}`, (visit) =>
-      withBooking(visit, async (booking) => {
-        if (!canEnd(booking, visit.now)) return { go: `/console/bookings/${booking.bookingId}` };
-        return endPage(visit, booking);
-      }),
-    );
-
-    routes.post(`/console/bookings/:id/${step}`, (visit) =>
-      withBooking(visit, async (booking) => {
-        const { account, form } = visit;
-        const reason = form.text('reason').replaceAll('\r\n', '\n');
-        if (account.kind === 'Community' && reason === '')
-          return endPage(visit, booking, { reason: 'Give a reason. The brand will see it.' });
-        const go = `/console/bookings/${booking.bookingId}`;
-        const command = {
-          bookingId: booking.bookingId,
-          by: account,
-          ...defined({ reason: reason === '' ? undefined : reason }),
-        };
-        const outcome = await commands.bookings.cancel(command, visit.context);
-        if (!isRefusal(outcome)) {
-          const text =
-            booking.status === 'Approved'
-              ? `Booking cancelled. ${refunded(booking, account, 'was')}`
-              : `Request ${account.kind === 'Community' ? 'declined' : 'withdrawn'}.`;
-          return { go, flash: { kind: 'done', text } };
-        }
-        if (outcome.refused === 'ValidationError')
-          return endPage(visit, booking, problemOf(outcome, { reason: 'Reason' }));
-        return { go, flash: await conflictFlash(account, booking.bookingId, 'Cancelled', outcome.details) };
-      }),
-    );
-  }
 
   routes.post(
     '/console/bookings/:id/review',
@@ -117,18 +61,6 @@ export function bookingPages(routes: Routes, deps: PageDeps): void {
     return booking === undefined ? missing('booking') : then(booking);
   }
 
-  /** Explains why a decision had no effect: it was repeated, or came too late. The page that follows shows the current status. */
-  async function conflictFlash(account: Account, bookingId: number, wanted: BookingStatus, details: string) {
-    const current = await queries.bookings.get(account, bookingId);
-    if (current?.status === wanted)
-      return {
-        kind: 'notice',
-        text: `This booking was already ${wanted.toLowerCase()}. Nothing has changed.`,
-      } as const;
-    const cause = current?.status === 'Cancelled' ? ` It was cancelled by ${cancelledBy(current, account)}.` : '';
-    return { kind: 'problem', text: `${details}${cause}` } as const;
-  }
-
   async function bookingPage(
     visit: Visit,
     booking: ReadableBooking,
@@ -157,7 +89,7 @@ export function bookingPages(routes: Routes, deps: PageDeps): void {
 <section class="card" id="booking-facts" data-live-region><h2 class="visually-hidden">Details</h2>${facts(visit, booking, isCommunity ? undefined : community?.name)}
 ${booking.message && html`<div><p class="muted small">${isCommunity ? 'Message from the brand' : 'Your message'}</p>${written(booking.message)}</div>`}
 ${record && booking.status === 'Pending' && html`<div class="stack tight">${decisionFacts(booking, { record, sameDay: others })}</div>`}
-${actions(visit, booking)}</section>
+${actions(visit, booking, settings)}</section>
 ${review && html`<section class="card"><h2>${isCommunity ? 'Review' : 'Your review'}</h2>${reviewText(review, booking.timeZone)}</section>`}
 ${canReview(account, booking, review) && html`<section class="card" id="review"><h2>How was it?</h2>${reviewForm(visit, booking, problems)}</section>`}
 </div><div>
@@ -196,64 +128,25 @@ const cancelledBy = (booking: ReadableBooking, account: Account): string => {
   return booking.cancelledBy === 'Brand' ? namedText(booking.brandName) : 'the community';
 };
 
-function actions(visit: Visit, booking: ReadableBooking): Html | undefined {
+function actions(visit: Visit, booking: ReadableBooking, settings: PageDeps['settings']): Html | undefined {
   if (visit.account.kind === 'Brand' && isOver(booking, visit.now))
     return html`<div class="row"><a class="button quiet" href="${spacePath(booking.spaceId, { again: booking.bookingId })}">Book again</a></div>`;
   if (!canEnd(booking, visit.now)) return undefined;
   if (visit.account.kind === 'Community' && booking.status === 'Pending')
-    return html`<div class="row">${decisionForms(visit, booking)}</div>`;
+    return decisionForms(visit, booking, { settings });
   return html`<div class="row"><a class="button danger" href="/console/bookings/${booking.bookingId}/cancel">${
     booking.status === 'Pending' ? 'Withdraw request…' : 'Cancel booking…'
   }</a></div>`;
 }
-
-/** Whether to offer cancellation; the decider has the last word. */
-const canEnd = (booking: ReadableBooking, now: number): boolean =>
-  (booking.status === 'Pending' || booking.status === 'Approved') && startOf(booking) > now;
 
 /** Cancelled, completed, or begun: what may be booked once more. */
 const isOver = (booking: ReadableBooking, now: number): boolean =>
   booking.status === 'Cancelled' || booking.status === 'Completed' || startOf(booking) <= now;
 
 const charged = ({ charge, refund, currency }: ReadableBooking): Html | undefined => {
-  if (charge === undefined) return html`<p class="muted small">Nothing is charged until the community approves.</p>`;
+  // Of the same height as what follows an approval: the page may be open, and nothing on it is to move.
+  if (charge === undefined) return html`<dl class="price"><dt>Charged</dt><dd>nothing yet</dd></dl>`;
   return html`<dl class="price"><dt>Charged</dt><dd>${amount(charge, currency)}</dd>${
     refund !== undefined && refund > 0 && html`<dt>Refunded</dt><dd>${amount(refund, currency)}</dd>`
   }</dl>`;
 };
-
-const refunded = (booking: ReadableBooking, account: Account, verb: 'was' | 'will be'): string =>
-  `${amount(booking.totalPrice, booking.currency)} ${verb} refunded to ${account.kind === 'Brand' ? 'you' : 'the brand'}.`;
-
-/** Asks for confirmation before declining or withdrawing a request or cancelling a booking, and says what is refunded. */
-async function endPage(visit: Visit, booking: ReadableBooking, problems: Problems = NO_PROBLEMS): Promise<Answer> {
-  const { account, form } = visit;
-  const isCommunity = account.kind === 'Community';
-  const pending = booking.status === 'Pending';
-  const word = pending ? (isCommunity ? 'Decline' : 'Withdraw') : 'Cancel';
-  const what = pending ? 'request' : 'booking';
-  const step = isCommunity && pending ? 'decline' : 'cancel';
-  const back = `/console/bookings/${booking.bookingId}`;
-  return {
-    title: `${word} this ${what}`,
-    section: 'bookings',
-    status: statusOf(problems),
-    main: html`<p class="back"><a href="${back}">${icon('back')} Booking #${booking.bookingId}</a></p>
-<form class="card fields narrow" method="post" action="${back}/${step}">${csrfField(visit)}
-<h1>${word} this ${what}?</h1>
-${formProblem(problems)}
-<p>${named(isCommunity ? booking.brandName : booking.spaceName)}, ${longDate(booking.date)}, ${hours(booking.startHour, booking.freeFrom)} <span class="muted nowrap">${zoneName(booking.timeZone)}</span>.</p>
-<p>${booking.status === 'Approved' ? `${refunded(booking, account, 'will be')} ` : ''}The time becomes available to others again. This cannot be undone.</p>
-${textArea({
-  name: 'reason',
-  label: isCommunity ? 'Reason' : 'Reason (optional)',
-  hint: isCommunity ? 'The brand will see it.' : 'The community will see it.',
-  value: form.text('reason'),
-  required: isCommunity,
-  problems,
-  attributes: { maxlength: REASON.max, rows: 3 },
-})}
-<div class="row"><button class="button danger">${word} ${what}</button><a class="button quiet" href="${back}">Keep ${what}</a></div>
-</form>`,
-  };
-}

@@ -24,6 +24,7 @@ import { createCookies } from './cookies.ts';
 import { createEventStreams } from './event-stream.ts';
 import { homeOf, rail } from './frame.ts';
 import { createLiveFeed } from './live.ts';
+import { lostForm, lostFormFlash, lostFormPage } from './lost-form.ts';
 import type { PageDeps } from './page-deps.ts';
 import { registerPages } from './pages.ts';
 import { readerZone, ZONE_COOKIE } from './reader-zone.ts';
@@ -44,6 +45,8 @@ export type ConsoleDeps = PageDeps & {
 
 const FLASH_COOKIE = 'console_flash';
 const FLASH_SECONDS = 60;
+/** How long a message waits for the reader to sign in. */
+const SIGN_IN_SECONDS = 600;
 
 /** The web console under /console, and the assets used by every page of the service. */
 export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): Promise<Sessions> {
@@ -96,7 +99,7 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
       if (current === undefined) return reply;
       const wanted = new Form(request.body).text('account');
       const account = current.user.accounts.find((own) => accountKey(own) === wanted);
-      if (account === undefined || !(await sessions.switchAccount(current, account))) return forbidden(reply);
+      if (account === undefined || !(await sessions.switchAccount(current, account))) return forbidden(request, reply);
       return reply.redirect(homeOf(account).href, 303);
     });
 
@@ -116,12 +119,19 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     const current = await sessions.current(cookies.get(request, SESSION_COOKIE));
     const isForm = request.method === 'POST';
     if (current === undefined) {
-      const to = isForm ? '/console' : request.url;
-      reply.redirect(`${publicUrl}/console/sign-in?to=${encodeURIComponent(to)}`, 303);
+      const signIn = (to: string) => `${publicUrl}/console/sign-in?to=${encodeURIComponent(to)}`;
+      if (!isForm) {
+        reply.redirect(signIn(request.url), 303);
+        return undefined;
+      }
+      const lost = lostForm(request, publicUrl);
+      if (lost.typed.length > 0) cookies.setSealed(reply, FLASH_COOKIE, lostFormFlash(lost), SIGN_IN_SECONDS);
+      const next = { href: signIn(lost.back), label: 'Sign in and go back' };
+      sendPage(reply, 401, lostFormPage(lost, 'Your session has ended. Sign in, look, and send it again.', next));
       return undefined;
     }
     if (isForm && !isOwnForm(request, current)) {
-      forbidden(reply);
+      forbidden(request, reply);
       return undefined;
     }
     return current;
@@ -132,6 +142,14 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     const { origin } = request.headers;
     const sameOrigin = origin === undefined || origin === publicUrl;
     return sameOrigin && sessions.isCsrfToken(current, new Form(request.body).text('csrf'));
+  }
+
+  function forbidden(request: FastifyRequest, reply: FastifyReply) {
+    const lost = lostForm(request, publicUrl);
+    const why =
+      'This form is out of date, belongs to another account, or did not come from this site. Open the page again and retry.';
+    const next = { href: lost.back, label: lost.back === '/console' ? TO_CONSOLE.label : 'Open the page again' };
+    return sendPage(reply, 403, lostFormPage(lost, why, next));
   }
 
   async function handle(
@@ -273,17 +291,6 @@ const ALREADY_SUBMITTED: Answer = {
 <p>It took effect the first time, and nothing was done this time. Secrets are shown only once: if you missed one, create a new one.</p>
 <a class="button" href="${TO_CONSOLE.href}">${TO_CONSOLE.label}</a></div>`,
 };
-
-const forbidden = (reply: FastifyReply) =>
-  sendPage(
-    reply,
-    403,
-    problemPage(
-      'Nothing was changed',
-      'This form is out of date, belongs to another account, or did not come from this site. Open the page again and retry.',
-      TO_CONSOLE,
-    ),
-  );
 
 /** Error pages. Unexpected errors reveal no internals. */
 function showError(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {

@@ -96,3 +96,9 @@ export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 
 const pad = (value: number) => String(value).padStart(2, '0');
+
+/** A text of more than 60 characters, cut: what messages name travels in a cookie. */
+export function shortened(text: string): string {
+  const characters = [...text];
+  return characters.length > 60 ? `${characters.slice(0, 59).join('')}…` : text;
+}

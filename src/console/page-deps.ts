@@ -2,6 +2,7 @@ import type { ApiKeyUsage } from '../auth/api-key-usage.ts';
 import type { Users } from '../auth/users.ts';
 import type { AuthorizationServer } from '../authorization-server/authorization-server.ts';
 import type { Commands } from '../commands/commands.ts';
+import type { Cents } from '../domain/ids.ts';
 import type { Queries } from '../queries/queries.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 
@@ -19,5 +20,7 @@ export type PageDeps = {
     /** ISO 4217. */
     readonly currency: string;
     readonly serviceFeePercent: number;
+    /** Approvals of a higher total are confirmed once more. Undefined: none are. */
+    readonly approveConfirmAbove: Cents | undefined;
   };
 };

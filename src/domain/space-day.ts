@@ -223,6 +223,8 @@ export type CancelBooking = {
     | { readonly kind: 'Brand'; readonly id: BrandId }
     | { readonly kind: 'Community'; readonly id: CommunityId };
   readonly reason?: string;
+  /** What the booking was when this was decided: refused if it has become something else. Absent: whatever it is. */
+  readonly expected?: 'Pending' | 'Approved';
 };
 
 /**
@@ -241,6 +243,11 @@ export function cancelBooking(
   const wrongReason = wrongText('reason', command.reason, REASON);
   if (wrongReason !== undefined) return wrongReason;
   if (held.status !== 'Pending' && held.status !== 'Approved') return wrongStatus(held, 'cancelled');
+  if (command.expected !== undefined && held.status !== command.expected)
+    return refuse(
+      'BookingNotAllowed',
+      `Booking ${command.bookingId} is ${held.status}, no longer ${command.expected}.`,
+    );
   if (hasStarted(held, context.now)) return started(held, 'cancelled');
   return [cancelled(held, command.by.kind, command.reason)];
 }

@@ -22,7 +22,15 @@ export const STYLES = [
 ] as const;
 
 /** The scripts of every page: modules that know nothing of each other, and talk in events of the document. */
-export const SCRIPTS = ['zone.js', 'forms.js', 'dates.js', 'timeline.js', 'toast.js', 'live.js'] as const;
+export const SCRIPTS = [
+  'zone.js',
+  'forms.js',
+  'dates.js',
+  'timeline.js',
+  'toast.js',
+  'live.js',
+  'requests.js',
+] as const;
 
 const NAMES = [...STYLES, ...SCRIPTS, 'docs.css', 'icons.svg', 'favicon.svg'] as const;
 type AssetName = (typeof NAMES)[number];

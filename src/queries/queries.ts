@@ -14,6 +14,7 @@ import { createCharges } from './charges.ts';
 import { createListVersions } from './list-versions.ts';
 import { createOpenDaysQuery } from './open-days.ts';
 import { createOperatorQueries } from './operator.ts';
+import { createRequestQueries } from './requests.ts';
 import { createReviewQueries } from './reviews.ts';
 import { createSpaceChanges } from './space-changes.ts';
 import { createSpaceQueries } from './spaces.ts';
@@ -43,6 +44,7 @@ export function createQueries(deps: {
     spaceChanges: createSpaceChanges({ ...deps, names }),
     bookings: createBookingQueries(deps),
     bookingSearch: createBookingSearch(deps),
+    requests: createRequestQueries(deps),
     accountHistory: createAccountHistory({ ...deps, names }),
     bookingHistory: createBookingHistory({ ...deps, names }),
     charges: createCharges(deps),

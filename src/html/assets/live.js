@@ -1,22 +1,23 @@
-// Pages refresh their live regions when the service reports a change (docs/decisions/live-pages.md).
+// Pages refresh their live regions when the service reports a change (docs/decisions/live-pages.md). Nothing that can be clicked
+// moves or is swapped by that: where it would be, the reader is told, and asks for it.
 const { live } = document.body.dataset;
-const announce = (text, brief = false) =>
-  document.dispatchEvent(new CustomEvent('venue:say', { detail: { text, brief } }));
+const say = (text, brief = false) => document.dispatchEvent(new CustomEvent('venue:say', { detail: { text, brief } }));
 let source;
 let mark = live;
 let pending;
+/** How many answers to forms were shown. */
+let answers = 0;
 
 function connect() {
   if (!live || source || document.hidden) return;
   source = new EventSource(`/console/live?after=${encodeURIComponent(mark)}`);
   source.addEventListener('message', (event) => {
     if (event.lastEventId) mark = event.lastEventId;
-    const { topic, say } = JSON.parse(event.data);
+    const message = JSON.parse(event.data);
     const regions = [...document.querySelectorAll('[data-live-region]')];
-    if (topic !== '*' && !regions.some((region) => region.dataset.liveRegion === topic)) return;
-    clearTimeout(pending);
-    pending = setTimeout(refresh, 120);
-    if (say) announce(say);
+    if (message.topic !== '*' && !regions.some((region) => region.dataset.liveRegion === message.topic)) return;
+    later();
+    if (message.say) say(message.say);
   });
 }
 
@@ -27,34 +28,229 @@ document.addEventListener('visibilitychange', () => {
   source = undefined;
 });
 
+// Where the pointer is, and whether it is down: between press and release, nothing may change.
+const pointer = { x: -1, y: -1, down: false };
+for (const type of ['pointermove', 'pointerdown', 'pointerup', 'pointercancel'])
+  document.addEventListener(
+    type,
+    ({ clientX, clientY, pointerType }) => {
+      pointer.down = type === 'pointerdown' || (pointer.down && type === 'pointermove');
+      // A finger that was lifted is nowhere.
+      const gone = pointerType === 'touch' && !pointer.down;
+      [pointer.x, pointer.y] = gone ? [-1, -1] : [clientX, clientY];
+    },
+    { capture: true, passive: true },
+  );
+document.documentElement.addEventListener('pointerleave', () => {
+  [pointer.x, pointer.y] = [-1, -1];
+});
+
+/** The address of this page, with the rows that it shows: they keep their place, whatever has become of them. */
+function address() {
+  const url = new URL(location.href);
+  url.hash = '';
+  for (const list of document.querySelectorAll('[data-live-keep]')) {
+    const keys = [...list.querySelectorAll('[data-key]')].map((row) => row.dataset.key);
+    url.searchParams.set(list.dataset.liveKeep, keys.join('.'));
+    url.searchParams.set('since', list.dataset.liveSince);
+  }
+  return url;
+}
+
+function later() {
+  clearTimeout(pending);
+  pending = setTimeout(refresh, 120);
+}
+
 async function refresh() {
-  const response = await fetch(location.href, { redirect: 'manual', cache: 'no-store' });
-  // The session may have ended; the next click leads to sign-in.
+  if (pointer.down) return later();
+  const before = answers;
+  let response;
+  try {
+    response = await fetch(address(), { redirect: 'manual', cache: 'no-store' });
+  } catch {
+    // The next message tries again.
+    return;
+  }
+  if (response.type === 'opaqueredirect') return say('This page is no longer kept up to date. Reload it.');
   if (response.status !== 200) return;
-  const fresh = new DOMParser().parseFromString(await response.text(), 'text/html');
+  const text = await response.text();
+  // An answer that has come meanwhile knows more than this page.
+  if (pointer.down || answers !== before) return later();
+  show(new DOMParser().parseFromString(text, 'text/html'));
+}
+
+/** Shows what another rendering of this page says, as far as that disturbs nobody. Offers the rest. */
+function show(fresh, answered) {
+  let held = false;
   for (const region of document.querySelectorAll('[data-live-region][id]')) {
     const next = fresh.getElementById(region.id);
     if (!next || next.dataset.liveRegion !== region.dataset.liveRegion) continue;
-    if (withoutTokens(next) === withoutTokens(region)) continue;
-    if (isInUse(region)) announce('This page has changed. Reload it when you are done.', true);
-    else region.replaceChildren(...next.childNodes);
+    if (essence(next) === essence(region)) continue;
+    const isWanted = answered?.includes(region.id);
+    if (!(isWanted || !isInUse(region)) || !replace(region, next)) held = true;
   }
+  offer(held);
   document.dispatchEvent(new CustomEvent('venue:refreshed'));
 }
 
+// Another script has sent a form and got this page as the answer: what it answers is shown in any case.
+document.addEventListener('venue:answer', ({ detail: { page, answered } }) => {
+  answers += 1;
+  show(page, answered);
+});
+
 // Tokens differ on every page, but that is no visible change.
-const withoutTokens = (element) =>
+const essence = (element) =>
   element.innerHTML
     .replace(/name="(?:once|csrf)" value="[^"]*"/g, '')
     .replace(/<input type="range"[^>]*>/g, '')
-    .replace(/ data-sent="yes"/g, '');
+    .replace(/ data-sent="yes"/g, '')
+    .replace(/ checked(?:="")?(?=[ >])/g, '');
+
+/** Whether a row of a list that keeps its rows: what is selected in it is carried over. */
+const isRow = (region) => region.closest('[data-live-keep]') !== null;
 
 // A region that the reader is working in is never replaced.
-const isInUse = (region) =>
-  region.querySelector('details[open]') !== null ||
-  (region.contains(document.activeElement) && document.activeElement.matches('input, textarea, select')) ||
-  [...region.querySelectorAll('textarea, input:not([type=hidden]):not([type=range])')].some(
-    (control) => control.value !== control.defaultValue || control.checked !== control.defaultChecked,
+function isInUse(region) {
+  if (region.querySelector('details[open], form[data-sent]')) return true;
+  const { activeElement } = document;
+  if (region.contains(activeElement) && activeElement.matches('input:not([type=checkbox]), textarea, select'))
+    return true;
+  const selection = getSelection();
+  if (!selection.isCollapsed && region.contains(selection.anchorNode)) return true;
+  return [...region.querySelectorAll('textarea, select, input:not([type=hidden], [type=range])')].some((control) => {
+    if (control.type === 'checkbox' && isRow(region)) return false;
+    if (control.matches('select'))
+      return [...control.options].some((option) => option.selected !== option.defaultSelected);
+    return control.value !== control.defaultValue || control.checked !== control.defaultChecked;
+  });
+}
+
+const CLICKABLE = 'a[href], button, summary, select, textarea, label, input:not([type=hidden])';
+
+/** What a click on an element does, as a text. */
+function doing(element) {
+  if (element.matches('a')) return `go ${element.getAttribute('href')}`;
+  if (element.matches('summary')) return `open ${element.textContent}`;
+  if (element.matches('label')) return `label ${element.textContent}`;
+  const to = element.getAttribute('formaction') ?? element.form?.getAttribute('action');
+  if (element.matches('button')) return `send ${to} ${element.name} ${element.value} ${element.textContent}`;
+  const choice = element.matches('[type=checkbox], [type=radio]') ? element.value : '';
+  return `fill in ${to} ${element.name} ${element.type} ${choice}`;
+}
+
+/** What can be clicked now, and where. */
+function clickables() {
+  const found = [];
+  for (const element of document.querySelectorAll(CLICKABLE)) {
+    const box = element.getBoundingClientRect();
+    const isSeen = box.width > 0 && box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth;
+    if (isSeen && isOnTop(element)) found.push({ does: doing(element), box });
+  }
+  return found;
+}
+
+/** Whether a click would reach it: a bar that stays in sight may cover it. */
+function isOnTop(element) {
+  const [line] = element.getClientRects();
+  const [x, y] = [(line.left + line.right) / 2, (line.top + line.bottom) / 2];
+  // Of what is half out of sight, the middle may be outside.
+  if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return true;
+  return element.contains(document.elementFromPoint(x, y));
+}
+
+const isAt = (one, other) => Math.abs(one.left - other.left) <= 1 && Math.abs(one.top - other.top) <= 1;
+const overlap = (one, other) =>
+  one.left < other.right - 1 && one.right > other.left + 1 && one.top < other.bottom - 1 && one.bottom > other.top + 1;
+const isUnderPointer = ({ left, right, top, bottom }) =>
+  pointer.x >= left && pointer.x <= right && pointer.y >= top && pointer.y <= bottom;
+
+/** Whether whatever could be clicked before is where it was, or gone, with nothing else in its place. */
+function isCalm(before, after) {
+  const left = [...after];
+  const gone = [];
+  for (const one of before) {
+    const still = left.findIndex(({ does, box }) => does === one.does && isAt(box, one.box));
+    if (still >= 0) left.splice(still, 1);
+    else gone.push(one);
+  }
+  // What is left is new, or has moved.
+  return left.every(
+    ({ does, box }) =>
+      !gone.some((one) => one.does === does) && !before.some((one) => overlap(one.box, box)) && !isUnderPointer(box),
   );
+}
+
+/**
+ * Replaces what a region holds. What is focused stays focused, what is selected stays selected, and the region gets no lower, so
+ * that nothing moves up. If anything else would move, it is left as it was.
+ * @returns whether it was replaced
+ */
+function replace(region, next) {
+  const before = clickables();
+  const { activeElement } = document;
+  const hadFocus = region !== activeElement && region.contains(activeElement) ? doing(activeElement) : undefined;
+  const old = [...region.childNodes];
+  const floor = region.style.minHeight;
+  region.style.minHeight = `${region.getBoundingClientRect().height}px`;
+  const checked = [...region.querySelectorAll('input[type=checkbox]:checked')].map(doing);
+  const { scrollX, scrollY } = window;
+  region.replaceChildren(...next.cloneNode(true).childNodes);
+  if (isRow(region))
+    for (const box of region.querySelectorAll('input[type=checkbox]')) box.checked = checked.includes(doing(box));
+  // What other scripts add to a region belongs to it.
+  document.dispatchEvent(new CustomEvent('venue:replaced'));
+
+  const heir = hadFocus && [...region.querySelectorAll(CLICKABLE)].find((element) => doing(element) === hadFocus);
+  const keepsFocus = hadFocus === undefined || heir || region.hasAttribute('tabindex');
+  if (keepsFocus && isCalm(before, clickables())) {
+    if (hadFocus !== undefined) (heir || region).focus({ preventScroll: true });
+    return true;
+  }
+  region.replaceChildren(...old);
+  region.style.minHeight = floor;
+  scrollTo(scrollX, scrollY);
+  if (hadFocus !== undefined) activeElement.focus({ preventScroll: true });
+  return false;
+}
+
+// Heights that were kept are those of another width.
+let width = innerWidth;
+addEventListener('resize', () => {
+  if (width === innerWidth) return;
+  width = innerWidth;
+  for (const region of document.querySelectorAll('[data-live-region]')) region.style.minHeight = '';
+});
+
+/** A quiet notice with a link that shows what has changed, in a corner where there is nothing to click. */
+const notice = document.createElement('p');
+notice.className = 'live-notice';
+notice.setAttribute('role', 'status');
+if (live) document.body.append(notice);
+
+const CORNERS = ['bottom right', 'bottom left', 'top right', 'bottom'];
+
+function offer(held) {
+  if (!held) return notice.replaceChildren();
+  if (notice.firstChild) return;
+  const before = clickables();
+  const show = document.createElement('a');
+  show.href = '';
+  show.textContent = 'Show';
+  show.addEventListener('click', (event) => {
+    event.preventDefault();
+    location.reload();
+  });
+  notice.append('This page has changed. ', show);
+  for (const corner of CORNERS) {
+    notice.dataset.corner = corner;
+    const box = notice.getBoundingClientRect();
+    if (!isUnderPointer(box) && !before.some((one) => overlap(one.box, box))) return;
+  }
+  // Everywhere is something to click: then it is only said.
+  notice.replaceChildren();
+  say('This page has changed. Reload it when you are done.', true);
+}
 
 connect();

@@ -26,4 +26,4 @@ function addSlider() {
   form.querySelector('.hint').after(slider);
 }
 addSlider();
-document.addEventListener('venue:refreshed', addSlider);
+document.addEventListener('venue:replaced', addSlider);

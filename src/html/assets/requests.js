@@ -1,0 +1,228 @@
+// Answers requests without leaving the list, and by keys. Everything works without this file
+// (docs/decisions/live-pages.md, docs/decisions/console-forms.md).
+const list = document.querySelector('.requests');
+const bulk = document.querySelector('.request-bar');
+const button = bulk?.querySelector('[data-approve-selected]');
+
+/** A key never acts on a row that has appeared or moved since so many milliseconds. */
+const SETTLED_MS = 1000;
+
+const say = (text, how = {}) => document.dispatchEvent(new CustomEvent('venue:say', { detail: { text, ...how } }));
+const rows = () => [...list.querySelectorAll('.request')];
+const isOpen = (row) => row.querySelector('.decide') !== null;
+const rowOf = (element) => element?.closest?.('.request') ?? undefined;
+
+function start() {
+  rove(rows().find(isOpen));
+  watchPlaces();
+  for (const hidden of bulk.querySelectorAll('[hidden]')) hidden.hidden = false;
+  document.addEventListener('submit', onSubmit);
+  list.addEventListener('focusin', ({ target }) => rove(rowOf(target)));
+  list.addEventListener('keydown', onKey);
+  list.addEventListener('toggle', onToggle, true);
+  document.addEventListener('change', onChange);
+  document.addEventListener('venue:refreshed', countSelected);
+  countSelected();
+  keySwitch();
+}
+
+/** One row is in the tab order: the one that had the focus last. */
+function rove(row) {
+  if (!row) return;
+  for (const other of rows()) other.tabIndex = other === row ? 0 : -1;
+}
+
+// Selecting.
+
+const boxes = () => [...list.querySelectorAll('input[name=id]')];
+
+function countSelected() {
+  const selected = boxes().filter(({ checked }) => checked).length;
+  button.disabled = selected === 0;
+  button.textContent = selected === 0 ? 'Approve selected' : `Approve selected (${selected})`;
+  const all = bulk.querySelector('[data-select-all]');
+  all.checked = selected > 0 && selected === boxes().length;
+  all.indeterminate = selected > 0 && !all.checked;
+}
+
+function onChange({ target }) {
+  if (target.matches('[data-select-all]')) for (const box of boxes()) box.checked = target.checked;
+  if (target.matches('[data-select-all], input[name=id]')) countSelected();
+}
+
+// Answering. One form after the other, so that no answer is older than what is shown.
+
+let queue = Promise.resolve();
+let isByKey = false;
+document.addEventListener('pointerdown', () => (isByKey = false), true);
+document.addEventListener('keydown', () => (isByKey = true), true);
+
+function onSubmit(event) {
+  const { target: form, submitter } = event;
+  const isOurs = form === bulk || list.contains(form);
+  if (event.defaultPrevented || !isOurs || form.dataset.plain) return;
+  event.preventDefault();
+  // The guard against a second click is for forms that leave the page; here, a row that is being answered guards itself.
+  delete form.dataset.sent;
+  const row = rowOf(submitter) ?? rowOf(form);
+  const concerned = row
+    ? [row]
+    : boxes()
+        .filter(({ checked }) => checked)
+        .map(rowOf);
+  if (concerned.some(({ ariaBusy }) => ariaBusy === 'true')) return;
+  for (const one of concerned) one.ariaBusy = 'true';
+  queue = queue.then(() => send(form, submitter, concerned, row));
+}
+
+async function send(form, submitter, concerned, row) {
+  const data = new FormData(form, submitter?.isConnected ? submitter : null);
+  data.set(
+    'shown',
+    rows()
+      .map(({ dataset }) => dataset.key)
+      .join('.'),
+  );
+  data.set('since', list.dataset.liveSince);
+  const action = submitter?.getAttribute('formaction') ?? form.getAttribute('action');
+  let response;
+  try {
+    response = await fetch(action, { method: 'POST', body: new URLSearchParams(data) });
+  } catch {
+    for (const one of concerned) one.ariaBusy = null;
+    return say('The service cannot be reached. Try again in a moment.', { keep: true });
+  }
+  for (const one of concerned) one.ariaBusy = null;
+  // A question, an error or the end of the session has a page of its own. Sent again, the form changes nothing twice.
+  if (!response.ok || !response.redirected || new URL(response.url).pathname !== '/console/inbox') {
+    form.dataset.plain = 'yes';
+    return form.requestSubmit(submitter);
+  }
+  const page = new DOMParser().parseFromString(await response.text(), 'text/html');
+  document.dispatchEvent(
+    new CustomEvent('venue:answer', { detail: { page, answered: concerned.map(({ id }) => id) } }),
+  );
+  for (const flash of page.querySelectorAll('.flash'))
+    say(flash.textContent.trim(), { keep: !flash.classList.contains('done') });
+  countSelected();
+  goOn(row ?? concerned.at(-1));
+}
+
+/** The focus goes to the next request that waits, or to what leads on. */
+function goOn(row) {
+  const all = rows();
+  const next = [...all.slice(all.indexOf(row) + 1), ...all].find(isOpen);
+  const to = next ?? document.querySelector('.pager a:last-child') ?? row;
+  if (next) arrived.set(next, performance.now());
+  to.focus({ preventScroll: true });
+  if (isByKey) to.scrollIntoView({ block: 'nearest' });
+}
+
+// What opens in place.
+
+function onToggle({ target }) {
+  const row = rowOf(target);
+  if (!row || !target.open) return;
+  for (const other of row.querySelectorAll('details[open]')) if (other !== target) other.open = false;
+  target.querySelector('input[name=reason], .ask button').focus({ preventScroll: !isByKey });
+  if (isByKey) target.querySelector('.ask').scrollIntoView({ block: 'nearest' });
+}
+
+// Keys.
+
+/** When each row came to the place where it is, and when the focus last came to it by itself. */
+const places = new WeakMap();
+const arrived = new WeakMap();
+
+function notePlaces() {
+  const now = performance.now();
+  for (const row of rows()) {
+    const top = row.getBoundingClientRect().top + scrollY;
+    if (Math.abs((places.get(row)?.top ?? -9) - top) > 1) places.set(row, { top, since: now });
+  }
+}
+
+function watchPlaces() {
+  notePlaces();
+  const observer = new ResizeObserver(notePlaces);
+  for (const element of [list, document.querySelector('main'), document.body]) observer.observe(element);
+}
+
+function isSettled(row) {
+  notePlaces();
+  const since = Math.max(places.get(row).since, arrived.get(row) ?? 0);
+  return performance.now() - since >= SETTLED_MS;
+}
+
+const KEPT = 'console-keys';
+const stored = (write) => {
+  try {
+    if (write !== undefined) localStorage.setItem(KEPT, write);
+    return localStorage.getItem(KEPT);
+  } catch {
+    // The browser keeps nothing: then it holds for this page.
+    return write ?? null;
+  }
+};
+let isOn = stored() !== 'off';
+
+function keySwitch() {
+  const box = document.querySelector('[data-use-keys]');
+  box.checked = isOn;
+  box.addEventListener('change', () => {
+    isOn = box.checked;
+    stored(isOn ? 'on' : 'off');
+  });
+}
+
+const move = (row, step) => {
+  const all = rows();
+  const to = all[all.indexOf(row) + step];
+  to?.focus({ preventScroll: true });
+  to?.scrollIntoView({ block: 'nearest' });
+};
+
+const ACTIONS = {
+  j: (row) => move(row, 1),
+  k: (row) => move(row, -1),
+  '?': () => document.getElementById('key-help').showPopover(),
+};
+/** These change something. */
+const DECISIONS = {
+  a: (row) => row.querySelector('.decide > .button, .approve > summary')?.click(),
+  d: (row) => {
+    row.querySelector('.decline').open = true;
+  },
+  x: (row) => row.querySelector('input[name=id]')?.click(),
+};
+
+function onKey(event) {
+  const { target, key } = event;
+  const row = rowOf(target);
+  if (!row || event.defaultPrevented) return;
+  if (key === 'Escape') {
+    const open = row.querySelector('details[open]');
+    if (open) open.open = false;
+    if (open) row.focus();
+    return;
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey || target.matches('input:not([type=checkbox]), textarea, select'))
+    return;
+  if (target === row && key === 'ArrowDown') return act(event, () => move(row, 1));
+  if (target === row && key === 'ArrowUp') return act(event, () => move(row, -1));
+  if (!isOn) return;
+  if (Object.hasOwn(ACTIONS, key)) return act(event, () => ACTIONS[key](row));
+  if (!Object.hasOwn(DECISIONS, key)) return;
+  act(event, () => {
+    if (event.repeat || !isOpen(row) || row.ariaBusy === 'true') return;
+    if (isSettled(row)) DECISIONS[key](row);
+    else say('This request has just come here. Look, then press the key again.', { brief: true });
+  });
+}
+
+function act(event, action) {
+  event.preventDefault();
+  action();
+}
+
+if (list && button) start();

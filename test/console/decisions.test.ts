@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { isRefusal } from '../../src/domain/decision.ts';
+import { brandId, cents, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
+import { accepted } from '../accepted.ts';
+import { Browser } from '../browser.ts';
+import { type Running, startDemo } from './console.fixture.ts';
+
+let running: Running;
+let manager: Browser;
+let colleague: Browser;
+let brand: Browser;
+
+const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
+const HARBOUR = { kind: 'Community', id: communityId(1) } as const;
+const COLLEAGUE = { email: 'colleague@harbour.example', password: 'a long enough password' };
+
+beforeAll(async () => {
+  running = await startDemo({ APPROVE_CONFIRM_ABOVE: '500' });
+  const [harbour] = running.demo.communities;
+  const [northwind] = running.demo.brands;
+  if (harbour === undefined || northwind === undefined) throw new Error('The demo lacks accounts');
+  accepted(await running.service.core.users.add({ ...COLLEAGUE, accounts: [HARBOUR] }, CONTEXT));
+  [manager, colleague, brand] = await Promise.all(
+    [harbour.user, COLLEAGUE, northwind.user].map(async (user) => {
+      const browser = new Browser(running.url);
+      await browser.signIn(user);
+      return browser;
+    }),
+  ).then(([a, b, c]) => {
+    if (a === undefined || b === undefined || c === undefined) throw new Error('Not signed in');
+    return [a, b, c];
+  });
+});
+afterAll(() => running.stop());
+
+let days = 20;
+const freshDate = (): PlainDate => {
+  days += 1;
+  return new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10) as PlainDate;
+};
+
+async function requested(): Promise<number> {
+  const details = { spaceId: spaceId(1), date: freshDate(), startHour: 10 };
+  const outcome = await running.service.core.commands.bookings.request({ brandId: brandId(1), details }, CONTEXT);
+  if (isRefusal(outcome)) throw new Error(outcome.details);
+  return outcome.bookingId;
+}
+const statusOf = async (id: number) => (await running.service.core.queries.bookings.get(HARBOUR, id))?.status;
+const eventsOf = async (id: number) =>
+  (await running.service.core.queries.bookingHistory.ofBooking(HARBOUR, id))?.steps.map(({ event }) => event.type);
+
+test('a decline that comes after a colleague has approved cancels nothing, and says who approved', async () => {
+  const id = await requested();
+  const [mine, theirs] = await Promise.all([manager.open('/console/inbox'), colleague.open('/console/inbox')]);
+  await colleague.send(theirs, `/console/bookings/${id}/approve`);
+  const late = await manager.send(mine, `/console/bookings/${id}/decline`, { reason: 'The roof leaks.' });
+  expect(await statusOf(id)).toBe('Approved');
+  expect(await eventsOf(id)).toEqual(['BookingRequested', 'BookingApproved']);
+  expect(late.flash).toContain('colleague@harbour.example');
+  expect(late.flash).toMatch(/was approved by .*Nothing was declined/s);
+  // What was typed is not lost.
+  expect(late.text).toContain('The roof leaks.');
+});
+
+test('after a decision in the inbox the inbox goes on to the next request, and says what was done', async () => {
+  const [first, second] = [await requested(), await requested()];
+  const inbox = await manager.open('/console/inbox');
+  const approve = inbox.form(`/console/bookings/${first}/approve`);
+  const answer = await manager.request(approve.target, { method: 'POST', body: approve.body });
+  expect(answer.location?.pathname).toBe('/console/inbox');
+  expect(answer.location?.hash).toBe(`#request-${second}`);
+  const next = await manager.open(answer.location ?? '');
+  expect(next.flash).toContain('Northwind Coffee');
+  expect(next.flash).toMatch(/Request approved.*\$483\.00 was charged/s);
+
+  const decline = next.form(`/console/bookings/${second}/decline`, { reason: 'Closed that day.' });
+  const declined = await manager.request(decline.target, { method: 'POST', body: decline.body });
+  expect(declined.location?.pathname).toBe('/console/inbox');
+  expect((await manager.open(declined.location ?? '')).flash).toContain('Request declined');
+  expect(await statusOf(second)).toBe('Cancelled');
+});
+
+test('a form sent after the session has ended says that nothing was approved, and leads back after sign-in', async () => {
+  const id = await requested();
+  const inbox = await manager.open('/console/inbox?sort=deadline');
+  const { target, body } = inbox.form(`/console/bookings/${id}/approve`);
+  const signedOut = new Browser(running.url);
+  const page = await signedOut.request(target, { method: 'POST', body, headers: { referer: inbox.url.href } });
+  expect(page.status).toBe(401);
+  expect(page.text).toContain('Nothing was approved');
+  expect(page.text).toContain('/console/sign-in?to=%2Fconsole%2Finbox%3Fsort%3Ddeadline');
+  expect(await statusOf(id)).toBe('Pending');
+});
+
+test('an approval above the amount of the setting is asked for once more', async () => {
+  const { catalogue } = running.service.core.commands;
+  await catalogue.changeSpace({ spaceId: spaceId(1), terms: { eventFee: cents(15_000_00) } }, CONTEXT);
+  const id = await requested();
+  await catalogue.changeSpace({ spaceId: spaceId(1), terms: { eventFee: cents(420_00) } }, CONTEXT);
+  // As an old page or a script would send it.
+  const inbox = await manager.open('/console/inbox');
+  const { target, body } = inbox.form(`/console/bookings/${id}/approve`);
+  body.delete('confirmed');
+  const asked = await manager.request(target, { method: 'POST', body });
+  expect(asked.status).toBe(200);
+  expect(await statusOf(id)).toBe('Pending');
+  expect(asked.text).toContain('$17,250.00');
+  expect(asked.text).toContain('$500.00');
+  const done = await manager.send(asked, `/console/bookings/${id}/approve`);
+  expect(done.flash).toContain('$17,250.00 was charged');
+  expect(await statusOf(id)).toBe('Approved');
+});
+
+test('withdrawing a request that was approved meanwhile cancels nothing, and says so', async () => {
+  const id = await requested();
+  const ask = await brand.open(`/console/bookings/${id}/cancel`);
+  await manager.send(await manager.open('/console/inbox'), `/console/bookings/${id}/approve`);
+  const late = await brand.send(ask, `/console/bookings/${id}/cancel`, { reason: 'Our plans have changed.' });
+  expect(await statusOf(id)).toBe('Approved');
+  expect(late.flash).toMatch(/was approved by .*Harbour Lofts/s);
+  expect(late.text).toContain('Our plans have changed.');
+});

@@ -1,0 +1,182 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { brandId, cents, communityId, type PlainDate, type spaceId } from '../../src/domain/ids.ts';
+import { accepted } from '../accepted.ts';
+import { eventually } from '../eventually.ts';
+import { hasChromium, launchChromium, openWindow, type Screen, signInOnce } from './chromium.ts';
+import { type Running, startDemo } from './console.fixture.ts';
+
+const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
+const HARBOUR = { kind: 'Community', id: communityId(1) } as const;
+const WIDE: Screen = { width: 1280, colorScheme: 'light', script: true };
+const PHONE: Screen = { width: 390, colorScheme: 'light', script: true };
+
+describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () => {
+  let running: Running;
+  let browser: Browser;
+  let cookies: Awaited<ReturnType<ReturnType<typeof signInOnce>>>;
+  let colleague: { readonly actor: { readonly kind: 'user'; readonly id: string; readonly account: typeof HARBOUR } };
+  let hall: ReturnType<typeof spaceId>;
+
+  beforeAll(async () => {
+    [running, browser] = await Promise.all([startDemo({ APPROVE_CONFIRM_ABOVE: '5000' }), launchChromium()]);
+    const [harbour] = running.demo.communities;
+    if (harbour === undefined) throw new Error('The demo lacks a community');
+    cookies = await signInOnce(running.url)(harbour.user);
+    const { users, commands } = running.service.core;
+    const other = { email: 'anna@harbour.example', password: 'a long enough password', accounts: [HARBOUR] };
+    const user = accepted(await users.add(other, CONTEXT));
+    colleague = { actor: { kind: 'user', id: user.id, account: HARBOUR } };
+    // An hour long and open all day, so that a day has room for many.
+    const terms = { windowStart: 0, windowEnd: 23, durationHours: 1, answerHours: 72, eventFee: cents(100_00) };
+    hall = accepted(await commands.catalogue.addSpace({ ...terms, name: 'Hall', communityId: HARBOUR.id }, CONTEXT));
+    // The demo data is answered, so that each test knows what is there.
+    await answerAll();
+  });
+  afterAll(async () => {
+    await browser.close();
+    await running.stop();
+  });
+
+  afterEach(() => answerAll());
+
+  const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10) as PlainDate;
+
+  async function requested(days: number, startHour = 10, message?: string): Promise<number> {
+    const details = { spaceId: hall, date: inDays(days), startHour, ...(message !== undefined && { message }) };
+    const asked = await running.service.core.commands.bookings.request({ brandId: brandId(1), details }, CONTEXT);
+    return accepted(asked).bookingId;
+  }
+  const approve = async (bookingId: number) =>
+    accepted(
+      await running.service.core.commands.bookings.approve(
+        { bookingId, communityId: HARBOUR.id },
+        { ...colleague, correlationId: 'test' },
+      ),
+    );
+  const decline = async (bookingId: number) =>
+    accepted(await running.service.core.commands.bookings.cancel({ bookingId, by: HARBOUR, reason: 'Over.' }, CONTEXT));
+  async function answerAll(): Promise<void> {
+    const pending = await running.service.core.queries.requests.pending(HARBOUR.id);
+    for (const { bookingId } of pending) await decline(bookingId);
+  }
+  const statusOf = async (id: number) => (await running.service.core.queries.bookings.get(HARBOUR, id))?.status;
+
+  const row = (page: Page, id: number) => page.locator(`#request-${id}`);
+  const open = async (screen: Screen, path = '/console/inbox') => {
+    const window = await openWindow(browser, running.url, screen, cookies);
+    await window.page.goto(path);
+    return window;
+  };
+  /** Where everything is that can be clicked, and which row it belongs to. */
+  const places = (page: Page) =>
+    page.evaluate<
+      readonly string[]
+    >(`[...document.querySelectorAll('main a, main button, main summary, main input:not([type=hidden])')].map((one) => {
+      const { left, top, width } = one.getBoundingClientRect();
+      return width === 0 ? '' : [one.closest('.request')?.id ?? '', one.textContent, Math.round(left), Math.round(top)].join(' ');
+    }).filter(Boolean)`);
+  const underPointer = (page: Page, { x, y }: { x: number; y: number }) =>
+    page.evaluate<string>(`(() => {
+      const found = document.elementFromPoint(${x}, ${y});
+      return [found.closest('.request')?.id, found.closest('button, a, summary')?.textContent].join(' ');
+    })()`);
+
+  test.each([
+    ['a wide screen', WIDE, 10],
+    ['a phone', PHONE, 20],
+  ])('an earlier request that arrives moves nothing on %s, and announces itself', async (_, screen, days) => {
+    const later = [await requested(days + 3), await requested(days + 4)];
+    const { context, page, complaints } = await open(screen);
+    const [first = 0] = later;
+    const button = row(page, first).getByRole('button', { name: 'Approve' });
+    await button.hover();
+    const box = await button.boundingBox();
+    const point = { x: (box?.x ?? 0) + 5, y: (box?.y ?? 0) + 5 };
+    await button.focus();
+    const before = await places(page);
+    const earlier = await requested(days, 8, 'I came first.');
+    const news = page.getByRole('link', { name: '1 new request – show' });
+    await news.waitFor();
+    expect((await places(page)).filter((one) => !one.includes('new request'))).toEqual(before);
+    expect(await underPointer(page, point)).toBe(`request-${first} Approve`);
+    expect(await page.evaluate('document.activeElement.closest(".request").id')).toBe(`request-${first}`);
+    await page.mouse.click(point.x, point.y);
+    await eventually(async () => expect(await statusOf(first)).toBe('Approved'));
+    expect(await statusOf(earlier)).toBe('Pending');
+
+    await news.click();
+    await page.getByText('I came first.').waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('a request that a colleague answers keeps its place, loses its buttons and selection, and says by whom', async () => {
+    const ids = [await requested(40), await requested(41), await requested(42)];
+    const [first = 0, second = 0, third = 0] = ids;
+    const { context, page, complaints } = await open(WIDE);
+    for (const id of [second, third]) await row(page, id).getByRole('checkbox').check();
+    await page.getByRole('button', { name: 'Approve selected (2)' }).waitFor();
+    await row(page, second).getByRole('button', { name: 'Approve' }).focus();
+    const before = await places(page);
+    await approve(second);
+    await row(page, second).getByText('Approved by anna@harbour.example').waitFor();
+    const after = await places(page);
+    expect(after.filter((one) => !/selected/.test(one))).toEqual(
+      before.filter((one) => !/selected/.test(one) && !(one.startsWith(`request-${second}`) && !/Northwind/.test(one))),
+    );
+    await page.getByRole('button', { name: 'Approve selected (1)' }).waitFor();
+    // The focus stays with the row.
+    expect(await page.evaluate('document.activeElement.id')).toBe(`request-${second}`);
+    await page.getByRole('button', { name: 'Approve selected' }).click();
+    await row(page, third).getByText('Approved by you').waitFor();
+    expect(await statusOf(first)).toBe('Pending');
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('a reason that is being typed is not lost when the request is withdrawn meanwhile', async () => {
+    const id = await requested(43);
+    const { context, page } = await open(WIDE);
+    await row(page, id).getByText('Decline…').click();
+    await row(page, id).getByLabel('Reason').fill('We are closed.');
+    const { bookings } = running.service.core.commands;
+    accepted(await bookings.cancel({ bookingId: id, by: { kind: 'Brand', id: brandId(1) } }, CONTEXT));
+    await page.getByText('This page has changed').waitFor();
+    expect(await row(page, id).getByLabel('Reason').inputValue()).toBe('We are closed.');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.locator('.toast').textContent()).toContain('It was withdrawn by the operator');
+    expect(await page.locator('.toast').textContent()).toContain('You had typed: We are closed.');
+    await row(page, id).getByText('Withdrawn by the operator').waitFor();
+    await context.close();
+  });
+
+  test('30 requests are answered with the keyboard alone in under two minutes', async () => {
+    const ids: number[] = [];
+    for (let made = 0; made < 30; made += 1) ids.push(await requested(50 + Math.floor(made / 10), 8 + (made % 10)));
+    const { context, page, complaints } = await open(WIDE);
+    const begun = performance.now();
+    for (let presses = 0; presses < 40; presses += 1) {
+      if (await page.locator('.request:focus').count()) break;
+      await page.keyboard.press('Tab');
+    }
+    for (const [index, id] of ids.entries()) {
+      // After the first page, the link to the rest has the focus.
+      if (await page.locator('.pager a:focus').count()) await page.keyboard.press('Enter');
+      await page.locator(`#request-${id}:focus`).waitFor();
+      await page.waitForTimeout(1000);
+      if (index % 3 === 2) {
+        await page.keyboard.press('d');
+        await page.locator(`#reason-${id}:focus`).waitFor();
+        await page.keyboard.type('We are full.');
+        await page.keyboard.press('Enter');
+      } else await page.keyboard.press('a');
+      await eventually(async () => expect(await statusOf(id)).toBe(index % 3 === 2 ? 'Cancelled' : 'Approved'));
+      await page.locator(`#request-${id}:focus`).waitFor({ state: 'detached' });
+    }
+    expect(performance.now() - begun).toBeLessThan(120_000);
+    expect(await running.service.core.queries.requests.pending(HARBOUR.id)).toEqual([]);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+});
