@@ -41,7 +41,7 @@ export function groupTabs(
     const waiting = bookings.filter(({ status }) => status === 'Pending').length;
     return html`<span class="visually-hidden">Spaces </span>${numbersOf(groups, index)}${waiting > 0 && html`<span class="small"> · ${waiting} waiting</span>`}`;
   };
-  return html`<nav class="stack tight" aria-label="Groups of spaces"><p>There is much on this day: ${groups[current]?.spaces.length} of ${total} spaces are shown at a time.</p>${tabs(
+  return html`<nav class="stack tight" aria-label="Groups of spaces" id="day-groups" data-live-region><p>There is much on this day: ${groups[current]?.spaces.length} of ${total} spaces are shown at a time.</p>${tabs(
     groups.map((group, index) => ({
       label: label(index, group),
       href: href(index + 1),
@@ -96,7 +96,8 @@ export function dayTable(
   const columns = spaces.map((space) => columnOf(space, bySpace.get(space.spaceId) ?? [], first, end));
   const busy = new Set(bookings.map(({ startHour }) => startHour));
   const about = `Schedule for ${longDate(date)}`;
-  return html`${bookings.length === 0 && html`<p class="in-list muted">Nothing is booked here on this day.</p>`}<div class="scroll schedule" tabindex="0" role="region" aria-label="${about}"><table class="day-table"><caption class="visually-hidden">${about}</caption>
+  // What scrolls is not replaced by updates, only what is in it: it stays where the reader has scrolled it to.
+  return html`<div class="scroll schedule" id="day" data-live-region tabindex="0" role="region" aria-label="${about}">${bookings.length === 0 && html`<p class="in-list muted">Nothing is booked here on this day.</p>`}<table class="day-table"><caption class="visually-hidden">${about}</caption>
 <thead><tr><th scope="col"><span class="visually-hidden">Hour</span></th>${spaces.map((space) => heading(space, spaceHref))}</tr></thead>
 <tbody>${rows.map(
     (hour) =>

@@ -73,17 +73,17 @@ export function calendarPages(routes: Routes, { queries }: PageDeps): void {
         title: longDate(date),
         section: 'calendar',
         main: html`<p class="back"><a href="/console/calendar?month=${date.slice(0, 7)}${ofSpace && `&${ofSpace}`}">${icon('back')} ${monthName(date.slice(0, 7))}</a></p>
-<div class="head"><div><h1>${longDate(date)}</h1><p class="lead">${countsOf(held) ?? 'No bookings'}, ${zoneName(zone)}</p></div>
+<div class="head"><div><h1>${longDate(date)}</h1><p class="lead" id="day-counts" data-live-region>${countsOf(held) ?? 'No bookings'}, ${zoneName(zone)}</p></div>
 <nav class="row" aria-label="Day"><a class="button quiet" href="${hrefOf(addDays(date, -1))}">${icon('back')}<span class="visually-hidden">Previous day, </span>${dayAndMonth(addDays(date, -1))}</a><a class="button quiet" href="${hrefOf(addDays(date, 1))}"><span class="visually-hidden">Next day, </span>${dayAndMonth(addDays(date, 1))}${icon('next')}</a></nav></div>
 ${spaces.length > 0 && html`<div class="row apart end">${spaceChoice(spaces, chosen, `/console/calendar/${date}`)}${legend()}</div>`}
-<div id="day" data-live-region class="stack full">${
-          group === undefined
-            ? noSpaces()
-            : html`${groupTabs(groups, current, spaces.length, groupHref)}
+${
+  group === undefined
+    ? noSpaces()
+    : html`${groupTabs(groups, current, spaces.length, groupHref)}
 ${dayTable(group, date, hourNow, chosen === undefined ? ({ spaceId }) => `?space=${spaceId}` : undefined)}
 ${groupPager(groups, current, groupHref)}
-${cancelledList(cancelled, MOST_CANCELLED)}`
-        }</div>`,
+<div id="day-cancelled" data-live-region>${cancelledList(cancelled, MOST_CANCELLED)}</div>`
+}`,
       };
     },
     'Community',

@@ -28,6 +28,7 @@ export const SCRIPTS = [
   'dates.js',
   'timeline.js',
   'toast.js',
+  'schedule.js',
   'live.js',
   'requests.js',
 ] as const;

@@ -1,14 +1,16 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { communityId, type SpaceId } from '../../src/domain/ids.ts';
+import { brandId, communityId, type SpaceId } from '../../src/domain/ids.ts';
+import { accepted } from '../accepted.ts';
 import { inDays } from '../in-days.ts';
-import { hasChromium, launchChromium, openWindow, signInOnce } from './chromium.ts';
+import { hasChromium, launchChromium, openWindow, signInOnce, violationsOn } from './chromium.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 import { addPlaces, fillDay } from './full-day.ts';
 
 /** Fifteen spaces are open on one day with few bookings; forty with 500 on another. */
 const FEW = inDays(30);
 const MANY = inDays(31);
+const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
 const WIDTHS = [320, 390, 768, 1024, 1280, 1920] as const;
 /** Below this width, in pixels, a day is a list. */
 const LIST_BELOW = 704;
@@ -81,5 +83,125 @@ describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { 
     }
     expect(complaints).toEqual([]);
     await context.close();
+  });
+
+  /** Where the schedule is scrolled to, and whether its hours and headings stay in sight. Runs in the page. */
+  const STICKY = `(() => {
+    const schedule = document.querySelector('.schedule');
+    const box = (selector) => document.querySelector(selector).getBoundingClientRect();
+    const outside = schedule.getBoundingClientRect();
+    return {
+      top: schedule.scrollTop,
+      left: schedule.scrollLeft,
+      headings: Math.round(box('.day-table thead th:nth-child(2)').top - outside.top),
+      hours: Math.round(box('.day-table tbody th').left - outside.left),
+    };
+  })()`;
+  /** How much of the focused booking the hours or the headings cover, 1 being all of it. Runs in the page. */
+  const HIDDEN = `(() => {
+    if (!document.activeElement.matches('.held a')) return 0;
+    const at = document.activeElement.getBoundingClientRect();
+    const hour = document.querySelector('.day-table tbody th').getBoundingClientRect();
+    const heading = document.querySelector('.day-table thead th').getBoundingClientRect();
+    const share = (covered, whole) => Math.min(1, Math.max(0, Math.floor(covered)) / whole);
+    return Math.max(share(hour.right - at.left, at.width), share(heading.bottom - at.top, at.height));
+  })()`;
+  type Sticky = { readonly top: number; readonly left: number; readonly headings: number; readonly hours: number };
+
+  test('hours and headings stay in sight, without JavaScript and by keyboard alone; what has the focus is not hidden', async () => {
+    const { context, page, complaints } = await open(`/console/calendar/${MANY}`, {
+      script: false,
+      colorScheme: 'dark',
+    });
+    await page.setViewportSize({ width: 1024, height: 600 });
+    const schedule = page.getByRole('region', { name: 'Schedule' });
+    await schedule.focus();
+    for (const key of ['ArrowRight', 'ArrowRight', 'ArrowRight', 'ArrowDown', 'ArrowDown', 'ArrowDown'])
+      await page.keyboard.press(key);
+    await expect.poll(async () => (await page.evaluate<Sticky>(STICKY)).top).toBeGreaterThan(50);
+    const scrolled = await page.evaluate<Sticky>(STICKY);
+    expect(scrolled.left).toBeGreaterThan(50);
+    expect([scrolled.headings, scrolled.hours]).toEqual([1, 1]);
+
+    await page.locator('.held a').nth(60).focus();
+    for (let presses = 0; presses < 30; presses += 1) {
+      await page.keyboard.press('Shift+Tab');
+      await expect.poll(() => page.evaluate<number>(HIDDEN), `after ${presses} presses`).toBeLessThan(1);
+    }
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/console/bookings/*');
+    await page.goBack();
+    await page.getByRole('navigation', { name: 'More spaces' }).getByRole('link').click();
+    expect(
+      await page.getByRole('navigation', { name: 'Groups of spaces' }).locator('[aria-current]').textContent(),
+    ).toMatch(/^Spaces 1\d–/);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('with JavaScript, the whole of what gets the focus is in sight', async () => {
+    const { context, page } = await open(`/console/calendar/${MANY}`);
+    await page.setViewportSize({ width: 1024, height: 600 });
+    await page.locator('.held a').nth(60).focus();
+    for (let presses = 0; presses < 30; presses += 1) {
+      await page.keyboard.press('Shift+Tab');
+      await expect.poll(() => page.evaluate<number>(HIDDEN), `after ${presses} presses`).toBe(0);
+    }
+    await context.close();
+  });
+
+  test('on a phone a day is a list by hour, which tells space, time and status; also on its side', async () => {
+    const { context, page } = await open(`/console/calendar/${FEW}`, { index: 1, width: 390 });
+    for (const size of [
+      { width: 390, height: 844 },
+      { width: 844, height: 390 },
+    ]) {
+      await page.setViewportSize(size);
+      const entries = page.locator('.held a');
+      const tops = await entries.evaluateAll((all) => all.map((one) => one.getBoundingClientRect().top));
+      const lefts = await entries.evaluateAll((all) => all.map((one) => one.getBoundingClientRect().left));
+      expect(tops).toEqual(tops.toSorted((a, b) => a - b));
+      expect(new Set(lefts).size).toBe(1);
+      const times = (await entries.locator('.time').allTextContents()).map((time) => time.slice(0, 5));
+      expect(times).toEqual(times.toSorted());
+      for (const part of ['.time', '.word', '.where'])
+        expect(await entries.first().locator(part).boundingBox(), part).toMatchObject({ width: expect.any(Number) });
+      expect((await entries.first().locator('.where').boundingBox())?.width).toBeGreaterThan(30);
+      expect(await page.locator('.day-table td:not(.held)').first().isVisible()).toBe(false);
+    }
+    await context.close();
+  });
+
+  test('an update leaves the schedule where the reader has scrolled it to', async () => {
+    const { context, page } = await open(`/console/calendar/${MANY}`);
+    await page.setViewportSize({ width: 1024, height: 600 });
+    await page.locator('.schedule').evaluate((schedule) => schedule.scrollTo(300, 200));
+    const before = await page.evaluate<Sticky>(STICKY);
+    const { core } = running.service;
+    const [hall] = await core.queries.spaces.list({ kind: 'Community', id: communityId(1) });
+    if (hall === undefined) throw new Error('There is no space');
+    const command = { brandId: brandId(1), details: { spaceId: hall.spaceId, date: MANY, startHour: 10 } };
+    const { bookingId } = accepted(await core.commands.bookings.request(command, CONTEXT));
+    await page.locator(`.held a[href$="/${bookingId}"]`).waitFor({ state: 'attached' });
+    expect(await page.evaluate<Sticky>(STICKY)).toEqual(before);
+    await expect.poll(() => page.locator('#day-counts').textContent()).toContain('101 waiting');
+    await context.close();
+  });
+
+  test.each([
+    [0, 'light'],
+    [1, 'dark'],
+  ] as const)('axe finds nothing in the calendar of community %i, %s, at any width', async (index, colorScheme) => {
+    const found: string[] = [];
+    for (const path of [`calendar/${index === 0 ? MANY : FEW}`, `calendar?month=${FEW.slice(0, 7)}`]) {
+      const { context, page } = await open(`/console/${path}`, { index, colorScheme });
+      for (const width of WIDTHS) {
+        await page.setViewportSize({ width, height: 900 });
+        for (const { id, html } of await violationsOn(page))
+          found.push(`${path} ${width} ${id}: ${html.slice(0, 120)}`);
+      }
+      await context.close();
+    }
+    expect(found).toEqual([]);
   });
 });
