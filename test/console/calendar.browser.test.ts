@@ -126,7 +126,7 @@ describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { 
     await page.locator('.held a').nth(60).focus();
     for (let presses = 0; presses < 30; presses += 1) {
       await page.keyboard.press('Shift+Tab');
-      await expect.poll(() => page.evaluate<number>(HIDDEN), `after ${presses} presses`).toBeLessThan(1);
+      await expect.poll(() => page.evaluate<number>(HIDDEN), { message: `after ${presses} presses` }).toBeLessThan(1);
     }
     await page.keyboard.press('Enter');
     await page.waitForURL('**/console/bookings/*');
@@ -145,7 +145,7 @@ describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { 
     await page.locator('.held a').nth(60).focus();
     for (let presses = 0; presses < 30; presses += 1) {
       await page.keyboard.press('Shift+Tab');
-      await expect.poll(() => page.evaluate<number>(HIDDEN), `after ${presses} presses`).toBe(0);
+      await expect.poll(() => page.evaluate<number>(HIDDEN), { message: `after ${presses} presses` }).toBe(0);
     }
     await context.close();
   });

@@ -198,8 +198,9 @@ test('… where an app asks for access, and where it is listed', async () => {
 });
 
 test('… in what a form answers, and in what it keeps', async () => {
-  const inbox = await community.open('/console/inbox');
-  const approved = await community.send(inbox, /approve$/);
+  const waiting = await community.open('/console/bookings?status=Pending');
+  const [, id] = /\/console\/bookings\/(\d+)"/.exec(waiting.text) ?? [];
+  const approved = await community.send(await community.open(`/console/bookings/${id}`), /approve$/);
   expect(approved.flash).toContain(`<bdi>${ARABIC.brand}</bdi> was charged`);
   const typed = { name: ARABIC.space, windowStart: '8', windowEnd: '20', durationHours: '2', answerHours: '24' };
   const form = await community.open('/console/spaces/new');
