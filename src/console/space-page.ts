@@ -319,6 +319,9 @@ const CLOSED: { readonly [K in ClosedKind]: { readonly short: string; readonly l
   RequestedByYou: { short: 'your request', long: 'you have requested it yourself' },
 };
 
+/** What a booking closes. */
+const HOLDING: ReadonlySet<ClosedKind> = new Set(['Booked', 'Requested', 'BookedByYou', 'RequestedByYou']);
+
 const isMissed = (slots: readonly TimeSlot[], start: number): boolean =>
   !slots.some(({ hour, isAvailable }) => hour === start && isAvailable);
 
@@ -348,8 +351,8 @@ function slotFields(
   const tiles = html`<ul class="slots">${slots.map((slot) => tile(space, slot, closed(slot.hour), chosen, slot.hour === firstOpen))}</ul>`;
   if (firstOpen === undefined)
     return html`<p id="startHour">No time is free on this day. Choose another day above.</p>${tiles}${error}`;
-  const isLong = space.durationHours > 1 && slots.some(({ isAvailable }) => !isAvailable);
-  return html`<fieldset class="field"><legend>Start time</legend><p class="hint">${zoneName(space.timeZone)}.${isLong && ` An event of ${duration(space.durationHours)} must end before the next one begins, which closes the hours before it too.`}</p>${tiles}${error}</fieldset>`;
+  const isTaken = slots.some(({ hour }) => HOLDING.has(closed(hour) ?? 'Past'));
+  return html`<fieldset class="field"><legend>Start time</legend><p class="hint">${zoneName(space.timeZone)}.${isTaken && space.durationHours > 1 && ` An event of ${duration(space.durationHours)} must end before the next one begins, which closes the hours before it too.`}</p>${tiles}${error}</fieldset>`;
 }
 
 /** @param isFirst the tile that a link to the errors of the form leads to */
