@@ -23,6 +23,7 @@ import type { SecretKey } from '../secrets/secret-key.ts';
 import { createCookies } from './cookies.ts';
 import { createEventStreams } from './event-stream.ts';
 import { homeOf, rail } from './frame.ts';
+import { keepForm, takeKeptForm } from './kept-form.ts';
 import { createLiveFeed } from './live.ts';
 import { lostForm, lostFormFlash, lostFormPage } from './lost-form.ts';
 import type { PageDeps } from './page-deps.ts';
@@ -125,7 +126,8 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
         return undefined;
       }
       const lost = lostForm(request, publicUrl);
-      if (lost.typed.length > 0) cookies.setSealed(reply, FLASH_COOKIE, lostFormFlash(lost), SIGN_IN_SECONDS);
+      if (lost.filledIn) keepForm(cookies, request, reply, ownerOf(request));
+      else if (lost.typed.length > 0) cookies.setSealed(reply, FLASH_COOKIE, lostFormFlash(lost), SIGN_IN_SECONDS);
       const next = { href: signIn(lost.back), label: 'Sign in and go back' };
       sendPage(reply, 401, lostFormPage(lost, 'Your session has ended. Sign in, look, and send it again.', next));
       return undefined;
@@ -144,10 +146,16 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     return sameOrigin && sessions.isCsrfToken(current, new Form(request.body).text('csrf'));
   }
 
+  /** Whom a form was made for. */
+  function ownerOf(request: FastifyRequest): string {
+    return sessions.ownerOf(new Form(request.body).text('csrf'));
+  }
+
   function forbidden(request: FastifyRequest, reply: FastifyReply) {
     const lost = lostForm(request, publicUrl);
     const why =
       'This form is out of date, belongs to another account, or did not come from this site. Open the page again and retry.';
+    if (lost.filledIn) keepForm(cookies, request, reply, ownerOf(request));
     const next = { href: lost.back, label: lost.back === '/console' ? TO_CONSOLE.label : 'Open the page again' };
     return sendPage(reply, 403, lostFormPage(lost, why, next));
   }
@@ -160,7 +168,11 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
   ) {
     const current = await signedIn(request, reply);
     if (current === undefined) return reply;
-    const visit = await visitOf(request, current);
+    const kept =
+      request.method === 'POST'
+        ? undefined
+        : takeKeptForm(cookies, request, reply, sessions.ownerOf(sessions.csrfToken(current)));
+    const visit = { ...(await visitOf(request, current)), ...defined({ kept }) };
     // Taken before anything is read, so that the page learns of every change that it may not show. The page that a form returns is
     // not kept live: a GET of its URL may show something else.
     const live = request.method === 'POST' ? undefined : await feed.mark();
@@ -225,7 +237,8 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
       const { title, main } = notFound(answer.missing, account);
       return sendPage(reply, 404, page({ title, main, rail: frame, flash: flashFromCookie, ...defined({ live }) }));
     }
-    const { main, status = 200, flash = [] } = answer;
+    const { main, status = 200 } = answer;
+    const flash = [...(visit.kept === undefined ? [] : [FILLED_IN]), ...(answer.flash ?? [])];
     const title = status === 422 ? `Error: ${answer.title}` : answer.title;
     return sendPage(
       reply,
@@ -280,6 +293,11 @@ function unavailable(error: UnavailableError, requestId: string): Answer {
   const { title, text } = unavailableText(error, requestId);
   return { title, status: 503, main: html`<div class="empty"><h1>${title}</h1><p>${text}</p></div>` };
 }
+
+const FILLED_IN: Flash = {
+  kind: 'notice',
+  text: 'Your session had ended, and nothing was sent. What you had typed is in the form again: look, and send it once more.',
+};
 
 const TO_CONSOLE = { href: '/console', label: 'Go to the console' };
 

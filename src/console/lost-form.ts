@@ -2,10 +2,13 @@ import type { FastifyRequest } from 'fastify';
 import { html } from '../html/html.ts';
 import type { Flash } from '../html/layout.ts';
 import { page } from '../html/layout.ts';
+import { isFilledIn } from './kept-form.ts';
 import { Form } from './visit.ts';
 
 /** A form that did nothing, because its session had ended or because it was not made for this one. */
 export type LostForm = {
+  /** Whether its page will fill it in again, for the user it was made for. */
+  readonly filledIn: boolean;
   /** What did not happen: `approved`, `declined`, or `changed`. */
   readonly nothing: string;
   /** The page of the console that the form was on, or one near it. */
@@ -20,8 +23,9 @@ export function lostForm(request: FastifyRequest, publicUrl: string): LostForm {
   const path = new URL(request.url, publicUrl).pathname;
   const isOurs = origin === publicUrl;
   const from = isOurs && URL.canParse(referer) ? new URL(referer) : undefined;
-  const near = /^\/console\/bookings\/\d+/.exec(path)?.[0] ?? '/console';
+  const near = isFilledIn(path) ? path : (/^\/console\/bookings\/\d+/.exec(path)?.[0] ?? '/console');
   return {
+    filledIn: isOurs && isFilledIn(path),
     nothing:
       { approve: 'approved', decline: 'declined', cancel: 'cancelled' }[path.split('/').at(-1) ?? ''] ?? 'changed',
     back: from?.origin === publicUrl ? `${from.pathname}${from.search}` : near,
@@ -30,7 +34,7 @@ export function lostForm(request: FastifyRequest, publicUrl: string): LostForm {
 }
 
 /** What forms carry besides what people type, and what is not to be shown. */
-const NOT_TYPED = /^(?:csrf|once|list|shown|confirmed|id|was|picked|account|.*password.*)$/i;
+const NOT_TYPED = /^(?:csrf|once|list|shown|confirmed|id|was|picked|account|seen|price|kept|zone|.*password.*)$/i;
 
 function typedIn(body: unknown): LostForm['typed'] {
   const form = new Form(body);

@@ -107,14 +107,23 @@ export async function createSessions(deps: {
      * (BREACH; docs/decisions/console-forms.md). These are the tokens of @fastify/csrf-protection; the plugin itself would need
      * another cookie for a secret of its own, where the session already provides one.
      */
-    csrfToken: ({ hash, session }: CurrentSession): string => formTokens.create(hash, accountKey(session.account)),
+    csrfToken: (current: CurrentSession): string => formTokens.create(current.hash, ownerIn(current)),
 
-    isCsrfToken: ({ hash, session }: CurrentSession, text: string): boolean =>
-      formTokens.verify(hash, text, accountKey(session.account)),
+    isCsrfToken: (current: CurrentSession, text: string): boolean =>
+      formTokens.verify(current.hash, text, ownerIn(current)),
+
+    /**
+     * Whom a token was made for: the part of it that is the same for one user and account in every session, and that only this
+     * service can make. It proves nothing about who sends it.
+     */
+    ownerOf: (token: string): string => token.split('-', 1)[0] ?? '',
   };
 }
 
 const isStillValid = (user: User, { account, startedAt }: Session): boolean =>
   belongsTo(user, account) && user.passwordChangedAt <= startedAt;
+
+/** Whom forms are made for. */
+const ownerIn = ({ session }: CurrentSession): string => `${accountKey(session.account)} ${session.userId}`;
 
 const digest = (id: string) => createHash('sha256').update(id).digest('base64url');

@@ -68,7 +68,8 @@ export function requestPages(routes: Routes, { commands, queries, settings }: Pa
     '/console/find/:id',
     (visit) =>
       withSpace(visit, async (space) => {
-        const { query } = visit;
+        const { query, kept } = visit;
+        if (kept !== undefined) return spacePage(visit, space, kept.text('date'), kept);
         const before = await bookingAgain(visit, space, query);
         const start = query.integer('start');
         const hour = Number.isNaN(start) ? before?.startHour : start;
@@ -202,7 +203,8 @@ export function requestPages(routes: Routes, { commands, queries, settings }: Pa
           : read.problem;
     const wrong = wrongDate === undefined ? problems : { ...problems, date: wrongDate };
     // A form carries in its fields what an address carries in its query.
-    const kept = visit.form.text('kept') === '' ? visit.query : formOf(visit.form.text('kept'));
+    const carried = (visit.kept ?? visit.form).text('kept');
+    const kept = carried === '' ? visit.query : formOf(carried);
     const chosen = typed.integer('startHour');
     const ahead = Array.from({ length: DAYS_AHEAD }, (_, day) => addDays(date, day));
     const [found, communities, before, ...days] = await Promise.all([

@@ -63,7 +63,11 @@ ${
     'Community',
   );
 
-  routes.get('/console/spaces/new', async (visit) => newPage(visit, typedOf(undefined)), 'Community');
+  routes.get(
+    '/console/spaces/new',
+    async (visit) => newPage(visit, visit.kept ? typedIn(visit.kept) : typedOf(undefined)),
+    'Community',
+  );
 
   routes.post(
     '/console/spaces/new',
@@ -85,7 +89,12 @@ ${
   routes.get(
     '/console/spaces/:id',
     (visit) =>
-      withSpace(visit, async (space) => ({ ...editPage(visit, space, typedOf(space), outdated(space)), status: 200 })),
+      withSpace(visit, async (space) => {
+        const { kept } = visit;
+        return kept === undefined
+          ? { ...editPage(visit, space, typedOf(space), outdated(space)), status: 200 }
+          : editPage(visit, space, typedIn(kept), NO_PROBLEMS, seenIn(kept));
+      }),
     'Community',
   );
 
@@ -159,13 +168,20 @@ ${
     };
   }
 
-  function editPage(visit: Visit, space: Space, typed: Typed, problems: Problems = NO_PROBLEMS): Shown {
+  /** @param seen what the form was made from, if that was not the space as it is */
+  function editPage(
+    visit: Visit,
+    space: Space,
+    typed: Typed,
+    problems: Problems = NO_PROBLEMS,
+    seen: SpaceTerms = space,
+  ): Shown {
     return {
       title: namedText(space.name),
       section: 'spaces',
       status: statusOf(problems),
       main: html`${backLink}<div class="head"><h1>${named(space.name)}</h1>${openBadge(space)}</div>
-<form class="card fields narrow" method="post" action="/console/spaces/${space.spaceId}">${csrfField(visit)}${seenField(space)}${fields(typed, problems)}<p class="muted small">Existing requests and bookings keep the terms on which they were made.</p><div><button class="button">Save</button></div></form>
+<form class="card fields narrow" method="post" action="/console/spaces/${space.spaceId}">${csrfField(visit)}${seenField(seen)}${fields(typed, problems)}<p class="muted small">Existing requests and bookings keep the terms on which they were made.</p><div><button class="button">Save</button></div></form>
 <section class="card narrow"><h2>${space.active ? 'Close space' : 'Reopen space'}</h2><p>${space.active ? 'A closed space takes no new bookings. Existing ones are kept.' : 'It takes bookings again immediately.'}</p>${openOrClose(visit, space)}</section>
 <p class="muted small"><a href="${historyOf('space', space.spaceId)}">What was changed here, and by whom</a></p>`,
     };
@@ -236,8 +252,8 @@ const whoOf = ({ user }: Visit, by: NamedActor): string =>
   by.kind === 'user' && by.id === user.id ? 'you' : actorText(by);
 
 /** What the form was made from, for the check that nobody has changed it meanwhile. */
-const seenField = (space: Space): Html =>
-  html`<input type="hidden" name="seen" value="${JSON.stringify(picked(space, SPACE_TERMS))}">`;
+const seenField = (terms: SpaceTerms): Html =>
+  html`<input type="hidden" name="seen" value="${JSON.stringify(picked(terms, SPACE_TERMS))}">`;
 
 /** Undefined if it is not what a form of ours carries. */
 function seenIn(form: Form): SpaceTerms | undefined {

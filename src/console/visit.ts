@@ -42,6 +42,8 @@ export type Visit = {
   readonly query: Form;
   /** The submitted form; empty for a GET. */
   readonly form: Form;
+  /** A form of this page that came when its session had ended: what was typed is to be filled in again. */
+  readonly kept?: Form;
   /** The CSRF token, which every form of the page must carry. */
   readonly csrf: string;
   /** Milliseconds since the epoch. */

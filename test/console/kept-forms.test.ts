@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { cents, communityId, spaceId } from '../../src/domain/ids.ts';
+import { accepted } from '../accepted.ts';
+import { Browser, type Page } from '../browser.ts';
+import { inDays } from '../in-days.ts';
+import { type Running, startDemo } from './console.fixture.ts';
+
+const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
+type User = { readonly email: string; readonly password: string };
+
+let running: Running;
+let planner: User;
+let manager: User;
+let colleague: User;
+let hall: number;
+
+beforeAll(async () => {
+  running = await startDemo();
+  const [harbour] = running.demo.communities;
+  const [northwind] = running.demo.brands;
+  if (harbour === undefined || northwind === undefined) throw new Error('The demo lacks accounts');
+  [planner, manager] = [northwind.user, harbour.user];
+  hall = harbour.spaces[0]?.id ?? 0;
+  colleague = { email: 'cleo@harbour.example', password: 'correct horse battery' };
+  const account = { kind: 'Community', id: communityId(harbour.id) } as const;
+  accepted(await running.service.core.users.add({ ...colleague, accounts: [account] }, CONTEXT));
+});
+afterAll(() => running.stop());
+
+const signedIn = async (user: User) => {
+  const browser = new Browser(running.url);
+  await browser.signIn(user);
+  return browser;
+};
+/** The session is over, as after twelve hours; the page is still open. */
+const endSession = (browser: Browser) => browser.setCookie('console', 'over');
+/** Follows the way that a page of a lost form offers, in the same browser, and signs in there. */
+async function signInAgain(browser: Browser, lost: Page, user: User): Promise<{ again: Browser; page: Page }> {
+  const again = new Browser(running.url);
+  for (const name of ['console_kept', 'console_flash']) again.setCookie(name, browser.cookie(name) ?? '');
+  const [, href = ''] = /<a class="button" href="([^"]*)"/.exec(lost.text) ?? [];
+  return { again, page: await again.send(await again.open(href.replaceAll('&amp;', '&')), '/sign-in', user) };
+}
+const bookings = async () => {
+  const account = { kind: 'Community', id: communityId(1) } as const;
+  return (await Array.fromAsync(running.service.core.queries.bookings.list(account, {}))).length;
+};
+
+test('a request whose session had ended is not sent, and is in the form again after signing in', async () => {
+  const browser = await signedIn(planner);
+  const url = `/console/find/${hall}?date=${inDays(50)}&back=${encodeURIComponent(`date=${inDays(50)}&name=hall`)}`;
+  const page = await browser.open(url);
+  const before = await bookings();
+  endSession(browser);
+  const typed = { startHour: '14', message: 'Words that took <b>long</b>.\nTwo lines.' };
+  const lost = await browser.send(page, `/console/find/${hall}`, typed, { referer: new URL(url, running.url).href });
+  expect(lost.status).toBe(401);
+  expect(lost.text).toContain('took &lt;b&gt;long');
+  // What the form carries besides is nobody's words.
+  expect(lost.text).not.toMatch(/Kept, as|Price, as/);
+  expect(await bookings()).toBe(before);
+
+  const { again, page: back } = await signInAgain(browser, lost, planner);
+  expect(back.url.pathname + back.url.search).toBe(url);
+  expect(back.flash).toContain('Your session had ended, and nothing was sent');
+  expect(back.text).toContain('Two lines.</textarea>');
+  expect(back.text).toMatch(/value="14" required checked/);
+  const sent = await again.send(back, `/console/find/${hall}`, { startHour: '14' });
+  expect(sent.flash).toContain('Request sent.');
+  expect(sent.text).toContain('Two lines.');
+  // Once.
+  expect((await again.open(url)).text).not.toContain('Two lines.');
+});
+
+test('… and by nobody else who signs in there', async () => {
+  const browser = await signedIn(manager);
+  const path = `/console/spaces/${hall}`;
+  const page = await browser.open(path);
+  endSession(browser);
+  const lost = await browser.send(page, path, { name: 'A secret name' });
+  const { again, page: theirs } = await signInAgain(browser, lost, colleague);
+  expect(theirs.url.pathname).toBe(path);
+  expect(theirs.text).not.toContain('A secret name');
+  // It is not there for later, either.
+  expect(again.cookie('console_kept')).toBeUndefined();
+});
+
+test('a form from before the last sign-in keeps what was typed, and what it was made from', async () => {
+  const browser = await signedIn(manager);
+  const path = `/console/spaces/${hall}`;
+  const page = await browser.open(path);
+  // In another window.
+  endSession(browser);
+  await browser.open('/console');
+  const stale = await browser.send(page, path, { name: 'Typed before', eventFee: '430' });
+  expect(stale.status).toBe(403);
+  accepted(
+    await running.service.core.commands.catalogue.changeSpace(
+      { spaceId: spaceId(hall), terms: { eventFee: cents(440_00) } },
+      CONTEXT,
+    ),
+  );
+  const again = await browser.open(path);
+  expect(again.text).toContain('value="Typed before"');
+  expect(again.text).toContain('value="430"');
+  const refused = await browser.send(again, path);
+  expect(refused.status).toBe(409);
+  expect(refused.text).toContain('changed meanwhile by the operator');
+  expect(refused.text).toContain('value="Typed before"');
+  expect((await browser.send(refused, path)).flash).toContain('Saved.');
+});
+
+test('a new space is not added twice, and its terms are in the form again', async () => {
+  const browser = await signedIn(manager);
+  const page = await browser.open('/console/spaces/new');
+  endSession(browser);
+  const typed = { name: 'Boathouse', eventFee: '1,234.50', durationHours: '2.5' };
+  const lost = await browser.send(page, '/console/spaces/new', typed);
+  const { again, page: back } = await signInAgain(browser, lost, manager);
+  expect(back.url.pathname).toBe('/console/spaces/new');
+  for (const value of Object.values(typed)) expect(back.text).toContain(`value="${value}"`);
+  expect((await again.send(back, '/console/spaces/new')).flash).toContain('Space added.');
+});
+
+test('a form of another site leaves nothing behind', async () => {
+  const browser = await signedIn(planner);
+  const page = await browser.open(`/console/find/${hall}`);
+  endSession(browser);
+  const { target, body } = page.form(`/console/find/${hall}`, { message: 'Planted' });
+  const headers = { origin: 'https://evil.example' };
+  expect((await browser.request(target, { method: 'POST', body, headers })).text).not.toContain('Planted');
+  expect(browser.cookie('console_kept')).toBeUndefined();
+  expect((await browser.open(`/console/find/${hall}`)).text).not.toContain('Planted');
+});
