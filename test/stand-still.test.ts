@@ -210,7 +210,7 @@ describe.skipIf('missing' in mongoServer)('a server that stands still', { timeou
       name: 'request_booking',
       arguments: { ...toolRequest(61), idempotencyKey: 'tool' },
     });
-    const approving = venue.browser.send(inbox, /\/approve$/);
+    const approving = venue.browser.send(inbox, /\/bookings\/\d+\/approve$/);
     const posted = await book(60, 'late');
     inTime(posted);
     const approved = await approving;

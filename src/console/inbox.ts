@@ -149,7 +149,7 @@ function rowView(visit: Visit, { request, sameDay, answered }: Row, place: FormP
   const [id, title] = [`request-${bookingId}`, `request-${bookingId}-brand`];
   const expiry = expiryOf(request);
   const isOpen = answered === undefined;
-  return html`<article class="request" id="${id}" aria-labelledby="${title}" tabindex="-1" data-live-region data-key="${bookingId}">
+  return html`<article class="request-row" id="${id}" aria-labelledby="${title}" tabindex="-1" data-live-region data-key="${bookingId}">
 <div class="pick">${
     isOpen &&
     expiry > visit.now &&
@@ -210,8 +210,8 @@ function filterForm(list: RequestList, spaces: readonly Space[]): Html {
       label: 'Order',
       value: typed.sort,
       options: [
-        { value: '', label: 'Earliest event first' },
-        { value: 'deadline', label: 'Earliest deadline first' },
+        { value: '', label: 'By event' },
+        { value: 'deadline', label: 'By deadline' },
       ],
     },
   )}</div><div class="row"><button class="button quiet">Show</button>${isUsed && html`<a href="/console/inbox">Show all requests</a>`}</div></form></details>`;

@@ -1,14 +1,257 @@
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { decisionForms } from '../../src/console/decision-forms.ts';
-import { at, requested } from '../domain/bookings.fixture.ts';
+import { brandId, cents, communityId, type PlainDate, type spaceId } from '../../src/domain/ids.ts';
+import { accepted } from '../accepted.ts';
+import { Browser, type Page } from '../browser.ts';
+import { at, requested as requestedEvent } from '../domain/bookings.fixture.ts';
+import { type Running, startDemo } from './console.fixture.ts';
+
+let running: Running;
+let manager: Browser;
+let hall: ReturnType<typeof spaceId>;
+let attic: ReturnType<typeof spaceId>;
+
+const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
+const HARBOUR = { kind: 'Community', id: communityId(1) } as const;
+const ANNA = { email: 'anna@harbour.example', password: 'a long enough password' };
+
+beforeAll(async () => {
+  running = await startDemo({ APPROVE_CONFIRM_ABOVE: '1000' });
+  const { users, commands } = running.service.core;
+  accepted(await users.add({ ...ANNA, accounts: [HARBOUR] }, CONTEXT));
+  manager = new Browser(running.url);
+  await manager.signIn(running.demo.communities[0]?.user ?? ANNA);
+  // An hour long and open all day, so that a day has room for many.
+  const terms = { windowStart: 0, windowEnd: 23, durationHours: 1, eventFee: cents(100_00) };
+  const add = async (name: string, answerHours: number) =>
+    accepted(await commands.catalogue.addSpace({ ...terms, name, answerHours, communityId: HARBOUR.id }, CONTEXT));
+  hall = await add('Hall', 72);
+  attic = await add('Attic', 24);
+});
+afterAll(() => running.stop());
+
+async function answerAll(): Promise<void> {
+  for (const { bookingId } of await running.service.core.queries.requests.pending(HARBOUR.id)) await decline(bookingId);
+}
+beforeEach(answerAll);
+
+const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10) as PlainDate;
+let day = 10;
+function nextDay(): number {
+  day += 1;
+  return day;
+}
+type Wanted = { readonly space?: typeof hall; readonly days?: number; readonly hour?: number; readonly fee?: number };
+async function requested({ space = hall, days = nextDay(), hour = 10, fee }: Wanted = {}): Promise<number> {
+  const { catalogue, bookings } = running.service.core.commands;
+  if (fee !== undefined)
+    await catalogue.changeSpace({ spaceId: space, terms: { eventFee: cents(fee * 100) } }, CONTEXT);
+  const details = { spaceId: space, date: inDays(days), startHour: hour, message: `Message of ${days}` };
+  const { bookingId } = accepted(await bookings.request({ brandId: brandId(1), details }, CONTEXT));
+  if (fee !== undefined) await catalogue.changeSpace({ spaceId: space, terms: { eventFee: cents(100_00) } }, CONTEXT);
+  return bookingId;
+}
+const withdraw = async (bookingId: number) =>
+  accepted(
+    await running.service.core.commands.bookings.cancel({ bookingId, by: { kind: 'Brand', id: brandId(1) } }, CONTEXT),
+  );
+const decline = async (bookingId: number) =>
+  accepted(await running.service.core.commands.bookings.cancel({ bookingId, by: HARBOUR, reason: 'Over.' }, CONTEXT));
+const statusOf = async (id: number) => (await running.service.core.queries.bookings.get(HARBOUR, id))?.status;
+const eventsOf = async (id: number) =>
+  (await running.service.core.queries.bookingHistory.ofBooking(HARBOUR, id))?.steps.map(({ event }) => event.type);
+const rowsOf = ({ text }: Page) => [...text.matchAll(/<article[^>]* id="request-(\d+)"/g)].map(([, id]) => Number(id));
+const rowOf = ({ text }: Page, id: number) =>
+  new RegExp(`<article[^>]* id="request-${id}".*?</article>`, 's').exec(text)?.[0] ?? '';
+const BULK = '/console/inbox/approve';
+const selected = (...ids: readonly number[]) => ({ id: ids.map(String) });
 
 test('approval is offered as long as it can be given', () => {
-  const { data } = requested();
-  const shown = (now: number) =>
-    decisionForms({ csrf: 'x', now }, data, { settings: { approveConfirmAbove: undefined } }).markup;
+  const { data } = requestedEvent();
+  const place = { settings: { approveConfirmAbove: undefined } };
+  const shown = (now: number) => decisionForms({ csrf: 'x', now }, data, place).markup;
   const lastMoment = at(data.expiresAt) - 1;
   expect(shown(lastMoment)).toMatch(/action="\/console\/bookings\/1\/approve".*Decline/s);
   const late = shown(lastMoment + 1);
   expect(late).not.toContain('approve');
   expect(late).toMatch(/The time to answer is over\. .*Decline/s);
+});
+
+test('several requests are approved at once, without JavaScript, and the others stay', async () => {
+  const [first, second, third] = [await requested(), await requested(), await requested()];
+  const inbox = await manager.open('/console/inbox');
+  const done = await manager.send(inbox, BULK, selected(first, third));
+  expect(done.url.pathname).toBe('/console/inbox');
+  expect(done.flash).toBe('2 requests approved. $230.00 were charged.');
+  expect(await Promise.all([first, second, third].map(statusOf))).toEqual(['Approved', 'Pending', 'Approved']);
+  expect(rowsOf(done)).toEqual([second]);
+});
+
+test('of several requests, those that cannot be approved are named, with what happened and by whom', async () => {
+  const [fine, withdrawn, answered] = [await requested(), await requested(), await requested()];
+  const inbox = await manager.open('/console/inbox');
+  await withdraw(withdrawn);
+  const anna = new Browser(running.url);
+  await anna.signIn(ANNA);
+  await anna.send(await anna.open('/console/inbox'), `/console/bookings/${answered}/approve`);
+  const done = await manager.send(inbox, BULK, selected(fine, withdrawn, answered));
+  const [approved, refused, ...named] = done.flash.split('\n');
+  expect(approved).toMatch(/^1 request approved: .*Hall.*\. \$115\.00 was charged\.$/);
+  expect(refused).toBe('2 requests could not be approved:');
+  expect(named).toEqual([
+    expect.stringMatching(/Northwind Coffee.*Hall.*: It was withdrawn by the operator on /),
+    expect.stringMatching(/Northwind Coffee.*Hall.*: It was approved by .*anna@harbour\.example.* on /),
+  ]);
+  expect(await eventsOf(answered)).toEqual(['BookingRequested', 'BookingApproved']);
+
+  // The same form once more changes nothing.
+  const again = await manager.send(inbox, BULK, selected(fine, withdrawn, answered));
+  expect(again.flash).toMatch(/^Nothing was approved\.\n3 requests could not be approved:\n.*approved by you/s);
+  expect(await eventsOf(fine)).toEqual(['BookingRequested', 'BookingApproved']);
+});
+
+test('twenty refusals are too many for a message: then the rows say it', async () => {
+  const ids: number[] = [];
+  for (let hour = 0; hour < 20; hour += 1) ids.push(await requested({ days: 9, hour }));
+  const inbox = await manager.open('/console/inbox');
+  await Promise.all(ids.map(withdraw));
+  const done = await manager.send(inbox, BULK, selected(...ids));
+  expect(done.flash).toMatch(/And \d+ others: see the rows below\.$/);
+  expect(rowsOf(done)).toEqual(ids);
+  for (const id of ids) expect(rowOf(done, id)).toContain('Withdrawn by the operator');
+});
+
+test('nothing selected approves nothing, and ids of others are not there', async () => {
+  const mine = await requested();
+  const inbox = await manager.open('/console/inbox');
+  expect((await manager.send(inbox, BULK)).flash).toBe('Nothing was selected, so nothing was approved.');
+  const foreign = await manager.send(inbox, BULK, { id: ['999999', '-1', 'x'] });
+  expect(foreign.flash).toContain('Nothing was approved.');
+  expect(await statusOf(mine)).toBe('Pending');
+});
+
+test('selected requests above the amount of the setting are asked for once more, and can be left out', async () => {
+  const [cheap, dear, dearest] = [await requested(), await requested({ fee: 900 }), await requested({ fee: 15_000 })];
+  const inbox = await manager.open('/console/inbox?sort=deadline');
+  // In the list, it is asked in place.
+  expect(rowOf(inbox, cheap)).not.toContain('confirmed');
+  expect(rowOf(inbox, dear)).toMatch(/<summary[^>]*>Approve…<\/summary>.*Approve for \$1,035\.00/s);
+  const asked = await manager.send(inbox, BULK, selected(cheap, dear, dearest));
+  expect(asked.status).toBe(200);
+  expect(asked.text).toMatch(/2 requests of them are above \$1,000\.00/);
+  expect(asked.text).toContain('$17,250.00');
+  expect(await Promise.all([cheap, dear, dearest].map(statusOf))).toEqual(['Pending', 'Pending', 'Pending']);
+  const rest = await manager.request(BULK, { method: 'POST', body: formWith(asked, 'Approve only the other 1') });
+  expect(rest.location?.search).toBe('?sort=deadline');
+  expect(await Promise.all([cheap, dear, dearest].map(statusOf))).toEqual(['Approved', 'Pending', 'Pending']);
+  const all = await manager.send(asked, BULK);
+  expect(all.flash).toContain('2 requests approved. $18,285.00 were charged.');
+});
+
+/** What the form with this button sends. */
+function formWith({ text }: Page, button: string): URLSearchParams {
+  const form = [...text.matchAll(/<form\b.*?<\/form>/gs)].map(([one]) => one).find((one) => one.includes(button)) ?? '';
+  const fields = [...form.matchAll(/name="([^"]*)" value="([^"]*)"/g)];
+  return new URLSearchParams(fields.map(([, name = '', value = '']) => [name, value.replaceAll('&amp;', '&')]));
+}
+
+test('requests are filtered by space, date and amount, and sorted by deadline', async () => {
+  const later = await requested({ days: 30, space: attic });
+  const soon = await requested({ days: 29 });
+  const dear = await requested({ days: 31, fee: 500 });
+  const ids = async (query: string) => rowsOf(await manager.open(`/console/inbox${query}`));
+  expect(await ids('')).toEqual([soon, later, dear]);
+  // The attic has an answer time of a day, the hall one of three.
+  expect(await ids('?sort=deadline')).toEqual([later, soon, dear]);
+  expect(await ids(`?space=${attic}`)).toEqual([later]);
+  expect(await ids(`?from=${inDays(30)}`)).toEqual([later, dear]);
+  expect(await ids(`?from=${inDays(30)}&to=${inDays(30)}`)).toEqual([later]);
+  expect(await ids('?min=115.01')).toEqual([dear]);
+  expect(await ids('?max=115')).toEqual([soon, later]);
+  expect(await ids(`?space=${hall}&min=200&to=${inDays(30)}`)).toEqual([]);
+  expect((await manager.open('/console/inbox?min=9000')).text).toContain('No request matches');
+  expect((await manager.open(`/console/inbox?space=${attic}`)).text).toContain('1 matching request');
+});
+
+test.each([
+  ['?from=2026-02-30', 'from', '2026-02-30'],
+  ['?from=2027-01-02&to=2027-01-01', 'to', '2027-01-01'],
+  ['?min=much', 'min', 'much'],
+  ['?min=20&max=10', 'max', '10'],
+])('a wrong filter %s is reported at its field and kept', async (query, field, typed) => {
+  const page = await manager.open(`/console/inbox${query}`);
+  expect(page.status).toBe(422);
+  expect(page.text).toContain(`id="${field}-error"`);
+  expect(page.text).toContain(`value="${typed}"`);
+  expect(rowsOf(page)).toEqual([]);
+});
+
+test('pages of requests lose and repeat none, and lead back; a decision on the second page stays there', async () => {
+  const ids: number[] = [];
+  for (let hour = 0; hour < 23; hour += 1)
+    ids.push(await requested({ days: 40, hour }), await requested({ days: 41, hour }));
+  const first = await manager.open('/console/inbox');
+  const link = (page: Page, label: string) =>
+    new RegExp(`href="([^"]*)">(?:<svg.*?</svg> )?${label}`).exec(page.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+  const second = await manager.open(link(first, 'Next page'));
+  const third = await manager.open(link(second, 'Next page'));
+  const all = [...rowsOf(first), ...rowsOf(second), ...rowsOf(third)];
+  expect(all.length).toBe(46);
+  expect(new Set(all)).toEqual(new Set(ids));
+  expect(rowsOf(await manager.open(link(third, 'Previous page')))).toEqual(rowsOf(second));
+  expect(rowsOf(await manager.open(link(second, 'Previous page')))).toEqual(rowsOf(first));
+  expect(link(third, 'Next page')).toBe('');
+
+  const [one = 0, next = 0, ...rest] = rowsOf(second);
+  const decline = second.form(`/console/bookings/${one}/decline`, { reason: 'Full.' });
+  const answer = await manager.request(decline.target, { method: 'POST', body: decline.body });
+  expect(answer.location?.hash).toBe(`#request-${next}`);
+  expect(rowsOf(await manager.open(answer.location ?? '')).slice(0, 19)).toEqual([next, ...rest]);
+});
+
+test('a page that stays open keeps its rows and says what became of each, and what is new', async () => {
+  const [stays, approved, withdrawn, expired] = [
+    await requested({ days: 50 }),
+    await requested({ days: 51 }),
+    await requested({ days: 52 }),
+    await requested({ days: 53 }),
+  ];
+  const page = await manager.open('/console/inbox');
+  const since = /data-live-since="(\d+)"/.exec(page.text)?.[1];
+  await manager.send(page, `/console/bookings/${approved}/approve`);
+  await withdraw(withdrawn);
+  const muchLater = await running.service.core.commandsAt(() => Date.now() + 80 * 3_600_000);
+  accepted(await muchLater.bookings.expire(expired, CONTEXT));
+  const added = await requested({ days: 49 });
+  const again = await manager.open(`/console/inbox?shown=${stays}.${approved}.${withdrawn}.${expired}&since=${since}`);
+  expect(rowsOf(again)).toEqual([stays, approved, withdrawn, expired]);
+  expect(rowOf(again, stays)).toContain('Decline request');
+  expect(rowOf(again, approved)).toMatch(/is-approved.*Approved by you/s);
+  expect(rowOf(again, withdrawn)).toMatch(/is-cancelled.*Withdrawn by the operator/s);
+  expect(rowOf(again, expired)).toMatch(/is-cancelled.*Expired</s);
+  for (const id of [approved, withdrawn, expired]) expect(rowOf(again, id)).not.toMatch(/<button|<input|<summary/);
+  const href = /href="([^"]*)">1 new request – show/.exec(again.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+  // The new one is appended.
+  expect(rowsOf(await manager.open(href))).toEqual([stays, approved, withdrawn, expired, added]);
+  expect(href).toMatch(new RegExp(`#request-${added}$`));
+});
+
+test('what is selected stays so when another request is answered without JavaScript', async () => {
+  const [first, second, third] = [await requested(), await requested(), await requested()];
+  const inbox = await manager.open('/console/inbox');
+  const done = await manager.send(inbox, `/console/bookings/${first}/approve`, selected(third));
+  expect(rowOf(done, third)).toMatch(/<input type="checkbox"[^>]* checked>/);
+  expect(rowOf(done, second)).not.toContain(' checked');
+  expect(await statusOf(third)).toBe('Pending');
+});
+
+test('names and messages of requests are text, whatever they contain', async () => {
+  const { catalogue, bookings } = running.service.core.commands;
+  const brand = accepted(await catalogue.addBrand({ name: '<b>\u202eevil</b>' }, CONTEXT));
+  const details = { spaceId: hall, date: inDays(60), startHour: 3, message: '<script>alert(1)</script>' };
+  const { bookingId } = accepted(await bookings.request({ brandId: brand.brandId, details }, CONTEXT));
+  const inbox = await manager.open('/console/inbox');
+  expect(rowOf(inbox, bookingId)).toContain('&lt;script&gt;');
+  const done = await manager.send(inbox, `/console/bookings/${bookingId}/approve`);
+  expect(done.flash).toContain('<bdi>&lt;b&gt;evil&lt;/b&gt;</bdi>');
 });

@@ -201,7 +201,7 @@ test('… in what a form answers, and in what it keeps', async () => {
   const waiting = await community.open('/console/bookings?status=Pending');
   const [, id] = /\/console\/bookings\/(\d+)"/.exec(waiting.text) ?? [];
   const approved = await community.send(await community.open(`/console/bookings/${id}`), /approve$/);
-  expect(approved.flash).toContain(`<bdi>${ARABIC.brand}</bdi> was charged`);
+  expect(approved.flash).toContain(`Request approved: <bdi>${ARABIC.brand}</bdi>, `);
   const typed = { name: ARABIC.space, windowStart: '8', windowEnd: '20', durationHours: '2', answerHours: '24' };
   const form = await community.open('/console/spaces/new');
   const wrong = await community.send(form, '/spaces/new', { ...typed, eventFee: '' });

@@ -8,9 +8,9 @@ const button = bulk?.querySelector('[data-approve-selected]');
 const SETTLED_MS = 1000;
 
 const say = (text, how = {}) => document.dispatchEvent(new CustomEvent('venue:say', { detail: { text, ...how } }));
-const rows = () => [...list.querySelectorAll('.request')];
+const rows = () => [...list.querySelectorAll('.request-row')];
 const isOpen = (row) => row.querySelector('.decide') !== null;
-const rowOf = (element) => element?.closest?.('.request') ?? undefined;
+const rowOf = (element) => element?.closest?.('.request-row') ?? undefined;
 
 function start() {
   rove(rows().find(isOpen));
