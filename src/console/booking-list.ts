@@ -84,7 +84,11 @@ ${searchForm(visit, asked, problems)}
     const shown = [...first, ...bookings];
     if (shown.length === 0)
       return isSearch(asked) ? nothingFound(account, asked, numbered?.booking, isName) : empty(account, asked);
-    return html`${isSearch(asked) && html`<p class="muted">${sentence(account, asked)} <a href="${PATH}">Clear the search</a></p>`}${bookingTable(shown, account, `${sentenceOf(asked)}, in each space’s local time`)}${bookingPager(PATH, fieldsOf(asked), beside)}`;
+    return html`${
+      isSearch(asked)
+        ? html`<p class="muted">${sentence(account, asked)} <a class="on-screen" href="${PATH}">Clear the search</a></p>`
+        : html`<p class="muted on-paper">${sentence(account, asked)}</p>`
+    }${bookingTable(shown, account, `${sentenceOf(asked)}, in each space’s local time`)}${bookingPager(PATH, fieldsOf(asked), beside)}`;
   }
 }
 

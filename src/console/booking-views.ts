@@ -29,8 +29,8 @@ export const statusBadge = (status: BookingStatus): Html =>
   html`<span class="status ${statusClass(status)}">${statusIcon(status)}${status}</span>`;
 
 /** `Fri 20 Nov 2026`, `10:00–14:00 Berlin time` */
-const when = (booking: Pick<BookingDocument, 'date' | 'startHour' | 'freeFrom' | 'timeZone'>): Html =>
-  html`<time class="nowrap" datetime="${booking.date}">${shortDate(booking.date)}</time> <span class="hours">${hours(booking.startHour, booking.freeFrom)} <span class="muted small">${zoneName(booking.timeZone)}</span></span>`;
+export const whenOf = (booking: Pick<BookingDocument, 'date' | 'startHour' | 'freeFrom' | 'timeZone'>): Html =>
+  html`<time class="nowrap" datetime="${booking.date}">${shortDate(booking.date)}</time> <span class="hours">${hours(booking.startHour, booking.freeFrom)} <span class="muted small zone">${zoneName(booking.timeZone)}</span></span>`;
 
 /** The price breakdown. */
 export const priceView = (price: {
@@ -45,19 +45,16 @@ export const priceView = (price: {
 <dt class="sum">Total</dt><dd class="sum">${amount(price.totalPrice, price.currency)}</dd>
 </dl>`;
 
-/** A table of bookings, which turns into cards on a phone. */
+/** A table of bookings whose rows are links. Where it is too narrow for its columns, each row is a card. */
 export function bookingTable(list: readonly BookingDocument[], account: Account, caption: string): Html {
-  const other = account.kind === 'Community' ? 'Brand' : 'Space';
-  return html`<table class="table"><caption class="visually-hidden">${caption}</caption>
-<thead><tr><th scope="col">When</th>${account.kind === 'Community' && raw('<th scope="col">Space</th>')}<th scope="col">${other}</th><th scope="col">Status</th><th scope="col" class="number">Total</th><th scope="col">Booking</th></tr></thead>
+  const isCommunity = account.kind === 'Community';
+  return html`<table class="table bookings"><caption class="visually-hidden">${caption}</caption>
+<thead><tr><th scope="col">When</th><th scope="col">Space</th>${isCommunity && raw('<th scope="col">Brand</th>')}<th scope="col">Status</th><th scope="col" class="number">Total</th><th scope="col" class="number">Booking</th></tr></thead>
 <tbody>${list.map(
     (booking) => html`<tr>
-<td data-label="When"><span>${when(booking)}</span></td>${
-      account.kind === 'Community' && html`<td data-label="Space" class="long">${named(booking.spaceName)}</td>`
-    }<td data-label="${other}" class="long">${named(account.kind === 'Community' ? booking.brandName : booking.spaceName)}</td>
-<td data-label="Status">${statusBadge(booking.status)}</td>
-<td data-label="Total" class="number">${amount(booking.totalPrice, booking.currency)}</td>
-<td data-label="Booking" class="nowrap"><a href="/console/bookings/${booking.bookingId}">#${booking.bookingId}</a></td></tr>`,
+<td class="when">${whenOf(booking)}</td><td class="long ${isCommunity ? 'space' : 'who'}">${named(booking.spaceName)}</td>${
+      isCommunity && html`<td class="long who">${named(booking.brandName)}</td>`
+    }<td class="state">${statusBadge(booking.status)}</td><td class="number total">${amount(booking.totalPrice, booking.currency)}</td><td class="number id"><a class="whole" href="/console/bookings/${booking.bookingId}">#${booking.bookingId}</a></td></tr>`,
   )}</tbody></table>`;
 }
 

@@ -1,52 +1,71 @@
 import type { BookingDocument } from '../../projections/bookings.ts';
-import { localDate, toPlainDate } from '../domain/calendar.ts';
-import type { PlainDate } from '../domain/ids.ts';
-import { html } from '../html/html.ts';
+import { isMonth, localMonth, toPlainDate } from '../domain/calendar.ts';
+import { cents, type PlainDate } from '../domain/ids.ts';
+import { type Html, html, raw } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
 import { named } from '../html/names.ts';
-import { statusBadge } from './booking-views.ts';
-import { amount, monthName, shortDate } from './formats.ts';
+import type { ChargeTotals } from '../queries/month-charges.ts';
+import { bookingPager, cursorOf, statusBadge, whenOf } from './booking-views.ts';
+import { amount, monthName } from './formats.ts';
 import type { PageDeps } from './page-deps.ts';
+import { addressOf } from './pager.ts';
 import type { Routes } from './visit.ts';
+
+const PATH = '/console/charges';
+const PER_PAGE = 30;
 
 /** Charges and refunds for the events of a month. */
 export function chargePages(routes: Routes, { queries, settings }: PageDeps): void {
-  routes.get('/console/charges', async (visit) => {
+  routes.get(PATH, async (visit) => {
     const { account, query } = visit;
-    const community = account.kind === 'Community';
-    const zone = (community && (await queries.spaces.community(account.id))?.timeZone) || visit.zone;
-    const month = /^\d{4}-(?:0[1-9]|1[0-2])$/.test(query.text('month'))
-      ? query.text('month')
-      : localDate(visit.now, zone).slice(0, 7);
-    const charged: BookingDocument[] = [];
-    for await (const booking of queries.bookings.list(account, { startDate: firstOf(month), endDate: lastOf(month) }))
-      if (booking.charge !== undefined) charged.push(booking);
-
-    const sum = (value: (booking: BookingDocument) => number) => charged.reduce((all, one) => all + value(one), 0);
-    const kept = charged.filter(({ refund = 0 }) => refund === 0);
-    const show = (value: number) => amount(value, settings.currency);
+    const isCommunity = account.kind === 'Community';
+    const zone = (isCommunity && (await queries.spaces.community(account.id))?.timeZone) || 'UTC';
+    const month = isMonth(query.text('month')) ? query.text('month') : localMonth(visit.now, zone);
+    const range = { startDate: firstOf(month), endDate: lastOf(month) };
+    const [totals, { bookings, ...beside }] = await Promise.all([
+      queries.monthCharges.totals(account, range),
+      queries.monthCharges.page(account, { ...range, direction: 'ascending', limit: PER_PAGE, ...cursorOf(query) }),
+    ]);
     const before = Temporal.PlainYearMonth.from(month).subtract({ months: 1 }).toString();
     const after = Temporal.PlainYearMonth.from(month).add({ months: 1 }).toString();
     return {
       title: `Charges, ${monthName(month)}`,
       section: 'charges',
-      main: html`<div class="head"><div><h1>Charges</h1><p class="lead">Events of ${monthName(month)}. ${community ? 'Brands are charged when you approve.' : 'You are charged when a community approves.'}</p></div>
-<nav class="row" aria-label="Month"><a class="button quiet" href="/console/charges?month=${before}">${icon('back')} ${monthName(before)}</a><a class="button quiet" href="/console/charges?month=${after}">${monthName(after)} ${icon('next')}</a></nav></div>
+      main: html`<div class="head"><div><h1>Charges</h1><p class="lead">Events of ${monthName(month)}. ${isCommunity ? 'Brands are charged when you approve.' : 'You are charged when a community approves.'}</p></div>
+<nav class="row" aria-label="Month"><a class="button quiet" href="${addressOf(PATH, { month: before })}">${icon('back')} ${monthName(before)}</a><a class="button quiet" href="${addressOf(PATH, { month: after })}">${monthName(after)} ${icon('next')}</a></nav></div>
 <div class="stack full" id="charges" data-live-region>${
-        charged.length === 0
-          ? html`<div class="empty">${icon('charge')}<h2>No charges for ${monthName(month)}</h2><p>${community ? 'Charges appear here as soon as you approve a request.' : 'Charges appear here as soon as a community approves your request.'}</p>${
-              community
+        bookings.length === 0
+          ? html`<div class="empty">${icon('charge')}<h2>No charges for ${monthName(month)}</h2><p>${isCommunity ? 'Charges appear here as soon as you approve a request.' : 'Charges appear here as soon as a community approves your request.'}</p>${
+              isCommunity
                 ? html`<a class="button" href="/console/inbox">View requests</a>`
                 : html`<a class="button" href="/console/find">Find a space</a>`
             }</div>`
-          : html`<dl class="figures"><div><dt>Charged</dt><dd>${show(sum(({ charge = 0 }) => charge))}</dd></div><div><dt>Refunded</dt><dd>${show(sum(({ refund = 0 }) => refund))}</dd></div><div><dt>${community ? 'Your earnings' : 'You paid'}</dt><dd>${show(kept.reduce((all, one) => all + (community ? one.eventFee : one.totalPrice), 0))}</dd></div></dl>
-<table class="table"><caption class="visually-hidden">Charges for ${monthName(month)}</caption><thead><tr><th scope="col">Event</th><th scope="col">Space</th>${community && html`<th scope="col">Brand</th>`}<th scope="col">Status</th><th scope="col" class="number">Charged</th><th scope="col" class="number">Refunded</th><th scope="col" class="number">${community ? 'Your earnings' : 'Service fee'}</th></tr></thead><tbody>${charged.map(
-              (booking) =>
-                html`<tr><td data-label="Event" class="nowrap"><a href="/console/bookings/${booking.bookingId}">${shortDate(booking.date)}</a></td><td data-label="Space" class="long">${named(booking.spaceName)}</td>${community && html`<td data-label="Brand" class="long">${named(booking.brandName)}</td>`}<td data-label="Status">${statusBadge(booking.status)}</td><td data-label="Charged" class="number">${show(booking.charge ?? 0)}</td><td data-label="Refunded" class="number">${(booking.refund ?? 0) > 0 ? show(booking.refund ?? 0) : '–'}</td><td data-label="${community ? 'Your earnings' : 'Service fee'}" class="number">${(booking.refund ?? 0) > 0 ? '–' : show(community ? booking.eventFee : booking.serviceFee)}</td></tr>`,
-            )}</tbody></table>`
+          : html`${figures(totals, isCommunity, settings.currency)}
+<p class="muted small">Totals of the whole month.</p>
+<table class="table charges"><caption class="visually-hidden">Charges for ${monthName(month)}, earliest event first</caption><thead><tr><th scope="col">Event</th><th scope="col">Space</th>${isCommunity && raw('<th scope="col">Brand</th>')}<th scope="col">Status</th><th scope="col" class="number">Charged</th><th scope="col" class="number">Refunded</th><th scope="col" class="number">${keptLabel(isCommunity)}</th></tr></thead><tbody>${bookings.map((booking) => row(booking, isCommunity))}</tbody></table>${bookingPager(PATH, { month }, beside)}`
       }</div>`,
     };
   });
+}
+
+const keptLabel = (isCommunity: boolean): string => (isCommunity ? 'Your earnings' : 'Service fee');
+
+function figures(totals: readonly ChargeTotals[], isCommunity: boolean, currency: string): Html {
+  const nothing = { currency, charged: cents(0), refunded: cents(0), earned: cents(0), paid: cents(0) };
+  const shown = totals.length === 0 ? [nothing] : totals;
+  const figure = (label: string, value: (of: ChargeTotals) => number) =>
+    html`<div><dt>${label}</dt>${shown.map((of) => html`<dd>${amount(value(of), of.currency)}</dd>`)}</div>`;
+  return html`<dl class="figures">${figure('Charged', ({ charged }) => charged)}${figure('Refunded', ({ refunded }) => refunded)}${
+    isCommunity ? figure('Your earnings', ({ earned }) => earned) : figure('You paid', ({ paid }) => paid)
+  }</dl>`;
+}
+
+function row(booking: BookingDocument, isCommunity: boolean): Html {
+  const { charge = 0, refund = 0, currency } = booking;
+  const kept = isCommunity ? booking.eventFee : booking.serviceFee;
+  const money = (name: string, label: string, value: number | undefined) =>
+    html`<td class="number ${name}${value === undefined && ' nothing'}" data-label="${label}">${value === undefined ? '–' : amount(value, currency)}</td>`;
+  return html`<tr><td class="when"><a class="whole" href="/console/bookings/${booking.bookingId}">${whenOf(booking)}</a></td><td class="long ${isCommunity ? 'space' : 'who'}">${named(booking.spaceName)}</td>${isCommunity && html`<td class="long who">${named(booking.brandName)}</td>`}<td class="state">${statusBadge(booking.status)}</td>${money('total', 'Charged', charge)}${money('refund', 'Refunded', refund > 0 ? refund : undefined)}${money('kept', keptLabel(isCommunity), refund > 0 ? undefined : kept)}</tr>`;
 }
 
 const firstOf = (month: string): PlainDate => toPlainDate(Temporal.PlainYearMonth.from(month).toPlainDate({ day: 1 }));

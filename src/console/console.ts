@@ -28,6 +28,7 @@ import { createLiveFeed } from './live.ts';
 import { lostForm, lostFormFlash, lostFormPage } from './lost-form.ts';
 import type { PageDeps } from './page-deps.ts';
 import { registerPages } from './pages.ts';
+import { printedHead } from './printed.ts';
 import { readerZone, ZONE_COOKIE } from './reader-zone.ts';
 import { type CurrentSession, createSessions, type Sessions } from './sessions.ts';
 import { SESSION_COOKIE, SIGNED_OUT_PATH, signInRoutes } from './sign-in.ts';
@@ -245,7 +246,7 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
       status,
       page({
         title,
-        main,
+        main: html`${printedHead(visit.accountName, visit.now, await zoneOf(account))}${main}`,
         rail: frame,
         flash: [...flashFromCookie, ...flash],
         ...defined({ live }),
@@ -261,6 +262,11 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
       if (isUnavailable(error)) return undefined;
       throw error;
     }
+  }
+
+  /** A brand has no time zone. */
+  async function zoneOf({ kind, id }: Account): Promise<string> {
+    return (kind === 'Community' && (await queries.spaces.community(id))?.timeZone) || 'UTC';
   }
 
   async function nameOf(account: Account): Promise<string> {

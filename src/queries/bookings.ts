@@ -37,7 +37,7 @@ export type BrandRecord = {
   readonly expired: number;
 };
 
-const ownedBy = (account: Account) =>
+export const ownedBy = (account: Account) =>
   account.kind === 'Community' ? { communityId: account.id } : { brandId: account.id };
 
 /** An inclusive range of dates; undefined if neither end is given. */
@@ -49,7 +49,7 @@ const COMMUNITY: Account = { kind: 'Community', id: communityId(1) };
 const FROM = '2026-12-01' as PlainDate;
 const TO = '2026-12-31' as PlainDate;
 
-const byDate = declareQuery(
+export const byDate = declareQuery(
   bookings,
   (account: Account, { startDate, endDate, status }: BookingFilter): Find<BookingDocument> => ({
     where: { ...ownedBy(account), ...defined({ status, date: rangeOf(startDate, endDate) }) },

@@ -12,6 +12,7 @@ import { createBookingSearch } from './booking-search.ts';
 import { createBookingQueries } from './bookings.ts';
 import { createCharges } from './charges.ts';
 import { createListVersions } from './list-versions.ts';
+import { createMonthCharges } from './month-charges.ts';
 import { createOpenDaysQuery } from './open-days.ts';
 import { createOperatorQueries } from './operator.ts';
 import { createRequestQueries } from './requests.ts';
@@ -48,6 +49,7 @@ export function createQueries(deps: {
     accountHistory: createAccountHistory({ ...deps, names }),
     bookingHistory: createBookingHistory({ ...deps, names }),
     charges: createCharges(deps),
+    monthCharges: createMonthCharges(deps),
     reviews: createReviewQueries(deps),
     webhooks: createWebhookQueries(deps),
     listVersions: createListVersions(deps),

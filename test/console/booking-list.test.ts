@@ -149,3 +149,43 @@ test('the record of a brand tells apart who cancelled', async () => {
     '1 approved, 1 cancelled by the brand, 2 declined or cancelled by you, 1 expired without an answer.',
   );
 });
+
+test('charges have pages, and the totals of the whole month on each', async () => {
+  const host = await service.community('Europe/Berlin', 'Earning');
+  const room = await service.space(host, { durationHours: 1 });
+  const brand = await service.brand('Paying');
+  const { bookings } = service.core.commands;
+  const dates = ['2027-01-01', '2027-01-12', '2027-01-31'];
+  const made: number[] = [];
+  for (const date of dates)
+    for (let hour = 9; hour < 21; hour += 1) made.push(await requested(brand, room, date, hour));
+  await requested(brand, room, '2027-02-01', 9);
+  for (const bookingId of made) accepted(await bookings.approve({ bookingId, communityId: host.id }, CONTEXT));
+  const last = made.at(-1) ?? 0;
+  accepted(await bookings.cancel({ bookingId: last, by: host.account, reason: 'A burst pipe.' }, CONTEXT));
+  const figures = ({ text }: Page) =>
+    [...text.matchAll(/<dt>([^<]*)<\/dt><dd>([^<]*)<\/dd>/g)].map(([, dt, dd]) => `${dt} ${dd}`);
+
+  const community = await signedIn(host.account);
+  const first = await community.open('/console/charges?month=2027-01');
+  expect(shown(first)).toEqual(made.slice(0, 30));
+  const totals = ['Charged $8,280.00', 'Refunded $230.00', 'Your earnings $7,000.00'];
+  expect(figures(first)).toEqual(totals);
+  const second = await community.open(link(first, 'next') ?? '');
+  expect([shown(second), figures(second), link(second, 'next')]).toEqual([made.slice(30), totals, undefined]);
+  expect(shown(await community.open(link(second, 'prev') ?? ''))).toEqual(made.slice(0, 30));
+  const paid = await (await signedIn(brand.account)).open('/console/charges?month=2027-01');
+  expect(figures(paid)).toEqual(['Charged $8,280.00', 'Refunded $230.00', 'You paid $8,050.00']);
+  expect((await community.open('/console/charges?month=2027-03')).text).toContain('No charges for March 2027');
+});
+
+test('on paper every page says whose it is and of when', async () => {
+  const host = await service.community('Asia/Tokyo', 'Paper & Co');
+  service.time.now = Date.parse('2026-12-01T20:30:00Z');
+  const community = await signedIn(host.account);
+  for (const path of ['bookings', 'charges', 'history'])
+    expect((await community.open(`/console/${path}`)).text, path).toMatch(
+      /<p class="printed"><span><bdi>Paper &amp; Co<\/bdi><\/span><span>2 Dec 2026, 05:30 Tokyo time<\/span><\/p>/,
+    );
+  service.time.now = NOON;
+});

@@ -1,0 +1,54 @@
+import { type BookingDocument, bookings } from '../../projections/bookings.ts';
+import type { Account } from '../domain/account.ts';
+import type { Cents, PlainDate } from '../domain/ids.ts';
+import { cents } from '../domain/ids.ts';
+import type { ReadModels } from '../read-models/read-models.ts';
+import { type BookingPart, createBookingPages, type PartQuery } from './booking-pages.ts';
+import { byDate, ownedBy } from './bookings.ts';
+
+/** The money of several bookings, in one currency. Currencies are never added. */
+export type ChargeTotals = {
+  /** ISO 4217. */
+  readonly currency: string;
+  readonly charged: Cents;
+  readonly refunded: Cents;
+  /** The event fees of what was not refunded: what the community earned. */
+  readonly earned: Cents;
+  /** The total prices of what was not refunded. */
+  readonly paid: Cents;
+};
+
+type Charged = BookingDocument & { readonly charge: Cents };
+
+/** What an account's bookings of a range of dates were charged (docs/decisions/charges.md). */
+export function createMonthCharges(deps: { readonly readModels: ReadModels }) {
+  const parts = createBookingPages(deps);
+  return {
+    /** The totals of all bookings in the range, by currency. Streams them: memory does not grow with their number. */
+    async totals(account: Account, range: { startDate: PlainDate; endDate: PlainDate }): Promise<ChargeTotals[]> {
+      const totals = new Map<string, ChargeTotals>();
+      for await (const { document } of deps.readModels.collection(bookings).find(byDate(account, range)))
+        if (isCharged(document)) totals.set(document.currency, added(totals.get(document.currency), document));
+      return [...totals.values()];
+    },
+
+    /** A page of those that were charged, in the order of lists. Their texts stay sealed. */
+    async page(account: Account, query: PartQuery): Promise<Omit<BookingPart, 'bookings'> & { bookings: Charged[] }> {
+      const part = await parts.page(account, [ownedBy(account)], { ...query, holds: isCharged });
+      return { ...part, bookings: part.bookings.filter(isCharged) };
+    },
+  };
+}
+
+const isCharged = (booking: BookingDocument): booking is Charged => booking.charge !== undefined;
+
+function added(to: ChargeTotals | undefined, { currency, charge, refund = cents(0), eventFee, totalPrice }: Charged) {
+  const isKept = refund === 0;
+  return {
+    currency,
+    charged: cents((to?.charged ?? 0) + charge),
+    refunded: cents((to?.refunded ?? 0) + refund),
+    earned: cents((to?.earned ?? 0) + (isKept ? eventFee : 0)),
+    paid: cents((to?.paid ?? 0) + (isKept ? totalPrice : 0)),
+  };
+}

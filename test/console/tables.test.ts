@@ -1,0 +1,108 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { brandId, cents, communityId, spaceId } from '../../src/domain/ids.ts';
+import { accepted } from '../accepted.ts';
+import { inDays } from '../in-days.ts';
+import { hasChromium, launchChromium, openWindow, signInOnce, wrongOn } from './chromium.ts';
+import { type Running, startDemo } from './console.fixture.ts';
+
+const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
+const MONTH = inDays(60).slice(0, 7);
+const LISTS = ['bookings?q=W', `charges?month=${MONTH}`] as const;
+/** Where there is a menu beside the table and where there is none, where a row is a card and where it is not. */
+const WIDTHS = [320, 390, 703, 768, 895, 896, 1024, 1119, 1120, 1440] as const;
+
+/** Runs in the page: what of the first row is beyond the screen or its own edges, and on how many lines the row stands. */
+const ROW = `(() => {
+  const cells = [...document.querySelectorAll('.table tbody tr:first-child > *')].filter((cell) => cell.offsetParent !== null);
+  const boxes = cells.map((cell) => cell.getBoundingClientRect());
+  const middles = boxes.map(({ top, bottom }) => (top + bottom) / 2).sort((a, b) => a - b);
+  return {
+    cut: boxes.some(({ left, right }) => left < 0 || right > innerWidth),
+    money: cells.some((cell) => /\\$/.test(cell.innerText)),
+    lines: middles.filter((middle, index) => index === 0 || middle - middles[index - 1] > 12).length,
+    isCard: getComputedStyle(document.querySelector('.table tbody tr')).display === 'grid',
+  };
+})()`;
+type Row = { readonly cut: boolean; readonly money: boolean; readonly lines: number; readonly isCard: boolean };
+
+describe.skipIf(!hasChromium)('tables in Chromium', { timeout: 120_000 }, () => {
+  let running: Running;
+  let browser: Browser;
+  let signedIn: ReturnType<typeof signInOnce>;
+  let id: number;
+
+  beforeAll(async () => {
+    [running, browser] = await Promise.all([startDemo(), launchChromium()]);
+    signedIn = signInOnce(running.url);
+    const { catalogue, bookings } = running.service.core.commands;
+    const terms = { windowStart: 9, windowEnd: 22, durationHours: 1, eventFee: cents(15_000_00), answerHours: 72 };
+    const space = accepted(
+      await catalogue.addSpace({ ...terms, name: 'W'.repeat(200), communityId: communityId(1) }, CONTEXT),
+    );
+    const brand = accepted(
+      await catalogue.addBrand({ name: 'Maison Lefèvre & Filles, Torréfacteurs depuis 1911, Bruxelles' }, CONTEXT),
+    );
+    const details = { spaceId: spaceId(space), date: inDays(60), startHour: 10 };
+    id = accepted(await bookings.request({ brandId: brandId(brand.brandId), details }, CONTEXT)).bookingId;
+    accepted(await bookings.approve({ bookingId: id, communityId: communityId(1) }, CONTEXT));
+  });
+  afterAll(async () => {
+    await browser.close();
+    await running.stop();
+  });
+
+  async function opened(width: number, path: string, script = true): Promise<Page> {
+    const user = running.demo.communities[0]?.user ?? { email: '', password: '' };
+    const screen = { width, colorScheme: 'light', script } as const;
+    const { page } = await openWindow(browser, running.url, screen, await signedIn(user));
+    await page.goto(`/console/${path}`);
+    return page;
+  }
+
+  test.each(LISTS)('%s shows the money and the link of a row at every width, as cards below 1,120 px', async (path) => {
+    const page = await opened(1440, path);
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 900 });
+      const row = await page.evaluate<Row>(ROW);
+      expect(row, `${width} px`).toMatchObject({ cut: false, money: true, isCard: width < 1120 });
+      if (width === 390) expect(row.lines).toBe(3);
+      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `${width} px`).toBe(true);
+      if (width === 390 || width === 1440) expect(await wrongOn(page), `${width} px`).toEqual([]);
+    }
+    await page.context().close();
+  });
+
+  test.each(LISTS)('a row of %s is a link as a whole, with the mouse, a finger and the keyboard', async (path) => {
+    for (const width of [390, 1440]) {
+      const page = await opened(width, path, false);
+      // What is covered by the link of the row.
+      const status = page.locator('tbody tr').first().locator('.status');
+      await (width === 390 ? status.tap({ force: true }) : status.click({ force: true }));
+      await page.waitForURL(`**/console/bookings/${id}`);
+      await page.context().close();
+    }
+    const page = await opened(1440, path);
+    await page.locator('tbody a').first().focus();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`**/console/bookings/${id}`);
+    await page.context().close();
+  });
+
+  test.each(LISTS)('%s on paper is the whole table, whose and of when, and nothing to click', async (path) => {
+    const page = await opened(1440, path);
+    await page.emulateMedia({ media: 'print' });
+    // What A4 leaves between the margins.
+    await page.setViewportSize({ width: 703, height: 1000 });
+    expect(await page.evaluate<Row>(ROW)).toMatchObject({ cut: false, money: true, isCard: false });
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    expect(await page.locator('.printed').innerText()).toMatch(
+      /^Harbour Lofts\s+\d+ \w+ \d{4}, \d\d:\d\d Berlin time$/,
+    );
+    for (const hidden of ['form', '.tabs', '.rail', '.pager', '.button', 'nav'])
+      expect(await page.locator(`${hidden} >> visible=true`).count(), hidden).toBe(0);
+    const pdf = (await page.pdf({ format: 'A4' })).toString('latin1');
+    expect(pdf.match(/\/Type\s*\/Page\b/g)).toHaveLength(1);
+    await page.context().close();
+  });
+});
