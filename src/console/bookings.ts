@@ -134,7 +134,7 @@ function actions(visit: Visit, booking: ReadableBooking, settings: PageDeps['set
   if (!canEnd(booking, visit.now)) return undefined;
   if (visit.account.kind === 'Community' && booking.status === 'Pending')
     return decisionForms(visit, booking, { settings });
-  return html`<div class="row"><a class="button danger" href="/console/bookings/${booking.bookingId}/cancel">${
+  return html`<div class="row"><a class="button quiet" href="/console/bookings/${booking.bookingId}/cancel">${
     booking.status === 'Pending' ? 'Withdraw request…' : 'Cancel booking…'
   }</a></div>`;
 }

@@ -153,7 +153,7 @@ ${textArea({
   problems,
   attributes: { maxlength: REASON.max, rows: 3 },
 })}
-<div class="row"><button class="button danger">${word} ${what}</button><a class="button quiet" href="${back}">Keep ${what}</a></div>
+<div class="row"><button class="button">${word} ${what}</button><a class="button quiet" href="${back}">Keep ${what}</a></div>
 </form>`,
   };
 }

@@ -181,7 +181,7 @@ export const actionButton = (
 ): Html =>
   html`<form method="post" action="${action}">${csrfField(visit)}<button class="button ${look}">${label}</button></form>`;
 
-/** A button that asks for confirmation before a destructive action. Works without JavaScript. */
+/** A button that asks for confirmation before it does something that cannot easily be undone. Works without JavaScript. */
 export const confirm = (
   visit: Pick<Visit, 'csrf'>,
   {
@@ -191,6 +191,7 @@ export const confirm = (
     submit,
     fields,
     small = true,
+    removes = false,
   }: {
     readonly action: string;
     /** Label of the button that opens the confirmation. */
@@ -200,6 +201,8 @@ export const confirm = (
     readonly submit: string;
     readonly fields?: Interpolated;
     readonly small?: boolean;
+    /** Whether it removes something: only that is red. */
+    readonly removes?: boolean;
   },
 ): Html =>
-  html`<details class="confirm"><summary class="button danger${small && ' small'}">${open}</summary><form class="ask" method="post" action="${action}">${csrfField(visit)}<p>${question}</p>${fields}<div class="row"><button class="button danger">${submit}</button></div></form></details>`;
+  html`<details class="confirm${removes && ' removes'}"><summary class="button ${removes ? 'danger' : 'quiet'}${small && ' small'}">${open}</summary><form class="ask" method="post" action="${action}">${csrfField(visit)}<p>${question}</p>${fields}<div class="row"><button class="button${removes && ' danger'}">${submit}</button></div></form></details>`;

@@ -57,6 +57,7 @@ export function rail(frame: Frame): Html {
 ${mark()}
 <button class="menu-button" type="button" popovertarget="menu">${icon('menu')}Menu</button>
 <div class="rail-menu" id="menu" popover>
+<button class="menu-close" type="button" popovertarget="menu" popovertargetaction="hide">${icon('close')}Close</button>
 <div class="account"><span class="kind">${account.kind}</span><span class="name">${named(accountName)}</span>${
     others.length > 0 &&
     html`<details><summary>Switch account</summary><form class="switch" method="post" action="/console/account">${csrfField({ csrf })}${others.map(

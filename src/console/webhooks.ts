@@ -289,7 +289,7 @@ ${choices(
               small: false,
             })
           : actionButton(visit, `${base}/enable`, 'Enable')
-      }${confirm(visit, { action: `${base}/rotate`, open: 'Rotate secret…', question: 'Create a new signing secret? Deliveries are signed with both for 24 hours, then the old one expires.', submit: 'Rotate secret', fields: onceField(), small: false })}${confirm(visit, { action: `${base}/remove`, open: 'Remove…', question: 'Remove this webhook permanently? Nothing more is sent to it, and its deliveries are no longer shown.', submit: 'Remove webhook', small: false })}</div>
+      }${confirm(visit, { action: `${base}/rotate`, open: 'Rotate secret…', question: 'Create a new signing secret? Deliveries are signed with both for 24 hours, then the old one expires.', submit: 'Rotate secret', fields: onceField(), small: false })}${confirm(visit, { action: `${base}/remove`, open: 'Remove…', question: 'Remove this webhook permanently? Nothing more is sent to it, and its deliveries are no longer shown.', submit: 'Remove webhook', small: false, removes: true })}</div>
 <h2>Deliveries</h2>
 ${deliveries.main}
 <form class="card fields narrow" method="post" action="${base}/recover">${csrfField(visit)}<input type="hidden" name="zone" value="${zone}"><h2>Recover</h2><p>Sends everything that has not arrived since a given time: failed deliveries, and events that occurred while the webhook was disabled. Goes back up to 30 days.</p>

@@ -31,6 +31,7 @@ export const SCRIPTS = [
   'schedule.js',
   'live.js',
   'requests.js',
+  'escape.js',
 ] as const;
 
 const NAMES = [...STYLES, ...SCRIPTS, 'docs.css', 'icons.svg', 'favicon.svg'] as const;

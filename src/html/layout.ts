@@ -42,6 +42,7 @@ const ICONS = [
   'copy',
   'leave',
   'resend',
+  'close',
 ] as const;
 export type IconName = (typeof ICONS)[number];
 

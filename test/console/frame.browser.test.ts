@@ -1,0 +1,100 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hasChromium, launchChromium, openWindow, type Screen, signInOnce } from './chromium.ts';
+import { type Running, startDemo } from './console.fixture.ts';
+
+describe.skipIf(!hasChromium)('what opens on a page', { timeout: 60_000 }, () => {
+  let running: Running;
+  let browser: Browser;
+  let signedIn: ReturnType<typeof signInOnce>;
+  beforeAll(async () => {
+    [running, browser] = await Promise.all([startDemo(), launchChromium()]);
+    signedIn = signInOnce(running.url);
+  });
+  afterAll(async () => {
+    await browser.close();
+    await running.stop();
+  });
+
+  const open = async (path: string, screen: Partial<Screen> = {}) => {
+    const [harbour] = running.demo.communities;
+    if (harbour === undefined) throw new Error('The demo lacks a community');
+    const whole = { width: 1280, colorScheme: 'light', script: true, ...screen } as const;
+    const opened = await openWindow(browser, running.url, whole, await signedIn(harbour.user));
+    await opened.page.goto(path);
+    return opened;
+  };
+
+  test.each([true, false])(
+    'the menu of a phone is closed by its button and by Escape (JavaScript: %s)',
+    async (script) => {
+      const { context, page, complaints } = await open('/console/spaces', { width: 390, script });
+      const menu = page.locator('#menu');
+      const opener = page.getByRole('button', { name: 'Menu' });
+      await opener.click();
+      const close = menu.getByRole('button', { name: 'Close', exact: true });
+      expect(Math.round((await close.boundingBox())?.height ?? 0)).toBeGreaterThanOrEqual(44);
+      await close.click();
+      expect(await menu.isVisible()).toBe(false);
+      await opener.click();
+      expect(await menu.isVisible()).toBe(true);
+      await page.keyboard.press('Escape');
+      expect(await menu.isVisible()).toBe(false);
+      expect(complaints).toEqual([]);
+      await context.close();
+    },
+  );
+
+  test('on a wide screen there is no menu to close', async () => {
+    const { context, page } = await open('/console/spaces');
+    expect(await page.locator('.menu-close').isVisible()).toBe(false);
+    await context.close();
+  });
+
+  test('Escape closes what has the focus, else what was opened last, and the focus stays where it can go on', async () => {
+    const { context, page, complaints } = await open('/console/spaces');
+    const asks = page.locator('details.confirm');
+    await asks.nth(0).locator('summary').click();
+    await asks.nth(1).locator('summary').click();
+    await asks.nth(0).getByRole('button').focus();
+    await page.keyboard.press('Escape');
+    expect(await asks.evaluateAll((all) => all.map((one) => one.hasAttribute('open')))).toEqual([false, true]);
+    expect(
+      await asks
+        .nth(0)
+        .locator('summary')
+        .evaluate((summary) => summary === document.activeElement),
+    ).toBe(true);
+    await page.locator('main').focus();
+    await page.keyboard.press('Escape');
+    expect(await asks.evaluateAll((all) => all.map((one) => one.hasAttribute('open')))).toEqual([false, false]);
+    // Nothing is left to close.
+    await page.keyboard.press('Escape');
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('only what removes something is red', async () => {
+    const { context, page } = await open('/console/clients');
+    await page.getByLabel('Name').fill('Nightly export');
+    await page.getByRole('button', { name: 'Create client' }).click();
+    await page.goto('/console/webhooks');
+    await page.getByLabel('Endpoint URL').fill('http://127.0.0.1:9/hook');
+    await page.getByRole('button', { name: 'Register' }).click();
+    await page.getByRole('link', { name: 'I have copied it' }).click();
+    const red: string[] = [];
+    for (const url of [
+      page.url(),
+      '/console/keys',
+      '/console/clients',
+      '/console/spaces',
+      '/console/bookings/6',
+      '/console/bookings/5/cancel',
+    ]) {
+      await page.goto(url);
+      red.push(...(await page.locator('.danger').allTextContents()));
+    }
+    expect(red).toEqual(['Remove…', 'Remove webhook', 'Remove…', 'Remove client']);
+    await context.close();
+  });
+});
