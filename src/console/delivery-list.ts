@@ -9,7 +9,7 @@ import { type Html, html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
 import type { Queries } from '../queries/queries.ts';
 import type { DeliveryCursor, DeliveryDocument, Webhooks } from '../webhooks/webhooks.ts';
-import { bookingOf, deliveryBadge, deliveryHref, NOT_SENT, responseTo, waitingFor } from './delivery-views.ts';
+import { attemptsOf, bookingOf, deliveryBadge, deliveryHref, NOT_SENT } from './delivery-views.ts';
 import { field, NO_PROBLEMS, type Problems, select } from './fields.ts';
 import { zoneName } from './formats.ts';
 import { bareSecond } from './moments.ts';
@@ -85,7 +85,7 @@ export async function deliveryList(
     return query === '' ? path : `${path}?${query}`;
   };
   const isNarrowed = Object.keys(chosen).length > 0;
-  const form = html`<form class="card fields-row end" method="get" action="${path}" role="search" aria-label="Deliveries">
+  const form = html`<form class="card fields-row end delivery-search" method="get" action="${path}" role="search" aria-label="Deliveries">
 ${field({ name: 'q', label: 'Booking or webhook-id', value: text, problems, attributes: { maxlength: 120, autocomplete: 'off', spellcheck: 'false', placeholder: 'Booking number' } })}
 ${
   hasSeveral &&
@@ -226,18 +226,11 @@ function nothing({ wanted, state, event }: Filter, isNarrowed: boolean, { looked
   return html`<div class="empty"><h3>No ${kind}</h3><p>${isNarrowed ? 'Nothing in the last 30 days matches all of this.' : 'Deliveries appear here as events happen. Send a test delivery to check your receiver.'}</p></div>`;
 }
 
+/** Rows are links as a whole, and cards of three lines on narrow screens (`deliveries.css`). */
 function table(visit: Visit, rows: readonly Row[], registered: readonly WebhookDocument[] | undefined): Html {
-  const created = `Created (${zoneName(visit.zone)})`;
   const urls = new Map(registered?.map(({ webhookId, url }) => [webhookId, url]));
-  return html`<table class="table deliveries"><caption class="visually-hidden">Deliveries, newest first</caption><thead><tr><th scope="col">Event</th>${registered && html`<th scope="col">Webhook</th>`}<th scope="col">${created}</th><th scope="col">Outcome</th><th scope="col" class="number">Attempts</th><th scope="col">Last response</th></tr></thead><tbody>${rows.map(
+  return html`<table class="table deliveries"><caption class="visually-hidden">Deliveries, newest first</caption><thead><tr><th scope="col">Event</th>${registered && html`<th scope="col">Webhook</th>`}<th scope="col">Created (${zoneName(visit.zone)})</th><th scope="col">Outcome</th><th scope="col">Attempts</th></tr></thead><tbody>${rows.map(
     (row) =>
-      html`<tr><th scope="row" data-label="Event"><span><a href="${row.href}">${row.event}</a>${row.bookingId !== undefined && html`<br><span class="small muted">Booking ${row.bookingId}</span>`}</span></th>${registered && html`<td data-label="Webhook" class="long small">${urls.get(row.webhookId)}</td>`}<td data-label="${created}">${bareSecond(visit, row.at)}</td>${outcomeCells(visit, row)}</tr>`,
+      html`<tr><th scope="row"><a href="${row.href}">${row.event}</a>${row.bookingId !== undefined && html` <span class="small muted">Booking ${row.bookingId}</span>`}</th>${registered && html`<td class="where small">${urls.get(row.webhookId)}</td>`}<td class="when">${bareSecond(visit, row.at)}</td><td class="outcome">${row.delivery === undefined ? NOT_SENT : deliveryBadge(row.delivery.state)}</td><td class="attempted small">${row.delivery === undefined ? 'never sent' : attemptsOf(visit, row.delivery)}</td></tr>`,
   )}</tbody></table>`;
-}
-
-function outcomeCells(visit: Visit, { delivery }: Row): Html {
-  if (delivery === undefined)
-    return html`<td data-label="Outcome"><span>${NOT_SENT}</span></td><td data-label="Attempts" class="number">0</td><td data-label="Last response">never sent</td>`;
-  const waiting = waitingFor(visit, delivery);
-  return html`<td data-label="Outcome"><span>${deliveryBadge(delivery.state)}${waiting && html` <span class="small muted">${waiting}</span>`}</span></td><td data-label="Attempts" class="number">${delivery.attempts.length}</td><td data-label="Last response">${responseTo(delivery)}</td>`;
 }

@@ -42,16 +42,18 @@ export function waitingFor(visit: Pick<Visit, 'now' | 'zone'>, delivery: Deliver
   const { state, due, tries, attempts } = delivery;
   if (state !== 'Pending') return undefined;
   if (due === AT_ONCE || tries === 0) return html`on its way${attempts.length > 0 && ' again'}`;
-  if (Date.parse(due) <= visit.now) return html`waiting for its next attempt`;
+  if (Date.parse(due) <= visit.now) return html`waiting for the next attempt`;
   return html`next attempt ${fromNow(due, visit.now)}, at ${bareSecond(visit, due)}`;
 }
 
-/** The last response that says something about how a delivery stands: none, while it is on its way. */
-export function responseTo({ state, due, attempts }: DeliveryDocument): string {
+/** How often a delivery was attempted, what came back last, and what happens next: `7 attempts, last 503, next attempt …` */
+export function attemptsOf(visit: Pick<Visit, 'now' | 'zone'>, delivery: DeliveryDocument): Html {
+  const { state, attempts } = delivery;
   const last = attempts.at(-1);
-  if (last === undefined) return 'not attempted yet';
+  const waiting = waitingFor(visit, delivery);
+  if (last === undefined) return waiting ?? html`${state === 'Delivered' ? 'delivered' : 'never sent'}`;
   const response = last.error?.type ?? (last.status === undefined ? 'no response' : String(last.status));
-  return state === 'Pending' && due === AT_ONCE ? `before: ${response}` : response;
+  return html`${counted(attempts.length, 'attempt')}, ${attempts.length > 1 && 'last '}${response}${waiting && html`, ${waiting}`}`;
 }
 
 /** Attempts with their responses on one page: a response may take up 5 kB of it. */

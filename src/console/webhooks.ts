@@ -230,7 +230,7 @@ ${main}`,
       main: html`<div class="head"><div><h1>Webhooks</h1><p class="lead">Endpoints that receive signed events about the bookings and reviews of ${named(visit.accountName)} as they happen. <a href="${historyOfAll('webhooks')}">History</a></p></div></div>
 ${
   list.length > 0 &&
-  html`<form class="row end" method="get" action="${DELIVERIES}" role="search" aria-label="Deliveries">${field({ name: 'q', label: 'Find a delivery', value: '', attributes: { maxlength: 120, autocomplete: 'off', spellcheck: 'false', placeholder: 'Booking number or webhook-id' } })}<button class="button quiet">${icon('search')} Search</button><a href="${DELIVERIES}?state=Failed">Failed deliveries</a></form>`
+  html`<form class="row end find-delivery" method="get" action="${DELIVERIES}" role="search" aria-label="Deliveries">${field({ name: 'q', label: 'Find a delivery', value: '', attributes: { maxlength: 120, autocomplete: 'off', spellcheck: 'false', placeholder: 'Booking number or webhook-id' } })}<button class="button quiet">${icon('search')} Search</button><a class="button quiet" href="${DELIVERIES}?state=Failed">Failed deliveries</a></form>`
 }<div class="split"><div id="webhooks" data-live-region>${
         list.length === 0
           ? html`<div class="empty">${icon('webhook')}<h2>No webhooks yet</h2><p>Register an endpoint and send it a test delivery.</p></div>`

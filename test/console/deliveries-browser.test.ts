@@ -1,0 +1,157 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { brandId, communityId, spaceId } from '../../src/domain/ids.ts';
+import { deliveryCollection } from '../../src/webhooks/deliveries.ts';
+import { accepted } from '../accepted.ts';
+import { eventually } from '../eventually.ts';
+import { inDays } from '../in-days.ts';
+import { answering, type Receiver, startReceiver } from '../webhooks/receiver.ts';
+import { fillDeliveries } from './busy-deliveries.ts';
+import { hasChromium, launchChromium, openWindow, type Screen, signInOnce, violationsOn } from './chromium.ts';
+import { type Running, startBusy } from './console.fixture.ts';
+
+const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
+const HARBOUR = { kind: 'Community', id: communityId(1) } as const;
+const NOBODY = 'http://127.0.0.1:9/hooks/of/somebody/who/left?token=abcdefghijklmnopqrstuvwxyz';
+
+const WIDE: Screen = { width: 1440, colorScheme: 'light', script: true };
+const PHONE: Screen = { width: 390, colorScheme: 'dark', script: false };
+
+describe.skipIf(!hasChromium)('deliveries of a busy store in Chromium', { timeout: 120_000 }, () => {
+  let running: Running;
+  let browser: Browser;
+  let receiver: Receiver;
+  let busy: string;
+  let webhookId: string;
+  let signedIn: ReturnType<typeof signInOnce>;
+
+  beforeAll(async () => {
+    [running, browser, receiver] = await Promise.all([startBusy(), launchChromium(), startReceiver()]);
+    signedIn = signInOnce(running.url);
+    const { core } = running.service;
+    busy = await fillDeliveries(core, HARBOUR, { url: NOBODY, count: 2_000 });
+    webhookId = await fillDeliveries(core, HARBOUR, { url: receiver.url, count: 500 });
+    // Nothing is sent to it while somebody looks at it.
+    accepted(
+      await core.commands.webhooks.disable({ webhookId: busy, reason: 'The receiver answered 410 Gone' }, CONTEXT),
+    );
+  }, 120_000);
+  afterAll(async () => {
+    await browser.close();
+    await running.stop();
+    await receiver.close();
+  });
+
+  async function opened(screen: Screen) {
+    const [community] = running.demo.communities;
+    if (community === undefined) throw new Error('The demo has no community');
+    return openWindow(browser, running.url, screen, await signedIn(community.user));
+  }
+
+  /** A booking whose approval has failed for good. */
+  async function lostApproval(day: number): Promise<number> {
+    const { core } = running.service;
+    const details = { spaceId: spaceId(1), date: inDays(day), startHour: 10 };
+    const { bookingId } = accepted(await core.commands.bookings.request({ brandId: brandId(1), details }, CONTEXT));
+    receiver.answer = (received, response) => {
+      const { event, data } = JSON.parse(received.body);
+      response.writeHead(event === 'BookingApproved' && data.bookingId === bookingId ? 500 : 200).end();
+    };
+    accepted(await core.commands.bookings.approve({ bookingId, communityId: HARBOUR.id }, CONTEXT));
+    const documents = await core.documents.open(deliveryCollection);
+    await eventually(async () => {
+      const all = await core.webhooks.listDeliveries({ webhookId, state: 'Pending', limit: 1_000 });
+      const lost = all.find(
+        ({ event, body }) => event === 'BookingApproved' && JSON.parse(body).data.bookingId === bookingId,
+      );
+      const stored = lost && (await documents.get(lost.deliveryId));
+      if (stored === undefined || stored.document.attempts.length === 0) throw new Error('Not attempted yet');
+      const failed = { ...stored.document, state: 'Failed' as const, reason: 'The last try failed: status 500' };
+      if (!(await documents.replace(stored.key, failed, stored.version))) throw new Error('Attempted meanwhile');
+    });
+    receiver.answer = answering(200, {}, 'thank you');
+    return bookingId;
+  }
+
+  const fits = async (page: Page, width: number) =>
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth'), page.url()).toBeLessThanOrEqual(width);
+
+  test.each([
+    ['on a wide screen', WIDE, 150],
+    ['on a phone, without JavaScript', PHONE, 151],
+  ] as const)('a lost delivery is found and sent again in three steps %s', async (_, screen, day) => {
+    const bookingId = await lostApproval(day);
+    const { context, page, complaints } = await opened(screen);
+    await page.goto('/console/webhooks');
+    const before = receiver.received.length;
+
+    // One: search for the booking.
+    await page.getByLabel('Find a delivery').fill(String(bookingId));
+    await page.getByLabel('Find a delivery').press('Enter');
+    // Two: open what failed. Its row is a link as a whole.
+    await page.getByRole('row').filter({ hasText: 'Failed' }).click();
+    // Three: send it again.
+    await page.getByRole('button', { name: 'Resend' }).click();
+
+    await receiver.until(before + 1);
+    expect(JSON.parse(receiver.received.at(-1)?.body ?? '')).toMatchObject({
+      event: 'BookingApproved',
+      data: { bookingId },
+    });
+    if (screen.script) await page.locator('#delivery-state').getByText('Delivered').waitFor();
+    else
+      await eventually(async () => {
+        await page.reload();
+        expect(await page.locator('#delivery-state').textContent()).toContain('Delivered');
+      });
+    expect(await page.locator('main').textContent()).not.toMatch(/Failed|on its way/);
+    expect(await violationsOn(page)).toEqual([]);
+    await fits(page, screen.width);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test.each([320, 390, 768, 1024, 1280, 1920])(
+    'every page of deliveries fits a screen of %i px, and axe finds nothing',
+    async (width) => {
+      const { webhooks } = running.service.core;
+      const [failed] = await webhooks.listDeliveries({ webhookId, state: 'Failed', limit: 1 });
+      const [waiting] = await webhooks.listDeliveries({ webhookId: busy, state: 'Cancelled', limit: 1 });
+      const of = (delivery: typeof failed) =>
+        `/console/webhooks/${delivery?.webhookId}/deliveries/${encodeURIComponent(delivery?.deliveryId ?? '')}`;
+      const paths = [
+        '/console/webhooks',
+        '/console/webhooks/deliveries',
+        '/console/webhooks/deliveries?state=Failed&event=BookingCancelled',
+        '/console/webhooks/deliveries?q=%25',
+        `/console/webhooks/${busy}`,
+        of(failed),
+        of(waiting),
+      ];
+      const { context, page } = await opened({ width, colorScheme: width % 3 === 0 ? 'dark' : 'light', script: true });
+      for (const path of paths) {
+        await page.goto(path);
+        await fits(page, width);
+        expect(await violationsOn(page), path).toEqual([]);
+      }
+      await context.close();
+    },
+  );
+
+  test('a confirmation opens over what is below it: no button moves', async () => {
+    for (const screen of [WIDE, { ...WIDE, width: 390 }]) {
+      const { context, page } = await opened(screen);
+      await page.goto(`/console/webhooks/${webhookId}`);
+      const buttons = page.locator('main .button, main .table tr').filter({ visible: true });
+      const places = () => buttons.evaluateAll((all) => all.map((each) => `${each.offsetLeft} ${each.offsetTop}`));
+      const before = await places();
+      for (const name of ['Disable…', 'Rotate secret…', 'Remove…']) {
+        await page.getByText(name, { exact: true }).click();
+        expect((await places()).filter((place) => !before.includes(place)).length, name).toBeLessThanOrEqual(1);
+        await fits(page, screen.width);
+        await page.getByText(name, { exact: true }).click();
+      }
+      await context.close();
+    }
+  });
+});
