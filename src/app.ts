@@ -30,6 +30,7 @@ import {
   openCommands,
   openFoundation,
 } from './foundation.ts';
+import { asksForPage, sendNotFoundPage } from './html/not-found.ts';
 import { mcpRoutes } from './mcp/mcp-server.ts';
 import type { CopyOf } from './personal-data/copies.ts';
 import { createMaintenance, type Maintenance } from './projector/maintenance.ts';
@@ -173,7 +174,9 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
   noteArrivals(app.server);
   answerInTime(app);
   app.setErrorHandler(handleError);
-  app.setNotFoundHandler(sendNotFound);
+  app.setNotFoundHandler((request, reply) =>
+    asksForPage(request) ? sendNotFoundPage(reply) : sendNotFound(request, reply),
+  );
   app.addHook('onRequest', (_request, reply, done) => {
     // Clients that keep their connection move to another process with the next request.
     if (stopping()) reply.header('connection', 'close');

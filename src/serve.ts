@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { type Service, startService } from './app.ts';
 import { ConfigError, readConfig } from './config.ts';
 import { localDate } from './domain/calendar.ts';
+import { FIRST_ACCOUNT } from './html/first-account.ts';
 import { createLogger } from './logger.ts';
 import { startRoleThread } from './role-threads.ts';
 import { collectAtRest } from './runtime/rest.ts';
@@ -49,7 +50,7 @@ export async function serve(): Promise<void> {
     logger.fatal({ err: error }, 'The service failed to start');
     process.exit(1);
   });
-  greet(service);
+  void greet(service);
   // The compile cache is otherwise saved only on a clean exit, and kill -9 is also a way to stop.
   setImmediate(flushCompileCache);
   collectAtRest();
@@ -86,7 +87,7 @@ export async function serve(): Promise<void> {
 }
 
 /** Shows whoever started the service where to find things. */
-function greet({ core: { config }, demo }: Service): void {
+async function greet({ core: { config, users }, demo }: Service): Promise<void> {
   const { publicUrl, dataDir } = config;
   const lines = [
     '',
@@ -110,5 +111,12 @@ function greet({ core: { config }, demo }: Service): void {
     const remedy = isOurs ? `. To get demo data, stop, empty ${dataDir} and start again` : '';
     lines.push(`  Demo     none: the store was not empty${remedy}`);
   }
+  // If that cannot be read now, nothing is said of it.
+  if (demo === undefined && !(await users.exist().catch(() => true)))
+    lines.push(
+      '  Accounts none yet: nobody can sign in. Make the first one:',
+      '',
+      ...FIRST_ACCOUNT.map((each) => `  ${each}`),
+    );
   console.log(`${lines.join('\n')}\n`);
 }

@@ -40,6 +40,8 @@ export type Users = {
   byEmail(email: string): Promise<User | undefined>;
   /** The users who belong to the account, or all users, ordered by e-mail. */
   list(account?: Account): Promise<User[]>;
+  /** Whether there is anybody who could sign in, or has been since this process has first found somebody. */
+  exist(): Promise<boolean>;
   /** Takes equally long for an unknown e-mail and a wrong password. */
   verifyPassword(email: string, password: string): Promise<User | undefined>;
   /** Also signs the user out of every browser. Connected apps stay connected. */
@@ -141,7 +143,19 @@ export async function createUsers(deps: {
     }
   }
 
+  let haveExisted = false;
+
   return {
+    async exist() {
+      if (haveExisted) return true;
+      for await (const { document } of users.find(everyDocument())) {
+        if (!isUser(document)) continue;
+        haveExisted = true;
+        break;
+      }
+      return haveExisted;
+    },
+
     async add({ email, password, accounts }, context) {
       const address = normalisedEmail(email);
       if (!isAddress(address)) return refuse('ValidationError', `"${email}" is not an e-mail address.`);

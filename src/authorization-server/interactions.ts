@@ -49,6 +49,7 @@ export function registerInteractions(app: FastifyInstance, deps: InteractionDeps
     return signInPage({
       ...formPageOf(interaction),
       app: isConsole ? undefined : await askingApp(interaction),
+      isFirst: isConsole && !(await users.exist()),
       ...defined({ problem }),
       ...(email === undefined ? hinted(interaction) : { email }),
     });

@@ -2,6 +2,7 @@ import { whatScopesAllow } from '../auth/scopes.ts';
 import { type Account, accountKey } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
 import { EMAIL, PASSWORD } from '../domain/limits.ts';
+import { FIRST_ACCOUNT } from '../html/first-account.ts';
 import { flag, type Html, html, raw } from '../html/html.ts';
 import { page, problemPage } from '../html/layout.ts';
 import { named } from '../html/names.ts';
@@ -28,16 +29,20 @@ type FormPage = {
 /** Browsers count UTF-16 code units, of which a character (code point) has up to two. */
 const MAX_TYPED_PASSWORD = 2 * PASSWORD.max;
 
-export type SignInPage = FormPage & { readonly email?: string };
+export type SignInPage = FormPage & {
+  readonly email?: string;
+  /** There is nobody yet who could sign in. */
+  readonly isFirst: boolean;
+};
 
 /** The sign-in page. Its errors never reveal whether the e-mail or the password was wrong. */
-export const signInPage = ({ action, formToken, app, email = '', problem }: SignInPage): string =>
+export const signInPage = ({ action, formToken, app, email = '', problem, isFirst }: SignInPage): string =>
   page({
     title: 'Sign in',
     flash: problem === undefined ? [] : [{ kind: 'problem', text: problem }],
     main: html`<div class="card">
       <div class="stack tight"><h1>Sign in</h1><p class="muted">${app === undefined ? 'to continue to the console' : 'An app asks for access. Sign in to decide.'}</p></div>
-      ${app && facts(app)}
+      ${app && facts(app)}${isFirst && firstAccount}
       <form class="fields" method="post" action="${action}/sign-in">
         <input type="hidden" name="form_token" value="${formToken}">
         <div class="field">
@@ -53,6 +58,12 @@ export const signInPage = ({ action, formToken, app, email = '', problem }: Sign
       ${cancelForm(action, formToken, 'Cancel')}
     </div>`,
   });
+
+/** How the first account is made: by whoever runs the service, because nobody else may. */
+const firstAccount = html`<div class="stack tight"><h2>There is no account yet</h2>
+        <p>Whoever runs the service makes the first one, in the folder of the service and with its settings: a community or a brand, and a user who acts for it.</p>
+        <pre tabindex="0">${FIRST_ACCOUNT.join('\n')}</pre>
+        <p class="small muted">The number is the one that the first command prints. Then sign in here.</p></div>`;
 
 export type ConsentPage = FormPage & {
   readonly app: App;
@@ -80,7 +91,7 @@ export const consentPage = (consent: ConsentPage): string =>
       <form class="fields" method="post" action="${consent.action}/consent">
         <input type="hidden" name="form_token" value="${consent.formToken}">
         <div class="stack tight">
-          <h2>What it will be able to do</h2>
+          <h2>Permissions</h2>
           ${whatItCanDo(consent)}
         </div>
         ${accountChoice(consent.accounts)}

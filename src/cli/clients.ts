@@ -7,7 +7,9 @@ import { operate } from './operation.ts';
 import { fields, table } from './print.ts';
 
 export function clientCommands(venue: Command): void {
-  const client = venue.command('client').description('manage confidential OAuth clients, which act without a user');
+  const client = venue
+    .command('client')
+    .description('manage service clients: OAuth clients that act for an account without a user');
 
   client
     .command('add')

@@ -10,6 +10,7 @@ import { registerAssets } from '../html/assets.ts';
 import { registerCompression } from '../html/compression.ts';
 import { html } from '../html/html.ts';
 import { type Flash, page, problemPage, sendPage } from '../html/layout.ts';
+import { named } from '../html/names.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import {
@@ -22,6 +23,7 @@ import {
 import type { SecretKey } from '../secrets/secret-key.ts';
 import { createCookies } from './cookies.ts';
 import { createEventStreams } from './event-stream.ts';
+import { csrfField } from './fields.ts';
 import { homeOf, rail } from './frame.ts';
 import { keepForm, takeKeptForm } from './kept-form.ts';
 import { createLiveFeed } from './live.ts';
@@ -31,7 +33,7 @@ import { registerPages } from './pages.ts';
 import { printedHead } from './printed.ts';
 import { readerZone, ZONE_COOKIE } from './reader-zone.ts';
 import { type CurrentSession, createSessions, type Sessions } from './sessions.ts';
-import { SESSION_COOKIE, SIGNED_OUT_PATH, signInRoutes } from './sign-in.ts';
+import { ownPath, SESSION_COOKIE, SIGNED_OUT_PATH, signInRoutes } from './sign-in.ts';
 import { openSubmittedForms } from './submitted-forms.ts';
 import { type Answer, Form, type Handler, missing, type Routes, type Visit } from './visit.ts';
 
@@ -83,7 +85,7 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
       get: (path, handler, only) => void scope.get(path, (request, reply) => handle(request, reply, handler, only)),
       post: (path, handler, only) => void scope.post(path, (request, reply) => handle(request, reply, handler, only)),
     };
-    routes.get('/console', async ({ account }) => ({ go: homeOf(account).href }));
+    routes.get('/console', async ({ account }) => ({ go: await startOf(account) }));
     registerPages(routes, deps);
     routes.get('/console/*', async () => missing('page'));
 
@@ -102,7 +104,8 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
       const wanted = new Form(request.body).text('account');
       const account = current.user.accounts.find((own) => accountKey(own) === wanted);
       if (account === undefined || !(await sessions.switchAccount(current, account))) return forbidden(request, reply);
-      return reply.redirect(homeOf(account).href, 303);
+      const to = new Form(request.body).text('to');
+      return reply.redirect(to === '' ? '/console' : ownPath(to), 303);
     });
 
     scope.post('/console/sign-out', async (request, reply) => {
@@ -177,14 +180,40 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     // Taken before anything is read, so that the page learns of every change that it may not show. The page that a form returns is
     // not kept live: a GET of its URL may show something else.
     const live = request.method === 'POST' ? undefined : await feed.mark();
-    if (only !== undefined && only !== visit.account.kind) return send(request, reply, visit, missing('page'), live);
-    const answer = await handler(visit).catch((error: unknown) => {
+    const answer = await answerTo(visit).catch((error: unknown) => {
       if (!isUnavailable(error)) throw error;
       request.log.warn({ err: error, reqId: request.id }, 'unavailable');
       reply.header('retry-after', RETRY_AFTER_SECONDS);
       return unavailable(error, request.id);
     });
     return send(request, reply, visit, answer, live);
+
+    async function answerTo(visit: Visit): Promise<Answer> {
+      const own = await answerFor(visit);
+      if (!('missing' in own) || request.method === 'POST') return own;
+      const elsewhere = await accountsWithPage(visit);
+      return elsewhere.length === 0 ? own : switchPage(visit, elsewhere, request.url);
+    }
+
+    async function answerFor(visit: Visit): Promise<Answer> {
+      return only !== undefined && only !== visit.account.kind ? missing('page') : handler(visit);
+    }
+
+    /** Those of the user's other accounts for which this page exists. Asks no other: nobody learns what a stranger's page is. */
+    async function accountsWithPage(visit: Visit): Promise<NamedAccount[]> {
+      const found: NamedAccount[] = [];
+      for (const account of othersOf(visit)) {
+        const name = await nameOf(account);
+        if ('main' in (await answerFor({ ...visit, account, accountName: name }))) found.push({ account, name });
+      }
+      return found;
+    }
+  }
+
+  /** Where the console begins: a community without spaces with adding one. */
+  async function startOf(account: Account): Promise<string> {
+    const isNew = account.kind === 'Community' && (await queries.spaces.list(account)).length === 0;
+    return isNew ? '/console/spaces/new' : homeOf(account).href;
   }
 
   async function visitOf(request: FastifyRequest, current: CurrentSession): Promise<Visit> {
@@ -222,7 +251,7 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
       return reply.redirect(answer.go, 303);
     }
     const { account, csrf, user } = visit;
-    const others = user.accounts.filter((other) => accountKey(other) !== accountKey(account));
+    const others = othersOf(visit);
     const frame = rail({
       account,
       accountName: visit.accountName,
@@ -304,6 +333,23 @@ const FILLED_IN: Flash = {
   kind: 'notice',
   text: 'Your session had ended, and nothing was sent. What you had typed is in the form again: look, and send it once more.',
 };
+
+type NamedAccount = { readonly account: Account; readonly name: string };
+
+const othersOf = ({ user, account }: Visit): readonly Account[] =>
+  user.accounts.filter((other) => accountKey(other) !== accountKey(account));
+
+/** Offers to switch to the account that the page belongs to, which leads to it. */
+const switchPage = (visit: Visit, accounts: readonly NamedAccount[], to: string): Answer => ({
+  title: 'Switch account',
+  status: 404,
+  main: html`<div class="empty"><h1>This page belongs to another of your accounts</h1>
+<p>You are acting for ${named(visit.accountName)}. Switch to open the page.</p>
+<form method="post" action="/console/account" class="row">${csrfField(visit)}<input type="hidden" name="to" value="${to}">${accounts.map(
+    ({ account, name }) =>
+      html`<button class="button" name="account" value="${accountKey(account)}">Switch to ${named(name)}</button>`,
+  )}</form></div>`,
+});
 
 const TO_CONSOLE = { href: '/console', label: 'Go to the console' };
 

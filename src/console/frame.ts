@@ -29,7 +29,7 @@ const CONNECTIONS: readonly Entry[] = [
   { section: 'keys', href: '/console/keys', label: 'API keys', icon: 'key' },
   { section: 'webhooks', href: '/console/webhooks', label: 'Webhooks', icon: 'webhook' },
   { section: 'apps', href: '/console/apps', label: 'Connected apps', icon: 'apps' },
-  { section: 'clients', href: '/console/clients', label: 'OAuth clients', icon: 'client' },
+  { section: 'clients', href: '/console/clients', label: 'Service clients', icon: 'client' },
 ];
 
 /** An account's start page, with the label of a link to it. */

@@ -106,7 +106,7 @@ function thing({ of, name, event }: NamedChange, begins = false): Html {
     case 'user':
       return name === undefined ? html`${word('a user who was removed')}` : named(name);
     case 'client':
-      return html`${event.type.startsWith('Client') ? 'OAuth client' : word('app')}${called || ' that was removed'}`;
+      return html`${word(event.type.startsWith('Client') ? 'service client' : 'app')}${called || ' that was removed'}`;
     case 'booking':
     case 'review':
       return html`${word(of.kind)} ${of.id}`;
@@ -161,7 +161,7 @@ const LABELS: Readonly<Record<string, string>> = {
   events: 'Events',
   previousSecretUntil: 'The old secret signs until',
   reason: 'Reason',
-  scopes: 'May',
+  scopes: 'Permissions',
   timeZone: 'Time zone',
 };
 

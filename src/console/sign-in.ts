@@ -61,8 +61,8 @@ export function signInRoutes(app: FastifyInstance, deps: SignIn): void {
       // Without the state check, an attacker could sign this browser in to the attacker's own account (login CSRF).
       if (pending === undefined || state !== pending.state)
         return refuse(reply, 'This sign-in was not started in this browser, or it took longer than ten minutes.');
-      if (error !== undefined || code === undefined)
-        return refuse(reply, 'You cancelled the sign-in, or it could not be completed.');
+      if (error === 'access_denied') return sendPage(reply, 200, cancelledPage(pending.to));
+      if (error !== undefined || code === undefined) return refuse(reply, 'The sign-in could not be completed.');
 
       const userId = await verify(request.url, pending);
       const user = userId === undefined ? undefined : await users.get(userId);
@@ -132,6 +132,13 @@ const inProcess =
       headers: { 'content-type': String(response.headers['content-type']) },
     });
   };
+
+/** Who cancels has done nothing wrong, and nothing has failed. */
+const cancelledPage = (to: string): string =>
+  problemPage('You are not signed in', 'You cancelled the sign-in. Nothing has changed.', {
+    href: to,
+    label: 'Sign in',
+  });
 
 const refuse = (reply: FastifyReply, text: string) =>
   sendPage(reply, 400, problemPage('Sign-in failed', text, { href: '/console', label: 'Sign in again' }));

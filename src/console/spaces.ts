@@ -65,7 +65,10 @@ ${
 
   routes.get(
     '/console/spaces/new',
-    async (visit) => newPage(visit, visit.kept ? typedIn(visit.kept) : typedOf(undefined)),
+    async (visit) => {
+      const isFirst = (await queries.spaces.list(visit.account)).length === 0;
+      return newPage(visit, visit.kept ? typedIn(visit.kept) : typedOf(undefined), NO_PROBLEMS, isFirst);
+    },
     'Community',
   );
 
@@ -159,12 +162,13 @@ ${
 <dt>${LABELS.answerHours}</dt><dd>${duration(space.answerHours)}</dd></dl>
 <div class="row"><a class="button quiet small" href="/console/spaces/${space.spaceId}">Edit</a>${openOrClose(visit, space)}</div></li>`;
 
-  function newPage(visit: Visit, typed: Typed, problems: Problems = NO_PROBLEMS): Answer {
+  function newPage(visit: Visit, typed: Typed, problems: Problems = NO_PROBLEMS, isFirst = false): Answer {
+    const title = isFirst ? 'Add your first space' : 'Add a space';
     return {
-      title: 'Add a space',
+      title,
       section: 'spaces',
       status: statusOf(problems),
-      main: html`${backLink}<h1>Add a space</h1><form class="card fields narrow" method="post" action="/console/spaces/new">${csrfField(visit)}${onceField()}${fields(typed, problems)}<div><button class="button">Add space</button></div></form>`,
+      main: html`${!isFirst && backLink}<div class="head"><div><h1>${title}</h1>${isFirst && html`<p class="lead">Brands find it and send you requests, which you approve or decline. You can change everything later.</p>`}</div></div><form class="card fields narrow" method="post" action="/console/spaces/new">${csrfField(visit)}${onceField()}${fields(typed, problems)}<div><button class="button">Add space</button></div></form>`,
     };
   }
 

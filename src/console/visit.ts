@@ -77,7 +77,7 @@ export type Shown = {
   readonly title: string;
   readonly main: Html;
   readonly section?: Section;
-  readonly status?: 200 | 409 | 422 | 503;
+  readonly status?: 200 | 404 | 409 | 422 | 503;
   readonly flash?: readonly Flash[];
 };
 

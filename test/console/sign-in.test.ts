@@ -3,10 +3,10 @@ import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { OIDC_RECORDS } from '../../src/authorization-server/oidc-record.ts';
 import type { Session } from '../../src/console/sessions.ts';
 import { ownPath } from '../../src/console/sign-in.ts';
-import { communityId } from '../../src/domain/ids.ts';
+import { brandId, communityId } from '../../src/domain/ids.ts';
 import { BY_OPERATOR } from '../auth/change-log.ts';
 import { TestApp } from '../authorization-server/test-app.ts';
-import { Browser } from '../browser.ts';
+import { Browser, Page } from '../browser.ts';
 import { ask } from '../document-store/ask.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 
@@ -135,10 +135,12 @@ test.each([
 });
 type Tampering = { readonly ask?: Record<string, string>; readonly answered?: Record<string, string> };
 
-test('cancelling the sign-in says so and starts no session', async () => {
+test('cancelling the sign-in says so, starts no session, and leads back to the page that was wanted', async () => {
   const browser = new Browser(running.url);
-  const page = await browser.send(await browser.open('/console'), /cancel$/);
-  expect(page).toMatchObject({ status: 400, text: expect.stringContaining('You cancelled the sign-in') });
+  const page = await browser.send(await browser.open('/console/reviews?page=1'), /cancel$/);
+  expect(page.text).toContain('href="/console/reviews?page=1"');
+  expect(page).toMatchObject({ status: 200, text: expect.stringContaining('You cancelled the sign-in') });
+  expect(page.text).not.toContain('failed');
   expect(browser.cookie('console')).toBeUndefined();
 });
 
@@ -244,6 +246,66 @@ test('a user with several accounts switches between them; a form made for the pr
   expect((await browser.send(before, '/console/spaces/new', { name: 'Wrong account' })).status).toBe(403);
   const forbidden = await browser.send(page, '/console/account', { account: 'Brand:1' });
   expect(forbidden.status).toBe(403);
+});
+
+test('a link to a page of another of the own accounts offers to switch to it, and leads there', async () => {
+  const { core } = running.service;
+  const [harbour, union] = running.demo.communities.map(
+    ({ id }) => ({ kind: 'Community', id: communityId(id) }) as const,
+  );
+  const [northwind, juniper] = running.demo.brands.map(({ id }) => ({ kind: 'Brand', id: brandId(id) }) as const);
+  if (!harbour || !union || !northwind || !juniper) throw new Error('The demo has too few accounts');
+  const login = { email: 'three@demo.example', password: 'long enough 1' };
+  await core.users.add({ ...login, accounts: [union, harbour, northwind] }, BY_OPERATOR);
+  const browser = new Browser(running.url);
+  await browser.signIn(login);
+  const own = async (account: typeof harbour | typeof northwind) => {
+    for await (const { bookingId, communityId: of, brandId: by } of core.queries.bookings.list(account, {}))
+      if (of !== union.id && (account.kind === 'Community' || by === account.id)) return bookingId;
+    throw new Error('The demo lacks a booking');
+  };
+  const path = `/console/bookings/${await own(northwind)}`;
+  const offered = await browser.open(path);
+  expect(offered.status).toBe(404);
+  expect(offered.text).toContain('This page belongs to another of your accounts');
+  // It is a booking of both of them.
+  expect(offered.text).toContain('value="Community:1">Switch to <bdi>Harbour Lofts</bdi>');
+  expect(offered.text).toContain('value="Brand:1">Switch to <bdi>Northwind Coffee</bdi>');
+  /** The offer is the form in the page itself; the menu has another to switch with. */
+  const switched = (page: Page, account: string) => {
+    const main = new Page({ ...page, text: page.text.slice(page.text.indexOf('<main')) });
+    return browser.send(main, '/console/account', { account });
+  };
+  const there = await switched(offered, 'Brand:1');
+  expect(there.status).toBe(200);
+  expect(there.url.pathname).toBe(path);
+  expect(there.text).toContain('<span class="name"><bdi>Northwind Coffee</bdi></span>');
+
+  // A page that only the other kind of account has.
+  const find = await switched(await browser.open('/console/calendar?month=2026-12'), 'Community:1');
+  expect(find.url.href).toContain('/console/calendar?month=2026-12');
+  expect(find.status).toBe(200);
+
+  // Somebody else's and nobody's are the same to whoever asks.
+  await browser.send(find, '/console/account', { account: 'Community:2' });
+  const foreign = core.queries.bookings.list(juniper, {});
+  const ofOthers: number[] = [];
+  for await (const { bookingId, communityId: of } of foreign) if (of === harbour.id) ofOthers.push(bookingId);
+  const stranger = new Browser(running.url);
+  await stranger.signIn(running.demo.communities[1]?.user ?? login);
+  const seen = await Promise.all(
+    [ofOthers[0], 987_654].map(async (id) =>
+      (await stranger.open(`/console/bookings/${id}`)).text.replace(/(?:csrf" value|data-live)="[^"]*"/g, ''),
+    ),
+  );
+  expect(seen[0]).toContain('Booking not found');
+  expect(seen[0]).toBe(seen[1]);
+  for (const to of ['https://evil.example/', '//evil.example', '/api/v1/bookings']) {
+    const page = await browser.open('/console/reviews');
+    const { target, body } = page.form('/console/account', { account: 'Community:2', to });
+    const answer = await browser.request(target, { method: 'POST', body });
+    expect(answer.headers.get('location')).toBe('/console');
+  }
 });
 
 test('signing out at the authorization server closes the console in this browser, and no other', async () => {

@@ -10,8 +10,10 @@ import { communityId } from '../../src/domain/ids.ts';
 import { THIS_PROCESS } from '../../src/runtime/process-liveness.ts';
 import { BY_OPERATOR, openUsers } from '../auth/change-log.ts';
 import { TestApp } from '../authorization-server/test-app.ts';
+import { eventually } from '../eventually.ts';
 import { inDays } from '../in-days.ts';
 import { call } from './client.ts';
+import { runNode } from './node-process.ts';
 import { sharedServiceProcess, startServiceProcess, temporaryDataDir, venue } from './service-process.ts';
 
 describe('on an empty folder', () => {
@@ -149,3 +151,26 @@ test('the next start makes up for an interrupted first one', async () => {
 });
 
 const usersOf = async (documents: DocumentStore) => (await openUsers(documents, Date.now)).users;
+
+test('a start without demo data says how the first account is made, until there is one', async () => {
+  const dataDir = temporaryDataDir();
+  const env = { DEMO: 'false' };
+  const first = await startServiceProcess(dataDir, env);
+  await eventually(() => expect(first.output.stdout).toContain('nobody can sign in. Make the first one:'));
+  const [, addCommunity = ''] = /npm run venue -- (community add .*)/.exec(first.output.stdout) ?? [];
+  const [, addUser = ''] = /npm run venue -- (user add .*)/.exec(first.output.stdout) ?? [];
+  await first.end('SIGTERM');
+
+  // What it says is what has to be done.
+  const words = (line: string) =>
+    Array.from(line.matchAll(/"([^"]*)"|(\S+)/g), ([, quoted, bare]) => quoted ?? bare ?? '');
+  const community = await venue(dataDir, ...words(addCommunity));
+  expect(community).toMatchObject({ code: 0, stdout: expect.stringMatching(/Community +1\n/) });
+  const user = await runNode('src/cli.js', words(addUser), { DATA_DIR: dataDir }, { input: 'long enough 1' });
+  expect(user).toMatchObject({ code: 0, stdout: expect.stringContaining('you@example.com') });
+
+  const second = await startServiceProcess(dataDir, env);
+  await eventually(() => expect(second.output.stdout).toContain('/console'));
+  expect(second.output.stdout).not.toContain('nobody can sign in');
+  await second.end('SIGTERM');
+});

@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runService } from '../running-service.fixture.ts';
+
+let service: Awaited<ReturnType<typeof runService>>;
+beforeAll(async () => {
+  service = await runService();
+});
+afterAll(() => service.stop());
+
+const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8';
+const ask = (url: string, accept: string, method: 'GET' | 'POST' = 'GET') =>
+  service.call(method, url, { headers: { accept } });
+
+test.each(['/nope', '/console.html', '/docs/nope', '/nope/%3Cb%3E?x=<b>'])('%s is a page in a browser', async (url) => {
+  const answer = await ask(url, BROWSER);
+  expect(answer.statusCode).toBe(404);
+  expect(answer.headers['content-type']).toBe('text/html; charset=utf-8');
+  expect(answer.headers['content-security-policy']).toContain("default-src 'none'");
+  expect(answer.headers.vary).toContain('accept');
+  expect(answer.body).toContain('<h1>Page not found</h1>');
+  expect(answer.body).toContain('href="/console"');
+  expect(answer.body).not.toContain('<b>');
+});
+
+test.each([
+  ['/nope', '*/*', 'GET'],
+  ['/nope', 'application/json', 'GET'],
+  ['/nope', 'application/json, text/html;q=0.5', 'GET'],
+  ['/nope', BROWSER, 'POST'],
+  ['/api/v1/nope', BROWSER, 'GET'],
+  ['/api', BROWSER, 'GET'],
+] as const)('%s for %s by %s stays the JSON error', async (url, accept, method) => {
+  const answer = await ask(url, accept, method);
+  expect(answer.statusCode).toBe(404);
+  expect(answer.json()).toEqual({ error: 'ResourceNotFound', details: `There is no ${method} ${url}.` });
+});
