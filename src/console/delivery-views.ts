@@ -38,7 +38,7 @@ export function bookingOf({ body }: Pick<DeliveryDocument, 'body'>): number | un
  * What a pending delivery waits for. One that somebody asked for goes before all others, so nothing is said of its next attempt, and
  * what came of the attempts before no longer matters.
  */
-export function waitingFor(visit: Pick<Visit, 'now' | 'zone'>, delivery: DeliveryDocument): Html | undefined {
+function waitingFor(visit: Pick<Visit, 'now' | 'zone'>, delivery: DeliveryDocument): Html | undefined {
   const { state, due, tries, attempts } = delivery;
   if (state !== 'Pending') return undefined;
   if (due === AT_ONCE || tries === 0) return html`on its way${attempts.length > 0 && ' again'}`;

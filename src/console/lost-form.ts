@@ -34,7 +34,8 @@ export function lostForm(request: FastifyRequest, publicUrl: string): LostForm {
 }
 
 /** What forms carry besides what people type, and what is not to be shown. */
-const NOT_TYPED = /^(?:csrf|once|list|shown|confirmed|id|was|picked|account|seen|price|kept|zone|to|booking|.*password.*)$/i;
+const NOT_TYPED =
+  /^(?:csrf|once|list|shown|confirmed|id|was|picked|account|seen|price|kept|zone|to|booking|.*password.*)$/i;
 
 function typedIn(body: unknown): LostForm['typed'] {
   const form = new Form(body);
