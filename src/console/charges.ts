@@ -19,7 +19,7 @@ export function chargePages(routes: Routes, { queries, settings }: PageDeps): vo
   routes.get(PATH, async (visit) => {
     const { account, query } = visit;
     const isCommunity = account.kind === 'Community';
-    const zone = (isCommunity && (await queries.spaces.community(account.id))?.timeZone) || 'UTC';
+    const zone = (isCommunity && (await queries.spaces.community(account.id))?.timeZone) || visit.zone;
     const month = isMonth(query.text('month')) ? query.text('month') : localMonth(visit.now, zone);
     const range = { startDate: firstOf(month), endDate: lastOf(month) };
     const [totals, { bookings, ...beside }] = await Promise.all([

@@ -275,7 +275,7 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
       status,
       page({
         title,
-        main: html`${printedHead(visit.accountName, visit.now, await zoneOf(account))}${main}`,
+        main: html`${printedHead(visit.accountName, visit.now, await clockOf(visit))}${main}`,
         rail: frame,
         flash: [...flashFromCookie, ...flash],
         ...defined({ live }),
@@ -293,9 +293,9 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     }
   }
 
-  /** A brand has no time zone. */
-  async function zoneOf({ kind, id }: Account): Promise<string> {
-    return (kind === 'Community' && (await queries.spaces.community(id))?.timeZone) || 'UTC';
+  /** The clock of a community; a brand has none, and reads its own. */
+  async function clockOf({ account: { kind, id }, zone }: Visit): Promise<string> {
+    return (kind === 'Community' ? (await queries.spaces.community(id))?.timeZone : undefined) ?? zone;
   }
 
   async function nameOf(account: Account): Promise<string> {

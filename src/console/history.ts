@@ -9,6 +9,7 @@ import { named } from '../html/names.ts';
 import { actorView } from './actor-view.ts';
 import { amount, clock, duration, momentIn, zoneName } from './formats.ts';
 import type { PageDeps } from './page-deps.ts';
+import { pager } from './pager.ts';
 import { tabs } from './tabs.ts';
 import type { Routes } from './visit.ts';
 
@@ -39,11 +40,11 @@ export function historyPages(routes: Routes, { queries, settings }: PageDeps): v
     const offered = SHOWN.filter(({ only }) => only === undefined || only === account.kind);
     const topic = offered.find((one) => one.topic === query.text('topic'))?.topic;
     const of = /^\w+:\S{1,500}$/.test(query.text('of')) ? query.text('of') : undefined;
-    const before = query.text('before') || undefined;
-    const [community, { changes, next }] = await Promise.all([
+    const [before, after] = [query.text('before') || undefined, query.text('after') || undefined];
+    const [community, { changes, next, previous }] = await Promise.all([
       account.kind === 'Community' ? queries.spaces.community(account.id) : undefined,
       queries.accountHistory.page(account, {
-        ...defined({ topic: of === undefined ? topic : undefined, of, before }),
+        ...defined({ topic: of === undefined ? topic : undefined, of, before, after }),
         limit: PER_PAGE,
       }),
     ]);
@@ -76,20 +77,9 @@ ${
               (change) =>
                 html`<tr><td data-label="When" class="nowrap"><time datetime="${change.event.metadata.at}">${momentIn(zone, change.event.metadata.at)}</time></td><td data-label="What" class="long"><div><strong>${thing(change, true)} ${VERBS[change.event.type]}</strong>${details(change, settings.currency, zone)}</div></td><td data-label="By" class="long"><span>${actorView(change.by)}</span></td></tr>`,
             )}</tbody></table>`
-      }${pager(before, next, href)}</div>`,
+      }${pager({ first: href({}), previous: previous && href({ after: previous }), next: next && href({ before: next }) })}</div>`,
     };
   });
-}
-
-function pager(
-  before: string | undefined,
-  next: string | undefined,
-  href: (more: Readonly<Record<string, string>>) => string,
-): Html | undefined {
-  if (before === undefined && next === undefined) return undefined;
-  return html`<nav class="pager" aria-label="Pages">${
-    before === undefined ? html`<span></span>` : html`<a href="${href({})}">${icon('back')} Newest</a>`
-  }${next !== undefined && html`<a class="button quiet" href="${href({ before: next })}">Earlier ${icon('next')}</a>`}</nav>`;
 }
 
 /** What changed, by name. A name is never changed, also not at the beginning of a sentence. */

@@ -1,25 +1,28 @@
-import type { ReviewDocument } from '../../projections/reviews.ts';
 import type { Account } from '../domain/account.ts';
+import { defined } from '../domain/defined.ts';
 import { type Html, html } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
 import { named } from '../html/names.ts';
+import type { ReviewOverview } from '../queries/reviews.ts';
 import { bookingTable } from './booking-views.ts';
 import { counted } from './formats.ts';
 import type { PageDeps } from './page-deps.ts';
+import { addressOf, pager } from './pager.ts';
 import { reviewText, stars } from './review-form.ts';
 import { idOf, type Routes } from './visit.ts';
 
+const PATH = '/console/reviews';
 const PER_PAGE = 20;
 /** How many completed bookings are checked for a missing review. */
 const CHECKED = 50;
 
 /** A community's reviews; for a brand, the reviews it wrote and the bookings it has yet to review. */
 export function reviewPages(routes: Routes, { queries }: PageDeps): void {
-  routes.get('/console/reviews', async (visit) => {
+  routes.get(PATH, async (visit) => {
     const { account, query } = visit;
-    const reviews = await queries.reviews.listOfAccount(account);
-    const page = Math.max(1, idOf(query.text('page')) ?? 1);
-    const shown = reviews.slice((page - 1) * PER_PAGE, page * PER_PAGE);
+    const place = defined({ before: idOf(query.text('before')), after: idOf(query.text('after')) });
+    const overview = await queries.reviews.overview(account, { ...place, limit: PER_PAGE });
+    const { reviews: shown, previous, next } = overview;
     const zones = new Map<number, string>();
     for (const id of new Set(shown.map(({ communityId }) => communityId)))
       zones.set(id, (await queries.spaces.community(id))?.timeZone ?? visit.zone);
@@ -27,28 +30,24 @@ export function reviewPages(routes: Routes, { queries }: PageDeps): void {
       title: 'Reviews',
       section: 'reviews',
       main: html`<div class="head"><div><h1>Reviews</h1><p class="lead">${account.kind === 'Community' ? 'What brands say about your spaces.' : 'Your reviews of spaces you have used.'}</p></div></div>
-${account.kind === 'Brand' && (await awaitingReview(account, reviews))}
+${account.kind === 'Brand' && (await awaitingReview(account, overview))}
 <div class="stack full" id="reviews" data-live-region>${
-        reviews.length === 0
+        shown.length === 0
           ? empty(account)
-          : html`${account.kind === 'Community' && summary(reviews)}${shown.map(
+          : html`${account.kind === 'Community' && summary(overview)}${shown.map(
               (review) =>
                 html`<article class="card"><p class="muted"><a href="/console/bookings/${review.bookingId}">${named(review.spaceName)}</a></p>${reviewText(review, zones.get(review.communityId) ?? visit.zone)}</article>`,
             )}`
-      }${
-        reviews.length > PER_PAGE &&
-        html`<nav class="pager" aria-label="Pages">${page > 1 ? html`<a class="button quiet" href="/console/reviews?page=${page - 1}">${icon('back')} Newer</a>` : html`<span></span>`}${page * PER_PAGE < reviews.length && html`<a class="button quiet" href="/console/reviews?page=${page + 1}">Older ${icon('next')}</a>`}</nav>`
-      }</div>`,
+      }${pager({ first: PATH, previous: toPage('after', previous), next: toPage('before', next) })}</div>`,
     };
   });
 
-  async function awaitingReview(account: Account, reviews: readonly ReviewDocument[]): Promise<Html | undefined> {
+  async function awaitingReview(account: Account, { reviewed }: ReviewOverview): Promise<Html | undefined> {
     const { bookings } = await queries.bookings.page(account, {
       status: 'Completed',
       direction: 'descending',
       limit: CHECKED,
     });
-    const reviewed = new Set(reviews.map(({ bookingId }) => bookingId));
     const open = bookings.filter(({ bookingId }) => !reviewed.has(bookingId));
     return open.length === 0
       ? undefined
@@ -56,10 +55,16 @@ ${account.kind === 'Brand' && (await awaitingReview(account, reviews))}
   }
 }
 
-function summary(reviews: readonly ReviewDocument[]): Html {
-  const average = reviews.reduce((sum, { rating }) => sum + rating, 0) / reviews.length;
-  return html`<section class="card review-summary"><p class="figure">${average.toFixed(1)}</p><div><p>${stars(Math.round(average))}</p><p class="muted">${counted(reviews.length, 'review')}</p></div>
-<dl class="facts">${[5, 4, 3, 2, 1].map((rating) => html`<dt>${counted(rating, 'star')}</dt><dd>${reviews.filter((review) => review.rating === rating).length}</dd>`)}</dl></section>`;
+const toPage = (side: 'before' | 'after', reviewId: number | undefined): string | undefined =>
+  reviewId === undefined ? undefined : addressOf(PATH, { [side]: String(reviewId) });
+
+function summary({ byRating }: ReviewOverview): Html {
+  const of = (rating: number) => byRating.get(rating) ?? 0;
+  const ratings = [5, 4, 3, 2, 1];
+  const count = ratings.reduce((sum, rating) => sum + of(rating), 0);
+  const average = ratings.reduce((sum, rating) => sum + rating * of(rating), 0) / count;
+  return html`<section class="card review-summary"><p class="figure">${average.toFixed(1)}</p><div><p>${stars(Math.round(average))}</p><p class="muted">${counted(count, 'review')}</p></div>
+<dl class="facts">${ratings.map((rating) => html`<dt>${counted(rating, 'star')}</dt><dd>${of(rating)}</dd>`)}</dl></section>`;
 }
 
 const empty = (account: Account): Html =>

@@ -32,25 +32,40 @@ export type AuditProgress = { readonly read: number; readonly at: string };
 export type ChangePage = {
   /** Newest first. */
   readonly changes: readonly NamedChange[];
-  /** Where the next page begins; undefined on the last one. */
+  /** Where the next page begins: its `before`. Undefined on the last one. */
   readonly next: string | undefined;
+  /** Where the page before ends: its `after`. Undefined on the first one. */
+  readonly previous: string | undefined;
+};
+
+type Places = {
+  readonly topic?: Topic;
+  readonly of?: string;
+  /** Only what happened before this position, the latest of it. */
+  readonly before?: string;
+  /** Only what happened after this position, the earliest of it. Takes precedence. */
+  readonly after?: string;
+  readonly limit: number;
 };
 
 const PLACE = { limit: 1, before: 'p' };
 const placesOf = declareQuery(
   accountHistory,
-  (
-    account: AccountKey,
-    { topic, of, before, limit }: { topic?: Topic; of?: string; before?: string; limit: number },
-  ): Find<AccountHistoryDocument> => ({
-    where: { account, ...defined({ topic, of, position: before === undefined ? undefined : { below: before } }) },
-    sort: [{ field: 'position', direction: 'descending' }],
-    limit,
-  }),
+  (account: AccountKey, { topic, of, before, after, limit }: Places): Find<AccountHistoryDocument> => {
+    const beside = before === undefined ? undefined : { below: before };
+    const position = after === undefined ? beside : { above: after };
+    return {
+      where: { account, ...defined({ topic, of, position }) },
+      sort: [{ field: 'position', direction: after === undefined ? 'descending' : 'ascending' }],
+      limit,
+    };
+  },
   ['Brand:1', { limit: 1 }],
   ['Brand:1', PLACE],
   ['Brand:1', { ...PLACE, topic: 'keys' }],
   ['Brand:1', { ...PLACE, of: 'space:1' }],
+  ['Brand:1', { limit: 1, after: 'p' }],
+  ['Brand:1', { limit: 1, after: 'p', topic: 'keys' }],
 );
 
 /** Events whose texts are opened and whose actors are named together. */
@@ -111,17 +126,21 @@ export function createAccountHistory(deps: {
 
   return {
     /** A page of the changes of an account, for itself: those of one topic, or of one thing (`space:3`), or all. Newest first. */
-    async page(
-      account: Account,
-      query: { readonly topic?: Topic; readonly of?: string; readonly before?: string; readonly limit: number },
-    ): Promise<ChangePage> {
-      const { limit, ...rest } = query;
-      const wanted = placesOf(accountKey(account), { ...rest, limit: limit + 1 });
+    async page(account: Account, query: Places): Promise<ChangePage> {
+      const { limit, after, ...first } = query;
+      const wanted = placesOf(accountKey(account), { ...query, limit: limit + 1 });
       const places = await Array.fromAsync(
         readModels.collection(accountHistory).find(wanted),
         (found) => found.document,
       );
+      const more = places.length > limit;
+      // Close to the newest a page read backwards would be short: the first one is whole.
+      if (after !== undefined && !more) {
+        const { before: _, ...newest } = first;
+        return this.page(account, { ...newest, limit });
+      }
       const shown = places.slice(0, limit);
+      if (after !== undefined) shown.reverse();
       const streams = new Map(
         await Promise.all(
           [...new Set(shown.map(({ stream }) => stream))].map(
@@ -132,7 +151,8 @@ export function createAccountHistory(deps: {
       const found = shown.flatMap(({ stream, revision }) => streams.get(stream)?.get(revision) ?? []);
       return {
         changes: await naming(account)(found),
-        next: places.length > limit ? shown.at(-1)?.position : undefined,
+        next: more || after !== undefined ? shown.at(-1)?.position : undefined,
+        previous: query.before !== undefined || after !== undefined ? shown[0]?.position : undefined,
       };
     },
 

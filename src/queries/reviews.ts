@@ -58,6 +58,26 @@ const ofBooking = declareQuery(
   [toBookingId(1)],
 );
 
+type OverviewQuery = {
+  /** Only those before this one. */
+  readonly before?: number;
+  /** The page that ends before this one. Takes precedence. */
+  readonly after?: number;
+  readonly limit: number;
+};
+
+export type ReviewOverview = {
+  readonly reviews: readonly ReadableReview[];
+  /** What is `after` for the page before. Undefined on the first page. */
+  readonly previous: number | undefined;
+  /** What is `before` for the next page. Undefined on the last page. */
+  readonly next: number | undefined;
+  /** How many there are of each rating, 1 to 5. */
+  readonly byRating: ReadonlyMap<number, number>;
+  /** The bookings that have been reviewed. */
+  readonly reviewed: ReadonlySet<BookingId>;
+};
+
 /** Reviews whose texts are opened at once. */
 const OPENED_AT_ONCE = 200;
 
@@ -113,9 +133,37 @@ export function createReviewQueries(deps: { readonly readModels: ReadModels; rea
       return { reviews: await personalData.openReviews(page), more: false };
     },
 
-    /** The reviews of a community's spaces, or those a brand wrote; newest first. */
-    async listOfAccount(account: Account): Promise<ReadableReview[]> {
-      return Array.fromAsync(readable(readModels.collection(reviews).find(newestOf(account))));
+    /**
+     * A page of the reviews of a community's spaces, or of those a brand wrote, newest first, and what all of them come to. Only the
+     * texts of the page are opened.
+     */
+    async overview(account: Account, { before, after, limit }: OverviewQuery): Promise<ReviewOverview> {
+      const byRating = new Map<number, number>();
+      const reviewed = new Set<BookingId>();
+      /** The newest, those that follow `before`, and those that come just before `after`: one more than fits on the page. */
+      const newest: ReviewDocument[] = [];
+      const older: ReviewDocument[] = [];
+      const newer: ReviewDocument[] = [];
+      for await (const { document } of readModels.collection(reviews).find(newestOf(account))) {
+        const { rating, bookingId, reviewId } = document;
+        byRating.set(rating, (byRating.get(rating) ?? 0) + 1);
+        reviewed.add(bookingId);
+        if (newest.length <= limit) newest.push(document);
+        if (before !== undefined && reviewId < before && older.length <= limit) older.push(document);
+        if (after !== undefined && reviewId > after && newer.push(document) > limit + 1) newer.shift();
+      }
+      // Close to the newest a page read backwards would be short: the first one is whole.
+      const isNewer = newer.length > limit;
+      const isOlder = !isNewer && after === undefined && older.length > 0;
+      const page = isNewer ? newer.slice(1) : (isOlder ? older : newest).slice(0, limit);
+      const more = isNewer || (isOlder ? older : newest).length > limit;
+      return {
+        reviews: await personalData.openReviews(page),
+        previous: isNewer || isOlder ? page[0]?.reviewId : undefined,
+        next: more ? page.at(-1)?.reviewId : undefined,
+        byRating,
+        reviewed,
+      };
     },
 
     /** The review of a booking. Whether the caller may see the booking is checked before. */

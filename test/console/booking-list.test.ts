@@ -189,3 +189,39 @@ test('on paper every page says whose it is and of when', async () => {
     );
   service.time.now = NOON;
 });
+
+test('reviews lead forth and back, and are summed up as a whole on each page', async () => {
+  const host = await service.community('Europe/Berlin', 'Reviewed');
+  const room = await service.space(host, { durationHours: 1 });
+  const brand = await service.brand('Critic');
+  const { bookings, reviews } = service.core.commands;
+  const made: string[] = [];
+  for (let index = 0; index < 43; index += 1) {
+    const bookingId = await requested(
+      brand,
+      room,
+      `2026-12-${String(3 + (index % 4)).padStart(2, '0')}`,
+      9 + Math.floor(index / 4),
+    );
+    accepted(await bookings.approve({ bookingId, communityId: host.id }, CONTEXT));
+    made.unshift(`Review ${index}`);
+    service.time.now = Date.parse('2026-12-08T12:00:00Z');
+    accepted(await bookings.complete(bookingId, CONTEXT));
+    const review = { bookingId, brandId: brand.id, rating: 1 + (index % 5), title: `Review ${index}`, content: 'So.' };
+    accepted(await reviews.post(review, CONTEXT));
+    service.time.now = NOON;
+  }
+  const titles = ({ text }: Page) => [...text.matchAll(/Review \d+/g)].map(([title]) => title);
+  const community = await signedIn(host.account);
+  for (const browser of [community, await signedIn(brand.account)]) {
+    const first = await browser.open('/console/reviews');
+    const second = await browser.open(link(first, 'next') ?? '');
+    const third = await browser.open(link(second, 'next') ?? '');
+    expect([...titles(first), ...titles(second), ...titles(third)]).toEqual(made);
+    expect([titles(third).length, link(third, 'next'), link(first, 'prev')]).toEqual([3, undefined, undefined]);
+    const back = await browser.open(link(third, 'prev') ?? '');
+    expect(titles(back)).toEqual(titles(second));
+    expect(titles(await browser.open(link(back, 'prev') ?? ''))).toEqual(titles(first));
+    if (browser === community) for (const page of [first, third]) expect(page.text).toContain('43 reviews');
+  }
+});

@@ -72,6 +72,16 @@ test('is paged', async () => {
   const second = await community.open(next.replaceAll('&amp;', '&'));
   const fees = [...rows(first.text), ...rows(second.text)].map((row) => /→ <\/span><bdi>\$(\d+)\./.exec(row)?.[1]);
   expect(fees.slice(0, 40)).toEqual(Array.from({ length: 40 }, (_, index) => String(40 - index)));
+  const [, previous = ''] = /rel="prev" href="([^"]*)"/.exec(second.text) ?? [];
+  expect(previous).toContain('topic=spaces');
+  const back = await community.open(previous.replaceAll('&amp;', '&'));
+  expect(rows(back.text)).toEqual(rows(first.text));
+  expect(back.text).not.toContain('rel="prev"');
+  // In the middle, too: there is a page before the last but one.
+  accepted(await catalogue.changeSpace({ spaceId: spaceId(hall), terms: { eventFee: cents(999_00) } }, context));
+  const middle = await community.open(previous.replaceAll('&amp;', '&'));
+  expect(rows(middle.text)).toEqual(rows(first.text));
+  expect(middle.text).toContain('rel="prev"');
 });
 
 test.each([
