@@ -1,5 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { inDays } from '../in-days.ts';
 import { hasChromium, launchChromium, openWindow, type Screen, signInOnce } from './chromium.ts';
 import { type Running, startDemo } from './console.fixture.ts';
 
@@ -45,9 +46,21 @@ describe.skipIf(!hasChromium)('what opens on a page', { timeout: 60_000 }, () =>
     },
   );
 
-  test('on a wide screen there is no menu to close', async () => {
-    const { context, page } = await open('/console/spaces');
+  test('on a wide screen there is no menu to close, and the calendar and tables use its width', async () => {
+    const { context, page } = await open('/console/spaces', { width: 1920 });
     expect(await page.locator('.menu-close').isVisible()).toBe(false);
+    const widths: Record<string, number> = {};
+    for (const path of ['calendar', `calendar/${inDays(3)}`, 'bookings', 'spaces/new']) {
+      await page.goto(`/console/${path}`);
+      widths[path] = (await page.locator('main').boundingBox())?.width ?? 0;
+    }
+    expect(Object.values(widths)).toEqual([1600, 1600, 1600, 1152]);
+    // Headings have the face of the text, so that no font has to be let in.
+    const face = await page.evaluate<{ h1: string; body: string; weight: string }>(`(() => {
+      const style = (name) => getComputedStyle(document.querySelector(name));
+      return { h1: style('h1').fontFamily, body: style('body').fontFamily, weight: style('h1').fontWeight };
+    })()`);
+    expect([face.h1, face.weight]).toEqual([face.body, '650']);
     await context.close();
   });
 
