@@ -182,7 +182,12 @@ function besides(request: ReadableBooking, sameDay: readonly BookingDocument[]):
   }</p>`;
 }
 
-function pager(list: RequestList, { previous, next }: ListPage<unknown>, waiting: BookingDocument | undefined): Html {
+function pager(
+  list: RequestList,
+  { previous, next }: ListPage<unknown>,
+  waiting: BookingDocument | undefined,
+): Html | undefined {
+  if ((previous ?? next ?? waiting) === undefined) return undefined;
   const to = ({ after, first }: NonNullable<typeof next>) => `${addressOf({ ...list, after })}#request-${first}`;
   return html`<nav class="pager" aria-label="Pages">${
     previous === undefined

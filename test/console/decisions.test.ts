@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { isRefusal } from '../../src/domain/decision.ts';
 import { brandId, cents, communityId, type PlainDate, spaceId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
@@ -119,4 +119,71 @@ test('withdrawing a request that was approved meanwhile cancels nothing, and say
   expect(await statusOf(id)).toBe('Approved');
   expect(late.flash).toMatch(/was approved by .*Harbour Lofts/s);
   expect(late.text).toContain('Our plans have changed.');
+});
+
+test('what was typed in a form whose session has ended is shown at once, and again after sign-in', async () => {
+  const id = await requested();
+  const browser = new Browser(running.url);
+  await browser.signIn(COLLEAGUE);
+  const inbox = await browser.open('/console/inbox?space=1');
+  const { target, body } = inbox.form(`/console/bookings/${id}/decline`, { reason: 'The <b>roof</b> leaks.' });
+  browser.setCookie('console', 'ended');
+  const lost = await browser.request(target, { method: 'POST', body, headers: { referer: inbox.url.href } });
+  expect(lost.status).toBe(401);
+  expect(lost.text).toMatch(/<h1>Nothing was declined<\/h1>.*The &lt;b&gt;roof&lt;\/b&gt; leaks\./s);
+  expect(lost.text).not.toContain(body.get('csrf') ?? '?');
+  const back = /href="([^"]*sign-in[^"]*)"/.exec(lost.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+  const returned = await browser.open(back);
+  expect(returned.url.href).toBe(inbox.url.href);
+  expect(returned.flash).toContain('Nothing was declined: your session had ended.');
+  expect(returned.flash).toContain('Reason, as you had typed it: The &lt;b&gt;roof&lt;/b&gt; leaks.');
+  expect(await statusOf(id)).toBe('Pending');
+});
+
+test('a form of another session says that nothing was done, keeps what was typed, and leads to its page', async () => {
+  const id = await requested();
+  const page = await colleague.open(`/console/bookings/${id}/decline`);
+  const { target, body } = page.form('/decline', { reason: 'The roof leaks.' });
+  const headers = { referer: page.url.href };
+  const refused = await manager.request(target, { method: 'POST', body, headers });
+  expect(refused.status).toBe(403);
+  expect(refused.text).toMatch(/<h1>Nothing was declined<\/h1>.*The roof leaks\./s);
+  expect(refused.text).toContain(`href="${page.url.pathname}"`);
+  expect(await statusOf(id)).toBe('Pending');
+
+  // Nobody typed this here: our page does not show what another site sends, nor lead there.
+  const foreign = { origin: 'https://evil.example', referer: 'https://evil.example/console/inbox' };
+  for (const browser of [manager, new Browser(running.url)]) {
+    const answer = await browser.request(target, { method: 'POST', body, headers: foreign });
+    expect(answer.text).toContain('Nothing was declined');
+    expect(answer.text).not.toMatch(/roof|evil/);
+  }
+});
+
+test('the same decline twice, and one that a colleague made before, change nothing and say by whom', async () => {
+  const id = await requested();
+  const [mine, theirs] = await Promise.all([manager.open('/console/inbox'), colleague.open('/console/inbox')]);
+  const action = `/console/bookings/${id}/decline`;
+  await colleague.send(theirs, action, { reason: 'We are full.' });
+  const second = await manager.send(mine, action, { reason: 'The roof leaks.' });
+  expect(second.flash).toMatch(/It was already declined by .*colleague@harbour\.example.* Nothing has changed\./);
+  expect(second.flash).toContain('You had typed: The roof leaks.');
+  const again = await colleague.send(theirs, action, { reason: 'We are full.' });
+  expect(again.flash).toMatch(/It was already declined by you on /);
+  expect(await eventsOf(id)).toEqual(['BookingRequested', 'BookingCancelled']);
+  expect((await running.service.core.queries.bookings.get(HARBOUR, id))?.reason).toBe('We are full.');
+});
+
+test('an approval after the deadline says when it was', async () => {
+  const id = await requested();
+  const inbox = await manager.open('/console/inbox');
+  const booking = await running.service.core.queries.bookings.get(HARBOUR, id);
+  const late = await running.service.core.commandsAt(() => Date.parse(booking?.expiresAt ?? '') + 1);
+  const spy = vi
+    .spyOn(running.service.core.commands.bookings, 'approve')
+    .mockImplementationOnce((...asked) => late.bookings.approve(...asked));
+  const page = await manager.send(inbox, `/console/bookings/${id}/approve`);
+  spy.mockRestore();
+  expect(page.flash).toContain('Nothing was approved.');
+  expect(await statusOf(id)).toBe('Pending');
 });

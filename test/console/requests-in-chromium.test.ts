@@ -250,6 +250,25 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     await context.close();
   });
 
+  test('an answer that does not arrive, or comes after the session has ended, says so and changes nothing', async () => {
+    const id = await requested(80);
+    const { context, page } = await open(WIDE, '/console/inbox?sort=deadline');
+    await context.setOffline(true);
+    await row(page, id).getByRole('button', { name: 'Approve' }).click();
+    await expect.poll(() => page.locator('.toast').textContent()).toContain('The service cannot be reached');
+    await context.setOffline(false);
+    await context.clearCookies();
+    await row(page, id).getByText('Decline…').click();
+    await page.keyboard.type('We are closed.');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Nothing was declined' }).waitFor();
+    expect(await page.getByLabel('Reason, as you typed it').inputValue()).toBe('We are closed.');
+    expect(await statusOf(id)).toBe('Pending');
+    const link = page.getByRole('link', { name: 'Sign in and go back' });
+    expect(await link.getAttribute('href')).toContain(encodeURIComponent('/console/inbox?sort=deadline'));
+    await context.close();
+  });
+
   test('30 requests are answered with the keyboard alone in under two minutes', async () => {
     const ids: number[] = [];
     for (let made = 0; made < 30; made += 1) ids.push(await requested(50 + Math.floor(made / 10), 8 + (made % 10)));
