@@ -10,11 +10,12 @@ import { icon } from '../html/layout.ts';
 import { named, namedText } from '../html/names.ts';
 import type { SearchedPage } from '../queries/booking-search.ts';
 import { bookingPager, bookingTable, cursorOf } from './booking-views.ts';
-import { field, NO_PROBLEMS, type Problems, statusOf } from './fields.ts';
+import { dateField, field, NO_PROBLEMS, type Problems, statusOf } from './fields.ts';
 import { shortDate } from './formats.ts';
 import type { PageDeps } from './page-deps.ts';
 import { addressOf } from './pager.ts';
 import { tabs } from './tabs.ts';
+import { asPlainDate, readDate } from './typed-dates.ts';
 import type { Form, Routes, Visit } from './visit.ts';
 
 const PATH = '/console/bookings';
@@ -93,7 +94,7 @@ ${searchForm(visit, asked, problems)}
 }
 
 function askedIn(query: Form): Asked {
-  const typed = { q: query.text('q'), from: query.text('from'), to: query.text('to') };
+  const typed = { q: query.text('q'), from: asPlainDate(query.text('from')), to: asPlainDate(query.text('to')) };
   const when = keysOf(WHEN).find((known) => known === query.text('when'));
   const status = BOOKING_STATUSES.find((known) => known === query.text('status'));
   const isSearched = Object.values(typed).some((text) => text !== '');
@@ -110,10 +111,8 @@ const dateIn = (text: string): PlainDate | undefined => (isPlainDate(text) ? tex
 
 function problemsIn({ typed: { q, from, to } }: Asked): Problems {
   const wrongDate = (text: string) => {
-    if (text === '' || isPlainDate(text)) return undefined;
-    return /^\d{4}-\d{2}-\d{2}$/.test(text)
-      ? 'There is no such date.'
-      : 'Write the date as year, month and day, such as 2026-12-01.';
+    const read = text === '' ? undefined : readDate(text);
+    return read !== undefined && 'problem' in read ? read.problem : undefined;
   };
   const isBackwards = isPlainDate(from) && isPlainDate(to) && to < from;
   const problems = defined({
@@ -133,15 +132,7 @@ const address = (asked: Asked): string => addressOf(PATH, fieldsOf(asked));
 
 function searchForm(visit: Visit, { status, typed }: Asked, problems: Problems): Html {
   const others = visit.account.kind === 'Community' ? 'brand' : 'community';
-  // A control for dates shows nothing but dates: what was typed must not be lost.
-  const date = (name: 'from' | 'to', label: string) =>
-    field({
-      name,
-      label,
-      type: typed[name] === '' || isPlainDate(typed[name]) ? 'date' : 'text',
-      value: typed[name],
-      problems,
-    });
+  const date = (name: 'from' | 'to', label: string) => dateField({ name, label, value: typed[name], problems });
   const when = visit.query.text('when');
   return html`<form class="search" method="get" action="${PATH}" role="search" aria-label="Bookings">
 ${field({ name: 'q', label: `Number, ${others} or space`, value: typed.q, problems, attributes: { maxlength: typed.q.length > MAX_TEXT ? undefined : MAX_TEXT, autocomplete: 'off', spellcheck: 'false' } })}

@@ -4,7 +4,9 @@ import { type Html, html } from '../html/html.ts';
 import { named } from '../html/names.ts';
 import { actorView } from './actor-view.ts';
 import { statusBadge, statusClass } from './booking-views.ts';
+import { momentField, NO_PROBLEMS, type Problems } from './fields.ts';
 import { amount, momentIn, zoneName } from './formats.ts';
+import { readMoment } from './typed-dates.ts';
 
 /** What a booking was at the time that the page was asked for, as far as the log tells (docs/decisions/history.md). */
 export type BookingThen = { readonly steps: readonly NamedStep[]; readonly booking: ReadableBooking | undefined };
@@ -19,6 +21,8 @@ export function timeline(
   askedFor: string,
   then: BookingThen | undefined,
 ): Html {
+  const read = readMoment(askedFor);
+  const problems: Problems = askedFor !== '' && 'problem' in read ? { at: read.problem } : NO_PROBLEMS;
   return html`<ol class="timeline">${steps.map(
     (
       { event, to, by },
@@ -27,8 +31,7 @@ export function timeline(
 <p class="muted small"><time datetime="${event.metadata.at}">${momentIn(zone, event.metadata.at)}</time>, by ${actorView(by)}</p></li>`,
   )}</ol>
 <form class="fields as-of" method="get" action="#booking-timeline" data-timeline="${steps.map(({ event }) => toInput(event.metadata.at, zone)).join(' ')}">
-<div class="field"><label for="at">As of a past time</label><p class="hint" id="at-hint">In the space’s local time (${zoneName(zone)}).</p>
-<div class="row nowrap"><input id="at" name="at" type="datetime-local" step="1" value="${then === undefined ? '' : askedFor}" aria-describedby="at-hint" max="9999-12-31T23:59:59"><button class="button quiet">Show</button></div></div>
+<div class="row end nowrap">${momentField({ name: 'at', label: 'As of a past time', hint: `In the space’s local time (${zoneName(zone)}).`, value: then === undefined && problems === NO_PROBLEMS ? '' : askedFor, problems })}<div><button class="button quiet">Show</button></div></div>
 </form>
 <p id="state-then" role="status">${then !== undefined && stateThen(then, zone)}</p>`;
 }
@@ -56,16 +59,13 @@ function stepDetails(event: HistoryStep['event']): Html | undefined {
   }
 }
 
-/** A moment (ISO 8601) as the value of a `datetime-local` field, in a time zone. */
+/** A moment (ISO 8601) as {@link readMoment} reads it, in a time zone. */
 const toInput = (moment: string, zone: string): string =>
   Temporal.Instant.from(moment).toZonedDateTimeISO(zone).toPlainDateTime().toString({ smallestUnit: 'second' });
 
 /** Reverses {@link toInput}, up to the end of that second, in milliseconds since the epoch. Undefined if the field is invalid. */
 export function momentOfInput(text: string, zone: string): number | undefined {
-  if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2})?$/.test(text)) return undefined;
-  try {
-    return Temporal.PlainDateTime.from(text).toZonedDateTime(zone).epochMilliseconds + 999;
-  } catch {
-    return undefined;
-  }
+  const read = readMoment(text);
+  if ('problem' in read) return undefined;
+  return Temporal.PlainDateTime.from(read.time).toZonedDateTime(zone).epochMilliseconds + 999;
 }

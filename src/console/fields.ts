@@ -3,7 +3,7 @@ import type { Refusal } from '../domain/decision.ts';
 import type { PlainDate } from '../domain/ids.ts';
 import { escapeText, flag, type Html, html, type Interpolated, raw } from '../html/html.ts';
 import { icon } from '../html/layout.ts';
-import { shownInField } from './typed-dates.ts';
+import { momentInField, shownInField } from './typed-dates.ts';
 import type { Visit } from './visit.ts';
 
 /** The errors of a form by field; `''` holds the one that concerns the form as a whole. */
@@ -57,7 +57,7 @@ export type Field = {
   readonly value?: string | number;
   readonly hint?: Interpolated;
   readonly problems?: Problems;
-  readonly type?: 'text' | 'number' | 'date' | 'url' | 'email' | 'datetime-local' | 'month';
+  readonly type?: 'text' | 'number' | 'url' | 'email';
   readonly required?: boolean;
   /** Attributes of the control: min, max, step, maxlength, inputmode, autocomplete and so on. */
   readonly attributes?: Attributes;
@@ -72,21 +72,27 @@ export function field({ type = 'text', value = '', required = false, ...rest }: 
   );
 }
 
+type DateField = Omit<Field, 'type'> & { readonly earliest?: PlainDate };
+
 /**
  * A field for a date. It shows the date as every page does, whichever language the browser has, and takes what people type
- * (`readDate`); a button beside it opens the browser's own calendar.
- * @param value a date, or what was typed
+ * (docs/decisions/date-fields.md); a button beside it opens the browser's own calendar.
+ * @param field `value`: a date, or what was typed
  */
-export function dateField({
-  value = '',
-  required = false,
-  earliest,
-  ...rest
-}: Omit<Field, 'type'> & { readonly earliest?: PlainDate }): Html {
+export const dateField = (field: DateField): Html => pickable(field, 'date', shownInField);
+
+/** The same for a date and a time (`readMoment`), on a clock that the hint names. */
+export const momentField = (field: DateField): Html => pickable(field, 'datetime-local', momentInField);
+
+function pickable(
+  { value = '', required = false, earliest, ...rest }: DateField,
+  calendar: 'date' | 'datetime-local',
+  shown: (typed: string) => string,
+): Html {
   return framed(
     rest,
     (tied) =>
-      html`<span class="pickable"><input id="${rest.name}" name="${rest.name}" type="text" value="${shownInField(String(value))}" autocomplete="off" spellcheck="false"${flag('required', required)}${attributes({ 'data-earliest': earliest, ...rest.attributes })}${tied}><button type="button" class="button quiet pick" hidden aria-label="Choose from a calendar">${icon('calendar')}</button></span>`,
+      html`<span class="pickable"><input id="${rest.name}" name="${rest.name}" type="text" value="${shown(String(value))}" autocomplete="off" spellcheck="false" data-calendar="${calendar}"${flag('required', required)}${attributes({ 'data-earliest': earliest, ...rest.attributes })}${tied}><button type="button" class="button quiet pick" hidden aria-label="Choose from a calendar">${icon('calendar')}</button></span>`,
   );
 }
 

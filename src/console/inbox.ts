@@ -7,7 +7,7 @@ import { icon } from '../html/layout.ts';
 import { named, namedText } from '../html/names.ts';
 import { statusBadge } from './booking-views.ts';
 import { BULK_FORM, decisionForms, type FormPlace, listField } from './decision-forms.ts';
-import { csrfField, field, NO_PROBLEMS, select } from './fields.ts';
+import { csrfField, dateField, field, NO_PROBLEMS, select } from './fields.ts';
 import { amount, counted, duration, fromNow, hours, momentIn, shortDate, zoneName } from './formats.ts';
 import type { PageDeps } from './page-deps.ts';
 import {
@@ -204,8 +204,7 @@ function filterForm(list: RequestList, spaces: readonly Space[]): Html {
   const { typed, problems } = list;
   const isUsed = isFiltered(list) || typed.sort === 'deadline';
   const options = spaces.map(({ spaceId, name }) => ({ value: String(spaceId), label: namedText(name) }));
-  const date = (name: 'from' | 'to', label: string) =>
-    field({ name, label, type: 'date', value: typed[name], problems });
+  const date = (name: 'from' | 'to', label: string) => dateField({ name, label, value: typed[name], problems });
   const money = (name: 'min' | 'max', label: string) =>
     field({ name, label, value: typed[name], problems, attributes: { inputmode: 'decimal', size: 8 } });
   return html`<details class="request-filter"${flag('open', isUsed)}><summary>Filter and sort</summary>

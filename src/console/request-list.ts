@@ -1,8 +1,8 @@
 import type { BookingDocument } from '../../projections/bookings.ts';
-import { isPlainDate } from '../domain/calendar.ts';
 import { type Cents, type PlainDate, type SpaceId, spaceId } from '../domain/ids.ts';
-import { parseAmount } from '../domain/pricing.ts';
+import { AMOUNT_RULE, parseAmount } from '../domain/pricing.ts';
 import { NO_PROBLEMS, type Problems } from './fields.ts';
+import { readDate } from './typed-dates.ts';
 import { Form, idOf } from './visit.ts';
 
 /** Requests on one page of the inbox. */
@@ -41,14 +41,16 @@ export function requestList(query: Form): RequestList {
   const problems: Record<string, string> = {};
   const date = (name: 'from' | 'to') => {
     const text = typed[name];
-    if (text === '' || isPlainDate(text)) return text === '' ? undefined : (text as PlainDate);
-    problems[name] = 'This date does not exist. Give it as year, month and day: 2026-11-20.';
+    if (text === '') return undefined;
+    const read = readDate(text);
+    if ('date' in read) return read.date;
+    problems[name] = read.problem;
     return undefined;
   };
   const amount = (name: 'min' | 'max') => {
     const text = typed[name];
     const parsed = text === '' ? undefined : parseAmount(text);
-    if (text !== '' && parsed === undefined) problems[name] = 'Give an amount such as 150 or 150.50.';
+    if (text !== '' && parsed === undefined) problems[name] = `This ${AMOUNT_RULE}.`;
     return parsed;
   };
   const [startDate, endDate, min, max] = [date('from'), date('to'), amount('min'), amount('max')];

@@ -54,10 +54,43 @@ function monthOf(word: string): number | undefined {
   return [long, long.slice(0, 3), long.slice(0, 4)].includes(letters) ? number : undefined;
 }
 
+/** A typed date as addresses and queries have it (YYYY-MM-DD); what was typed, if it is none. */
+export function asPlainDate(typed: string): string {
+  const read = readDate(typed);
+  return 'date' in read ? read.date : typed;
+}
+
 /** A date as its field shows it; what was typed, if it is none. */
 export function shownInField(typed: string): string {
   const read = readDate(typed);
   return 'date' in read ? shortDate(read.date) : typed;
+}
+
+/** `20 Nov 2026, 09:30`, `2026-11-20T09:30:15`: a date, and the time on the 24-hour clock. */
+const MOMENT = /^(.+?)(?:T|,?\s+)(\d{1,2}):(\d{2})(?::(\d{2}))?$/;
+
+/** Reads a typed date and time on a clock that the field names, or says what is wrong with it. */
+export function readMoment(text: string): { readonly time: string } | { readonly problem: string } {
+  const [, day = '', hour = '', minute = '', second = '00'] = MOMENT.exec(text.trim()) ?? [];
+  if (day === '') return { problem: 'Write a date and a time such as 20 Nov 2026, 09:30.' };
+  const read = readDate(day);
+  if ('problem' in read) return read;
+  if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59)
+    return {
+      problem: `There is no ${text
+        .trim()
+        .slice(day.length)
+        .replace(/^[T,\s]+/, '')} on the clock: write a time from 00:00 to 23:59.`,
+    };
+  return { time: `${read.date}T${hour.padStart(2, '0')}:${minute}:${second}` };
+}
+
+/** A moment as its field shows it; what was typed, if it is none. */
+export function momentInField(typed: string): string {
+  const read = readMoment(typed);
+  if ('problem' in read) return typed;
+  const [date = '', time = ''] = read.time.split('T');
+  return `${shortDate(date)}, ${time.replace(/:00$/, '')}`;
 }
 
 const pad = (value: number) => String(value).padStart(2, '0');

@@ -1,6 +1,6 @@
 import type { ReadableBooking } from '../../projections/bookings.ts';
 import type { WebhookDocument } from '../../projections/webhooks.ts';
-import { isPlainDate, localDate, toTimestamp } from '../domain/calendar.ts';
+import { localDate, toTimestamp } from '../domain/calendar.ts';
 import { isRefusal } from '../domain/decision.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import { keysOf } from '../domain/keys-of.ts';
@@ -19,6 +19,7 @@ import {
   csrfField,
   field,
   formProblem,
+  momentField,
   NO_PROBLEMS,
   onceField,
   type Problems,
@@ -31,6 +32,7 @@ import { moment, second } from './moments.ts';
 import type { PageDeps } from './page-deps.ts';
 import { readerZone } from './reader-zone.ts';
 import { secretBox } from './secret.ts';
+import { readMoment } from './typed-dates.ts';
 import { type Answer, type Form, idOf, missing, type Routes, type Visit } from './visit.ts';
 
 const DELIVERIES = '/console/webhooks/deliveries';
@@ -144,8 +146,9 @@ ${main}`,
 
   routes.post('/console/webhooks/:id/recover', (visit) =>
     withWebhook(visit, async (webhook) => {
-      const since = sinceOf(visit.form);
-      if (since === undefined) return webhookPage(visit, webhook, { since: 'Choose a date and time.' });
+      const read = readMoment(visit.form.text('since'));
+      if ('problem' in read) return webhookPage(visit, webhook, { since: read.problem });
+      const since = sinceOf(read.time, readerZone(visit.form.text('zone')));
       const outcome = await webhooks.recover(webhook.webhookId, since);
       if (isRefusal(outcome)) return webhookPage(visit, webhook, { since: outcome.details });
       return toWebhook(
@@ -293,7 +296,7 @@ ${choices(
 <h2>Deliveries</h2>
 ${deliveries.main}
 <form class="card fields narrow" method="post" action="${base}/recover">${csrfField(visit)}<input type="hidden" name="zone" value="${zone}"><h2>Recover</h2><p>Sends everything that has not arrived since a given time: failed deliveries, and events that occurred while the webhook was disabled. Goes back up to 30 days.</p>
-${field({ name: 'since', label: 'Since', hint: zoneName(zone), type: 'datetime-local', value: visit.form.text('since') || yesterday, required: true, problems })}
+${momentField({ name: 'since', label: 'Since', hint: zoneName(zone), value: visit.form.text('since') || yesterday, required: true, problems })}
 <div><button class="button quiet">Recover</button></div></form>`,
     };
   }
@@ -338,10 +341,6 @@ function receiverNotice({ breaker, failures }: ReceiverState, visit: Visit): Htm
   return html`<div class="flash problem">${icon('warning')}<p>Paused since ${since}, after ${counted(failures, 'failed attempt')} in a row. One delivery is tried at a time; ${next}. The others wait without losing any of their attempts. To try now, send a test delivery or resend one.</p></div>`;
 }
 
-/** The value of a `datetime-local` field, read by the clock that the form named. */
-function sinceOf(form: Form): Timestamp | undefined {
-  const [date = '', time = ''] = form.text('since').split('T');
-  if (!isPlainDate(date) || !/^(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d)?$/.test(time)) return undefined;
-  const local = Temporal.PlainDateTime.from(`${date}T${time}`);
-  return toTimestamp(local.toZonedDateTime(readerZone(form.text('zone'))).epochMilliseconds);
-}
+/** A time on the clock of a zone (`2026-11-20T09:30:00`) as a moment. */
+const sinceOf = (time: string, zone: string): Timestamp =>
+  toTimestamp(Temporal.PlainDateTime.from(time).toZonedDateTime(zone).epochMilliseconds);

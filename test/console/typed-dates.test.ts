@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readDate, shownInField } from '../../src/console/typed-dates.ts';
+import { momentInField, readDate, readMoment, shownInField } from '../../src/console/typed-dates.ts';
 
 test.each([
   '2026-11-20',
@@ -36,4 +36,32 @@ test.each([
 
 test.each(['Sept', 'Sep', 'September', 'May', 'June', 'Jun'])('%s is a month', (month) => {
   expect(readDate(`1 ${month} 2026`)).toHaveProperty('date');
+});
+
+test.each([
+  '2026-11-20T09:30',
+  '2026-11-20T09:30:00',
+  '20 Nov 2026, 09:30',
+  'Fri 20 Nov 2026, 9:30',
+  '20.11.2026 09:30',
+])('%s is half past nine', (typed) => {
+  expect(readMoment(typed)).toEqual({ time: '2026-11-20T09:30:00' });
+  expect(momentInField(typed)).toBe('Fri 20 Nov 2026, 09:30');
+});
+
+test.each([
+  ['2026-02-30T10:00', /^There is no 30 February 2026\.$/],
+  ['20 Nov 2026, 24:00', /^There is no 24:00 on the clock/],
+  ['2026-11-20T10:60', /^There is no 10:60 on the clock/],
+  ['11/12/2026, 10:00', /can be read in two ways/],
+  ['20 Nov 2026', /^Write a date and a time such as/],
+  ['soon', /^Write a date and a time such as/],
+  ['', /^Write a date and a time such as/],
+])('%s is no moment', (typed, problem) => {
+  expect(readMoment(typed)).toEqual({ problem: expect.stringMatching(problem) });
+  expect(momentInField(typed)).toBe(typed);
+});
+
+test('seconds are kept', () => {
+  expect(momentInField('2026-11-20T09:30:15')).toBe('Fri 20 Nov 2026, 09:30:15');
 });

@@ -7,28 +7,34 @@ const WORDS = new Intl.DateTimeFormat('en-GB', {
   timeZone: 'UTC',
 });
 
-/** What is typed, as YYYY-MM-DD; empty if it is no date yet. The service has the last word. */
-function isoOf(text) {
-  if (/^\d{4}-\d{2}-\d{2}$/.test(text)) return text;
-  const moment = Date.parse(`${text.replace(/^[a-z]+,?\s+/i, '')} UTC`);
-  return Number.isNaN(moment) ? '' : new Date(moment).toISOString().slice(0, 10);
+const inWords = (date) => WORDS.format(new Date(`${date}T12:00:00Z`)).replace(',', '');
+
+/** What is typed, as a native field has it; empty if it is no date yet. The service has the last word. */
+function nativeValue(text, calendar) {
+  const [, day = text, time = '00:00'] = /^(.*?)(?:T|,?\s+)(\d{1,2}:\d{2}(?::\d{2})?)$/.exec(text) ?? [];
+  const moment = Date.parse(/^\d{4}-\d{2}-\d{2}$/.test(day) ? day : `${day.replace(/^[a-z]+,?\s+/i, '')} UTC`);
+  if (Number.isNaN(moment)) return '';
+  const date = new Date(moment).toISOString().slice(0, 10);
+  return calendar === 'date' ? date : `${date}T${time.padStart(5, '0')}`;
 }
 
 function open(field) {
-  const calendar = document.createElement('input');
-  calendar.type = 'date';
-  calendar.tabIndex = -1;
-  calendar.setAttribute('aria-hidden', 'true');
-  calendar.min = field.dataset.earliest ?? '';
-  calendar.value = isoOf(field.value.trim());
-  calendar.addEventListener('change', () => {
-    if (calendar.value === '') return;
-    field.value = WORDS.format(new Date(`${calendar.value}T12:00:00Z`)).replace(',', '');
+  const native = document.createElement('input');
+  native.type = field.dataset.calendar;
+  native.className = 'native';
+  native.tabIndex = -1;
+  native.setAttribute('aria-hidden', 'true');
+  native.min = field.dataset.earliest ?? '';
+  native.value = nativeValue(field.value.trim(), native.type);
+  native.addEventListener('change', () => {
+    if (native.value === '') return;
+    const [date, time] = native.value.split('T');
+    field.value = time === undefined ? inWords(date) : `${inWords(date)}, ${time}`;
     field.dispatchEvent(new Event('input', { bubbles: true }));
   });
-  field.parentElement.querySelector('input[type=date]')?.remove();
-  field.after(calendar);
-  calendar.showPicker();
+  field.parentElement.querySelector('.native')?.remove();
+  field.after(native);
+  native.showPicker();
 }
 
 function offer() {
@@ -41,4 +47,5 @@ document.addEventListener('click', (event) => {
   if (button) open(button.parentElement.querySelector('input'));
 });
 document.addEventListener('venue:refreshed', offer);
+document.addEventListener('venue:replaced', offer);
 offer();

@@ -1,4 +1,14 @@
 // Adds a slider over the steps of a booking's timeline.
+const WORDS = new Intl.DateTimeFormat('en-GB', {
+  weekday: 'short',
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  timeZone: 'UTC',
+});
+/** `2026-11-20T09:30:15` as the field shows it. */
+const inWords = (moment) => `${WORDS.format(new Date(`${moment}Z`)).replace(',', '')}, ${moment.split('T')[1]}`;
+
 function addSlider() {
   const form = document.querySelector('form[data-timeline]');
   if (!form || form.querySelector('input[type=range]')) return;
@@ -15,7 +25,7 @@ function addSlider() {
     const at = Number(slider.value);
     const word = steps[at].querySelector('strong').textContent;
     slider.setAttribute('aria-valuetext', word);
-    form.querySelector('#at').value = moments[at];
+    form.querySelector('#at').value = inWords(moments[at]);
     steps.forEach((step, index) => {
       step.classList.toggle('later', index > at);
     });
