@@ -17,7 +17,7 @@ export const statusOf = (problems: Problems): 200 | 422 => (problems === NO_PROB
 /**
  * Assigns what a refusal says to the fields it is about. Each of its sentences starts with the name of a field ("windowEnd must
  * be …"), which is replaced with the label that people see.
- * @param labels labels by field name
+ * @param labels labels by field name, in the order of the page
  * @param ours where a page has other fields than the command, such as boxes for a mask: the name of one, and what to say there
  */
 export function problemOf(
@@ -26,8 +26,12 @@ export function problemOf(
   ours: Readonly<Record<string, { readonly field: string; readonly text: string }>> = {},
 ): Problems {
   const problems: Record<string, string> = {};
-  for (const details of refusal.each ?? [refusal.details]) {
-    const [word = ''] = details.split(' ', 1);
+  const order = Object.keys(labels);
+  const told = (refusal.each ?? [refusal.details]).map((details) => ({
+    details,
+    word: details.split(' ', 1)[0] ?? '',
+  }));
+  for (const { details, word } of told.sort((a, b) => order.indexOf(a.word) - order.indexOf(b.word))) {
     const own = ours[word];
     if (own !== undefined) problems[own.field] = own.text;
     else problems[labels[word] === undefined ? '' : word] ??= withLabels(details, labels);

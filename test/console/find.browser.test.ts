@@ -1,0 +1,176 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { cents, spaceId } from '../../src/domain/ids.ts';
+import { accepted } from '../accepted.ts';
+import { inDays } from '../in-days.ts';
+import { hasChromium, launchChromium, openWindow, signInOnce, wrongOn } from './chromium.ts';
+import { type Running, startDemo } from './console.fixture.ts';
+
+const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
+/** 200 characters without a blank, which no line can break at. */
+const ENDLESS = 'W'.repeat(200);
+const DATE = inDays(30);
+
+describe.skipIf(!hasChromium)('finding and changing spaces in Chromium', { timeout: 120_000 }, () => {
+  let running: Running;
+  let browser: Browser;
+  let signedIn: ReturnType<typeof signInOnce>;
+  let endless: number;
+  let weekly: number;
+  beforeAll(async () => {
+    [running, browser] = await Promise.all([startDemo(), launchChromium()]);
+    signedIn = signInOnce(running.url);
+    const { catalogue } = running.service.core.commands;
+    const terms = { communityId: 1, windowStart: 0, windowEnd: 23, durationHours: 1, answerHours: 72 };
+    endless = accepted(await catalogue.addSpace({ ...terms, name: ENDLESS, eventFee: cents(100_00) }, CONTEXT));
+    weekly = accepted(await catalogue.addSpace({ ...terms, name: 'قاعة 🎉', eventFee: cents(1_234_50) }, CONTEXT));
+  });
+  afterAll(async () => {
+    await browser.close();
+    await running.stop();
+  });
+
+  async function open(who: 'brands' | 'communities', path: string, { width = 1280, script = true, dark = false } = {}) {
+    const cookies = await signedIn(running.demo[who][0]?.user ?? { email: '', password: '' });
+    const screen = { width, colorScheme: dark ? 'dark' : 'light', script } as const;
+    const window = await openWindow(browser, running.url, screen, cookies);
+    await window.page.goto(path);
+    return window;
+  }
+  const boxes = (page: Page, selector: string) =>
+    page.evaluate<{ x: number; y: number; width: number }[]>(
+      `[...document.querySelectorAll('${selector}')].map((one) => one.getBoundingClientRect()).map(({ x, y, width }) => ({ x, y, width }))`,
+    );
+
+  test('the summary of a form’s errors has the focus, and leads to each field', async () => {
+    const { context, page, complaints } = await open('communities', '/console/spaces/new');
+    await page.getByLabel('Name').fill('Loft');
+    await page.getByLabel('Event fee').fill('1.234');
+    await page.getByLabel('Closes at').fill('8');
+    await page.getByRole('button', { name: 'Add space' }).click();
+    await expect.poll(() => page.evaluate('document.activeElement.getAttribute("role")')).toBe('alert');
+    expect(await wrongOn(page)).toEqual([]);
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    const focused = () => page.evaluate<string>('document.activeElement.id || location.hash');
+    await expect.poll(focused).toMatch(/windowStart/);
+    await page.getByLabel('Event fee').fill('1,234.50');
+    await page.getByLabel('Closes at').fill('20');
+    await page.getByRole('button', { name: 'Add space' }).click();
+    await expect.poll(() => page.locator('.flash').textContent()).toContain('Space added.');
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('start times stand in four columns of one width, and price and request stay in view beside them', async () => {
+    for (const width of [320, 390, 1280]) {
+      const { context, page } = await open('brands', `/console/find/${weekly}?date=${DATE}&start=9`, { width });
+      const tiles = await boxes(page, '.slots > li');
+      expect(tiles).toHaveLength(23);
+      expect(new Set(tiles.map(({ x }) => Math.round(x))).size).toBe(4);
+      expect(new Set(tiles.map((tile) => Math.round(tile.width))).size).toBe(1);
+      if (width === 1280) {
+        await page.setViewportSize({ width, height: 760 });
+        await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
+        expect(await page.evaluate('scrollY')).toBeGreaterThan(100);
+        const button = await page.getByRole('button', { name: 'Request booking' }).boundingBox();
+        expect(button?.y).toBeGreaterThan(0);
+        expect((button?.y ?? 999) + (button?.height ?? 0)).toBeLessThanOrEqual(760);
+      }
+      await context.close();
+    }
+  });
+
+  test('the calendar of a date field writes the date as the pages do; without JavaScript it is typed', async () => {
+    const { context, page, complaints } = await open('brands', `/console/find?date=${DATE}`);
+    const date = page.getByRole('textbox', { name: 'Date' });
+    expect(await date.inputValue()).toMatch(/^\w{3} \d{1,2} \w{3,4} \d{4}$/);
+    await page.getByRole('button', { name: 'Choose from a calendar' }).click();
+    const native = page.locator('input.native');
+    expect(await native.inputValue()).toBe(DATE);
+    await page.evaluate(
+      "{ const native = document.querySelector('.native'); native.value = '2030-02-03'; native.dispatchEvent(new Event('change')) }",
+    );
+    expect(await date.inputValue()).toBe('Sun 3 Feb 2030');
+    await date.fill('3.4.2030');
+    await page.getByRole('button', { name: 'Find spaces' }).click();
+    await expect.poll(() => page.locator('.lead').textContent()).toContain('Wednesday 3 April 2030');
+    expect(complaints).toEqual([]);
+    await context.close();
+
+    const plain = await open('brands', `/console/find?date=${DATE}`, { script: false });
+    expect(await plain.page.getByRole('button', { name: 'Choose from a calendar' }).count()).toBe(0);
+    await plain.page.getByRole('textbox', { name: 'Date' }).fill('2030-04-03');
+    await plain.page.getByLabel('Name contains').fill('قاعة');
+    await plain.page.getByRole('button', { name: 'Find spaces' }).click();
+    await plain.page.getByRole('link', { name: '05:00' }).click();
+    expect(await plain.page.getByRole('radio', { checked: true }).getAttribute('value')).toBe('5');
+    await plain.page.getByLabel('06:00 to').check();
+    await plain.page.getByRole('button', { name: 'Request booking' }).click();
+    await expect.poll(() => plain.page.locator('.flash').textContent()).toContain('Request sent.');
+    await plain.context.close();
+  });
+
+  test('the keyboard moves between start times', async () => {
+    const { context, page } = await open('brands', `/console/find/${weekly}?date=${DATE}&start=9`);
+    await page.getByLabel('09:00 to').focus();
+    await page.keyboard.press('ArrowRight');
+    expect(await page.getByRole('radio', { checked: true }).getAttribute('value')).toBe('10');
+    expect(await page.evaluate("getComputedStyle(document.querySelector('.slot:has(:checked)')).outlineStyle")).toBe(
+      'solid',
+    );
+    await context.close();
+  });
+
+  test('a phone on its side shows all of it, and a request is sent from there', async () => {
+    const { context, page } = await open('brands', `/console/find?date=${DATE}&name=${ENDLESS.slice(0, 5)}`, {
+      width: 844,
+    });
+    await page.setViewportSize({ width: 844, height: 390 });
+    expect(await wrongOn(page)).toEqual([]);
+    await page.getByRole('link', { name: '04:00' }).click();
+    expect(await wrongOn(page)).toEqual([]);
+    await page.getByLabel('Message to the community').fill('From the train.');
+    await page.getByRole('button', { name: 'Request booking' }).click();
+    await expect.poll(() => page.locator('.flash').textContent()).toContain('Request sent.');
+    expect(await wrongOn(page)).toEqual([]);
+    await context.close();
+  });
+
+  test.each([320, 1024])('names without a blank fit at %i px, and axe finds nothing', async (width) => {
+    const dark = width % 3 === 0;
+    const wrong: Record<string, readonly string[]> = {};
+    const look = async (who: 'brands' | 'communities', paths: readonly string[]) => {
+      const { context, page } = await open(who, '/console/history', { width, dark });
+      for (const path of paths) {
+        await page.goto(path);
+        wrong[path] = await wrongOn(page);
+      }
+      await context.close();
+    };
+    const finds = [`?date=${DATE}`, '?date=2026-02-30&max=1.234', `?date=${DATE}&max=1&name=x&hour=3`];
+    await look('brands', [
+      ...finds.map((query) => `/console/find${query}`),
+      `/console/find/${endless}?date=${DATE}&start=23`,
+      '/console/find/1?again=3',
+    ]);
+    await look('communities', ['/console/spaces', `/console/spaces/${endless}`, '/console/spaces/new']);
+    expect(Object.entries(wrong).filter(([, found]) => found.length > 0)).toEqual([]);
+  });
+
+  test('two people change a space in windows of their own, and the later one is shown both', async () => {
+    const path = `/console/spaces/${weekly}`;
+    const { context, page } = await open('communities', path, { width: 390 });
+    const { catalogue } = running.service.core.commands;
+    accepted(await catalogue.changeSpace({ spaceId: spaceId(weekly), terms: { eventFee: cents(99_00) } }, CONTEXT));
+    await page.getByLabel('Event fee').fill('88');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await expect.poll(() => page.getByRole('alert').textContent()).toContain('changed meanwhile by the operator');
+    expect(await page.getByLabel('Event fee').inputValue()).toBe('88');
+    expect(await page.locator('#eventFee-error').textContent()).toContain('$99.00');
+    expect(await wrongOn(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await expect.poll(() => page.locator('.flash').textContent()).toContain('Saved.');
+    await context.close();
+  });
+});
