@@ -14,7 +14,7 @@ import type { Routes } from './visit.ts';
 const PATH = '/console/charges';
 const PER_PAGE = 30;
 
-/** Charges and refunds for the events of a month. */
+/** What brands were charged and refunded for the events of a month: the earnings of a community, the charges of a brand. */
 export function chargePages(routes: Routes, { queries, settings }: PageDeps): void {
   routes.get(PATH, async (visit) => {
     const { account, query } = visit;
@@ -28,27 +28,28 @@ export function chargePages(routes: Routes, { queries, settings }: PageDeps): vo
     ]);
     const before = Temporal.PlainYearMonth.from(month).subtract({ months: 1 }).toString();
     const after = Temporal.PlainYearMonth.from(month).add({ months: 1 }).toString();
+    const heading = isCommunity ? 'Earnings' : 'Charges';
     return {
-      title: `Charges, ${monthName(month)}`,
+      title: `${heading}, ${monthName(month)}`,
       section: 'charges',
-      main: html`<div class="head"><div><h1>Charges</h1><p class="lead">Events of ${monthName(month)}. ${isCommunity ? 'Brands are charged when you approve.' : 'You are charged when a community approves.'}</p></div>
+      main: html`<div class="head"><div><h1>${heading}</h1><p class="lead">Events of ${monthName(month)}. ${isCommunity ? 'Brands are charged when you approve.' : 'You are charged when a community approves.'}</p></div>
 <nav class="row" aria-label="Month"><a class="button quiet" href="${addressOf(PATH, { month: before })}">${icon('back')} ${monthName(before)}</a><a class="button quiet" href="${addressOf(PATH, { month: after })}">${monthName(after)} ${icon('next')}</a></nav></div>
 <div class="stack full" id="charges" data-live-region>${
         bookings.length === 0
-          ? html`<div class="empty">${icon('charge')}<h2>No charges for ${monthName(month)}</h2><p>${isCommunity ? 'Charges appear here as soon as you approve a request.' : 'Charges appear here as soon as a community approves your request.'}</p>${
+          ? html`<div class="empty">${icon('charge')}<h2>No ${heading.toLowerCase()} for ${monthName(month)}</h2><p>${isCommunity ? 'Earnings appear here as soon as you approve a request.' : 'Charges appear here as soon as a community approves your request.'}</p>${
               isCommunity
                 ? html`<a class="button" href="/console/inbox">View requests</a>`
                 : html`<a class="button" href="/console/find">Find a space</a>`
             }</div>`
           : html`${figures(totals, isCommunity, settings.currency)}
 <p class="muted small">Totals of the whole month.</p>
-<table class="table charges"><caption class="visually-hidden">Charges for ${monthName(month)}, earliest event first</caption><thead><tr><th scope="col">Event</th><th scope="col">Space</th>${isCommunity && raw('<th scope="col">Brand</th>')}<th scope="col">Status</th><th scope="col" class="number">Charged</th><th scope="col" class="number">Refunded</th><th scope="col" class="number">${keptLabel(isCommunity)}</th></tr></thead><tbody>${bookings.map((booking) => row(booking, isCommunity))}</tbody></table>${bookingPager(PATH, { month }, beside)}`
+<table class="table charges"><caption class="visually-hidden">${heading} for ${monthName(month)}, earliest event first</caption><thead><tr><th scope="col">Event</th><th scope="col">Space</th>${isCommunity && raw('<th scope="col">Brand</th>')}<th scope="col">Status</th><th scope="col" class="number">Charged</th><th scope="col" class="number">Refunded</th><th scope="col" class="number">${keptLabel(isCommunity)}</th></tr></thead><tbody>${bookings.map((booking) => row(booking, isCommunity))}</tbody></table>${bookingPager(PATH, { month }, beside)}`
       }</div>`,
     };
   });
 }
 
-const keptLabel = (isCommunity: boolean): string => (isCommunity ? 'Your earnings' : 'Service fee');
+const keptLabel = (isCommunity: boolean): string => (isCommunity ? 'Earnings' : 'Service fee');
 
 function figures(totals: readonly ChargeTotals[], isCommunity: boolean, currency: string): Html {
   const nothing = { currency, charged: cents(0), refunded: cents(0), earned: cents(0), paid: cents(0) };
@@ -56,7 +57,7 @@ function figures(totals: readonly ChargeTotals[], isCommunity: boolean, currency
   const figure = (label: string, value: (of: ChargeTotals) => number) =>
     html`<div><dt>${label}</dt>${shown.map((of) => html`<dd>${amount(value(of), of.currency)}</dd>`)}</div>`;
   return html`<dl class="figures">${figure('Charged', ({ charged }) => charged)}${figure('Refunded', ({ refunded }) => refunded)}${
-    isCommunity ? figure('Your earnings', ({ earned }) => earned) : figure('You paid', ({ paid }) => paid)
+    isCommunity ? figure('Earnings', ({ earned }) => earned) : figure('You paid', ({ paid }) => paid)
   }</dl>`;
 }
 

@@ -13,7 +13,7 @@ const COMMUNITY: readonly Entry[] = [
   { section: 'bookings', href: '/console/bookings', label: 'Bookings', icon: 'list' },
   { section: 'spaces', href: '/console/spaces', label: 'Spaces', icon: 'space' },
   { section: 'reviews', href: '/console/reviews', label: 'Reviews', icon: 'star' },
-  { section: 'charges', href: '/console/charges', label: 'Charges', icon: 'charge' },
+  { section: 'charges', href: '/console/charges', label: 'Earnings', icon: 'charge' },
   { section: 'history', href: '/console/history', label: 'History', icon: 'pending' },
 ];
 

@@ -169,14 +169,14 @@ test('charges have pages, and the totals of the whole month on each', async () =
   const community = await signedIn(host.account);
   const first = await community.open('/console/charges?month=2027-01');
   expect(shown(first)).toEqual(made.slice(0, 30));
-  const totals = ['Charged $8,280.00', 'Refunded $230.00', 'Your earnings $7,000.00'];
+  const totals = ['Charged $8,280.00', 'Refunded $230.00', 'Earnings $7,000.00'];
   expect(figures(first)).toEqual(totals);
   const second = await community.open(link(first, 'next') ?? '');
   expect([shown(second), figures(second), link(second, 'next')]).toEqual([made.slice(30), totals, undefined]);
   expect(shown(await community.open(link(second, 'prev') ?? ''))).toEqual(made.slice(0, 30));
   const paid = await (await signedIn(brand.account)).open('/console/charges?month=2027-01');
   expect(figures(paid)).toEqual(['Charged $8,280.00', 'Refunded $230.00', 'You paid $8,050.00']);
-  expect((await community.open('/console/charges?month=2027-03')).text).toContain('No charges for March 2027');
+  expect((await community.open('/console/charges?month=2027-03')).text).toContain('No earnings for March 2027');
 });
 
 test('on paper every page says whose it is and of when', async () => {

@@ -142,7 +142,7 @@ test('deliveries are found by event and outcome, and every page of them is reach
   const seen = new Set<string>();
   let page = await search({ state: 'Failed' }, path);
   for (;;) {
-    for (const [, href = ''] of page.text.matchAll(/<th scope="row"><a href="([^"]+)"/g)) seen.add(href);
+    for (const [, href = ''] of page.text.matchAll(/<th scope="row"><a class="whole" href="([^"]+)"/g)) seen.add(href);
     const older = /href="([^"]*before=[^"]*)"/.exec(page.text)?.[1]?.replaceAll('&amp;', '&');
     if (older === undefined) break;
     expect(older).toContain('state=Failed');
@@ -176,7 +176,8 @@ test('an event that a webhook missed while it was disabled is shown as not sent,
   expect(rowsOf(disabled)).toEqual([
     `BookingRequested Booking ${bookingId} ${receiver.url.replace('&', '&amp;')} Not sent never sent`,
   ]);
-  const href = /<th scope="row"><a href="([^"]+)"/.exec(disabled.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+  const href =
+    /<th scope="row"><a class="whole" href="([^"]+)"/.exec(disabled.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
   expect((await community.open(href)).text).toContain('The webhook is disabled.');
   expect((await other.open(href)).status).toBe(404);
   expect((await community.open(href.replace(/booking=\d+/, 'booking=1'))).status).toBe(404);

@@ -87,6 +87,6 @@ describe.each(documentEngines)('the search of deliveries on %s', (_, createDatab
       now += 1;
       await Promise.all(Array.from({ length: 100 }, (_, index) => add('wh_0', `e${i}-${index}`)));
     }
-    expect(await parts({ webhookIds: ['wh_0'], event: 'BookingCancelled', limit: 5 })).toEqual([[], ['rare']]);
+    expect(await parts({ webhookIds: ['wh_0'], event: 'BookingCancelled', limit: 5 })).toEqual([[], [], [], ['rare']]);
   });
 });
