@@ -145,12 +145,12 @@ const bookingCell = (booking: BookingDocument, rows: number): Html =>
   html`<td${rowspan(rows)} class="held ${statusClass(booking.status)}"><a href="/console/bookings/${booking.bookingId}">${named(booking.brandName)} <span class="time">${hours(booking.startHour, booking.freeFrom)}</span> <span class="word">${booking.status}</span> <span class="where">${named(booking.spaceName)}</span></a></td>`;
 
 /** What was cancelled on the day, up to a number; the list of bookings has the rest. */
-export function cancelledList(cancelled: readonly BookingDocument[], limit: number): Html | undefined {
+export function cancelledList(cancelled: readonly BookingDocument[], date: string, limit: number): Html | undefined {
   if (cancelled.length === 0) return undefined;
   const more = cancelled.length - limit;
   return html`<section class="stack tight"><h2>Cancelled</h2><ul class="entries">${cancelled
     .slice(0, limit)
     .map(
       (booking) => html`<li>${entry(booking, true)}</li>`,
-    )}</ul>${more > 0 && html`<p class="muted small">And ${counted(more, 'other booking')}.</p>`}</section>`;
+    )}</ul>${more > 0 && html`<p class="small"><a href="/console/bookings?from=${date}&to=${date}&status=Cancelled">And ${counted(more, 'other booking')}</a></p>`}</section>`;
 }

@@ -41,7 +41,7 @@ export function calendarPages(routes: Routes, { queries }: PageDeps): void {
         title: `Calendar, ${monthName(month)}`,
         section: 'calendar',
         main: html`<div class="head"><div><h1>${monthName(month)}</h1><p class="lead">${zoneName(zone)}. Cancelled bookings are not shown.</p></div>
-<nav class="row" aria-label="Month"><a class="button quiet" href="${href(shift(month, -1))}">${icon('back')}<span class="visually-hidden">Previous month, </span>${monthName(shift(month, -1)).split(' ')[0]}</a><a class="button quiet" href="${href(today.slice(0, 7))}">Today</a><a class="button quiet" href="${href(shift(month, 1))}"><span class="visually-hidden">Next month, </span>${monthName(shift(month, 1)).split(' ')[0]}${icon('next')}</a></nav></div>
+<nav class="row" aria-label="Month"><a class="button quiet" href="${href(shift(month, -1))}">${icon('back')}<span class="visually-hidden">Previous month, </span>${monthName(shift(month, -1)).split(' ')[0]}</a><a class="button quiet" href="${href(today.slice(0, 7))}#today">Today</a><a class="button quiet" href="${href(shift(month, 1))}"><span class="visually-hidden">Next month, </span>${monthName(shift(month, 1)).split(' ')[0]}${icon('next')}</a></nav></div>
 <div class="row apart end">${spaceChoice(spaces, space, '/console/calendar', { month })}${legend()}</div>
 <div id="month" data-live-region>${monthTable(month, today, byDay, space)}</div>`,
       };
@@ -82,7 +82,7 @@ ${
     : html`${groupTabs(groups, current, spaces.length, groupHref)}
 ${dayTable(group, date, hourNow, chosen === undefined ? ({ spaceId }) => `?space=${spaceId}` : undefined)}
 ${groupPager(groups, current, groupHref)}
-<div id="day-cancelled" data-live-region>${cancelledList(cancelled, MOST_CANCELLED)}</div>`
+<div id="day-cancelled" data-live-region>${cancelledList(cancelled, date, MOST_CANCELLED)}</div>`
 }`,
       };
     },

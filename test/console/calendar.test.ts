@@ -11,6 +11,7 @@ const FULL: PlainDate = inDays(70);
 const MONTH = FULL.slice(0, 7);
 const HARBOUR = communityId(1);
 const LIMIT = 60_000;
+const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
 
 let running: Running;
 let community: Browser;
@@ -118,6 +119,28 @@ test('a month counts what is booked and what waits, and shows what waits first',
   );
 });
 
+test.each([
+  'month=9999-12',
+  'month=0001-01',
+  'month=2026-13',
+  'month=x',
+  'space=x',
+  'space=999999',
+  'month=2026-11&space=-1',
+])('a month asked for with %s is a page', async (query) => {
+  expect((await community.open(`/console/calendar?${query}`)).status).toBe(200);
+});
+
+test.each([
+  ['9999-12-31', 200],
+  ['0001-01-01', 200],
+  ['2026-02-30', 404],
+  ['2026-2-3', 404],
+  ['%', 404],
+])('a day asked for as %s gets %i', async (date, status) => {
+  expect((await community.open(`/console/calendar/${encodeURIComponent(date)}`)).status).toBe(status);
+});
+
 test('what was cancelled on the day is told below its schedule, and not counted', async () => {
   const date = inDays(72);
   const { commands } = running.service.core;
@@ -131,11 +154,25 @@ test('what was cancelled on the day is told below its schedule, and not counted'
   );
   if (booking === undefined) throw new Error('There is no booking');
   const by = { kind: 'Community', id: HARBOUR } as const;
-  const context = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
-  accepted(await commands.bookings.cancel({ bookingId: booking.bookingId, by, reason: 'Repairs.' }, context));
+  accepted(await commands.bookings.cancel({ bookingId: booking.bookingId, by, reason: 'Repairs.' }, CONTEXT));
   const page = await community.open(`/console/calendar/${date}`);
   expect(page.text).toMatch(/<p class="lead"[^>]*>2 booked, /);
   expect(bookingsOn(page)).not.toContain(String(booking.bookingId));
   const [, cancelled = ''] = page.text.split('<h2>Cancelled</h2>');
+  expect(cancelled).not.toContain('And ');
   expect(cancelled).toContain(`href="/console/bookings/${booking.bookingId}"`);
+});
+
+test('of many cancelled bookings some are told, and the list of bookings has all of them', async () => {
+  const date = inDays(73);
+  const { core } = running.service;
+  await fillDay(core, { communityId: HARBOUR, spaceIds, date }, 24);
+  const own = await core.queries.bookings.between({ kind: 'Community', id: HARBOUR }, date, date);
+  const by = { kind: 'Community', id: HARBOUR } as const;
+  for (const { bookingId } of own)
+    accepted(await core.commands.bookings.cancel({ bookingId, by, reason: 'Repairs.' }, CONTEXT));
+  const page = await community.open(`/console/calendar/${date}`);
+  const [, href = ''] = /<a href="([^"]*)">And 4 other bookings</.exec(page.text) ?? [];
+  const list = await community.open(href.replaceAll('&amp;', '&'));
+  for (const { bookingId } of own) expect(list.text).toContain(`/console/bookings/${bookingId}"`);
 });

@@ -11,10 +11,11 @@ const SPACES = [
   'قاعة الاحتفالات الكبرى',
   '👩‍👩‍👧‍👦 Family loft 🎉',
   '東京ホール 二階',
+  'M'.repeat(190),
   'Studio',
 ] as const;
 
-const BRANDS = ['شركة القهوة العربية للمناسبات', 'W'.repeat(60), 'コーヒー株式会社 🍵', 'Bakery'] as const;
+const BRANDS = ['شركة القهوة العربية للمناسبات', 'W'.repeat(200), 'コーヒー株式会社 🍵', 'Bakery'] as const;
 
 const FIRST_HOUR = 8;
 /** One-hour events on a full day of a space. */
