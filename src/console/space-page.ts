@@ -207,13 +207,19 @@ export function requestPages(routes: Routes, { commands, queries, settings }: Pa
     const kept = carried === '' ? visit.query : formOf(carried);
     const chosen = typed.integer('startHour');
     const ahead = Array.from({ length: DAYS_AHEAD }, (_, day) => addDays(date, day));
-    const [found, communities, before, ...days] = await Promise.all([
+    const [found, communities, before, open] = await Promise.all([
       queries.availability({ account, spaceId, date }),
       queries.spaces.communities(),
       bookingAgain(visit, space, kept),
-      ...ahead.map((day) => queries.availability({ account, spaceId, date: day })),
+      queries.openDays({
+        account,
+        spaceIds: [spaceId],
+        from: date,
+        to: addDays(date, DAYS_AHEAD - 1),
+        limit: DAYS_AHEAD,
+      }),
     ]);
-    const counts = days.map((day) => (isRefusal(day) ? 0 : day.timeSlots().filter((slot) => slot.isAvailable).length));
+    const free = new Map(isRefusal(open) ? [] : open.days.map((day) => [day.date, day.openHours.length]));
     const community = communities.find(({ communityId }) => communityId === space.communityId);
     const slots = isRefusal(found) ? [] : found.timeSlots();
     const closed = (hour: number) => (isRefusal(found) ? undefined : found.closed(hour));
@@ -221,7 +227,7 @@ export function requestPages(routes: Routes, { commands, queries, settings }: Pa
     const keeping: Kept = { back: kept.text('back'), again: before?.bookingId, start };
     const to = (day: PlainDate) => spacePath(spaceId, { ...keeping, date: day });
     const missed = space.active && !problems.startHour && start !== undefined && isMissed(slots, start);
-    const free = missed ? await nextFree(visit, space, date, start) : undefined;
+    const nextDay = missed ? await nextFree(visit, space, date, start) : undefined;
     const query = new URLSearchParams(to(date).split('?')[1]);
     query.delete('date');
     const hidden = [...query].map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`);
@@ -239,12 +245,12 @@ export function requestPages(routes: Routes, { commands, queries, settings }: Pa
 ${formProblem(wrong)}
 ${before && html`<div class="flash notice">${icon('info')}<p>The same as booking #${before.bookingId}, on a new date: choose a day, check the rest, and send the request.</p></div>`}
 <form class="card fields-row end" method="get" action="/console/find/${spaceId}">${hidden}${dateField({ name: 'date', label: 'Date', value: wrongDate === undefined ? date : asked, required: true, problems: wrong, earliest: today })}<div><button class="button quiet">Show this day</button></div></form>
-<nav aria-label="Days"><ul class="days">${ahead.map((day, index) => dayLink(to(day), day, counts[index] ?? 0, day === date))}</ul></nav>
+<nav aria-label="Days"><ul class="days">${ahead.map((day) => dayLink(to(day), day, free.get(day) ?? 0, day === date))}</ul></nav>
 <div class="split to-book">
 <section class="card" aria-labelledby="day"><h2 id="day">${longDate(date)}</h2>
 <div id="hours" data-live-region="${hoursTopic(spaceId, date)}">${
         space.active
-          ? html`${missed && start !== undefined && missedHour(start, closed(start), free && { date: free, href: to(free) })}${slotFields(space, slots, closed, start, problems)}`
+          ? html`${missed && start !== undefined && missedHour(start, closed(start), nextDay && { date: nextDay, href: to(nextDay) })}${slotFields(space, slots, closed, start, problems)}`
           : html`<p>This space is not taking bookings at the moment.</p>`
       }</div></section>
 <form class="card fields panel" id="request" method="post" action="/console/find/${spaceId}">${csrfField(visit)}${onceField()}<input type="hidden" name="date" value="${date}"><input type="hidden" name="price" value="${price(space).totalPrice}"><input type="hidden" name="kept" value="${query.toString()}">
