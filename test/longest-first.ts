@@ -3,6 +3,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Files that take more than 25 seconds each, longest first. Started last, one of them would occupy a single core at the end. */
 const LONGEST = [
   'service/export-import.test.ts',
+  'console/every-page.test.ts',
   'dropped-connection.test.ts',
   'console/browser.test.ts',
   'service/sealing.test.ts',

@@ -1,6 +1,5 @@
 import { Browser } from '../browser.ts';
-import { startBusy } from '../console/console.fixture.ts';
-import { pagesOf } from '../console/pages.ts';
+import { startBusyPages } from '../console/pages.ts';
 import { type Bench, median, rangeOf } from './figure.ts';
 
 const WARM_UP = 5;
@@ -10,11 +9,11 @@ type Measured = { readonly name: string; readonly ms: readonly number[]; readonl
 
 /** The console of a community with 36 spaces and 2,000 bookings: how long its pages take, one request at a time, and how large they are. */
 export const pages: Bench = async () => {
-  const running = await startBusy();
+  const { running, pages: all } = await startBusyPages();
   try {
     const browsers = new Map<string, Promise<Browser>>();
     const measured: Measured[] = [];
-    for (const { name, user, path } of await pagesOf(running)) {
+    for (const { name, user, path } of all) {
       if (user === undefined) continue;
       const browser = await browsers.getOrInsertComputed(user.email, async () => {
         const signedIn = new Browser(running.url);

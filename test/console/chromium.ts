@@ -110,7 +110,12 @@ export const violationsOn = (page: Page): Promise<readonly Violation[]> => page.
 
 /** What is wrong with a page at the width it has, in words: what axe finds, and whether it is wider than the screen. */
 export async function wrongOn(page: Page): Promise<readonly string[]> {
-  const wrong = (await violationsOn(page)).map(({ id, impact, html }) => `${impact} ${id}: ${html.slice(0, 150)}`);
+  const found = (await violationsOn(page)).map(({ id, impact, html }) => `${impact} ${id}: ${html.slice(0, 150)}`);
+  return [...found, ...(await tooWide(page))];
+}
+
+/** Whether a page is wider than the screen, in words. */
+export async function tooWide(page: Page): Promise<readonly string[]> {
   const over = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
-  return over > 0 ? [...wrong, `${over} px wider than the screen`] : wrong;
+  return over > 0 ? [`${over} px wider than the screen`] : [];
 }

@@ -1,11 +1,13 @@
 import type { DemoUser } from '../../src/demo/demo-file.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { communityId } from '../../src/domain/ids.ts';
+import { accepted } from '../accepted.ts';
 import { inDays } from '../in-days.ts';
-import type { Running } from './console.fixture.ts';
+import { fillDeliveries } from './busy-deliveries.ts';
+import { type Running, startBusy } from './console.fixture.ts';
 
 /** A page of the console that a user may look at. */
-type PageOf = {
+export type PageOf = {
   readonly name: string;
   readonly who: 'community' | 'brand' | 'nobody';
   /** Undefined: nobody is signed in. */
@@ -13,13 +15,27 @@ type PageOf = {
   readonly path: string;
 };
 
-/** Every kind of page of the console, as the first community, the first brand and nobody of the demo data see them. */
-export async function pagesOf({ demo, service }: Running): Promise<readonly PageOf[]> {
+const CONTEXT = { actor: { kind: 'operator', id: 'busy' }, correlationId: 'busy' } as const;
+
+/**
+ * A busy service, and every kind of page of its console as the first community, the first brand and nobody see them. The community has
+ * a webhook with 2,000 deliveries too, to which nothing is sent.
+ */
+export async function startBusyPages(): Promise<{ readonly running: Running; readonly pages: readonly PageOf[] }> {
+  const running = await startBusy();
+  return { running, pages: await pagesOf(running) };
+}
+
+async function pagesOf({ demo, service }: Running): Promise<readonly PageOf[]> {
+  const { core } = service;
   const [community] = demo.communities;
   const [brand] = demo.brands;
   if (community === undefined || brand === undefined) throw new Error('The demo lacks accounts');
   const account: Account = { kind: 'Community', id: communityId(community.id) };
-  const { bookings } = service.core.queries;
+  const webhookId = await fillDeliveries(core, account, { url: 'http://127.0.0.1:9/hook', count: 2_000 });
+  accepted(await core.commands.webhooks.disable({ webhookId, reason: 'The receiver answered 410 Gone' }, CONTEXT));
+  const [failed] = await core.webhooks.listDeliveries({ webhookId, state: 'Failed', limit: 1 });
+  const { bookings } = core.queries;
   const [waiting] = (await bookings.page(account, { status: 'Pending', direction: 'ascending', limit: 1 })).bookings;
   const [completed] = (await bookings.page(account, { status: 'Completed', direction: 'descending', limit: 1 }))
     .bookings;
@@ -43,6 +59,8 @@ export async function pagesOf({ demo, service }: Running): Promise<readonly Page
     members: 'history?topic=members',
     keys: 'keys',
     webhooks: 'webhooks',
+    webhook: `webhooks/${webhookId}`,
+    delivery: `webhooks/${webhookId}/deliveries/${encodeURIComponent(failed?.deliveryId ?? '')}`,
     apps: 'apps',
     clients: 'clients',
   };

@@ -6,15 +6,17 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { inDays } from '../in-days.ts';
 import { hasChromium, launchChromium, openWindow, signIn, signInOnce, wrongOn } from './chromium.ts';
-import { startBusy, startDemo } from './console.fixture.ts';
-import { pagesOf } from './pages.ts';
+import { startDemo } from './console.fixture.ts';
+import { startBusyPages } from './pages.ts';
 
 const HELP = `npm run screenshots                       takes the pictures in README again
 npm run screenshots -- --busy [FOLDER]    takes every page of a busy store (40 spaces, 2,000 bookings) at 390, 768, 1,024 and
-                                          1,440 px, light and dark, and says what axe finds; FOLDER: a temporary one
-                                          unless given`;
+                                          1,440 px, light and dark; axe looks at these, and at 320, 1,280 and 1,920 px;
+                                          FOLDER: a temporary one unless given`;
 
-const WIDTHS = [390, 768, 1024, 1440] as const;
+/** In pixels: those of the pictures, and at which axe looks. */
+const PICTURED = [390, 768, 1024, 1440];
+const WIDTHS = [320, 390, 768, 1024, 1280, 1440, 1920] as const;
 const SCHEMES = ['light', 'dark'] as const;
 
 const { values, positionals } = parseArgs({
@@ -61,10 +63,10 @@ async function takeForReadme(): Promise<void> {
 /** Every page of a community and of a brand with much to do. Says of each how large it is, and what is wrong with it. */
 async function takeAll(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
-  const running = await startBusy();
+  const { running, pages } = await startBusyPages();
   const browser = await launchChromium();
   const signedIn = signInOnce(running.url);
-  for (const { name, user, path } of await pagesOf(running)) {
+  for (const { name, user, path } of pages) {
     const cookies = user === undefined ? [] : await signedIn(user);
     for (const width of WIDTHS)
       for (const colorScheme of SCHEMES) {
@@ -72,7 +74,7 @@ async function takeAll(folder: string): Promise<void> {
         const { context, page } = await openWindow(browser, running.url, screen, cookies);
         const response = await page.goto(path);
         const file = `${name}-${width}-${colorScheme}.png`;
-        await page.screenshot({ path: join(folder, file), fullPage: true });
+        if (PICTURED.includes(width)) await page.screenshot({ path: join(folder, file), fullPage: true });
         const size = ((await response?.body())?.length ?? 0) / 1_000;
         console.log([`${file}  ${size.toFixed(0)} kB`, ...(await wrongOn(page))].join('\n  '));
         await context.close();

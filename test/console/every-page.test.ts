@@ -1,0 +1,48 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hasChromium, launchChromium, openWindow, signInOnce, tooWide, wrongOn } from './chromium.ts';
+import type { Running } from './console.fixture.ts';
+import { type PageOf, startBusyPages } from './pages.ts';
+
+/** In pixels, from the smallest phone to a wide screen. Nothing is wider than the screen at any of them. */
+const WIDTHS = [320, 390, 768, 1024, 1280, 1920] as const;
+/** Where axe looks, which takes most of the time. `npm run screenshots -- --busy` has it look at every width in both schemes. */
+const AXE: Readonly<Record<number, 'light' | 'dark'>> = { 320: 'light', 768: 'dark', 1280: 'light' };
+/** Of the HTML, uncompressed. */
+const MAX_BYTES = 60_000;
+
+describe.skipIf(!hasChromium)('every page, with a busy store', { timeout: 300_000 }, () => {
+  let running: Running;
+  let browser: Browser;
+  let pages: readonly PageOf[];
+  beforeAll(async () => {
+    [{ running, pages }, browser] = await Promise.all([startBusyPages(), launchChromium()]);
+  });
+  afterAll(async () => {
+    await browser.close();
+    await running.stop();
+  });
+
+  test.each(['community', 'brand', 'nobody'] as const)('as seen by %s', async (who) => {
+    const signedIn = signInOnce(running.url);
+    const found: string[] = [];
+    for (const { name, user, path } of pages.filter((one) => one.who === who)) {
+      const cookies = user === undefined ? [] : await signedIn(user);
+      const screen = { width: 1280, colorScheme: 'light', script: true } as const;
+      const { context, page, complaints } = await openWindow(browser, running.url, screen, cookies);
+      const response = await page.goto(path);
+      const size = ((await response?.body()) ?? Buffer.alloc(0)).length;
+      if (size > MAX_BYTES) found.push(`${name}: ${size} bytes of HTML`);
+      for (const width of WIDTHS) {
+        const colorScheme = AXE[width];
+        await page.setViewportSize({ width, height: 900 });
+        if (colorScheme !== undefined) await page.emulateMedia({ colorScheme });
+        const wrong = await (colorScheme === undefined ? tooWide(page) : wrongOn(page));
+        for (const each of wrong) found.push(`${name}, ${width} px, ${colorScheme}: ${each}`);
+      }
+      for (const complaint of complaints) found.push(`${name}: ${complaint}`);
+      await context.close();
+    }
+    expect(found).toEqual([]);
+  });
+});
