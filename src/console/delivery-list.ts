@@ -34,6 +34,7 @@ type Filter = {
   readonly event: DeliveryKind | undefined;
   readonly state: DeliveryState | undefined;
   readonly after: DeliveryCursor | undefined;
+  readonly before: DeliveryCursor | undefined;
   /** How many rows of a booking come before. */
   readonly skip: number;
 };
@@ -52,6 +53,8 @@ type Found = {
   readonly rows: readonly Row[];
   /** The query of the next part. */
   readonly next?: Readonly<Record<string, string>>;
+  /** The query of the part before. */
+  readonly previous?: Readonly<Record<string, string>>;
   /** It stopped before it had found a page, at this moment. */
   readonly lookedBackTo?: string;
 };
@@ -97,7 +100,7 @@ ${
 ${select({ name: 'event', label: 'Event', value: event ?? '', options: [ALL, ...KINDS.map(asOption)] })}
 ${select({ name: 'state', label: 'Outcome', value: state ?? '', options: [ALL, ...DELIVERY_STATES.map(asOption)] })}
 <div class="row"><button class="button quiet">${icon('search')} Search</button>${isNarrowed && html`<a href="${path}">Show all</a>`}</div></form>`;
-  const isLater = filter.after !== undefined || filter.skip > 0;
+  const isLater = found.previous !== undefined || filter.after !== undefined;
   const main = html`${form}<section class="stack full" id="deliveries" aria-label="Deliveries" data-live-region>${
     found.rows.length === 0
       ? wanted !== 'unclear' && nothing(filter, isNarrowed, found)
@@ -108,7 +111,11 @@ ${select({ name: 'state', label: 'Outcome', value: state ?? '', options: [ALL, .
     html`<p class="muted small">Looked back as far as ${bareSecond(visit, found.lookedBackTo)} ${zoneName(visit.zone)}. There may be earlier ones.</p>`
   }${
     (found.next !== undefined || isLater) &&
-    html`<nav class="pager" aria-label="Pages">${isLater ? html`<a href="${hrefWith({})}">${icon('back')} Newest</a>` : html`<span></span>`}${found.next !== undefined && html`<a class="button quiet" href="${hrefWith(found.next)}">${found.lookedBackTo === undefined ? 'Older' : 'Look further back'} ${icon('next')}</a>`}</nav>`
+    html`<nav class="pager" aria-label="Pages">${
+      isLater
+        ? html`<span class="row">${found.previous !== undefined && html`<a class="button quiet" rel="prev" href="${hrefWith(found.previous)}">${icon('back')} Newer</a>`}<a href="${hrefWith({})}">Newest</a></span>`
+        : html`<span></span>`
+    }${found.next !== undefined && html`<a class="button quiet" rel="next" href="${hrefWith(found.next)}">${found.lookedBackTo === undefined ? 'Older' : 'Look further back'} ${icon('next')}</a>`}</nav>`
   }</section>`;
   return { main, problems };
 
@@ -121,15 +128,16 @@ ${select({ name: 'state', label: 'Outcome', value: state ?? '', options: [ALL, .
     return 'id' in wanted ? withId(wanted.id, filter, searched) : ofBooking(wanted.bookingId, filter, searched);
   }
 
-  async function newest({ event, state, after }: Filter, searched: readonly WebhookDocument[]): Promise<Found> {
+  async function newest({ event, state, after, before }: Filter, searched: readonly WebhookDocument[]): Promise<Found> {
     const webhookIds = searched.map(({ webhookId }) => webhookId);
-    const { deliveries, next } = await webhooks.searchDeliveries({
+    const { deliveries, next, previous } = await webhooks.searchDeliveries({
       ...{ webhookIds, limit: PER_PAGE },
-      ...defined({ event, state, after }),
+      ...defined({ event, state, after, before }),
     });
     return {
       rows: deliveries.map(rowOf),
       ...(next && { next: { before: next.createdAt, id: next.deliveryId } }),
+      ...(previous && { previous: { after: previous.createdAt, id: previous.deliveryId } }),
       ...(next && deliveries.length < PER_PAGE && { lookedBackTo: next.createdAt }),
     };
   }
@@ -150,6 +158,7 @@ ${select({ name: 'state', label: 'Outcome', value: state ?? '', options: [ALL, .
     return {
       rows: rows.slice(filter.skip, until),
       ...(rows.length > until && { next: { skip: String(until) } }),
+      ...(filter.skip > 0 && { previous: { skip: String(Math.max(0, filter.skip - PER_PAGE)) } }),
     };
   }
 
@@ -173,8 +182,9 @@ const asOption = (value: string) => ({ value, label: value });
 
 function filterOf(query: Form): Filter {
   const text = query.text('q').slice(0, 200);
-  const before = query.text('before');
-  const id = query.text('id');
+  const deliveryId = query.text('id');
+  const placeAt = (moment: string): DeliveryCursor | undefined =>
+    isMoment(moment) ? { createdAt: timestamp(moment), deliveryId } : undefined;
   const webhookId = query.text('webhook') || undefined;
   return {
     text,
@@ -182,7 +192,9 @@ function filterOf(query: Form): Filter {
     webhookId,
     event: KINDS.find((kind) => kind === query.text('event')),
     state: DELIVERY_STATES.find((state) => state === query.text('state')),
-    after: isMoment(before) ? { createdAt: timestamp(before), deliveryId: id } : undefined,
+    // What is before it in time is after it in the list.
+    after: placeAt(query.text('before')),
+    before: placeAt(query.text('after')),
     skip: idOf(query.text('skip')) ?? 0,
   };
 }

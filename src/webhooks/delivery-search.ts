@@ -24,6 +24,8 @@ export type SearchDeliveries = {
   readonly event?: DeliveryKind;
   /** Only those further down the list. */
   readonly after?: DeliveryCursor;
+  /** The part that ends above this one. Takes precedence. */
+  readonly before?: DeliveryCursor;
   readonly limit: number;
 };
 
@@ -35,6 +37,8 @@ export type FoundDeliveries = {
    * it has found by then.
    */
   readonly next: DeliveryCursor | undefined;
+  /** The `before` of the part above; undefined for the newest. */
+  readonly previous: DeliveryCursor | undefined;
 };
 
 /** Which booking, and where its events are. */
@@ -55,17 +59,30 @@ const MOST_READ = 500;
 
 const MAX_PAGE = 256;
 
-const newestUpTo = declareQuery(
+type Direction = 'ascending' | 'descending';
+
+const besides = declareQuery(
   deliveryCollection,
-  (webhookId: string, state: DeliveryState, to: Timestamp | undefined, limit: number): Find<DeliveryDocument> => ({
-    where: { state, webhookId, ...defined({ createdAt: to && { to } }) },
-    sort: [{ field: 'createdAt', direction: 'descending' }],
+  (
+    webhookId: string,
+    state: DeliveryState,
+    direction: Direction,
+    from: Timestamp | undefined,
+    limit: number,
+  ): Find<DeliveryDocument> => ({
+    where: {
+      ...{ state, webhookId },
+      ...defined({ createdAt: from && (direction === 'descending' ? { to: from } : { from }) }),
+    },
+    sort: [{ field: 'createdAt', direction }],
     limit,
   }),
-  ['wh_1', 'Failed', undefined, 10],
-  ['wh_1', 'Failed', toTimestamp(0), 10],
-  ['wh_1', 'Pending', undefined, 10],
-  ['wh_1', 'Pending', toTimestamp(0), 10],
+  ['wh_1', 'Failed', 'descending', undefined, 10],
+  ['wh_1', 'Failed', 'descending', toTimestamp(0), 10],
+  ['wh_1', 'Failed', 'ascending', toTimestamp(0), 10],
+  ['wh_1', 'Pending', 'descending', undefined, 10],
+  ['wh_1', 'Pending', 'descending', toTimestamp(0), 10],
+  ['wh_1', 'Pending', 'ascending', toTimestamp(0), 10],
 );
 
 /** Finds deliveries: the newest ones of some registrations, or those of a booking. */
@@ -75,21 +92,22 @@ export async function openDeliverySearch(deps: {
 }) {
   const collection = await deps.documents.open(deliveryCollection);
 
-  /** The deliveries of a registration in one state, newest first, in pages that grow. */
-  async function* newestOf(
+  /** The deliveries of a registration in one state, newest first or oldest first, in pages that grow. */
+  async function* inOrder(
     webhookId: string,
     state: DeliveryState,
-    after: DeliveryCursor | undefined,
+    direction: Direction,
+    from: DeliveryCursor | undefined,
     firstPage: number,
   ): AsyncGenerator<DeliveryDocument> {
-    let cursor = after;
+    let cursor = from;
     for (let limit = firstPage; ; ) {
       const page = await Array.fromAsync(
-        collection.find(newestUpTo(webhookId, state, cursor?.createdAt, limit)),
+        collection.find(besides(webhookId, state, direction, cursor?.createdAt, limit)),
         ({ document }) => document,
       );
       // The page begins with what was created in the same millisecond as the cursor.
-      const fresh = page.filter((delivery) => cursor === undefined || compare(cursor, delivery) < 0);
+      const fresh = page.filter((delivery) => cursor === undefined || compare(cursor, delivery, direction) < 0);
       yield* fresh;
       if (page.length < limit) return;
       cursor = fresh.at(-1) ?? cursor;
@@ -115,30 +133,48 @@ export async function openDeliverySearch(deps: {
     return found;
   }
 
+  /** Looks through the deliveries in one direction until there are so many, or until enough have been looked at. */
+  async function lookThrough(
+    { webhookIds, state, event, limit }: SearchDeliveries,
+    direction: Direction,
+    from: DeliveryCursor | undefined,
+  ): Promise<{ readonly found: readonly DeliveryDocument[]; readonly last: DeliveryCursor | undefined }> {
+    const states = state === undefined ? DELIVERY_STATES : [state];
+    const sources = webhookIds.flatMap((id) => states.map((each) => inOrder(id, each, direction, from, limit + 1)));
+    const heads = await Promise.all(sources.map(async (source) => ({ source, head: await source.next() })));
+    // One that changes its state meanwhile may be found in both.
+    const found = new Map<string, DeliveryDocument>();
+    let last = from;
+    for (let read = 0; ; read += 1) {
+      let first: (typeof heads)[number] | undefined;
+      for (const each of heads) {
+        if (each.head.done === true) continue;
+        if (first === undefined || compare(each.head.value, first.head.value, direction) < 0) first = each;
+      }
+      if (first === undefined) return { found: [...found.values()], last: undefined };
+      if (found.size === limit || read === MOST_READ) return { found: [...found.values()], last };
+      const delivery: DeliveryDocument = first.head.value;
+      if (event === undefined || delivery.event === event) found.set(delivery.deliveryId, delivery);
+      last = delivery;
+      first.head = await first.source.next();
+    }
+  }
+
+  async function search(wanted: SearchDeliveries): Promise<FoundDeliveries> {
+    const { before, after, ...rest } = wanted;
+    if (before === undefined) {
+      const { found, last } = await lookThrough(wanted, 'descending', after);
+      return { deliveries: found, next: last, previous: after === undefined ? undefined : found[0] };
+    }
+    const { found, last } = await lookThrough(wanted, 'ascending', before);
+    // Close to the newest a part would be short: the first one is whole.
+    if (last === undefined) return search(rest);
+    return { deliveries: found.toReversed(), next: found[0] ?? before, previous: last };
+  }
+
   return {
     eventsOf,
-
-    async search({ webhookIds, state, event, after, limit }: SearchDeliveries): Promise<FoundDeliveries> {
-      const states = state === undefined ? DELIVERY_STATES : [state];
-      const sources = webhookIds.flatMap((id) => states.map((each) => newestOf(id, each, after, limit + 1)));
-      const heads = await Promise.all(sources.map(async (source) => ({ source, head: await source.next() })));
-      // One that changes its state meanwhile may be found in both.
-      const found = new Map<string, DeliveryDocument>();
-      let last = after;
-      for (let read = 0; ; read += 1) {
-        let newest: (typeof heads)[number] | undefined;
-        for (const each of heads) {
-          if (each.head.done === true) continue;
-          if (newest === undefined || compare(each.head.value, newest.head.value) < 0) newest = each;
-        }
-        if (newest === undefined) return { deliveries: [...found.values()], next: undefined };
-        if (found.size === limit || read === MOST_READ) return { deliveries: [...found.values()], next: last };
-        const delivery: DeliveryDocument = newest.head.value;
-        if (event === undefined || delivery.event === event) found.set(delivery.deliveryId, delivery);
-        last = delivery;
-        newest.head = await newest.source.next();
-      }
-    },
+    search,
 
     /**
      * What happened to a booking that these registrations are to be sent, newest first. Reads the booking's own events and then the
@@ -166,8 +202,9 @@ export async function openDeliverySearch(deps: {
   };
 }
 
-/** Negative if `a` comes first in a list. */
-function compare(a: DeliveryCursor, b: DeliveryCursor): number {
-  if (a.createdAt !== b.createdAt) return a.createdAt > b.createdAt ? -1 : 1;
-  return a.deliveryId === b.deliveryId ? 0 : a.deliveryId > b.deliveryId ? -1 : 1;
+/** Negative if `a` comes first in a list in this direction. */
+function compare(a: DeliveryCursor, b: DeliveryCursor, direction: Direction): number {
+  const sign = direction === 'descending' ? 1 : -1;
+  if (a.createdAt !== b.createdAt) return a.createdAt > b.createdAt ? -sign : sign;
+  return a.deliveryId === b.deliveryId ? 0 : a.deliveryId > b.deliveryId ? -sign : sign;
 }

@@ -50,6 +50,19 @@ describe.each(documentEngines)('the search of deliveries on %s', (_, createDatab
     }
   }
 
+  /** The same from the last part back to the newest. */
+  async function backwards(asked: Omit<SearchDeliveries, 'after'>): Promise<string[][]> {
+    const { search } = await openDeliverySearch({ documents: store, events: NO_LOG });
+    let part = await search(asked);
+    while (part.next !== undefined) part = await search({ ...asked, after: part.next });
+    const found: string[][] = [];
+    for (;;) {
+      found.push(part.deliveries.map(({ eventId }) => eventId));
+      if (part.previous === undefined) return found;
+      part = await search({ ...asked, before: part.previous });
+    }
+  }
+
   test('pages go through all registrations and states, newest first, and lose none of one millisecond', async () => {
     const expected: string[] = [];
     for (let i = 0; i < 12; i++) {
@@ -63,6 +76,7 @@ describe.each(documentEngines)('the search of deliveries on %s', (_, createDatab
     const found = await parts({ webhookIds: ['wh_0', 'wh_1', 'wh_none'], limit: 3 });
     expect(found.flat()).toEqual(expected);
     expect(found.map(({ length }) => length)).toEqual([3, 3, 3, 3]);
+    expect(await backwards({ webhookIds: ['wh_0', 'wh_1', 'wh_none'], limit: 3 })).toEqual(found.toReversed());
     expect((await parts({ webhookIds: ['wh_1'], limit: 2 })).flat()).toEqual(
       expected.filter((_, index) => index % 2 === 0),
     );
@@ -88,5 +102,14 @@ describe.each(documentEngines)('the search of deliveries on %s', (_, createDatab
       await Promise.all(Array.from({ length: 100 }, (_, index) => add('wh_0', `e${i}-${index}`)));
     }
     expect(await parts({ webhookIds: ['wh_0'], event: 'BookingCancelled', limit: 5 })).toEqual([[], [], [], ['rare']]);
+    const { search } = await openDeliverySearch({ documents: store, events: NO_LOG });
+    const [oldest] = (await search({ webhookIds: ['wh_0'], state: 'Pending', limit: 2_000 })).deliveries.slice(-1);
+    const back = await search({
+      webhookIds: ['wh_0'],
+      event: 'BookingApproved',
+      limit: 5,
+      ...(oldest && { before: oldest }),
+    });
+    expect([back.deliveries.length, back.previous !== undefined, back.next !== undefined]).toEqual([5, true, true]);
   });
 });
