@@ -51,7 +51,7 @@ function approveForm(visit: Pick<Visit, 'csrf'>, request: Asked, { settings, lis
 
 function declineForm(visit: Pick<Visit, 'csrf'>, { bookingId }: Asked, { list }: FormPlace): Html {
   const id = `reason-${bookingId}`;
-  return html`<details class="decline"><summary class="button quiet${list !== undefined && ' small'}">Decline…</summary><form class="ask" method="post" action="/console/bookings/${bookingId}/decline">${csrfField(visit)}${listField(list)}<label for="${id}">Reason</label><input id="${id}" name="reason" required maxlength="${REASON.max}" autocomplete="off" aria-describedby="${id}-hint"><p class="hint" id="${id}-hint">The brand will see it. Declining is final.</p><button class="button small">Decline request</button></form></details>`;
+  return html`<details class="decline"><summary class="button quiet${list !== undefined && ' small'}">Decline…</summary><form class="ask" method="post" action="/console/bookings/${bookingId}/decline">${csrfField(visit)}${listField(list)}<label for="${id}">Reason</label><input id="${id}" name="reason" required maxlength="${REASON.max}" autocomplete="off" aria-describedby="${id}-hint"><p class="hint" id="${id}-hint">The brand will see it. Declining is final.</p><button class="button quiet small">Decline request</button></form></details>`;
 }
 
 /** Says that a form was sent from a list, and from which. */

@@ -97,8 +97,8 @@ export const counted = (count: number, one: string, many = `${one}s`): string =>
 
 const pad = (value: number) => String(value).padStart(2, '0');
 
-/** A text of more than 60 characters, cut: what messages name travels in a cookie. */
-export function shortened(text: string): string {
+/** A text that is longer than so many characters, cut. What messages name travels in a cookie, so names are cut at 60. */
+export function shortened(text: string, most = 60): string {
   const characters = [...text];
-  return characters.length > 60 ? `${characters.slice(0, 59).join('')}…` : text;
+  return characters.length > most ? `${characters.slice(0, most - 1).join('')}…` : text;
 }

@@ -8,7 +8,7 @@ import { named, namedText } from '../html/names.ts';
 import { statusBadge } from './booking-views.ts';
 import { BULK_FORM, decisionForms, type FormPlace, listField } from './decision-forms.ts';
 import { csrfField, dateField, field, NO_PROBLEMS, select } from './fields.ts';
-import { amount, counted, duration, fromNow, hours, momentIn, shortDate, zoneName } from './formats.ts';
+import { amount, counted, duration, fromNow, hours, momentIn, shortDate, shortened, zoneName } from './formats.ts';
 import type { PageDeps } from './page-deps.ts';
 import {
   addressOf,
@@ -26,6 +26,11 @@ import { type LastStep, lastStepOf } from './what-happened.ts';
 
 /** A request that appears so long before its page was made was not on it, in milliseconds: read models may lag behind the log. */
 const LAG_MS = 5_000;
+
+/** So much of a message is shown in a row, in characters: two lines. The page of the booking has all of it. */
+const MESSAGE_SHOWN = 120;
+/** The same for names: rows have two lines for them. */
+const NAME_SHOWN = 80;
 
 /** A page that stays open is beside no other. */
 const ALONE = { rows: [], previous: undefined, next: undefined };
@@ -153,12 +158,12 @@ function rowView(visit: Visit, { request, sameDay, answered }: Row, place: FormP
 <div class="pick">${
     isOpen &&
     expiry > visit.now &&
-    html`<label><input type="checkbox" form="${BULK_FORM}" name="id" value="${bookingId}"${flag('checked', isPicked)}><span class="visually-hidden">Select ${namedText(request.brandName)}, ${shortDate(request.date)}</span></label>`
+    html`<label><input type="checkbox" form="${BULK_FORM}" name="id" value="${bookingId}" aria-labelledby="${title}"${flag('checked', isPicked)}></label>`
   }</div>
-<div class="who"><h2 id="${title}"><a href="/console/bookings/${bookingId}">${named(request.brandName)}</a></h2>${
-    request.message && html`<p class="message" dir="auto">${request.message}</p>`
+<div class="who"><h2 id="${title}"><a href="/console/bookings/${bookingId}">${named(shortened(request.brandName, NAME_SHOWN))}</a></h2>${
+    request.message && html`<p class="message" dir="auto">${shortened(request.message, MESSAGE_SHOWN)}</p>`
   }</div>
-<div class="what"><p><time class="nowrap" datetime="${request.date}">${shortDate(request.date)}</time>, <span class="nowrap">${hours(request.startHour, request.freeFrom)}</span></p><p class="space">${named(request.spaceName)}</p>${besides(request, sameDay)}</div>
+<div class="what"><p><time class="nowrap" datetime="${request.date}">${shortDate(request.date)}</time>, <span class="nowrap">${hours(request.startHour, request.freeFrom)}</span></p><p class="space">${named(shortened(request.spaceName, NAME_SHOWN))}</p>${besides(request, sameDay)}</div>
 <div class="terms"><p><strong>${amount(request.eventFee, currency)}</strong> <span class="muted small nowrap">of ${amount(request.totalPrice, currency)}</span></p>${
     isOpen &&
     html`<p class="small">Answer by <span class="nowrap">${momentIn(timeZone, expiry)}</span> <span class="muted nowrap">${zoneName(timeZone)}, ${fromNow(expiry, visit.now)}</span></p>`
@@ -178,7 +183,7 @@ function besides(request: ReadableBooking, sameDay: readonly BookingDocument[]):
     usageHours !== undefined && `Usable for only ${duration(usageHours)} of ${duration(durationHours)}. `
   }${
     other !== undefined &&
-    html`That day: ${hours(other.startHour, other.freeFrom)} ${named(other.brandName)} (${other.status.toLowerCase()})${more.length > 0 && ` and ${more.length} more`}`
+    html`That day: ${hours(other.startHour, other.freeFrom)} ${named(shortened(other.brandName))} (${other.status.toLowerCase()})${more.length > 0 && ` and ${more.length} more`}`
   }</p>`;
 }
 

@@ -5,8 +5,8 @@ import { NO_PROBLEMS, type Problems } from './fields.ts';
 import { readDate } from './typed-dates.ts';
 import { Form, idOf } from './visit.ts';
 
-/** Requests on one page of the inbox. */
-const PER_PAGE = 20;
+/** Requests on one page of the inbox: the longest names and messages still make a page of less than 60 kB. */
+const PER_PAGE = 16;
 /** At most so many rows keep their place on a page that stays open, so that it does not grow without a bound. */
 const MAX_SHOWN = 40;
 

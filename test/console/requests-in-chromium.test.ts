@@ -259,6 +259,7 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     await context.setOffline(false);
     await context.clearCookies();
     await row(page, id).getByText('Decline…').click();
+    await page.locator(`#reason-${id}:focus`).waitFor();
     await page.keyboard.type('We are closed.');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Nothing was declined' }).waitFor();
@@ -288,6 +289,7 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     }
     for (const [index, id] of ids.entries()) {
       // After the first page, the link to the rest has the focus.
+      await page.locator(`.pager a:focus, #request-${id}:focus`).waitFor();
       if (await page.locator('.pager a:focus').count()) await page.keyboard.press('Enter');
       await page.locator(`#request-${id}:focus`).waitFor();
       await look();

@@ -202,8 +202,10 @@ function onKey(event) {
   if (!row || event.defaultPrevented) return;
   if (key === 'Escape') {
     const open = row.querySelector('details[open]');
-    if (open) open.open = false;
-    if (open) row.focus();
+    if (!open) return;
+    event.preventDefault();
+    open.open = false;
+    row.focus();
     return;
   }
   if (event.ctrlKey || event.metaKey || event.altKey || target.matches('input:not([type=checkbox]), textarea, select'))
