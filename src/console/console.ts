@@ -347,7 +347,7 @@ const switchPage = (visit: Visit, accounts: readonly NamedAccount[], to: string)
 <p>You are acting for ${named(visit.accountName)}. Switch to open the page.</p>
 <form method="post" action="/console/account" class="row">${csrfField(visit)}<input type="hidden" name="to" value="${to}">${accounts.map(
     ({ account, name }) =>
-      html`<button class="button" name="account" value="${accountKey(account)}">Switch to ${named(name)}</button>`,
+      html`<button class="button${accounts.length > 1 && ' quiet'}" name="account" value="${accountKey(account)}"><span>Switch to ${named(name)}</span></button>`,
   )}</form></div>`,
 });
 

@@ -269,8 +269,8 @@ test('a link to a page of another of the own accounts offers to switch to it, an
   expect(offered.status).toBe(404);
   expect(offered.text).toContain('This page belongs to another of your accounts');
   // It is a booking of both of them.
-  expect(offered.text).toContain('value="Community:1">Switch to <bdi>Harbour Lofts</bdi>');
-  expect(offered.text).toContain('value="Brand:1">Switch to <bdi>Northwind Coffee</bdi>');
+  expect(offered.text).toContain('value="Community:1"><span>Switch to <bdi>Harbour Lofts</bdi>');
+  expect(offered.text).toContain('value="Brand:1"><span>Switch to <bdi>Northwind Coffee</bdi>');
   /** The offer is the form in the page itself; the menu has another to switch with. */
   const switched = (page: Page, account: string) => {
     const main = new Page({ ...page, text: page.text.slice(page.text.indexOf('<main')) });
