@@ -231,10 +231,10 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
       csrf: sessions.csrfToken(current),
       now: clock(),
       zone: readerZone(request.cookies[ZONE_COOKIE]),
-      async once(action) {
+      async once(action, repeated = async () => ALREADY_SUBMITTED) {
         const token = form.text('once');
         const answer = token === '' ? await action() : await submitOnce(hash, token, action);
-        return answer ?? ALREADY_SUBMITTED;
+        return answer ?? repeated();
       },
     };
   }

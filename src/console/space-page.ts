@@ -244,15 +244,15 @@ export function requestPages(routes: Routes, { commands, queries, settings }: Pa
 <div class="head"><div><h1>${named(space.name)}</h1><p class="lead">${community && html`${named(community.name)}. `}Open from ${clock(space.windowStart)} to ${clock(space.windowEnd)} ${zoneName(space.timeZone)}. Events last ${duration(space.durationHours)}.</p></div></div>
 ${formProblem(wrong)}
 ${before && html`<div class="flash notice">${icon('info')}<p>The same as booking #${before.bookingId}, on a new date: choose a day, check the rest, and send the request.</p></div>`}
+<div class="split to-book"><div>
 <form class="card fields-row end" method="get" action="/console/find/${spaceId}">${hidden}${dateField({ name: 'date', label: 'Date', value: wrongDate === undefined ? date : asked, required: true, problems: wrong, earliest: today })}<div><button class="button quiet">Show this day</button></div></form>
 <nav aria-label="Days"><ul class="days">${ahead.map((day) => dayLink(to(day), day, free.get(day) ?? 0, day === date))}</ul></nav>
-<div class="split to-book">
 <section class="card" aria-labelledby="day"><h2 id="day">${longDate(date)}</h2>
 <div id="hours" data-live-region="${hoursTopic(spaceId, date)}">${
         space.active
           ? html`${missed && start !== undefined && missedHour(start, closed(start), nextDay && { date: nextDay, href: to(nextDay) })}${slotFields(space, slots, closed, start, problems)}`
           : html`<p>This space is not taking bookings at the moment.</p>`
-      }</div></section>
+      }</div></section></div>
 <form class="card fields panel" id="request" method="post" action="/console/find/${spaceId}">${csrfField(visit)}${onceField()}<input type="hidden" name="date" value="${date}"><input type="hidden" name="price" value="${price(space).totalPrice}"><input type="hidden" name="kept" value="${query.toString()}">
 <h2>Price</h2>${priceView(price(space))}
 ${space.active && furtherControls(typed, problems)}

@@ -38,6 +38,9 @@ const LABELS = {
   answerHours: 'Time to answer',
 } as const;
 
+const SENT_BEFORE =
+  'This form was sent before, and its space was added then. Nothing was added this time: if you want another one like this, add it once more.';
+
 /** The form's fields as they were typed. */
 type Typed = Readonly<Record<keyof typeof LABELS, string>>;
 
@@ -75,17 +78,20 @@ ${
   routes.post(
     '/console/spaces/new',
     (visit) =>
-      visit.once(async () => {
-        const typed = typedIn(visit.form);
-        const terms = termsOf(typed);
-        const outcome = await catalogue.addSpace({ ...terms, communityId: visit.account.id }, visit.context);
-        return isRefusal(outcome)
-          ? newPage(visit, typed, problemsOf(outcome, typed))
-          : {
-              go: '/console/spaces',
-              flash: { kind: 'done', text: `Space added. Brands can now book ${namedText(terms.name)}.` },
-            };
-      }),
+      visit.once(
+        async () => {
+          const typed = typedIn(visit.form);
+          const terms = termsOf(typed);
+          const outcome = await catalogue.addSpace({ ...terms, communityId: visit.account.id }, visit.context);
+          return isRefusal(outcome)
+            ? newPage(visit, typed, problemsOf(outcome, typed))
+            : {
+                go: '/console/spaces',
+                flash: { kind: 'done', text: `Space added. Brands can now book ${namedText(terms.name)}.` },
+              };
+        },
+        async () => ({ ...newPage(visit, typedIn(visit.form), { '': SENT_BEFORE }), status: 409 }),
+      ),
     'Community',
   );
 

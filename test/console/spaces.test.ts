@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { communityId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
@@ -33,6 +34,14 @@ const termsOf = async () => {
   const page = await harbour.open(hall);
   return ['name', 'windowEnd', 'eventFee'].map((name) => typedIn(page, name));
 };
+
+/** Records that a form of a session took effect (`submitted-forms.ts`). */
+async function markSent(session: string, token: string): Promise<void> {
+  const digest = (text: string) => createHash('sha256').update(text).digest('base64url');
+  const forms = { name: 'consoleForms', kind: 'record', ttl: 'expiresAt', indexes: [] } as const;
+  const records = await running.service.core.documents.open<{ expiresAt: string }>(forms);
+  await records.insert(digest(`${digest(session)} ${token}`), { expiresAt: '2999-01-01T00:00:00.000Z' });
+}
 
 test('an amount may be typed as it is shown', async () => {
   const page = await harbour.open(hall);
@@ -138,13 +147,22 @@ test('a space that a colleague closed a moment earlier: who it was, and nothing 
   expect((await harbour.send(late, `${hall}/open`)).flash).toContain('Space reopened.');
 });
 
-test('a form for a new space sent again, long after, says what it did and keeps what was typed', async () => {
+test('a form for a new space that is sent twice adds one', async () => {
   const page = await harbour.open('/console/spaces/new');
-  const first = { name: 'Annexe', eventFee: '90' };
-  expect((await harbour.send(page, '/console/spaces/new', first)).flash).toContain('Space added.');
+  const fields = { name: 'Annexe', eventFee: '90' };
+  expect((await harbour.send(page, '/console/spaces/new', fields)).flash).toContain('Space added.');
   const count = async () => (await harbour.open('/console/spaces')).text.match(/Annexe/g)?.length ?? 0;
   const before = await count();
-  const twice = await harbour.send(page, '/console/spaces/new', first);
+  const twice = await harbour.send(page, '/console/spaces/new', fields);
   expect(twice.flash).toContain('Space added.');
   expect(await count()).toBe(before);
+
+  // As long after, or in another process, where the first answer is not known.
+  const once = 'sent-before';
+  await markSent(harbour.cookie('console') ?? '', once);
+  const late = await harbour.send(page, '/console/spaces/new', { name: 'Second annexe', once });
+  expect(late.status).toBe(409);
+  expect(late.flash).toContain('was sent before');
+  expect(typedIn(late, 'name')).toBe('Second annexe');
+  expect((await harbour.send(late, '/console/spaces/new', { eventFee: '90' })).flash).toContain('Space added.');
 });
