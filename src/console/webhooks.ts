@@ -239,7 +239,7 @@ ${
           ? html`<div class="empty">${icon('webhook')}<h2>No webhooks yet</h2><p>Register an endpoint and send it a test delivery.</p></div>`
           : html`<table class="table"><caption class="visually-hidden">Registered webhooks</caption><thead><tr><th scope="col">Endpoint</th><th scope="col">Events</th><th scope="col">Status</th></tr></thead><tbody>${list.map(
               (webhook) =>
-                html`<tr><th scope="row" data-label="Endpoint" class="long"><a href="/console/webhooks/${webhook.webhookId}">${named(webhook.url)}</a></th><td data-label="Events" class="small"><span>${eventNames(webhook.events)}</span></td><td data-label="Status">${webhookBadge(webhook, webhook.receiver)}</td></tr>`,
+                html`<tr><th scope="row" data-label="Endpoint" class="long"><a class="whole" href="/console/webhooks/${webhook.webhookId}">${named(webhook.url)}</a></th><td data-label="Events" class="small"><span>${eventNames(webhook.events)}</span></td><td data-label="Status">${webhookBadge(webhook, webhook.receiver)}</td></tr>`,
             )}</tbody></table>`
       }</div>
 <div><form class="card fields" method="post" action="/console/webhooks">${csrfField(visit)}${onceField()}<h2>New webhook</h2>${formProblem(problems)}
