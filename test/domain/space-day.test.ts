@@ -295,6 +295,19 @@ describe('cancelling', () => {
       .when(cancel(brand))
       .thenRefused('BookingNotAllowed', /is Completed/);
   });
+  test('is refused when the booking is no longer what it was when that was decided', () => {
+    const decidedFor = (expected: 'Pending' | 'Approved') => (state: SpaceDay) =>
+      cancelBooking(state, { bookingId: bookingId(1), by: community, reason: 'Rain', expected }, context);
+    given(requested())
+      .when(decidedFor('Pending'))
+      .thenEvents({ data: { refund: 0 } });
+    given(requested(), approved())
+      .when(decidedFor('Pending'))
+      .thenRefused('BookingNotAllowed', /is Approved, no longer Pending/);
+    given(requested(), approved())
+      .when(decidedFor('Approved'))
+      .thenEvents({ data: { refund: 23_000 } });
+  });
   test('is refused once the event has started', () => {
     const started = { ...context, now: at('2026-12-10T09:00:00Z') };
     given(requested(), approved())
