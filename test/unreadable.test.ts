@@ -31,7 +31,7 @@ test('a read model that fails is named on every way in, and nothing old or empty
 
   await service.core.events.append(
     'spaceDay-99-2030-01-01',
-    [{ id: randomUUIDv7(), type: 'BookingApproved', data: {}, metadata: FROM_A_NEWER_RELEASE }],
+    [{ id: randomUUIDv7(), type: 'BookingCompleted', data: {}, metadata: FROM_A_NEWER_RELEASE }],
     { expectedRevision: 'none' },
   );
   await eventually(async () => expect((await fetch(`${url}/readyz`)).status).toBe(503));
