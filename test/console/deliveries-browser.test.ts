@@ -111,33 +111,6 @@ describe.skipIf(!hasChromium)('deliveries of a busy store in Chromium', { timeou
     await context.close();
   });
 
-  test.each([320, 768, 1440])(
-    'every page of deliveries fits a screen of %i px, and axe finds nothing',
-    async (width) => {
-      const { webhooks } = running.service.core;
-      const [failed] = await webhooks.listDeliveries({ webhookId, state: 'Failed', limit: 1 });
-      const [waiting] = await webhooks.listDeliveries({ webhookId: busy, state: 'Cancelled', limit: 1 });
-      const of = (delivery: typeof failed) =>
-        `/console/webhooks/${delivery?.webhookId}/deliveries/${encodeURIComponent(delivery?.deliveryId ?? '')}`;
-      const paths = [
-        '/console/webhooks',
-        '/console/webhooks/deliveries',
-        '/console/webhooks/deliveries?state=Failed&event=BookingCancelled',
-        '/console/webhooks/deliveries?q=%25',
-        `/console/webhooks/${busy}`,
-        of(failed),
-        of(waiting),
-      ];
-      const { context, page } = await opened({ width, colorScheme: width === 768 ? 'dark' : 'light', script: true });
-      for (const path of paths) {
-        await page.goto(path);
-        await fits(page, width);
-        expect(await violationsOn(page), path).toEqual([]);
-      }
-      await context.close();
-    },
-  );
-
   test('a confirmation opens over what is below it: no button moves', async () => {
     for (const screen of [WIDE, { ...WIDE, width: 390 }]) {
       const { context, page } = await opened(screen);
