@@ -94,15 +94,41 @@ export const MAY_IMPORT = {
   api: ['commands', 'queries', 'contract', 'description', 'auth', 'read-models', 'domain', 'runtime'],
   // `secrets`: how an API key looks, which the MCP server refuses by name.
   mcp: ['commands', 'queries', 'contract', 'auth', 'domain', 'secrets', 'runtime'],
+  // The pages for people: what they share, who is signed in, how open pages are told of changes, a folder for each part, and
+  // `console/` puts them together.
+  'console/parts': [
+    ...['commands', 'queries', 'auth', 'html', 'projections', 'domain', 'runtime'],
+    ...['webhooks/webhooks.ts', 'authorization-server/authorization-server.ts'],
+  ],
+  // Sessions and sent forms are records; people sign in as at a client of the authorization server.
+  'console/sessions': [
+    ...['console/parts', 'auth', 'html', 'domain', 'document-store', 'secrets', 'runtime'],
+    ...['authorization-server/console-client.ts', 'authorization-server/paths.ts'],
+  ],
+  // The live feed follows the log until the read models show it.
+  'console/live': ['console/sessions', 'html', 'domain', 'event-store', 'read-models', 'webhooks/webhooks.ts'],
+  'console/account': [
+    ...['console/parts', 'queries', 'contract', 'auth', 'html', 'projections', 'domain', 'webhooks/webhooks.ts'],
+  ],
+  'console/find': ['console/parts', 'console/live', 'contract', 'html', 'projections', 'domain'],
+  'console/requests': ['console/parts', 'queries', 'html', 'projections', 'domain', 'runtime'],
+  'console/bookings': [
+    ...['console/parts', 'console/find', 'console/requests', 'queries', 'contract', 'html', 'projections', 'domain'],
+  ],
+  'console/calendar': ['console/parts', 'html', 'projections', 'domain'],
   console: [
-    ...['commands', 'queries', 'contract', 'auth', 'html', 'projections', 'domain', 'secrets', 'runtime'],
-    // Its sessions and sent forms are records; its live feed follows the log until the read models show it.
-    ...['document-store', 'event-store', 'read-models'],
-    // Deliveries and connected apps have pages; it signs people in as a client of the authorization server.
-    'webhooks/webhooks.ts',
-    'authorization-server/authorization-server.ts',
-    'authorization-server/console-client.ts',
-    'authorization-server/paths.ts',
+    ...['console/parts', 'console/sessions', 'console/live', 'console/account', 'console/find', 'console/requests'],
+    ...[
+      'console/bookings',
+      'console/calendar',
+      'html',
+      'domain',
+      'document-store',
+      'event-store',
+      'read-models',
+      'secrets',
+    ],
+    ...['runtime', 'authorization-server/authorization-server.ts'],
   ],
   // Makes everything as an operator would; remembers in a record what it has made.
   demo: ['commands', 'auth', 'domain', 'event-store', 'document-store', 'runtime'],

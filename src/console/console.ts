@@ -21,21 +21,21 @@ import {
   type UnavailableError,
 } from '../runtime/unavailable.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
-import { createCookies } from './cookies.ts';
-import { createEventStreams } from './event-stream.ts';
-import { csrfField } from './fields.ts';
-import { homeOf, rail } from './frame.ts';
-import { keepForm, takeKeptForm } from './kept-form.ts';
-import { createLiveFeed } from './live.ts';
-import { lostForm, lostFormFlash, lostFormPage } from './lost-form.ts';
-import type { PageDeps } from './page-deps.ts';
+import { createEventStreams } from './live/event-stream.ts';
+import { createLiveFeed } from './live/live.ts';
 import { registerPages } from './pages.ts';
-import { printedHead } from './printed.ts';
-import { readerZone, ZONE_COOKIE } from './reader-zone.ts';
-import { type CurrentSession, createSessions, type Sessions } from './sessions.ts';
-import { ownPath, SESSION_COOKIE, SIGNED_OUT_PATH, signInRoutes } from './sign-in.ts';
-import { openSubmittedForms } from './submitted-forms.ts';
-import { type Answer, Form, type Handler, missing, type Routes, type Visit } from './visit.ts';
+import { csrfField } from './parts/fields.ts';
+import { homeOf, rail } from './parts/frame.ts';
+import type { PageDeps } from './parts/page-deps.ts';
+import { printedHead } from './parts/printed.ts';
+import { readerZone, ZONE_COOKIE } from './parts/reader-zone.ts';
+import { type Answer, Form, type Handler, missing, type Routes, type Visit } from './parts/visit.ts';
+import { createCookies } from './sessions/cookies.ts';
+import { keepForm, takeKeptForm } from './sessions/kept-form.ts';
+import { lostForm, lostFormFlash, lostFormPage } from './sessions/lost-form.ts';
+import { type CurrentSession, createSessions, type Sessions } from './sessions/sessions.ts';
+import { ownPath, SESSION_COOKIE, SIGNED_OUT_PATH, signInRoutes } from './sessions/sign-in.ts';
+import { openSubmittedForms } from './sessions/submitted-forms.ts';
 
 export type ConsoleDeps = PageDeps & {
   readonly events: EventStore;

@@ -1,19 +1,19 @@
-import { apiKeyPages } from './api-keys.ts';
-import { bookingListPages } from './booking-list.ts';
-import { bookingPages } from './bookings.ts';
-import { bulkApprovalPages } from './bulk-approval.ts';
-import { calendarPages } from './calendar.ts';
-import { chargePages } from './charges.ts';
-import { connectionPages } from './connections.ts';
-import { decisionPages } from './decisions.ts';
-import { findPages } from './find.ts';
-import { historyPages } from './history.ts';
-import { inboxPages } from './inbox.ts';
-import type { PageDeps } from './page-deps.ts';
-import { reviewPages } from './reviews.ts';
-import { spacePages } from './spaces.ts';
-import type { Routes } from './visit.ts';
-import { webhookPages } from './webhooks.ts';
+import { apiKeyPages } from './account/api-keys.ts';
+import { connectionPages } from './account/connections.ts';
+import { historyPages } from './account/history.ts';
+import { spacePages } from './account/spaces.ts';
+import { webhookPages } from './account/webhooks.ts';
+import { bookingListPages } from './bookings/booking-list.ts';
+import { bookingPages } from './bookings/bookings.ts';
+import { chargePages } from './bookings/charges.ts';
+import { reviewPages } from './bookings/reviews.ts';
+import { calendarPages } from './calendar/calendar.ts';
+import { findPages } from './find/find.ts';
+import type { PageDeps } from './parts/page-deps.ts';
+import type { Routes } from './parts/visit.ts';
+import { bulkApprovalPages } from './requests/bulk-approval.ts';
+import { decisionPages } from './requests/decisions.ts';
+import { inboxPages } from './requests/inbox.ts';
 
 export function registerPages(routes: Routes, deps: PageDeps): void {
   inboxPages(routes, deps);

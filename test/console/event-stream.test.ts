@@ -1,9 +1,9 @@
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createEventStreams } from '../../src/console/event-stream.ts';
-import type { Change, LiveFeed } from '../../src/console/live.ts';
-import type { CurrentSession } from '../../src/console/sessions.ts';
+import { createEventStreams } from '../../src/console/live/event-stream.ts';
+import type { Change, LiveFeed } from '../../src/console/live/live.ts';
+import type { CurrentSession } from '../../src/console/sessions/sessions.ts';
 import { toTimestamp } from '../../src/domain/calendar.ts';
 import { brandId } from '../../src/domain/ids.ts';
 import { eventually } from '../eventually.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fromNow } from '../../src/console/formats.ts';
+import { fromNow } from '../../src/console/parts/formats.ts';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
 const MINUTES = 60_000;

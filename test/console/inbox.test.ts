@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { decisionForms } from '../../src/console/decision-forms.ts';
+import { decisionForms } from '../../src/console/requests/decision-forms.ts';
 import { brandId, cents, communityId, type PlainDate, type spaceId } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
 import { Browser, type Page } from '../browser.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { createLiveFeed } from '../../src/console/live.ts';
+import { createLiveFeed } from '../../src/console/live/live.ts';
 import { brandId, spaceId } from '../../src/domain/ids.ts';
 import { subjectOf } from '../../src/domain/personal-text.ts';
 import { accepted } from '../accepted.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { User, Users } from '../../src/auth/users.ts';
-import { createSessions, type Sessions } from '../../src/console/sessions.ts';
+import { createSessions, type Sessions } from '../../src/console/sessions/sessions.ts';
 import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import type { Account } from '../../src/domain/account.ts';

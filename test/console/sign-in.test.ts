@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { OIDC_RECORDS } from '../../src/authorization-server/oidc-record.ts';
-import type { Session } from '../../src/console/sessions.ts';
-import { ownPath } from '../../src/console/sign-in.ts';
+import type { Session } from '../../src/console/sessions/sessions.ts';
+import { ownPath } from '../../src/console/sessions/sign-in.ts';
 import { brandId, communityId } from '../../src/domain/ids.ts';
 import { BY_OPERATOR } from '../auth/change-log.ts';
 import { TestApp } from '../authorization-server/test-app.ts';

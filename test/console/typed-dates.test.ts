@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { momentInField, readDate, readMoment, shownInField } from '../../src/console/typed-dates.ts';
+import { momentInField, readDate, readMoment, shownInField } from '../../src/console/parts/typed-dates.ts';
 
 test.each([
   '2026-11-20',

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createLiveFeed } from '../../src/console/live.ts';
+import { createLiveFeed } from '../../src/console/live/live.ts';
 import { brandId } from '../../src/domain/ids.ts';
 import { EventStoreDbServer } from '../event-store/eventstoredb/server.ts';
 import { eventually } from '../eventually.ts';

@@ -1,0 +1,170 @@
+import type { WebhookDocument } from '../../../projections/webhooks.ts';
+import type { DeliveryState } from '../../contract/delivery.ts';
+import type { DeliverableEvent } from '../../contract/webhook-payload.ts';
+import type { Recorded } from '../../domain/events.ts';
+import { type Html, html } from '../../html/html.ts';
+import { type IconName, icon } from '../../html/layout.ts';
+import { AT_ONCE, type Attempt, type DeliveryDocument, type RequestHeaders } from '../../webhooks/webhooks.ts';
+import { csrfField, onceField } from '../parts/fields.ts';
+import { counted, fromNow } from '../parts/formats.ts';
+import { bareSecond, second } from '../parts/moments.ts';
+import type { Shown, Visit } from '../parts/visit.ts';
+
+/** How deliveries are displayed. */
+
+export const deliveryHref = ({ webhookId, deliveryId }: Pick<DeliveryDocument, 'webhookId' | 'deliveryId'>): string =>
+  `/console/webhooks/${webhookId}/deliveries/${encodeURIComponent(deliveryId)}`;
+
+const STYLE: Readonly<Record<DeliveryState, { readonly icon: IconName; readonly class: string }>> = {
+  Pending: { icon: 'pending', class: 'is-pending' },
+  Delivered: { icon: 'approved', class: 'is-approved' },
+  Failed: { icon: 'warning', class: 'is-cancelled' },
+  Cancelled: { icon: 'cancelled', class: 'is-cancelled' },
+};
+
+export const deliveryBadge = (state: DeliveryState, label: string = state): Html =>
+  html`<span class="status ${STYLE[state].class}">${icon(STYLE[state].icon)}${label}</span>`;
+
+/** There is an event that the webhook is to be sent, but no delivery of it. */
+export const NOT_SENT = deliveryBadge('Failed', 'Not sent');
+
+/** The booking that a delivery is about; undefined for a test delivery. */
+export function bookingOf({ body }: Pick<DeliveryDocument, 'body'>): number | undefined {
+  const { data }: { readonly data?: { readonly bookingId?: number } } = JSON.parse(body);
+  return data?.bookingId;
+}
+
+/**
+ * What a pending delivery waits for. One that somebody asked for goes before all others, so nothing is said of its next attempt, and
+ * what came of the attempts before no longer matters.
+ */
+function waitingFor(visit: Pick<Visit, 'now' | 'zone'>, delivery: DeliveryDocument): Html | undefined {
+  const { state, due, tries, attempts } = delivery;
+  if (state !== 'Pending') return undefined;
+  if (due === AT_ONCE || tries === 0) return html`on its way${attempts.length > 0 && ' again'}`;
+  if (Date.parse(due) <= visit.now) return html`waiting for the next attempt`;
+  return html`next attempt ${fromNow(due, visit.now)}, at ${bareSecond(visit, due)}`;
+}
+
+/** How often a delivery was attempted, what came back last, and what happens next: `7 attempts, last 503, next attempt …` */
+export function attemptsOf(visit: Pick<Visit, 'now' | 'zone'>, delivery: DeliveryDocument): Html {
+  const { state, attempts } = delivery;
+  const last = attempts.at(-1);
+  const waiting = waitingFor(visit, delivery);
+  if (last === undefined) return waiting ?? html`${state === 'Delivered' ? 'delivered' : 'never sent'}`;
+  const response = last.error?.type ?? (last.status === undefined ? 'no response' : String(last.status));
+  return html`${counted(attempts.length, 'attempt')}, ${attempts.length > 1 && 'last '}${response}${waiting && html`, ${waiting}`}`;
+}
+
+/** Attempts with their responses on one page: a response may take up 5 kB of it. */
+const ATTEMPTS_SHOWN = 6;
+
+/** What a page of a delivery shows of its attempts, newest first. */
+export function attemptsShown(
+  { attempts }: DeliveryDocument,
+  before: string,
+): { readonly shown: readonly Attempt[]; readonly earlier: number } {
+  const until = attempts.filter(({ at }) => before === '' || at < before);
+  return { shown: until.slice(-ATTEMPTS_SHOWN).reverse(), earlier: Math.max(0, until.length - ATTEMPTS_SHOWN) };
+}
+
+/** A delivery: how it stands, every attempt with its request and response, and the payload. */
+export function deliveryPage(
+  visit: Visit,
+  delivery: DeliveryDocument,
+  webhook: WebhookDocument,
+  headers: readonly RequestHeaders[],
+): Shown {
+  const before = visit.query.text('before');
+  const { shown, earlier } = attemptsShown(delivery, before);
+  const href = deliveryHref(delivery);
+  const booking = bookingOf(delivery);
+  return {
+    title: `Delivery of ${delivery.event}`,
+    section: 'webhooks',
+    main: html`<p class="back"><a href="/console/webhooks/${webhook.webhookId}">${icon('back')} ${webhook.url}</a></p>
+<div class="head"><div><h1>${delivery.event}</h1><p class="lead">${bookingLink(booking)}Occurred ${second(visit, delivery.eventAt)}</p></div>${sendForm(visit, webhook, `${href}/resend`, 'Resend')}</div>
+<div id="delivery-state" class="row" role="status" data-live-region>${standing(visit, delivery)}</div>
+${delivery.state === 'Pending' && html`<noscript><p class="small"><a href="${href}">Look again</a></p></noscript>`}
+<section class="stack full" id="delivery-attempts" data-live-region><h2>${counted(delivery.attempts.length, 'attempt')}</h2>${
+      shown.length === 0
+        ? html`<p class="muted">None yet. The first one will be made as soon as the endpoint can take it.</p>`
+        : html`<ol class="attempts">${shown.map((attempt, index) => attemptItem(visit, attempt, headers[index], webhook))}</ol>`
+    }${
+      (earlier > 0 || before !== '') &&
+      html`<nav class="pager" aria-label="Attempts">${before === '' ? html`<span></span>` : html`<a href="${href}">${icon('back')} Newest</a>`}${earlier > 0 && html`<a class="button quiet" href="${href}?before=${encodeURIComponent(shown.at(-1)?.at ?? '')}">${counted(earlier, 'earlier attempt')} ${icon('next')}</a>`}</nav>`
+    }</section>
+<section class="stack full"><h2>Payload</h2><p class="muted small">The body that is sent and signed, here with added line breaks. <code>webhook-id</code> is <code class="break">${delivery.deliveryId}</code>.</p><pre tabindex="0" dir="ltr">${pretty(delivery.body)}</pre></section>`,
+  };
+}
+
+/** An event of a booking that no delivery was made of, and the button that makes one. */
+export function notSentPage(
+  visit: Visit,
+  event: Recorded<DeliverableEvent>,
+  webhook: WebhookDocument,
+  isExpired: boolean,
+): Shown {
+  const deliveryId = `${event.id}:${webhook.webhookId}`;
+  const { bookingId } = event.data;
+  const fields = html`<input type="hidden" name="booking" value="${bookingId}">`;
+  const href = deliveryHref({ webhookId: webhook.webhookId, deliveryId });
+  return {
+    title: `${event.type}, not sent`,
+    section: 'webhooks',
+    main: html`<p class="back"><a href="/console/webhooks/${webhook.webhookId}">${icon('back')} ${webhook.url}</a></p>
+<div class="head"><div><h1>${event.type}</h1><p class="lead">${bookingLink(bookingId)}Occurred ${second(visit, event.metadata.at)}</p></div>${sendForm(visit, webhook, `${href}/resend`, 'Send', fields)}</div>
+<div class="row">${isExpired ? deliveryBadge('Cancelled', 'Not kept') : NOT_SENT}<span>${
+      isExpired
+        ? 'Deliveries are kept for 30 days. Whether this one arrived is no longer known.'
+        : 'No delivery was made of this event, because the webhook was disabled or could not be sent anything at the time.'
+    }</span></div>`,
+  };
+}
+
+const bookingLink = (bookingId: number | undefined): Html | undefined =>
+  bookingId === undefined ? undefined : html`<a href="/console/bookings/${bookingId}">Booking ${bookingId}</a>. `;
+
+const sendForm = (visit: Visit, webhook: WebhookDocument, action: string, label: string, fields?: Html): Html =>
+  webhook.status === 'enabled'
+    ? html`<form method="post" action="${action}">${csrfField(visit)}${onceField()}${fields}<button class="button">${icon('resend')} ${label}</button></form>`
+    : html`<p class="small muted">The webhook is disabled. <a href="/console/webhooks/${webhook.webhookId}">Enable it</a> to send this.</p>`;
+
+function standing(visit: Visit, delivery: DeliveryDocument): Html {
+  const { state, due, reason, attempts } = delivery;
+  const badge = deliveryBadge(state);
+  if (state === 'Pending')
+    return html`${badge}<span>${upperFirst(waitingFor(visit, delivery))}.${due === AT_ONCE && ' The response appears below as soon as there is one.'}</span>`;
+  const said = state === 'Delivered' ? '' : (reason ?? '');
+  return html`${badge}<span>${said !== '' && `${said.replace(/\.$/, '')}. `}${state === 'Delivered' ? 'Arrived' : 'Ended'} ${second(visit, due)}${attempts.length > 1 && `, after ${counted(attempts.length, 'attempt')}`}.</span>`;
+}
+
+const upperFirst = (words: Html | undefined): Html | undefined => words && html`<span class="sentence">${words}</span>`;
+
+function attemptItem(
+  visit: Visit,
+  attempt: Attempt,
+  headers: RequestHeaders | undefined,
+  { url }: WebhookDocument,
+): Html {
+  const { status, error, at, duration, address, answer } = attempt;
+  return html`<li class="card"><div class="row apart"><h3>${error === undefined ? `Response ${status ?? ''}` : error.type}</h3><span class="muted small">${second(visit, at)}, ${Math.round(duration)} ms${address && `, ${address}`}</span></div>
+${attempt.url !== url && html`<p class="small break">Sent to ${attempt.url}</p>`}${error && html`<p>${error.message}</p>`}${answer !== '' && html`<pre tabindex="0" dir="ltr" aria-label="Response body">${answer}</pre>`}${headers && requestView(headers)}</li>`;
+}
+
+/** The headers of a request, folded away: they matter to whoever looks for a mistake in a receiver. */
+const requestView = (headers: RequestHeaders): Html =>
+  'unknown' in headers
+    ? html`<p class="small muted">Request headers: ${headers.unknown}</p>`
+    : html`<details class="request"><summary>Request headers</summary><dl>${headers.sent.map(
+        ([name, value]) =>
+          html`<dt><code>${name}</code></dt><dd>${value === undefined ? html`<span class="muted">not known any more</span>` : html`<code class="break">${value}</code>`}</dd>`,
+      )}</dl>${headers.lacking && html`<p class="small muted">${headers.lacking}</p>`}</details>`;
+
+function pretty(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2);
+  } catch {
+    return body;
+  }
+}

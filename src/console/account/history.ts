@@ -1,0 +1,181 @@
+import { SCOPE_DESCRIPTIONS } from '../../auth/scopes.ts';
+import { changesOf } from '../../contract/account-change.ts';
+import type { AccountKind } from '../../domain/account.ts';
+import type { NamedChange, Topic } from '../../domain/account-change.ts';
+import { defined } from '../../domain/defined.ts';
+import { type Html, html } from '../../html/html.ts';
+import { icon } from '../../html/layout.ts';
+import { named } from '../../html/names.ts';
+import { actorView } from '../parts/actor-view.ts';
+import { amount, clock, duration, momentIn, zoneName } from '../parts/formats.ts';
+import type { PageDeps } from '../parts/page-deps.ts';
+import { pager } from '../parts/pager.ts';
+import { tabs } from '../parts/tabs.ts';
+import type { Routes } from '../parts/visit.ts';
+
+const PER_PAGE = 30;
+
+type Shown = { readonly topic: Topic; readonly label: string; readonly only?: AccountKind };
+
+const SHOWN: readonly Shown[] = [
+  { topic: 'spaces', label: 'Spaces and fees', only: 'Community' },
+  { topic: 'keys', label: 'API keys' },
+  { topic: 'webhooks', label: 'Webhooks' },
+  { topic: 'members', label: 'Members' },
+  { topic: 'apps', label: 'Apps and clients' },
+];
+
+const PATH = '/console/history';
+
+/** The history of one thing, such as `space:3`. */
+export const historyOf = (kind: NamedChange['of']['kind'], id: string | number): string =>
+  `${PATH}?${new URLSearchParams({ of: `${kind}:${id}` })}`;
+
+/** The history of everything of one kind. */
+export const historyOfAll = (topic: Topic): string => `${PATH}?topic=${topic}`;
+
+/** What changed for the account: its spaces and fees, keys, webhooks, members and apps, when, and by whom. */
+export function historyPages(routes: Routes, { queries, settings }: PageDeps): void {
+  routes.get(PATH, async ({ account, accountName, query, zone: readers }) => {
+    const offered = SHOWN.filter(({ only }) => only === undefined || only === account.kind);
+    const topic = offered.find((one) => one.topic === query.text('topic'))?.topic;
+    const of = /^\w+:\S{1,500}$/.test(query.text('of')) ? query.text('of') : undefined;
+    const [before, after] = [query.text('before') || undefined, query.text('after') || undefined];
+    const [community, { changes, next, previous }] = await Promise.all([
+      account.kind === 'Community' ? queries.spaces.community(account.id) : undefined,
+      queries.accountHistory.page(account, {
+        ...defined({ topic: of === undefined ? topic : undefined, of, before, after }),
+        limit: PER_PAGE,
+      }),
+    ]);
+    const zone = community?.timeZone ?? readers;
+    const href = (more: Readonly<Record<string, string>>) => {
+      const search = new URLSearchParams({ ...defined({ topic, of }), ...more }).toString();
+      return search === '' ? PATH : `${PATH}?${search}`;
+    };
+    const only = of !== undefined && changes[0] !== undefined ? html`Only ${thing(changes[0])}. ` : undefined;
+    return {
+      title: 'History',
+      section: 'history',
+      main: html`<div class="head"><div><h1>History</h1><p class="lead">${only}What changed for ${named(accountName)}, and who did it. Times are ${zoneName(zone)}.</p></div></div>
+${
+  of === undefined
+    ? html`<nav aria-label="What changed">${tabs([
+        { label: 'All', href: PATH, current: topic === undefined },
+        ...offered.map((one) => ({
+          label: one.label,
+          href: historyOfAll(one.topic),
+          current: one.topic === topic,
+        })),
+      ])}</nav>`
+    : html`<p class="back"><a href="${PATH}">${icon('back')} The whole history</a></p>`
+}
+<div class="stack full" id="history" data-live-region>${
+        changes.length === 0
+          ? html`<div class="empty">${icon('list')}<h2>Nothing here</h2><p>${before === undefined ? 'Nothing of this kind has changed yet.' : 'There is nothing earlier.'}</p></div>`
+          : html`<table class="table"><caption class="visually-hidden">Changes, newest first</caption><thead><tr><th scope="col">When</th><th scope="col">What</th><th scope="col">By</th></tr></thead><tbody>${changes.map(
+              (change) =>
+                html`<tr><td data-label="When" class="nowrap"><time datetime="${change.event.metadata.at}">${momentIn(zone, change.event.metadata.at)}</time></td><td data-label="What" class="long"><div><strong>${thing(change, true)} ${VERBS[change.event.type]}</strong>${details(change, settings.currency, zone)}</div></td><td data-label="By" class="long"><span>${actorView(change.by)}</span></td></tr>`,
+            )}</tbody></table>`
+      }${pager({ first: href({}), previous: previous && href({ after: previous }), next: next && href({ before: next }) })}</div>`,
+    };
+  });
+}
+
+/** What changed, by name. A name is never changed, also not at the beginning of a sentence. */
+function thing({ of, name, event }: NamedChange, begins = false): Html {
+  const word = (text: string) => (begins ? `${text[0]?.toUpperCase()}${text.slice(1)}` : text);
+  const called = name !== undefined && html` “${named(name)}”`;
+  switch (of.kind) {
+    case 'space':
+      return html`${word('space')}${called || ` ${of.id}`}`;
+    case 'apiKey':
+      return html`API key${called || ` ${of.id}`}`;
+    case 'webhook':
+      return html`${word('webhook')}${called || ` ${of.id}`}`;
+    case 'user':
+      return name === undefined ? html`${word('a user who was removed')}` : named(name);
+    case 'client':
+      return html`${word(event.type.startsWith('Client') ? 'service client' : 'app')}${called || ' that was removed'}`;
+    case 'booking':
+    case 'review':
+      return html`${word(of.kind)} ${of.id}`;
+    case 'account':
+      return html`${word('the account')}`;
+    default:
+      return of.kind satisfies never;
+  }
+}
+
+const VERBS: { readonly [T in NamedChange['event']['type']]: string } = {
+  SpaceAdded: 'was added',
+  SpaceChanged: 'was changed',
+  SpaceClosed: 'was closed',
+  SpaceOpened: 'was reopened',
+  ApiKeyIssued: 'was created',
+  ApiKeyRevoked: 'was revoked',
+  WebhookRegistered: 'was added',
+  WebhookSecretRotated: 'got a new signing secret',
+  WebhookDisabled: 'was disabled',
+  WebhookEnabled: 'was enabled',
+  WebhookRemoved: 'was removed',
+  MemberAdded: 'became a member',
+  MemberRemoved: 'is no longer a member',
+  PasswordChanged: 'got a new password',
+  AppConnected: 'was connected',
+  AppDisconnected: 'was disconnected',
+  ClientAdded: 'was created',
+  ClientRemoved: 'was removed',
+  CommunityAdded: 'was created',
+  BrandAdded: 'was created',
+  SubjectForgotten: 'had its personal texts erased',
+  BookingRequested: 'was requested',
+  BookingApproved: 'was approved',
+  BookingCancelled: 'was cancelled',
+  BookingCompleted: 'was completed',
+  ReviewPosted: 'was posted',
+  IdsReserved: 'changed',
+  LogCreated: 'changed',
+  ProjectionEventSkipped: 'changed',
+};
+
+const LABELS: Readonly<Record<string, string>> = {
+  name: 'Name',
+  windowStart: 'Opens',
+  windowEnd: 'Closes',
+  durationHours: 'Length of an event',
+  eventFee: 'Fee',
+  answerHours: 'Time to answer',
+  permissions: 'Permissions',
+  preview: 'Key',
+  events: 'Events',
+  previousSecretUntil: 'The old secret signs until',
+  reason: 'Reason',
+  scopes: 'Permissions',
+  timeZone: 'Time zone',
+};
+
+/** What an event changed, a field per line, besides what the sentence says. */
+function details({ event, before }: NamedChange, currency: string, zone: string): Html | undefined {
+  const lines = Object.entries(changesOf({ event, ...defined({ before }) })).filter(
+    ([field]) => field in LABELS && (field !== 'name' || before !== undefined),
+  );
+  if (lines.length === 0) return undefined;
+  return html`<dl class="facts small">${lines.map(
+    ([field, { from, to }]) =>
+      html`<dt>${LABELS[field]}</dt><dd>${from !== undefined && html`<span class="muted">${named(shown(field, from, currency, zone))} → </span>`}${named(shown(field, to, currency, zone))}</dd>`,
+  )}</dl>`;
+}
+
+function shown(field: string, value: string | number, currency: string, zone: string): string {
+  if (field === 'scopes')
+    return String(value)
+      .split(' ')
+      .map((scope) => SCOPE_DESCRIPTIONS[scope] ?? scope)
+      .join('; ');
+  if (field === 'previousSecretUntil') return `${momentIn(zone, value)} ${zoneName(zone)}`;
+  if (typeof value === 'string') return value;
+  if (field === 'eventFee') return amount(Math.round(value * 100), currency);
+  if (field === 'windowStart' || field === 'windowEnd') return clock(value);
+  return field === 'durationHours' || field === 'answerHours' ? duration(value) : String(value);
+}

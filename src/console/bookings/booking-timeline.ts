@@ -1,0 +1,71 @@
+import type { BookingDocument, ReadableBooking } from '../../../projections/bookings.ts';
+import type { HistoryStep, NamedStep } from '../../domain/booking-history.ts';
+import { type Html, html } from '../../html/html.ts';
+import { named } from '../../html/names.ts';
+import { actorView } from '../parts/actor-view.ts';
+import { statusBadge, statusClass } from '../parts/booking-views.ts';
+import { momentField, NO_PROBLEMS, type Problems } from '../parts/fields.ts';
+import { amount, momentIn, zoneName } from '../parts/formats.ts';
+import { readMoment } from '../parts/typed-dates.ts';
+
+/** What a booking was at the time that the page was asked for, as far as the log tells (docs/decisions/history.md). */
+export type BookingThen = { readonly steps: readonly NamedStep[]; readonly booking: ReadableBooking | undefined };
+
+/**
+ * Who did what and when, taken from the log, and what the booking was at any time in the past.
+ * @param then absent unless the page was asked for a time
+ */
+export function timeline(
+  steps: readonly NamedStep[],
+  { timeZone: zone }: Pick<BookingDocument, 'timeZone'>,
+  askedFor: string,
+  then: BookingThen | undefined,
+): Html {
+  const read = readMoment(askedFor);
+  const problems: Problems = askedFor !== '' && 'problem' in read ? { at: read.problem } : NO_PROBLEMS;
+  return html`<ol class="timeline">${steps.map(
+    (
+      { event, to, by },
+      index,
+    ) => html`<li class="${statusClass(to)}${then !== undefined && index >= then.steps.length && ' later'}"><p><strong>${to}</strong> ${stepDetails(event)}</p>
+<p class="muted small"><time datetime="${event.metadata.at}">${momentIn(zone, event.metadata.at)}</time>, by ${actorView(by)}</p></li>`,
+  )}</ol>
+<form class="fields as-of" method="get" action="#booking-timeline" data-timeline="${steps.map(({ event }) => toInput(event.metadata.at, zone)).join(' ')}">
+<div class="row end nowrap">${momentField({ name: 'at', label: 'As of a past time', hint: `In the space’s local time (${zoneName(zone)}).`, value: then === undefined && problems === NO_PROBLEMS ? '' : askedFor, problems })}<div><button class="button quiet">Show</button></div></div>
+</form>
+<p id="state-then" role="status">${then !== undefined && stateThen(then, zone)}</p>`;
+}
+
+function stateThen({ steps, booking }: BookingThen, zone: string): Html {
+  const last = steps.at(-1);
+  if (booking === undefined || last === undefined) return html`Not yet requested at that time.`;
+  const { status, charge = 0, refund = 0, currency } = booking;
+  return html`${statusBadge(status)} <span class="muted small">since ${momentIn(zone, last.event.metadata.at)}${charge > 0 && html`, charged ${amount(charge, currency)}`}${refund > 0 && html`, refunded ${amount(refund, currency)}`}</span>`;
+}
+
+/** What a step adds to the status it leads to. */
+function stepDetails(event: HistoryStep['event']): Html | undefined {
+  switch (event.type) {
+    case 'BookingRequested':
+      return html`for ${amount(event.data.totalPrice, event.data.currency)}`;
+    case 'BookingApproved':
+      return html`and charged ${amount(event.data.charge, event.data.currency)}`;
+    case 'BookingCancelled':
+      return html`${event.data.refund > 0 && html`and refunded ${amount(event.data.refund, event.data.currency)}`}${event.data.reason && html`: ${named(event.data.reason)}`}`;
+    case 'BookingCompleted':
+      return undefined;
+    default:
+      return event satisfies never;
+  }
+}
+
+/** A moment (ISO 8601) as {@link readMoment} reads it, in a time zone. */
+const toInput = (moment: string, zone: string): string =>
+  Temporal.Instant.from(moment).toZonedDateTimeISO(zone).toPlainDateTime().toString({ smallestUnit: 'second' });
+
+/** Reverses {@link toInput}, up to the end of that second, in milliseconds since the epoch. Undefined if the field is invalid. */
+export function momentOfInput(text: string, zone: string): number | undefined {
+  const read = readMoment(text);
+  if ('problem' in read) return undefined;
+  return Temporal.PlainDateTime.from(read.time).toZonedDateTime(zone).epochMilliseconds + 999;
+}

@@ -1,0 +1,156 @@
+import type { BookingDocument } from '../../../projections/bookings.ts';
+import type { Space } from '../../domain/space.ts';
+import { type Html, html } from '../../html/html.ts';
+import { icon } from '../../html/layout.ts';
+import { named } from '../../html/names.ts';
+import { statusClass } from '../parts/booking-views.ts';
+import { clock, counted, hours, longDate } from '../parts/formats.ts';
+import { tabs } from '../parts/tabs.ts';
+import { entry } from './calendar-entry.ts';
+
+/** What a page of 60 kB holds, in bookings; the column of a space is as large as one more. */
+const AT_ONCE = 150;
+
+/** Spaces that are shown together, and what is booked in them. */
+export type Group = { readonly spaces: readonly Space[]; readonly bookings: readonly BookingDocument[] };
+
+/** Divides the spaces, in their order, into groups of about the same size that each fit a page. Usually there is one. */
+export function groupsOf(spaces: readonly Space[], bookings: readonly BookingDocument[]): readonly Group[] {
+  const bySpace = Map.groupBy(bookings, ({ spaceId }) => spaceId);
+  const own = (space: Space) => bySpace.get(space.spaceId) ?? [];
+  const size = spaces.reduce((sum, space) => sum + 1 + own(space).length, 0);
+  const count = Math.ceil(size / AT_ONCE);
+  let before = 0;
+  const groupOf = (space: Space) => {
+    const middle = before + (1 + own(space).length) / 2;
+    before += 1 + own(space).length;
+    return Math.floor((middle * count) / size);
+  };
+  return [...Map.groupBy(spaces, groupOf).values()].map((group) => ({ spaces: group, bookings: group.flatMap(own) }));
+}
+
+/** Which spaces are shown, and how to get to the others. */
+export function groupTabs(
+  groups: readonly Group[],
+  current: number,
+  total: number,
+  href: (group: number) => string,
+): Html | undefined {
+  if (groups.length < 2) return undefined;
+  const label = (index: number, { bookings }: Group) => {
+    const waiting = bookings.filter(({ status }) => status === 'Pending').length;
+    return html`<span class="visually-hidden">Spaces </span>${numbersOf(groups, index)}${waiting > 0 && html`<span class="small"> · ${waiting} waiting</span>`}`;
+  };
+  return html`<nav class="stack tight" aria-label="Groups of spaces" id="day-groups" data-live-region><p>There is much on this day: ${groups[current]?.spaces.length} of ${total} spaces are shown at a time.</p>${tabs(
+    groups.map((group, index) => ({
+      label: label(index, group),
+      href: href(index + 1),
+      current: index === current,
+    })),
+  )}</nav>`;
+}
+
+/** Leads on to the next spaces, where the reader arrives at the end of these. */
+export function groupPager(
+  groups: readonly Group[],
+  current: number,
+  href: (group: number) => string,
+): Html | undefined {
+  if (groups.length < 2) return undefined;
+  return html`<nav class="pager" aria-label="More spaces">${
+    current > 0
+      ? html`<a class="button quiet" href="${href(current)}">${icon('back')} Spaces ${numbersOf(groups, current - 1)}</a>`
+      : html`<span></span>`
+  }${current + 1 < groups.length && html`<a class="button quiet" href="${href(current + 2)}">Spaces ${numbersOf(groups, current + 1)} ${icon('next')}</a>`}</nav>`;
+}
+
+/** `11–20`: where the spaces of a group stand among all. */
+function numbersOf(groups: readonly Group[], index: number): string {
+  const before = groups.slice(0, index).reduce((sum, { spaces }) => sum + spaces.length, 0);
+  const count = groups[index]?.spaces.length ?? 0;
+  return count === 1 ? String(before + 1) : `${before + 1}–${before + count}`;
+}
+
+/**
+ * One column per space, one row per hour; a booking spans the hours that it occupies. On a phone it is a list of the bookings, by
+ * hour (`calendar.css`).
+ * @param hourNow the hour that the clocks of the spaces show, on this day only
+ * @param spaceHref where a heading leads: the day of that space alone
+ */
+export function dayTable(
+  { spaces, bookings }: Group,
+  date: string,
+  hourNow: number | undefined,
+  spaceHref: ((space: Space) => string) | undefined,
+): Html {
+  const first = Math.min(
+    ...spaces.map(({ windowStart }) => windowStart),
+    ...bookings.map(({ startHour }) => startHour),
+  );
+  const end = Math.max(
+    ...spaces.map(({ windowEnd }) => windowEnd),
+    ...bookings.map(({ freeFrom }) => Math.ceil(freeFrom)),
+  );
+  const rows = Array.from({ length: end - first }, (_, index) => first + index);
+  const bySpace = Map.groupBy(bookings, ({ spaceId }) => spaceId);
+  const columns = spaces.map((space) => columnOf(space, bySpace.get(space.spaceId) ?? [], first, end));
+  const busy = new Set(bookings.map(({ startHour }) => startHour));
+  const about = `Schedule for ${longDate(date)}`;
+  // What scrolls is not replaced by updates, only what is in it: it stays where the reader has scrolled it to.
+  return html`<div class="scroll schedule" id="day" data-live-region tabindex="0" role="region" aria-label="${about}">${bookings.length === 0 && html`<p class="in-list muted">Nothing is booked here on this day.</p>`}<table class="day-table"><caption class="visually-hidden">${about}</caption>
+<thead><tr><th scope="col"><span class="visually-hidden">Hour</span></th>${spaces.map((space) => heading(space, spaceHref))}</tr></thead>
+<tbody>${rows.map(
+    (hour) =>
+      html`<tr class="${!busy.has(hour) && 'free'}${hour === hourNow && ' now'}"><th scope="row">${clock(hour)}</th>${columns.map((cells) => cells.get(hour))}</tr>`,
+  )}</tbody></table></div>`;
+}
+
+const heading = (space: Space, href: ((space: Space) => string) | undefined): Html => {
+  const name = named(space.name);
+  return html`<th scope="col">${href === undefined ? name : html`<a href="${href(space)}">${name}</a>`}${!space.active && html` <span class="muted small">Closed</span>`}</th>`;
+};
+
+/** The cells of a space, each at the hour where it begins: bookings, hours that are free, and times when it is closed. */
+function columnOf(
+  space: Space,
+  bookings: readonly BookingDocument[],
+  first: number,
+  end: number,
+): ReadonlyMap<number, Html> {
+  const cells = new Map<number, Html>();
+  const starting = new Map(bookings.map((booking) => [booking.startHour, booking]));
+  const isOpen = (hour: number) => space.active && hour >= space.windowStart && hour < space.windowEnd;
+  for (let hour = first; hour < end; ) {
+    const here = starting.get(hour);
+    let until = hour + 1;
+    if (here !== undefined) {
+      until = Math.max(until, Math.ceil(here.freeFrom));
+      cells.set(hour, bookingCell(here, until - hour));
+    } else if (isOpen(hour)) {
+      cells.set(hour, FREE);
+    } else {
+      while (until < end && !isOpen(until) && !starting.has(until)) until += 1;
+      cells.set(hour, html`<td${rowspan(until - hour)} class="shut"><span class="visually-hidden">Closed</span></td>`);
+    }
+    hour = until;
+  }
+  return cells;
+}
+
+const FREE = html`<td></td>`;
+
+const rowspan = (rows: number): Html | undefined => (rows > 1 ? html` rowspan="${rows}"` : undefined);
+
+const bookingCell = (booking: BookingDocument, rows: number): Html =>
+  html`<td${rowspan(rows)} class="held ${statusClass(booking.status)}"><a href="/console/bookings/${booking.bookingId}">${named(booking.brandName)} <span class="time">${hours(booking.startHour, booking.freeFrom)}</span> <span class="word">${booking.status}</span> <span class="where">${named(booking.spaceName)}</span></a></td>`;
+
+/** What was cancelled on the day, up to a number; the list of bookings has the rest. */
+export function cancelledList(cancelled: readonly BookingDocument[], date: string, limit: number): Html | undefined {
+  if (cancelled.length === 0) return undefined;
+  const more = cancelled.length - limit;
+  return html`<section class="stack tight"><h2>Cancelled</h2><ul class="entries">${cancelled
+    .slice(0, limit)
+    .map(
+      (booking) => html`<li>${entry(booking, true)}</li>`,
+    )}</ul>${more > 0 && html`<p class="small"><a href="/console/bookings?from=${date}&to=${date}&status=Cancelled">And ${counted(more, 'other booking')}</a></p>`}</section>`;
+}

@@ -1,0 +1,69 @@
+import type { BookingDocument } from '../../../projections/bookings.ts';
+import { toPlainDate } from '../../domain/calendar.ts';
+import type { PlainDate } from '../../domain/ids.ts';
+import type { Space } from '../../domain/space.ts';
+import { type Html, html } from '../../html/html.ts';
+import { dayAndMonth, longDate, monthName } from '../parts/formats.ts';
+import { countsOf, entry } from './calendar-entry.ts';
+
+/** Bookings shown per day; the rest are counted. */
+const PER_DAY = 3;
+const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
+
+/** The weeks of a month; on a phone a list of the days that have bookings (`calendar.css`). */
+export const monthTable = (
+  month: string,
+  today: string,
+  byDay: ReadonlyMap<string, readonly BookingDocument[]>,
+  space: Space | undefined,
+): Html => html`<table class="month"><caption class="visually-hidden">Bookings in ${monthName(month)}</caption>
+<thead><tr>${WEEKDAYS.map((day) => html`<th scope="col">${day}</th>`)}</tr></thead>
+<tbody>${weeksOf(daysOf(month)).map((week) => html`<tr>${week.map((day) => dayCell(day, month, today, byDay.get(day) ?? [], space))}</tr>`)}</tbody></table>`;
+
+function dayCell(
+  day: PlainDate,
+  month: string,
+  today: string,
+  bookings: readonly BookingDocument[],
+  space: Space | undefined,
+): Html {
+  const href = `/console/calendar/${day}${space ? `?space=${space.spaceId}` : ''}`;
+  const inside = day.startsWith(month);
+  const where = [
+    ...(inside ? [] : ['outside']),
+    ...(day === today ? ['today'] : []),
+    ...(bookings.length === 0 ? ['free'] : []),
+  ].join(' ');
+  const more = bookings.length - PER_DAY;
+  return html`<td class="${where}"${day === today && html` id="today"`}><a class="day" href="${href}"><span class="visually-hidden">${longDate(day)}${bookings.length === 0 ? ', no bookings' : ', '}</span><span class="date" aria-hidden="true"><span class="weekday">${dayAndMonth(day).split(' ')[0]} </span>${Number(day.slice(8))}</span>${bookings.length > 0 && html` <span class="counts">${countsOf(bookings)}</span>`}</a>${
+    // Of the days of its neighbours a month shows the counts.
+    inside &&
+    bookings.length > 0 &&
+    html`<ul class="entries">${waitingFirst(bookings)
+      .slice(0, PER_DAY)
+      .map(
+        (booking) => html`<li>${entry(booking, space === undefined)}</li>`,
+      )}</ul>${more > 0 && html`<a class="more" href="${href}">${more} more<span class="visually-hidden"> on ${dayAndMonth(day)}</span></a>`}`
+  }</td>`;
+}
+
+/** What waits for an answer comes first, then by hour. */
+const waitingFirst = (bookings: readonly BookingDocument[]): BookingDocument[] =>
+  bookings.toSorted(
+    (a, b) => Number(b.status === 'Pending') - Number(a.status === 'Pending') || a.startHour - b.startHour,
+  );
+
+/** The month that lies so many months after another, as YYYY-MM. */
+export const shift = (month: string, by: number): string =>
+  Temporal.PlainYearMonth.from(month).add({ months: by }).toString();
+
+/** Every day of the weeks (starting on Monday) that a month touches. */
+export function daysOf(month: string): PlainDate[] {
+  const first = Temporal.PlainDate.from(`${month}-01`);
+  const start = first.subtract({ days: first.dayOfWeek - 1 });
+  const weeks = Math.ceil((first.dayOfWeek - 1 + first.daysInMonth) / 7);
+  return Array.from({ length: weeks * 7 }, (_, index) => toPlainDate(start.add({ days: index })));
+}
+
+const weeksOf = (days: readonly PlainDate[]): PlainDate[][] =>
+  Array.from({ length: days.length / 7 }, (_, week) => days.slice(week * 7, week * 7 + 7));

@@ -1,0 +1,143 @@
+import type { BookingDocument } from '../../../projections/bookings.ts';
+import { isPlainDate, localDate } from '../../domain/calendar.ts';
+import type { Space } from '../../domain/space.ts';
+import { BOOKING_STATUSES } from '../../domain/space-day.ts';
+import { type Html, html } from '../../html/html.ts';
+import { icon } from '../../html/layout.ts';
+import { named, namedText } from '../../html/names.ts';
+import { statusClass } from '../parts/booking-views.ts';
+import { select } from '../parts/fields.ts';
+import { addDays, dayAndMonth, longDate, monthName, zoneName } from '../parts/formats.ts';
+import type { PageDeps } from '../parts/page-deps.ts';
+import { tabs } from '../parts/tabs.ts';
+import { idOf, missing, type Routes, type Visit } from '../parts/visit.ts';
+import { cancelledList, dayTable, groupPager, groupsOf, groupTabs } from './calendar-day.ts';
+import { countsOf } from './calendar-entry.ts';
+import { daysOf, monthTable, shift } from './calendar-month.ts';
+
+/** More spaces than this are chosen from a list instead of tabs. */
+const MOST_TABS = 5;
+/** Cancelled bookings below the schedule of a day. */
+const MOST_CANCELLED = 20;
+
+/** A community's month and day views, of all its spaces or of one. */
+export function calendarPages(routes: Routes, { queries }: PageDeps): void {
+  routes.get(
+    '/console/calendar',
+    async (visit) => {
+      const { account, query } = visit;
+      const [spaces, zone] = await Promise.all([queries.spaces.list(account), zoneOf(visit)]);
+      const today = localDate(visit.now, zone);
+      const month = monthOf(query.text('month')) ?? today.slice(0, 7);
+      const space = chosenOf(spaces, visit);
+      const days = daysOf(month);
+      const byDay = new Map<string, BookingDocument[]>();
+      const [startDate, endDate] = [days[0], days.at(-1)];
+      if (startDate === undefined || endDate === undefined) return missing('month');
+      for (const booking of await queries.bookings.between(account, startDate, endDate, space?.spaceId))
+        if (booking.status !== 'Cancelled') byDay.getOrInsertComputed(booking.date, () => []).push(booking);
+      const href = (of: string) => `/console/calendar?month=${of}${space ? `&space=${space.spaceId}` : ''}`;
+      return {
+        title: `Calendar, ${monthName(month)}`,
+        section: 'calendar',
+        main: html`<div class="head"><div><h1>${monthName(month)}</h1><p class="lead">${zoneName(zone)}. Cancelled bookings are not shown.</p></div>
+<nav class="row" aria-label="Month"><a class="button quiet" href="${href(shift(month, -1))}">${icon('back')}<span class="visually-hidden">Previous month, </span>${monthName(shift(month, -1)).split(' ')[0]}</a><a class="button quiet" href="${href(today.slice(0, 7))}#today">Today</a><a class="button quiet" href="${href(shift(month, 1))}"><span class="visually-hidden">Next month, </span>${monthName(shift(month, 1)).split(' ')[0]}${icon('next')}</a></nav></div>
+<div class="row apart end">${spaceChoice(spaces, space, '/console/calendar', { month })}${legend()}</div>
+<div id="month" data-live-region>${monthTable(month, today, byDay, space)}</div>`,
+      };
+    },
+    'Community',
+  );
+
+  routes.get(
+    '/console/calendar/:date',
+    async (visit) => {
+      const { account, query } = visit;
+      const date = visit.params.date ?? '';
+      if (!isPlainDate(date)) return missing('day');
+      const [spaces, zone] = await Promise.all([queries.spaces.list(account), zoneOf(visit)]);
+      const chosen = chosenOf(spaces, visit);
+      const bookings = await queries.bookings.between(account, date, date, chosen?.spaceId);
+      const held = bookings.filter(({ status }) => status !== 'Cancelled');
+      const groups = groupsOf(chosen === undefined ? spaces : [chosen], held);
+      const current = Math.min(idOf(query.text('group')) ?? 1, groups.length) - 1;
+      const group = groups[current];
+      const shown = new Set(group?.spaces.map(({ spaceId }) => spaceId));
+      const cancelled = bookings.filter(({ status, spaceId }) => status === 'Cancelled' && shown.has(spaceId));
+      const ofSpace = chosen === undefined ? '' : `space=${chosen.spaceId}`;
+      const hrefOf = (day: string) => `/console/calendar/${day}${ofSpace && `?${ofSpace}`}`;
+      const groupHref = (number: number) => `/console/calendar/${date}?group=${number}`;
+      const local = Temporal.Instant.fromEpochMilliseconds(visit.now).toZonedDateTimeISO(zone);
+      const hourNow = local.toPlainDate().toString() === date ? local.hour : undefined;
+      return {
+        title: longDate(date),
+        section: 'calendar',
+        main: html`<p class="back"><a href="/console/calendar?month=${date.slice(0, 7)}${ofSpace && `&${ofSpace}`}">${icon('back')} ${monthName(date.slice(0, 7))}</a></p>
+<div class="head"><div><h1>${longDate(date)}</h1><p class="lead" id="day-counts" data-live-region>${countsOf(held) ?? 'No bookings'}, ${zoneName(zone)}</p></div>
+<nav class="row" aria-label="Day"><a class="button quiet" href="${hrefOf(addDays(date, -1))}">${icon('back')}<span class="visually-hidden">Previous day, </span>${dayAndMonth(addDays(date, -1))}</a><a class="button quiet" href="${hrefOf(addDays(date, 1))}"><span class="visually-hidden">Next day, </span>${dayAndMonth(addDays(date, 1))}${icon('next')}</a></nav></div>
+${spaces.length > 0 && html`<div class="row apart end">${spaceChoice(spaces, chosen, `/console/calendar/${date}`)}${legend()}</div>`}
+${
+  group === undefined
+    ? noSpaces()
+    : html`${groupTabs(groups, current, spaces.length, groupHref)}
+${dayTable(group, date, hourNow, chosen === undefined ? ({ spaceId }) => `?space=${spaceId}` : undefined)}
+${groupPager(groups, current, groupHref)}
+<div id="day-cancelled" data-live-region>${cancelledList(cancelled, date, MOST_CANCELLED)}</div>`
+}`,
+      };
+    },
+    'Community',
+  );
+
+  async function zoneOf({ account }: Visit): Promise<string> {
+    return (await queries.spaces.community(account.id))?.timeZone ?? 'UTC';
+  }
+}
+
+const chosenOf = (spaces: readonly Space[], { query }: Visit): Space | undefined =>
+  spaces.find(({ spaceId }) => String(spaceId) === query.text('space'));
+
+const noSpaces = () =>
+  html`<div class="empty">${icon('space')}<h2>No spaces yet</h2><p>Add your first space, and brands can find it right away.</p><a class="button" href="/console/spaces/new">Add a space</a></div>`;
+
+/**
+ * All spaces or one: tabs for a few, a list to choose from for more.
+ * @param kept what else the address of the page says
+ */
+function spaceChoice(
+  spaces: readonly Space[],
+  chosen: Space | undefined,
+  path: string,
+  kept: Readonly<Record<string, string>> = {},
+): Html | undefined {
+  if (spaces.length < 2) return undefined;
+  if (spaces.length > MOST_TABS)
+    return html`<form class="row end space-choice" method="get" action="${path}">${Object.entries(kept).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}${select(
+      {
+        name: 'space',
+        label: 'Space',
+        value: chosen === undefined ? '' : String(chosen.spaceId),
+        options: [
+          { value: '', label: `All ${spaces.length} spaces` },
+          ...spaces.map(({ spaceId, name }) => ({ value: String(spaceId), label: namedText(name) })),
+        ],
+      },
+    )}<button class="button quiet">Show</button></form>`;
+  const href = (space: Record<string, string>) => {
+    const search = new URLSearchParams({ ...kept, ...space }).toString();
+    return search === '' ? path : `${path}?${search}`;
+  };
+  return html`<nav aria-label="Space">${tabs([
+    { label: 'All spaces', href: href({}), current: chosen === undefined },
+    ...spaces.map((space) => ({
+      label: named(space.name),
+      href: href({ space: String(space.spaceId) }),
+      current: space === chosen,
+    })),
+  ])}</nav>`;
+}
+
+const legend = (): Html =>
+  html`<ul class="legend" aria-label="Statuses">${BOOKING_STATUSES.filter((status) => status !== 'Cancelled').map((status) => html`<li class="entry ${statusClass(status)}">${status}</li>`)}</ul>`;
+
+const monthOf = (text: string): string | undefined => (/^\d{4}-(?:0[1-9]|1[0-2])$/.test(text) ? text : undefined);

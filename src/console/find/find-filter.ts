@@ -1,0 +1,92 @@
+import { localDate } from '../../domain/calendar.ts';
+import type { Community } from '../../domain/community.ts';
+import type { Cents, PlainDate } from '../../domain/ids.ts';
+import { HOUR } from '../../domain/limits.ts';
+import { AMOUNT_RULE, formatAmount, parseAmount } from '../../domain/pricing.ts';
+import type { Problems } from '../parts/fields.ts';
+import { addDays } from '../parts/formats.ts';
+import { readDate } from '../parts/typed-dates.ts';
+import { Form } from '../parts/visit.ts';
+
+/** What a brand looks for. */
+export type FindFilter = {
+  readonly date: PlainDate;
+  /** Only spaces in which an event can start at this hour. */
+  readonly hour?: number;
+  readonly communityId?: number;
+  /** The most that a booking may cost, fees included. */
+  readonly most?: Cents;
+  /** What the name contains, in any case. */
+  readonly name?: string;
+  /** From 1. */
+  readonly page: number;
+};
+
+/** UTC-12 is the last zone to leave a day: the earliest date that is still today somewhere. */
+export const earliestDate = (now: number): PlainDate => localDate(now, 'Etc/GMT+12');
+
+/**
+ * Reads a filter from the query of its page. What cannot be read is a problem of its field; without one for the date, it is
+ * tomorrow.
+ */
+export function readFilter(
+  query: Form,
+  now: number,
+  communities: readonly Community[],
+): { readonly filter: FindFilter; readonly problems: Problems } {
+  const problems: Record<string, string> = {};
+  const text = (name: string) => query.text(name);
+
+  let date = addDays(localDate(now, 'UTC'), 1);
+  if (text('date') !== '') {
+    const read = readDate(text('date'));
+    if (!('date' in read)) problems.date = read.problem;
+    else if (read.date < earliestDate(now)) problems.date = 'Choose today or a later date.';
+    else date = read.date;
+  }
+  const hour = text('hour') === '' ? undefined : query.integer('hour');
+  if (hour !== undefined && !(hour >= HOUR.min && hour <= HOUR.max)) problems.hour = 'Choose a start time of the list.';
+  const communityId = text('community') === '' ? undefined : query.integer('community');
+  if (communityId !== undefined && !communities.some((one) => one.communityId === communityId))
+    problems.community = 'There is no such community any more. Choose another one, or all of them.';
+  const most = text('max') === '' ? undefined : parseAmount(text('max'));
+  if (text('max') !== '' && most === undefined) problems.max = `“Price up to” ${AMOUNT_RULE}.`;
+
+  const page = query.integer('page');
+  return {
+    problems,
+    filter: {
+      date,
+      ...(hour !== undefined && { hour }),
+      ...(communityId !== undefined && { communityId }),
+      ...(most !== undefined && { most }),
+      ...(text('name') !== '' && { name: text('name') }),
+      page: page >= 1 ? page : 1,
+    },
+  };
+}
+
+/** The query string of a filter, without a question mark. */
+export function queryOf({ date, hour, communityId, most, name, page }: FindFilter): string {
+  const query = new URLSearchParams({ date });
+  if (hour !== undefined) query.set('hour', String(hour));
+  if (communityId !== undefined) query.set('community', String(communityId));
+  if (most !== undefined) query.set('max', formatAmount(most));
+  if (name !== undefined) query.set('name', name);
+  if (page > 1) query.set('page', String(page));
+  return query.toString();
+}
+
+/** The page of a filter. */
+export const findPath = (filter: FindFilter): string => `/console/find?${queryOf(filter)}`;
+
+/**
+ * The way back to the list that a page of a space was opened from. The text comes from an address, so only what is a filter is kept;
+ * undefined if it is none.
+ */
+export function wayBack(text: string, now: number, communities: readonly Community[]): string | undefined {
+  const query = new URLSearchParams(text);
+  if (!query.has('date')) return undefined;
+  const { filter, problems } = readFilter(new Form(Object.fromEntries(query)), now, communities);
+  return 'date' in problems ? undefined : findPath(filter);
+}

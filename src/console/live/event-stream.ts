@@ -1,0 +1,77 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { CurrentSession, Sessions } from '../sessions/sessions.ts';
+import type { Change, LiveFeed } from './live.ts';
+
+/** How often an open connection is probed and its session checked. */
+const HEARTBEAT_MS = 20_000;
+/** How much a page may leave unread. Then it is disconnected, and catches up when it connects again. */
+const MAX_UNREAD_BYTES = 1 << 20;
+
+/**
+ * Server-sent events to open pages, which refresh themselves when one arrives (docs/decisions/live-pages.md).
+ *
+ * @fastify/sse 0.6.0 would save only the headers and the format of a message. For a page that does not read, it adds listeners
+ * to the response with each message, until Node.js warns of a leak, and buffers without a bound.
+ */
+export function createEventStreams(deps: {
+  readonly feed: Pick<LiveFeed, 'markAt' | 'subscribe'>;
+  readonly sessions: Pick<Sessions, 'isActive'>;
+}) {
+  const { feed, sessions } = deps;
+  const open = new Set<() => void>();
+
+  return {
+    /**
+     * Streams changes that concern the session's account until the page disconnects or the session ends.
+     * @param marks `since`: what the page presents; `now`: the current one
+     */
+    connect(
+      request: FastifyRequest,
+      reply: FastifyReply,
+      { hash, session, user }: CurrentSession,
+      marks: { readonly since: string; readonly now: string },
+    ): void {
+      reply.hijack();
+      const { raw } = reply;
+      raw.writeHead(200, {
+        'content-type': 'text/event-stream; charset=utf-8',
+        'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff',
+        // Keeps reverse proxies from buffering the stream.
+        'x-accel-buffering': 'no',
+      });
+      const send = (text: string) => {
+        if (raw.writableLength > MAX_UNREAD_BYTES) raw.destroy();
+        else raw.write(text);
+      };
+      const onChange = (change: Change) => {
+        const message = { topic: change.topic, say: change.by === user.id ? undefined : change.say };
+        send(`id: ${feed.markAt(change)}\ndata: ${JSON.stringify(message)}\n\n`);
+      };
+      raw.write(`retry: 2000\nid: ${marks.now}\n\n`);
+      const { caughtUp, stop } = feed.subscribe({ account: session.account, onChange }, marks.since);
+      if (!caughtUp) raw.write(`data: ${JSON.stringify({ topic: '*' })}\n\n`);
+
+      const end = () => {
+        clearInterval(heartbeat);
+        stop();
+        open.delete(end);
+        raw.end();
+      };
+      const heartbeat = setInterval(() => {
+        send(': still here\n\n');
+        sessions.isActive(hash, session.account).then(
+          (active) => !active && end(),
+          () => end(),
+        );
+      }, HEARTBEAT_MS);
+      open.add(end);
+      request.raw.on('close', end);
+    },
+
+    /** Ends every stream, as the process is about to stop; pages reconnect to another one. */
+    endAll(): void {
+      for (const end of [...open]) end();
+    },
+  };
+}

@@ -1,0 +1,227 @@
+import { randomBytes } from 'node:crypto';
+import type { FastifyBaseLogger } from 'fastify';
+import { type Account, type AccountKey, accountKey } from '../../domain/account.ts';
+import type { DomainEvent, Recorded } from '../../domain/events.ts';
+import { isKnown, upcast } from '../../domain/upcast.ts';
+import { type EventStore, logEnd, type Position } from '../../event-store/event-store.ts';
+import { namedText } from '../../html/names.ts';
+import type { ReadModels } from '../../read-models/read-models.ts';
+import type { Webhooks } from '../../webhooks/webhooks.ts';
+
+/** A change that open pages may show. */
+export type Change = {
+  /** Counts the changes that this process has seen. */
+  readonly sequence: number;
+  /** The accounts whose pages it concerns; absent: every page that shows the topic. */
+  readonly accounts?: readonly AccountKey[];
+  /** Empty: anything of the account. Otherwise the topic of a live region (`hours:3:2026-11-20`). */
+  readonly topic: string;
+  /** Announced on open pages. */
+  readonly say?: string;
+  /** The actor's id; the announcement is not made to that user. */
+  readonly by?: string;
+};
+
+export type Subscriber = { readonly account: Account; readonly onChange: (change: Change) => void };
+
+/** How many changes are kept for pages that connect shortly after they were rendered (docs/decisions/live-pages.md). */
+const MAX_RECENT = 500;
+/** How long the log is followed for a page that has been rendered and has not connected, in milliseconds. */
+const FOLLOWED_FOR_MS = 60_000;
+
+export type LiveFeed = ReturnType<typeof createLiveFeed>;
+
+/**
+ * The changes that open pages need: one subscription to the log per process, fanned out to the pages that a change concerns. A
+ * page is notified once the read models reflect the change, so that refreshing shows it. While nobody looks, nothing is followed.
+ */
+export function createLiveFeed(deps: {
+  readonly events: EventStore;
+  readonly readModels: ReadModels;
+  readonly webhooks: Pick<Webhooks, 'onDeliveriesOf'>;
+  readonly logger: Pick<FastifyBaseLogger, 'error'>;
+  /** Default {@link FOLLOWED_FOR_MS}. */
+  readonly followedForMs?: number;
+}) {
+  const { events, readModels, webhooks, logger, followedForMs = FOLLOWED_FOR_MS } = deps;
+  const subscribers = new Set<Subscriber>();
+  const recent: Change[] = [];
+  let sequence = 0;
+  /** Tells one time of following from another, and from those of other processes. Undefined while nothing is followed. */
+  let current: string | undefined;
+  let following: ReturnType<typeof follow> | undefined;
+  let idle: NodeJS.Timeout | undefined;
+
+  function announce(change: Omit<Change, 'sequence'>): void {
+    sequence += 1;
+    const numbered = { ...change, sequence };
+    recent.push(numbered);
+    if (recent.length > MAX_RECENT) recent.shift();
+    for (const subscriber of subscribers) if (concerns(numbered, subscriber.account)) subscriber.onChange(numbered);
+  }
+
+  async function run(after: Position, signal: AbortSignal): Promise<void> {
+    for await (const batch of events.subscribe({ after, signal })) {
+      if (batch.events.length === 0) continue;
+      await readModels.waitFor(batch.position, { types: batch.events.map(({ type }) => type) });
+      for (const stored of batch.events) {
+        // What a newer release wrote is for pages of that release.
+        if (isKnown(stored)) for (const change of changesOf(upcast(stored))) announce(change);
+      }
+    }
+  }
+
+  function follow(): { readonly begun: Promise<void>; stop(): Promise<void> } {
+    // Hexadecimal, because a mark is split at its hyphen.
+    const id = randomBytes(6).toString('hex');
+    const stopping = new AbortController();
+    const from = logEnd(events);
+    const begun = from.then(() => {
+      recent.length = 0;
+      current = id;
+    });
+    const unsubscribe = webhooks.onDeliveriesOf((account) => announce({ accounts: [account], topic: '' }));
+    const ended = begun
+      .then(async () => run(await from, stopping.signal))
+      .catch((error: unknown) => logger.error({ err: error }, 'live updates of open pages have stopped'))
+      .finally(() => {
+        unsubscribe();
+        if (current === id) current = undefined;
+        if (following === now) following = undefined;
+      });
+    const now = {
+      begun,
+      stop() {
+        stopping.abort();
+        if (following === now) following = undefined;
+        return ended;
+      },
+    };
+    return now;
+  }
+
+  /** Follows the log from now on, for as long as there are pages. */
+  function isNeeded(): Promise<void> {
+    following ??= follow();
+    clearTimeout(idle);
+    idle = setTimeout(() => {
+      if (subscribers.size > 0) idle?.refresh();
+      else void following?.stop();
+    }, followedForMs);
+    idle.unref();
+    return following.begun;
+  }
+
+  return {
+    async stop(): Promise<void> {
+      clearTimeout(idle);
+      await following?.stop();
+    },
+
+    /** The mark of a page that is about to be rendered, which it presents when it connects. */
+    async mark(): Promise<string> {
+      // Without the log there are no live updates. The page looks again at everything when it connects.
+      await isNeeded().catch(() => {});
+      return `${current ?? 'none'}-${sequence}`;
+    },
+    markAt: (change: Change): string => `${current ?? 'none'}-${change.sequence}`,
+
+    /**
+     * Notifies a page of changes, starting with those since its mark.
+     * @returns how to stop, and whether every change since the mark was still known; if not, the page has to refresh everything
+     */
+    subscribe(subscriber: Subscriber, since: string): { readonly stop: () => void; readonly caughtUp: boolean } {
+      const [of, number] = since.split('-');
+      const from = Number(number);
+      const caughtUp = of === current && (from >= sequence || (recent[0]?.sequence ?? 0) <= from + 1);
+      if (caughtUp)
+        for (const change of recent)
+          if (change.sequence > from && concerns(change, subscriber.account)) subscriber.onChange(change);
+      subscribers.add(subscriber);
+      return { caughtUp, stop: () => subscribers.delete(subscriber) };
+    },
+  };
+}
+
+const concerns = ({ accounts }: Change, account: Account): boolean =>
+  accounts === undefined || accounts.includes(accountKey(account));
+
+/** The changes that an event makes to pages, and to whose. */
+function* changesOf(event: Recorded<DomainEvent>): Generator<Omit<Change, 'sequence'>> {
+  const by = event.metadata.actor.id;
+  switch (event.type) {
+    case 'BookingRequested':
+    case 'BookingApproved':
+    case 'BookingCancelled':
+    case 'BookingCompleted':
+    case 'ReviewPosted': {
+      const { communityId, brandId } = event.data;
+      const accounts = [`Community:${communityId}`, `Brand:${brandId}`] as const;
+      yield { accounts, topic: '', say: announcementOf(event), by };
+      if (event.type !== 'BookingCompleted' && event.type !== 'ReviewPosted')
+        yield { topic: hoursTopic(event.data.spaceId, event.data.date) };
+      return;
+    }
+    case 'SpaceAdded':
+    case 'SpaceChanged':
+    case 'SpaceClosed':
+    case 'SpaceOpened':
+      yield { accounts: [`Community:${event.data.communityId}`], topic: '' };
+      return;
+    case 'ApiKeyIssued':
+    case 'ApiKeyRevoked':
+      yield { accounts: [accountKey(event.data.account)], topic: '' };
+      return;
+    case 'WebhookRegistered':
+    case 'WebhookSecretRotated':
+    case 'WebhookDisabled':
+    case 'WebhookEnabled':
+    case 'WebhookRemoved':
+      yield { accounts: [accountKey(event.data.owner.account)], topic: '' };
+      return;
+    case 'MemberAdded':
+    case 'MemberRemoved':
+    case 'PasswordChanged':
+    case 'AppConnected':
+    case 'AppDisconnected':
+    case 'ClientAdded':
+    case 'ClientRemoved':
+      yield { accounts: [accountKey(event.data.account)], topic: '' };
+      return;
+    case 'CommunityAdded':
+    case 'BrandAdded':
+    case 'IdsReserved':
+    case 'LogCreated':
+    case 'ProjectionEventSkipped':
+      return;
+    case 'SubjectForgotten':
+      // Whose pages show what somebody wrote, nobody keeps.
+      yield { topic: '' };
+      return;
+    default:
+      return event satisfies never;
+  }
+}
+
+/** The topic of a space's available times on a day. */
+export const hoursTopic = (spaceId: number, date: string): string => `hours:${spaceId}:${date}`;
+
+type Announced = Extract<DomainEvent, { readonly type: `Booking${string}` | 'ReviewPosted' }>;
+
+function announcementOf({ type, data }: Announced): string {
+  const what = `${namedText(data.spaceName)}, ${namedText(data.brandName)}`;
+  switch (type) {
+    case 'BookingRequested':
+      return `New request: ${what}`;
+    case 'BookingApproved':
+      return `Approved: ${what}`;
+    case 'BookingCancelled':
+      return `Cancelled: ${what}`;
+    case 'BookingCompleted':
+      return `Completed: ${what}`;
+    case 'ReviewPosted':
+      return `New review: ${what}`;
+    default:
+      return type satisfies never;
+  }
+}

@@ -1,0 +1,104 @@
+import { toPlainDate } from '../../domain/calendar.ts';
+import type { PlainDate } from '../../domain/ids.ts';
+
+/** How pages format money, dates and times. Dates and hours are in the time zone of their space. */
+
+const money = new Map<string, Intl.NumberFormat>();
+
+/** An amount in cents of a currency (ISO 4217): `$1,150.00` */
+export function amount(cents: number, currency: string): string {
+  let format = money.get(currency);
+  if (format === undefined) {
+    format = new Intl.NumberFormat('en', { style: 'currency', currency });
+    money.set(currency, format);
+  }
+  return format.format(cents / 100);
+}
+
+const utc = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', ...options });
+const LONG = utc({ weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' });
+const SHORT = utc({ weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' });
+const WEEKDAY = utc({ weekday: 'short', day: 'numeric', month: 'short' });
+const MONTH = utc({ month: 'long', year: 'numeric' });
+
+const noon = (date: string) => new Date(`${date}T12:00:00Z`);
+
+/** `Friday 20 November 2026` */
+export const longDate = (date: string): string => LONG.format(noon(date)).replace(',', '');
+/** `Fri 20 Nov 2026` */
+export const shortDate = (date: string): string => SHORT.format(noon(date)).replace(',', '');
+/** `Fri 20 Nov` */
+export const dayAndMonth = (date: string): string => WEEKDAY.format(noon(date)).replace(',', '');
+/** `November 2026`, given YYYY-MM */
+export const monthName = (month: string): string => MONTH.format(noon(`${month}-15`));
+
+/** An hour of the day, which may be fractional, on the 24-hour clock: `09:30`. */
+export function clock(hour: number): string {
+  const minutes = Math.round(hour * 60);
+  return `${pad(Math.floor(minutes / 60))}:${pad(minutes % 60)}`;
+}
+
+/** `09:00–13:30` */
+export const hours = (from: number, until: number): string => `${clock(from)}–${clock(until)}`;
+
+/** `4 hours`, `1.5 hours` */
+export const duration = (length: number): string => counted(Number(length.toFixed(2)), 'hour');
+
+const moments = new Map<string, Intl.DateTimeFormat>();
+
+/** A moment, in ISO 8601 or milliseconds since the epoch. */
+type Moment = string | number;
+
+/** A moment in a time zone: `20 Nov 2026, 09:30` */
+export const momentIn = (zone: string, moment: Moment): string => formatted(zone, 'short', moment);
+/** A moment in a time zone, to the second: `20 Nov 2026, 09:30:05` */
+export const secondIn = (zone: string, moment: Moment): string => formatted(zone, 'medium', moment);
+
+function formatted(zone: string, timeStyle: 'short' | 'medium', moment: Moment): string {
+  const known = `${timeStyle} ${zone}`;
+  let format = moments.get(known);
+  if (format === undefined) {
+    format = new Intl.DateTimeFormat('en-GB', { timeZone: zone, dateStyle: 'medium', timeStyle });
+    moments.set(known, format);
+  }
+  return format.format(new Date(moment));
+}
+
+/**
+ * The time until or since a moment: `in 47 hours`, `3 days ago`. In the largest unit of which there are several, so that rounding
+ * never misleads: `in 1 day` could be nearly two.
+ */
+export function fromNow(moment: Moment, now: number): string {
+  const seconds = (new Date(moment).getTime() - now) / 1000;
+  for (const { unit, length, from } of UNITS) {
+    if (Math.abs(seconds) >= from * length) return RELATIVE.format(Math.round(seconds / length), unit);
+  }
+  return seconds < 0 ? 'just now' : 'in a moment';
+}
+
+const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'always' });
+/** The length of each unit in seconds, and from how many on it is used. */
+const UNITS = [
+  { unit: 'day', length: 86_400, from: 3 },
+  { unit: 'hour', length: 3_600, from: 2 },
+  { unit: 'minute', length: 60, from: 1 },
+] as const;
+
+/** A time zone in words: `Europe/Berlin` → `Berlin time`, `UTC` */
+export const zoneName = (zone: string): string =>
+  zone === 'UTC' ? zone : `${zone.split('/').at(-1)?.replaceAll('_', ' ')} time`;
+
+export const addDays = (date: PlainDate, days: number): PlainDate =>
+  toPlainDate(Temporal.PlainDate.from(date).add({ days }));
+
+/** `1 request`, `2 requests` */
+export const counted = (count: number, one: string, many = `${one}s`): string =>
+  `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+
+const pad = (value: number) => String(value).padStart(2, '0');
+
+/** A text that is longer than so many characters, cut. What messages name travels in a cookie, so names are cut at 60. */
+export function shortened(text: string, most = 60): string {
+  const characters = [...text];
+  return characters.length > most ? `${characters.slice(0, most - 1).join('')}…` : text;
+}

@@ -1,0 +1,96 @@
+import { isPlainDate } from '../../domain/calendar.ts';
+import type { PlainDate } from '../../domain/ids.ts';
+import { monthName, shortDate } from './formats.ts';
+
+/**
+ * Dates and moments as people type them. Every field shows them as the pages do (`Fri 20 Nov 2026`), where a native date field
+ * would follow the browser's language and show 11/12/2026 to one reader and 12/11/2026 to another.
+ */
+
+const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+const WEEKDAY = '(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?,?\\s+)?';
+/** `20 Nov 2026`, `Friday, 20 November 2026`. */
+const IN_WORDS = new RegExp(`^${WEEKDAY}(\\d{1,2})\\.?\\s+([a-z]{3,9})\\.?,?\\s+(\\d{4})$`, 'i');
+/** With points the day comes first wherever people write dates so. */
+const WITH_POINTS = /^(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})$/;
+/** The year first leaves no doubt about the rest. */
+const ISO = /^(\d{4})[-/](\d{1,2})[-/](\d{1,2})$/;
+const WITH_SLASHES = /^\d{1,2}\/\d{1,2}\/\d{1,4}$/;
+
+type Read = { readonly date: PlainDate } | { readonly problem: string };
+
+/** Reads a typed date, or says what is wrong with it. */
+export function readDate(text: string): Read {
+  const typed = text.trim();
+  if (WITH_SLASHES.test(typed))
+    return { problem: `“${typed}” can be read in two ways. Write a date such as 20 Nov 2026 or 2026-11-20.` };
+  const parts = partsOf(typed);
+  if (parts === undefined) return { problem: 'Write a date such as 20 Nov 2026 or 2026-11-20.' };
+  const { year, month, day } = parts;
+  const date = [year, pad(month), pad(day)].join('-');
+  if (isPlainDate(date)) return { date };
+  const isMonth = month >= 1 && month <= 12;
+  return { problem: `There is no ${isMonth ? `${day} ${monthName(`${year}-${pad(month)}`)}` : typed}.` };
+}
+
+function partsOf(typed: string): { year: string; month: number; day: number } | undefined {
+  const [, isoYear, isoMonth, isoDay] = ISO.exec(typed) ?? [];
+  if (isoYear !== undefined) return { year: isoYear, month: Number(isoMonth), day: Number(isoDay) };
+  const [, pointDay, pointMonth, pointYear] = WITH_POINTS.exec(typed) ?? [];
+  if (pointYear !== undefined) return { year: pointYear, month: Number(pointMonth), day: Number(pointDay) };
+  const [, day, word = '', year] = IN_WORDS.exec(typed) ?? [];
+  const month = monthOf(word);
+  return year === undefined || month === undefined ? undefined : { year, month, day: Number(day) };
+}
+
+/** 1 to 12: `Nov`, `November`, and `Sept`. */
+function monthOf(word: string): number | undefined {
+  const letters = word.toLowerCase();
+  const number = MONTHS.indexOf(letters.slice(0, 3)) + 1;
+  if (number === 0) return undefined;
+  const [long = ''] = monthName(`2026-${pad(number)}`)
+    .toLowerCase()
+    .split(' ');
+  return [long, long.slice(0, 3), long.slice(0, 4)].includes(letters) ? number : undefined;
+}
+
+/** A typed date as addresses and queries have it (YYYY-MM-DD); what was typed, if it is none. */
+export function asPlainDate(typed: string): string {
+  const read = readDate(typed);
+  return 'date' in read ? read.date : typed;
+}
+
+/** A date as its field shows it; what was typed, if it is none. */
+export function shownInField(typed: string): string {
+  const read = readDate(typed);
+  return 'date' in read ? shortDate(read.date) : typed;
+}
+
+/** `20 Nov 2026, 09:30`, `2026-11-20T09:30:15`: a date, and the time on the 24-hour clock. */
+const MOMENT = /^(.+?)(?:T|,?\s+)(\d{1,2}):(\d{2})(?::(\d{2}))?$/;
+
+/** Reads a typed date and time on a clock that the field names, or says what is wrong with it. */
+export function readMoment(text: string): { readonly time: string } | { readonly problem: string } {
+  const [, day = '', hour = '', minute = '', second = '00'] = MOMENT.exec(text.trim()) ?? [];
+  if (day === '') return { problem: 'Write a date and a time such as 20 Nov 2026, 09:30.' };
+  const read = readDate(day);
+  if ('problem' in read) return read;
+  if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59)
+    return {
+      problem: `There is no ${text
+        .trim()
+        .slice(day.length)
+        .replace(/^[T,\s]+/, '')} on the clock: write a time from 00:00 to 23:59.`,
+    };
+  return { time: `${read.date}T${hour.padStart(2, '0')}:${minute}:${second}` };
+}
+
+/** A moment as its field shows it; what was typed, if it is none. */
+export function momentInField(typed: string): string {
+  const read = readMoment(typed);
+  if ('problem' in read) return typed;
+  const [date = '', time = ''] = read.time.split('T');
+  return `${shortDate(date)}, ${time.replace(/:00$/, '')}`;
+}
+
+const pad = (value: number) => String(value).padStart(2, '0');

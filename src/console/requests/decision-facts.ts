@@ -1,0 +1,32 @@
+import type { BookingDocument } from '../../../projections/bookings.ts';
+import { type Html, html } from '../../html/html.ts';
+import { named } from '../../html/names.ts';
+import type { BrandRecord } from '../../queries/bookings.ts';
+import { statusClass, statusIcon } from '../parts/booking-views.ts';
+import { duration, hours } from '../parts/formats.ts';
+import { recordText } from './brand-record.ts';
+
+/** What helps a community to decide: the brand's record with it, and its other bookings on that day. */
+export type Facts = { readonly record: BrandRecord; readonly sameDay: readonly BookingDocument[] };
+
+/** What else is booked that day, and the brand's history with the community. */
+export function decisionFacts(
+  request: Pick<BookingDocument, 'spaceName' | 'brandName'>,
+  { record, sameDay }: Facts,
+): Html {
+  return html`<p class="small"><strong>That day in ${named(request.spaceName)}:</strong> ${
+    sameDay.length === 0 ? 'no other bookings.' : ''
+  }</p>${
+    sameDay.length > 0 &&
+    html`<ul class="chips">${sameDay.map(
+      (other) =>
+        html`<li><a class="chip ${statusClass(other.status)}" href="/console/bookings/${other.bookingId}">${statusIcon(other.status)}<span class="visually-hidden">${other.status}: </span>${hours(other.startHour, other.freeFrom)} ${named(other.brandName)}</a></li>`,
+    )}</ul>`
+  }<p class="small"><strong>History with ${named(request.brandName)}:</strong> ${recordText(record)}</p>`;
+}
+
+/** A note if the event runs past the end of the booking window. */
+export const usageNote = (booking: Pick<BookingDocument, 'usageHours' | 'durationHours'>): Html | undefined =>
+  booking.usageHours === undefined
+    ? undefined
+    : html`<br><span class="small">Usable for only ${duration(booking.usageHours)} of ${duration(booking.durationHours)}, as the space closes.</span>`;

@@ -1,0 +1,237 @@
+import type { BookingDocument, ReadableBooking } from '../../../projections/bookings.ts';
+import { expiryOf } from '../../domain/booking-moments.ts';
+import type { CommunityId } from '../../domain/ids.ts';
+import type { Space } from '../../domain/space.ts';
+import { flag, type Html, html } from '../../html/html.ts';
+import { icon } from '../../html/layout.ts';
+import { named, namedText } from '../../html/names.ts';
+import { statusBadge } from '../parts/booking-views.ts';
+import { csrfField, dateField, field, NO_PROBLEMS, select } from '../parts/fields.ts';
+import {
+  amount,
+  counted,
+  duration,
+  fromNow,
+  hours,
+  momentIn,
+  shortDate,
+  shortened,
+  zoneName,
+} from '../parts/formats.ts';
+import type { PageDeps } from '../parts/page-deps.ts';
+import { type Answer, missing, type Routes, type Visit } from '../parts/visit.ts';
+import { BULK_FORM, decisionForms, type FormPlace, listField } from './decision-forms.ts';
+import {
+  addressOf,
+  hasRoomFor,
+  inOrder,
+  isFiltered,
+  type ListPage,
+  pageOf,
+  queryOf,
+  type RequestList,
+  requestList,
+} from './request-list.ts';
+import { type LastStep, lastStepOf } from './what-happened.ts';
+
+/** A request that appears so long before its page was made was not on it, in milliseconds: read models may lag behind the log. */
+const LAG_MS = 5_000;
+
+/** So much of a message is shown in a row, in characters: two lines. The page of the booking has all of it. */
+const MESSAGE_SHOWN = 120;
+/** The same for names: rows have two lines for them. */
+const NAME_SHOWN = 80;
+
+/** A page that stays open is beside no other. */
+const ALONE = { rows: [], previous: undefined, next: undefined };
+
+/** A request, and what a row says of it besides. */
+type Row = {
+  readonly request: ReadableBooking;
+  /** What else is booked or asked for in the space on that day. */
+  readonly sameDay: readonly BookingDocument[];
+  /** What became of it, once it waits no longer. */
+  readonly answered: LastStep | undefined;
+};
+
+/** A community's pending requests: many of them, answered one after the other or several at once. */
+export function inboxPages(routes: Routes, { queries, settings }: PageDeps): void {
+  routes.get(
+    '/console/inbox',
+    async (visit) => {
+      const { account } = visit;
+      const list = requestList(visit.query);
+      if (account.kind !== 'Community') return missing('page');
+      const spaces = await queries.spaces.list(account);
+      const main =
+        list.problems === NO_PROBLEMS
+          ? await requestsPage(visit, account.id, list)
+          : html`<p>Correct the filter to see the requests.</p>`;
+      // What was on this page has been answered.
+      if (main === undefined) return { go: addressOf({ ...list, after: undefined }) };
+      return {
+        title: 'Requests',
+        section: 'inbox',
+        status: list.problems === NO_PROBLEMS ? 200 : 422,
+        main: html`<div class="head"><div><h1>Requests</h1><p class="lead">Approve or decline requests from brands. Unanswered requests expire.</p></div></div>
+${filterForm(list, spaces)}${main}`,
+      } satisfies Answer;
+    },
+    'Community',
+  );
+
+  async function requestsPage(visit: Visit, community: CommunityId, list: RequestList): Promise<Html | undefined> {
+    const ordered = inOrder(list, await queries.requests.pending(community, list));
+    const page = pageOf(list, ordered);
+    const isOpen = list.shown.length > 0 || list.since !== undefined;
+    if (!isOpen && page.rows.length === 0 && ordered.length > 0) return undefined;
+    const found = isOpen ? await queries.requests.some(visit.account, list.shown) : page.rows;
+    const rows = await rowsOf(visit, found);
+    const place = { settings, list: queryOf(list) };
+    const picked = new Set(visit.query.text('picked').split('.'));
+    if (rows.length === 0) return html`${bar(visit, list, ordered, rows)}${nothing(visit, list)}`;
+    return html`${bar(visit, list, ordered, rows)}
+<ol class="requests" id="requests" role="list" data-live-keep="shown" data-live-since="${list.since ?? visit.now}">${rows.map(
+      (row) => html`<li>${rowView(visit, row, place, picked.has(String(row.request.bookingId)))}</li>`,
+    )}</ol>${isOpen ? pager(list, ALONE, ordered[0]) : pager(list, page, undefined)}`;
+  }
+
+  async function rowsOf(visit: Visit, found: readonly BookingDocument[]): Promise<Row[]> {
+    const [requests, days] = await Promise.all([
+      queries.requests.readable(found),
+      queries.requests.onDaysOf(visit.account, found),
+    ]);
+    return Promise.all(
+      requests.map(async (request) => ({
+        request,
+        sameDay: days.filter((other) => isBeside(request, other)),
+        answered: request.status === 'Pending' ? undefined : await lastStepOf(queries, visit, request),
+      })),
+    );
+  }
+}
+
+const isBeside = (request: BookingDocument, { bookingId, spaceId, date, status }: BookingDocument): boolean =>
+  bookingId !== request.bookingId && spaceId === request.spaceId && date === request.date && status !== 'Cancelled';
+
+/**
+ * What stays in sight above the rows: how many there are, what has come since the page was opened, and the button for those that
+ * are selected. The form of the rows' checkboxes and buttons.
+ */
+function bar(
+  visit: Visit,
+  list: RequestList,
+  ordered: readonly BookingDocument[],
+  rows: readonly { readonly request: BookingDocument }[],
+): Html {
+  const shown = rows.map(({ request }) => request.bookingId);
+  const since = (list.since ?? Number.POSITIVE_INFINITY) - LAG_MS;
+  const added = ordered.filter(
+    ({ bookingId, createdAt }) => !shown.includes(bookingId) && Date.parse(createdAt) >= since,
+  );
+  const [first] = added;
+  const ids = [...shown, ...added.map(({ bookingId }) => bookingId)];
+  const href = hasRoomFor(shown, added.length)
+    ? addressOf(list, { shown: ids })
+    : addressOf({ ...list, after: undefined });
+  const order = list.sort === 'deadline' ? 'earliest deadline first' : 'earliest event first';
+  const keys = html`<button class="button quiet small" type="button" popovertarget="key-help" data-keys hidden>Keys…</button>`;
+  return html`<p class="muted" id="request-count" data-live-region>${counted(ordered.length, isFiltered(list) ? 'matching request' : 'pending request')}, ${order}</p>
+<form class="request-bar" id="${BULK_FORM}" method="post" action="/console/inbox/approve">${csrfField(visit)}${listField(queryOf(list))}
+${rows.length > 0 && html`<button class="button" data-approve-selected>Approve selected</button><label class="select-all" hidden><input type="checkbox" data-select-all> Select all</label>`}
+<p id="request-news" data-live-region>${
+    first !== undefined &&
+    html`<a href="${href}#request-${first.bookingId}">${counted(added.length, 'new request')} – show</a>`
+  }</p>${rows.length > 0 && keys}</form>${rows.length > 0 && keyHelp}`;
+}
+
+/** Shown by "?" and by its button. Character keys can be switched off (WCAG 2.1.4). */
+const keyHelp = html`<div class="key-help" id="key-help" popover aria-labelledby="key-help-title"><h2 id="key-help-title">Keys in this list</h2>
+<p>They act on the row that has the focus, and only while the list has it. A row that has just appeared or moved takes no key for a second.</p>
+<dl><dt><kbd>j</kbd> <kbd>k</kbd></dt><dd>next, previous request</dd><dt><kbd>a</kbd></dt><dd>approve</dd><dt><kbd>d</kbd></dt><dd>decline: type a reason, then Enter. Esc closes it</dd><dt><kbd>x</kbd></dt><dd>select</dd><dt><kbd>?</kbd></dt><dd>show these keys</dd></dl>
+<label class="row"><input type="checkbox" data-use-keys checked> Use these keys</label>
+<button class="button quiet" type="button" popovertarget="key-help" popovertargetaction="hide">Close</button></div>`;
+
+function nothing({ now }: Visit, list: RequestList): Html {
+  const keep = html`data-live-keep="shown" data-live-since="${list.since ?? now}"`;
+  if (isFiltered(list))
+    return html`<div class="empty" ${keep}>${icon('inbox')}<h2>No request matches</h2><p>Requests that match appear here automatically.</p><a class="button" href="/console/inbox">Show all requests</a></div>`;
+  return html`<div class="empty" ${keep}>${icon('inbox')}<h2>No pending requests</h2><p>New requests appear here automatically. In the meantime, check your calendar or make sure that your spaces are up to date.</p><div class="row"><a class="button" href="/console/calendar">Open calendar</a><a class="button quiet" href="/console/spaces">View your spaces</a></div></div>`;
+}
+
+function rowView(visit: Visit, { request, sameDay, answered }: Row, place: FormPlace, isPicked: boolean): Html {
+  const { bookingId, timeZone, currency } = request;
+  const [id, title] = [`request-${bookingId}`, `request-${bookingId}-brand`];
+  const expiry = expiryOf(request);
+  const isOpen = answered === undefined;
+  return html`<article class="request-row" id="${id}" aria-labelledby="${title}" tabindex="-1" data-live-region data-key="${bookingId}">
+<div class="pick">${
+    isOpen &&
+    expiry > visit.now &&
+    html`<label><input type="checkbox" form="${BULK_FORM}" name="id" value="${bookingId}" aria-labelledby="${title}"${flag('checked', isPicked)}></label>`
+  }</div>
+<div class="who"><h2 id="${title}"><a href="/console/bookings/${bookingId}">${named(shortened(request.brandName, NAME_SHOWN))}</a></h2>${
+    request.message && html`<p class="message" dir="auto">${shortened(request.message, MESSAGE_SHOWN)}</p>`
+  }</div>
+<div class="what"><p><time class="nowrap" datetime="${request.date}">${shortDate(request.date)}</time>, <span class="nowrap">${hours(request.startHour, request.freeFrom)}</span></p><p class="space">${named(shortened(request.spaceName, NAME_SHOWN))}</p>${besides(request, sameDay)}</div>
+<div class="terms"><p><strong>${amount(request.eventFee, currency)}</strong> <span class="muted small nowrap">of ${amount(request.totalPrice, currency)}</span></p>${
+    isOpen &&
+    html`<p class="small">Answer by <span class="nowrap">${momentIn(timeZone, expiry)}</span> <span class="muted nowrap">${zoneName(timeZone)}, ${fromNow(expiry, visit.now)}</span></p>`
+  }</div>
+${isOpen ? decisionForms(visit, request, place) : html`<div class="decided">${statusBadge(request.status)}<p class="small">${doneBy(answered)}</p><p class="small muted">${answered.at}</p></div>`}
+</article>`;
+}
+
+const doneBy = ({ verb, by }: LastStep): string => `${verb.charAt(0).toUpperCase()}${verb.slice(1)}${by && ` ${by}`}`;
+
+/** What may speak for or against a request: too little time, and what else there is that day. */
+function besides(request: ReadableBooking, sameDay: readonly BookingDocument[]): Html | undefined {
+  const { usageHours, durationHours } = request;
+  const [other, ...more] = sameDay;
+  if (usageHours === undefined && other === undefined) return undefined;
+  return html`<p class="small muted">${
+    usageHours !== undefined && `Usable for only ${duration(usageHours)} of ${duration(durationHours)}. `
+  }${
+    other !== undefined &&
+    html`That day: ${hours(other.startHour, other.freeFrom)} ${named(shortened(other.brandName))} (${other.status.toLowerCase()})${more.length > 0 && ` and ${more.length} more`}`
+  }</p>`;
+}
+
+function pager(
+  list: RequestList,
+  { previous, next }: ListPage<unknown>,
+  waiting: BookingDocument | undefined,
+): Html | undefined {
+  if ((previous ?? next ?? waiting) === undefined) return undefined;
+  const to = ({ after, first }: NonNullable<typeof next>) => `${addressOf({ ...list, after })}#request-${first}`;
+  return html`<nav class="pager" aria-label="Pages">${
+    previous === undefined
+      ? html`<span></span>`
+      : html`<a class="button quiet" href="${to(previous)}">${icon('back')} Previous page</a>`
+  }${next !== undefined && html`<a class="button quiet" href="${to(next)}">Next page ${icon('next')}</a>`}${
+    waiting !== undefined &&
+    html`<a class="button quiet" href="${to({ after: undefined, first: waiting.bookingId })}">Show what is still waiting ${icon('next')}</a>`
+  }</nav>`;
+}
+
+/** Works without JavaScript, and is open while something is filtered. */
+function filterForm(list: RequestList, spaces: readonly Space[]): Html {
+  const { typed, problems } = list;
+  const isUsed = isFiltered(list) || typed.sort === 'deadline';
+  const options = spaces.map(({ spaceId, name }) => ({ value: String(spaceId), label: namedText(name) }));
+  const date = (name: 'from' | 'to', label: string) => dateField({ name, label, value: typed[name], problems });
+  const money = (name: 'min' | 'max', label: string) =>
+    field({ name, label, value: typed[name], problems, attributes: { inputmode: 'decimal', size: 8 } });
+  return html`<details class="request-filter"${flag('open', isUsed)}><summary>Filter and sort</summary>
+<form class="fields" method="get" action="/console/inbox"><div class="fields-row">${select({ name: 'space', label: 'Space', value: typed.space, options: [{ value: '', label: 'All spaces' }, ...options] })}${date('from', 'From')}${date('to', 'Until')}${money('min', 'Total of at least')}${money('max', 'Total of at most')}${select(
+    {
+      name: 'sort',
+      label: 'Order',
+      value: typed.sort,
+      options: [
+        { value: '', label: 'By event' },
+        { value: 'deadline', label: 'By deadline' },
+      ],
+    },
+  )}</div><div class="row"><button class="button quiet">Show</button>${isUsed && html`<a href="/console/inbox">Show all requests</a>`}</div></form></details>`;
+}

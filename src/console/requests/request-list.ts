@@ -1,0 +1,188 @@
+import type { BookingDocument } from '../../../projections/bookings.ts';
+import { type Cents, type PlainDate, type SpaceId, spaceId } from '../../domain/ids.ts';
+import { AMOUNT_RULE, parseAmount } from '../../domain/pricing.ts';
+import { NO_PROBLEMS, type Problems } from '../parts/fields.ts';
+import { readDate } from '../parts/typed-dates.ts';
+import { Form, idOf } from '../parts/visit.ts';
+
+/** Requests on one page of the inbox: the longest names and messages still make a page of less than 60 kB. */
+const PER_PAGE = 16;
+/** At most so many rows keep their place on a page that stays open, so that it does not grow without a bound. */
+const MAX_SHOWN = 40;
+
+const FIELDS = ['space', 'from', 'to', 'min', 'max', 'sort'] as const;
+type FieldName = (typeof FIELDS)[number];
+
+/** Which requests the inbox shows, in which order: what its address says, and what its forms carry along. */
+export type RequestList = {
+  /** The fields as they were typed. */
+  readonly typed: Readonly<Record<FieldName, string>>;
+  readonly problems: Problems;
+  readonly spaceId?: SpaceId;
+  readonly startDate?: PlainDate;
+  readonly endDate?: PlainDate;
+  readonly min?: Cents;
+  readonly max?: Cents;
+  readonly sort: 'date' | 'deadline';
+  /** The place in the list after which the page begins. */
+  readonly after: Place | undefined;
+  /** When that page was made, in milliseconds since the epoch: what has come since is new to it. */
+  readonly since: number | undefined;
+  /** The rows of a page that is open and stays as it is, whatever became of them (docs/decisions/live-pages.md). */
+  readonly shown: readonly number[];
+};
+
+/** A place in the list: the moment that it is sorted by, in milliseconds since the epoch, and the booking. */
+type Place = { readonly at: number; readonly bookingId: number };
+
+/** Reads the address of the inbox. */
+export function requestList(query: Form): RequestList {
+  const typed = Object.fromEntries(FIELDS.map((name) => [name, query.text(name)])) as RequestList['typed'];
+  const problems: Record<string, string> = {};
+  const date = (name: 'from' | 'to') => {
+    const text = typed[name];
+    if (text === '') return undefined;
+    const read = readDate(text);
+    if ('date' in read) return read.date;
+    problems[name] = read.problem;
+    return undefined;
+  };
+  const amount = (name: 'min' | 'max') => {
+    const text = typed[name];
+    const parsed = text === '' ? undefined : parseAmount(text);
+    if (text !== '' && parsed === undefined) problems[name] = `This ${AMOUNT_RULE}.`;
+    return parsed;
+  };
+  const [startDate, endDate, min, max] = [date('from'), date('to'), amount('min'), amount('max')];
+  if (startDate !== undefined && endDate !== undefined && startDate > endDate)
+    problems.to = 'This date is before the first one.';
+  if (min !== undefined && max !== undefined && min > max) problems.max = 'This amount is less than the first one.';
+  const space = idOf(typed.space);
+  const [, at, id] = /^(\d{1,15}):(\d{1,15})$/.exec(query.text('after')) ?? [];
+  return {
+    typed,
+    problems: Object.keys(problems).length === 0 ? NO_PROBLEMS : problems,
+    ...(space !== undefined && { spaceId: spaceId(space) }),
+    ...(startDate !== undefined && { startDate }),
+    ...(endDate !== undefined && { endDate }),
+    ...(min !== undefined && { min }),
+    ...(max !== undefined && { max }),
+    sort: typed.sort === 'deadline' ? 'deadline' : 'date',
+    after: at === undefined ? undefined : { at: Number(at), bookingId: Number(id) },
+    since: Number.isNaN(query.integer('since')) ? undefined : query.integer('since'),
+    shown: idsIn(query.text('shown')),
+  };
+}
+
+/** The list that a form was sent from: its field `list` holds the address. Undefined if it was sent from somewhere else. */
+export function listOfForm(form: Form): RequestList | undefined {
+  const [address] = form.all('list');
+  if (address === undefined) return undefined;
+  const query = Object.fromEntries(new URLSearchParams(address));
+  return requestList(new Form({ ...query, shown: form.text('shown'), since: form.text('since') }));
+}
+
+const idsIn = (text: string): readonly number[] =>
+  [...new Set(text.split('.').flatMap((one) => idOf(one) ?? []))].slice(0, MAX_SHOWN);
+
+/** The filter as the query of an address, without the page. Empty for the whole list. */
+export function queryOf({ typed, after }: Pick<RequestList, 'typed' | 'after'>): string {
+  const query = new URLSearchParams();
+  for (const name of FIELDS) if (typed[name] !== '') query.set(name, typed[name]);
+  if (after !== undefined) query.set('after', `${after.at}:${after.bookingId}`);
+  return query.toString();
+}
+
+/** The address of the inbox with a filter, on a page. */
+export function addressOf(
+  list: Pick<RequestList, 'typed' | 'after'>,
+  {
+    shown = [],
+    since,
+    picked = [],
+  }: {
+    readonly shown?: readonly number[];
+    readonly since?: number | undefined;
+    readonly picked?: readonly string[];
+  } = {},
+): string {
+  const rows = shown.length > 0 && `shown=${shown.join('.')}`;
+  const open = since !== undefined && `since=${since}`;
+  const selected = picked.length > 0 && `picked=${picked.filter((id) => /^\d+$/.test(id)).join('.')}`;
+  const query = [queryOf(list), rows, open, selected].filter(Boolean).join('&');
+  return `/console/inbox${query === '' ? '' : `?${query}`}`;
+}
+
+export const isFiltered = ({ typed }: RequestList): boolean =>
+  FIELDS.some((name) => name !== 'sort' && typed[name] !== '');
+
+type Request = Pick<BookingDocument, 'bookingId' | 'startsAt' | 'expiresAt'>;
+
+/** The place of a request in the list. */
+const placeOf = ({ sort }: RequestList, { bookingId, startsAt, expiresAt }: Request): Place => ({
+  at: Date.parse(sort === 'deadline' ? expiresAt : startsAt),
+  bookingId,
+});
+
+const comesAfter = (one: Place, other: Place): boolean =>
+  one.at > other.at || (one.at === other.at && one.bookingId > other.bookingId);
+
+/** The requests that match the amounts of the list, in its order. */
+export function inOrder<R extends Request & Pick<BookingDocument, 'totalPrice'>>(
+  list: RequestList,
+  requests: readonly R[],
+): R[] {
+  const { min = 0, max = Number.POSITIVE_INFINITY } = list;
+  return requests
+    .filter(({ totalPrice }) => totalPrice >= min && totalPrice <= max)
+    .map((request) => ({ request, place: placeOf(list, request) }))
+    .sort((a, b) => (comesAfter(a.place, b.place) ? 1 : -1))
+    .map(({ request }) => request);
+}
+
+export type ListPage<R> = {
+  readonly rows: readonly R[];
+  readonly previous: Neighbour | undefined;
+  readonly next: Neighbour | undefined;
+};
+
+/** A page beside this one: after which place it begins (undefined: at the beginning of the list), and its first request. */
+type Neighbour = { readonly after: Place | undefined; readonly first: Request['bookingId'] };
+
+/** One page of requests that are in order. */
+export function pageOf<R extends Request>(list: RequestList, ordered: readonly R[]): ListPage<R> {
+  const { after } = list;
+  const found = after === undefined ? 0 : ordered.findIndex((request) => comesAfter(placeOf(list, request), after));
+  const from = found === -1 ? ordered.length : found;
+  const rows = ordered.slice(from, from + PER_PAGE);
+  const beginningAt = (index: number): Neighbour | undefined => {
+    const [first, before] = [ordered[index], ordered[index - 1]];
+    return first && { after: before && placeOf(list, before), first: first.bookingId };
+  };
+  return {
+    rows,
+    previous: from === 0 ? undefined : beginningAt(Math.max(0, from - PER_PAGE)),
+    next: beginningAt(from + rows.length),
+  };
+}
+
+/** The request to go on to after one was answered: the one that follows it in the list, or else the first. */
+export const following = <R extends Request>(
+  list: RequestList,
+  ordered: readonly R[],
+  answered: Request,
+): R | undefined => {
+  const place = placeOf(list, answered);
+  return ordered.find((request) => comesAfter(placeOf(list, request), place)) ?? ordered[0];
+};
+
+/** The page of the list on which a request is found. */
+export function pageWith<R extends Request>(list: RequestList, ordered: readonly R[], request: R): RequestList {
+  const index = ordered.indexOf(request);
+  const onPage = pageOf(list, ordered).rows.includes(request);
+  const before = ordered[index - 1];
+  return onPage ? list : { ...list, after: before === undefined ? undefined : placeOf(list, before) };
+}
+
+/** Whether a page that is open can take so many rows more. */
+export const hasRoomFor = (shown: readonly number[], more: number): boolean => shown.length + more <= MAX_SHOWN;

@@ -1,0 +1,47 @@
+import type { ReadableBooking } from '../../../projections/bookings.ts';
+import type { NamedStep } from '../../domain/booking-history.ts';
+import type { Queries } from '../../queries/queries.ts';
+import { actorText } from '../parts/actor-view.ts';
+import { momentIn, zoneName } from '../parts/formats.ts';
+import type { Visit } from '../parts/visit.ts';
+
+/** What last happened to a booking, and who did it. */
+export type LastStep = {
+  /** `approved`, `declined`, `withdrawn`, `cancelled`, `completed`, `expired` or `requested`. */
+  readonly verb: string;
+  /** In plain text, with `by`; empty where nobody did it. */
+  readonly by: string;
+  /** In the space's time. */
+  readonly at: string;
+};
+
+/** Looks it up in the log. Undefined if the booking is not to be seen. */
+export async function lastStepOf(
+  { bookingHistory }: Pick<Queries, 'bookingHistory'>,
+  { account, user }: Pick<Visit, 'account' | 'user'>,
+  { bookingId, timeZone }: Pick<ReadableBooking, 'bookingId' | 'timeZone'>,
+): Promise<LastStep | undefined> {
+  const step = (await bookingHistory.ofBooking(account, bookingId))?.steps.at(-1);
+  if (step === undefined) return undefined;
+  const verb = verbOf(step);
+  const isMine = step.by.kind === 'user' && step.by.id === user.id;
+  return {
+    verb,
+    by: verb === 'expired' || verb === 'completed' ? '' : `by ${isMine ? 'you' : actorText(step.by)}`,
+    at: `${momentIn(timeZone, step.event.metadata.at)} ${zoneName(timeZone)}`,
+  };
+}
+
+function verbOf({ event, from }: NamedStep): string {
+  if (event.type !== 'BookingCancelled') return VERBS[event.type];
+  if (from !== 'Pending') return 'cancelled';
+  return { Community: 'declined', Brand: 'withdrawn', System: 'expired' }[event.data.cancelledBy];
+}
+
+const VERBS = { BookingRequested: 'requested', BookingApproved: 'approved', BookingCompleted: 'completed' } as const;
+
+/** `It was approved by anna@example.org on 20 Nov 2026, 09:30 Berlin time.` */
+export function sentenceOf({ verb, by, at }: LastStep, adverb?: 'already'): string {
+  if (verb === 'expired') return `It expired unanswered on ${at}.`;
+  return `It was ${[adverb, verb, by].filter(Boolean).join(' ')} on ${at}.`;
+}

@@ -1,0 +1,129 @@
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { Tokens } from '@fastify/csrf';
+import { belongsTo, type User, type Users } from '../../auth/users.ts';
+import type { Collection, DocumentStore } from '../../document-store/document-store.ts';
+import { type Account, accountKey } from '../../domain/account.ts';
+import { toTimestamp } from '../../domain/calendar.ts';
+import type { Timestamp } from '../../domain/ids.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { purposes } from '../../secrets/purposes.ts';
+import { currentKey, type SecretKey } from '../../secrets/secret-key.ts';
+
+/** A user's session in one browser. */
+export type Session = {
+  readonly userId: string;
+  /** The account that the user currently acts for. */
+  readonly account: Account;
+  readonly startedAt: Timestamp;
+  readonly expiresAt: Timestamp;
+};
+
+/** A valid session and its user. `hash` identifies it wherever its id, which is a credential, must not appear. */
+export type CurrentSession = { readonly hash: string; readonly session: Session; readonly user: User };
+
+const collection: Collection<Session> = {
+  name: 'consoleSessions',
+  kind: 'record',
+  ttl: 'expiresAt',
+  indexes: [],
+};
+
+const HOUR_MS = 3_600_000;
+/** A session ends after 12 hours without use, and after a week in any case (docs/decisions/console-sign-in.md). */
+const IDLE_MS = 12 * HOUR_MS;
+const MAX_AGE_MS = 7 * 24 * HOUR_MS;
+
+export type Sessions = Awaited<ReturnType<typeof createSessions>>;
+
+/** Sessions are stored under the digest of their id, so that a copy of the store cannot be used to sign in. */
+export async function createSessions(deps: {
+  readonly documents: DocumentStore;
+  readonly users: Pick<Users, 'get'>;
+  readonly clock: Clock;
+  readonly secretKey: SecretKey;
+}) {
+  const { users, clock } = deps;
+  const sessions = await deps.documents.open(collection);
+  const hmacKey = createHmac('sha256', currentKey(deps.secretKey)).update(purposes.consoleForms).digest();
+  const formTokens = new Tokens({ hmacKey, userInfo: true });
+
+  const expiryOf = (startedAt: string): Timestamp =>
+    toTimestamp(Math.min(clock() + IDLE_MS, Date.parse(startedAt) + MAX_AGE_MS));
+
+  return {
+    /** Starts a session with a new random id. @returns the id, for the cookie */
+    async start(userId: string, account: Account): Promise<string> {
+      const id = randomBytes(32).toString('base64url');
+      const startedAt = toTimestamp(clock());
+      await sessions.insert(digest(id), { userId, account, startedAt, expiresAt: expiryOf(startedAt) });
+      return id;
+    },
+
+    /**
+     * The session behind a cookie. Undefined if it has expired, or if the user was removed, has changed the password since, or
+     * no longer belongs to the account.
+     */
+    async current(id: string | undefined): Promise<CurrentSession | undefined> {
+      if (id === undefined) return undefined;
+      const hash = digest(id);
+      const stored = await sessions.get(hash);
+      if (stored === undefined || Date.parse(stored.document.expiresAt) <= clock()) return undefined;
+      const session = stored.document;
+      const user = await users.get(session.userId);
+      if (user === undefined || !isStillValid(user, session)) {
+        await sessions.delete(hash);
+        return undefined;
+      }
+      if (Date.parse(session.expiresAt) - clock() < IDLE_MS / 2) {
+        const expiresAt = expiryOf(session.startedAt);
+        if (expiresAt > session.expiresAt) await sessions.replace(hash, { ...session, expiresAt }, stored.version);
+      }
+      return { hash, session, user };
+    },
+
+    /** Switches to another of the user's accounts. @returns false if the user does not belong to it */
+    async switchAccount({ hash, user }: CurrentSession, account: Account): Promise<boolean> {
+      if (!belongsTo(user, account)) return false;
+      const stored = await sessions.get(hash);
+      return stored !== undefined && sessions.replace(hash, { ...stored.document, account }, stored.version);
+    },
+
+    async end(id: string): Promise<void> {
+      await sessions.delete(digest(id));
+    },
+
+    /** Whether a session, given its digest, is still valid for the account. Long-lived connections ask periodically. */
+    async isActive(hash: string, account: Account): Promise<boolean> {
+      const stored = await sessions.get(hash);
+      if (stored === undefined || Date.parse(stored.document.expiresAt) <= clock()) return false;
+      const user = await users.get(stored.document.userId);
+      const same = accountKey(stored.document.account) === accountKey(account);
+      return same && user !== undefined && isStillValid(user, stored.document);
+    },
+
+    /**
+     * The CSRF token for a session's forms. It is bound to the account as well, so that a form filled in for one account does
+     * nothing after a switch to another in a second tab. It differs on every page, so that the compressed size reveals nothing
+     * (BREACH; docs/decisions/console-forms.md). These are the tokens of @fastify/csrf-protection; the plugin itself would need
+     * another cookie for a secret of its own, where the session already provides one.
+     */
+    csrfToken: (current: CurrentSession): string => formTokens.create(current.hash, ownerIn(current)),
+
+    isCsrfToken: (current: CurrentSession, text: string): boolean =>
+      formTokens.verify(current.hash, text, ownerIn(current)),
+
+    /**
+     * Whom a token was made for: the part of it that is the same for one user and account in every session, and that only this
+     * service can make. It proves nothing about who sends it.
+     */
+    ownerOf: (token: string): string => token.split('-', 1)[0] ?? '',
+  };
+}
+
+const isStillValid = (user: User, { account, startedAt }: Session): boolean =>
+  belongsTo(user, account) && user.passwordChangedAt <= startedAt;
+
+/** Whom forms are made for. */
+const ownerIn = ({ session }: CurrentSession): string => `${accountKey(session.account)} ${session.userId}`;
+
+const digest = (id: string) => createHash('sha256').update(id).digest('base64url');
