@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { inDays } from '../in-days.ts';
 import { hasChromium, launchChromium, openWindow, signIn, signInOnce, wrongOn } from './chromium.ts';
-import { startDemo } from './console.fixture.ts';
+import { startBusy } from './console.fixture.ts';
 import { startBusyPages } from './pages.ts';
 
 const HELP = `npm run screenshots                       takes the pictures in README again
@@ -37,14 +37,14 @@ await (values.busy
 
 async function takeForReadme(): Promise<void> {
   const folder = fileURLToPath(new URL('../../src/console/screenshots/', import.meta.url));
-  const running = await startDemo();
+  const running = await startBusy();
   const browser = await launchChromium();
   const [harbour] = running.demo.communities;
   const [northwind] = running.demo.brands;
   if (harbour === undefined || northwind === undefined) throw new Error('The demo lacks accounts');
   const screenshots = [
     { name: 'requests', user: harbour.user, path: 'inbox', width: 1280, colorScheme: 'light' },
-    { name: 'calendar', user: harbour.user, path: `calendar/${inDays(3)}`, width: 1280, colorScheme: 'dark' },
+    { name: 'calendar', user: harbour.user, path: `calendar/${inDays(7)}`, width: 1280, colorScheme: 'dark' },
     { name: 'find', user: northwind.user, path: `find/1?date=${inDays(3)}`, width: 390, colorScheme: 'light' },
   ] as const;
   await mkdir(folder, { recursive: true });
