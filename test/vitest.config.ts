@@ -36,8 +36,9 @@ export default defineConfig({
     unstubEnvs: true,
     // oidc-provider recognises LTS releases by their code name, which Node 26 does not report.
     onConsoleLog: (text) => !text.includes('oidc-provider WARNING: Unsupported runtime'),
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // Three times what the longest take on a quiet machine that say nothing else.
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
     // As long as `eventually` waits.
     expect: { poll: { timeout: 20_000 } },
     env: { ENGINE_REPORT: process.env.ENGINE_REPORT },
