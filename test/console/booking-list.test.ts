@@ -179,6 +179,22 @@ test('charges have pages, and the totals of the whole month on each', async () =
   expect((await community.open('/console/charges?month=2027-03')).text).toContain('No earnings for March 2027');
 });
 
+test('a month that is none is named, and not taken for this one; the calendar ends with the year 9999', async () => {
+  const community = await signedIn((await service.community('Europe/Berlin', 'Months')).account);
+  for (const asked of ['2026-13', '2026-1', 'soon', '<b>', '10000-01']) {
+    const page = await community.open(`/console/charges?month=${encodeURIComponent(asked)}`);
+    expect(page.status, asked).toBe(422);
+    const [, said] = /role="alert".*?<p>([^<]*)<\/p>/s.exec(page.text) ?? [];
+    expect(said).toBe(`“${asked.replace('<b>', '&lt;b&gt;')}” is not a month such as 2026-11. This is December 2026.`);
+  }
+  const months = (page: Page) => [...page.text.matchAll(/charges\?month=([^"&]*)"/g)].map(([, month]) => month);
+  const now = await community.open('/console/charges');
+  expect([now.status, months(now)]).toEqual([200, ['2026-11', '2027-01']]);
+  expect(now.text).not.toContain('role="alert"');
+  expect(months(await community.open('/console/charges?month=9999-12'))).toEqual(['9999-11']);
+  expect(months(await community.open('/console/charges?month=0000-01'))).toEqual(['0000-02']);
+});
+
 test('on paper every page says whose it is and of when', async () => {
   const host = await service.community('Asia/Tokyo', 'Paper & Co');
   service.time.now = Date.parse('2026-12-01T20:30:00Z');

@@ -6,6 +6,7 @@ import { icon } from '../../html/layout.ts';
 import { named } from '../../html/names.ts';
 import type { ChargeTotals } from '../../queries/month-charges.ts';
 import { bookingPager, cursorOf, statusBadge, whenOf } from '../parts/booking-views.ts';
+import { formProblem, NO_PROBLEMS, type Problems, statusOf } from '../parts/fields.ts';
 import { amount, monthName } from '../parts/formats.ts';
 import type { PageDeps } from '../parts/page-deps.ts';
 import { addressOf } from '../parts/pager.ts';
@@ -20,20 +21,27 @@ export function chargePages(routes: Routes, { queries, settings }: PageDeps): vo
     const { account, query } = visit;
     const isCommunity = account.kind === 'Community';
     const zone = (isCommunity && (await queries.spaces.community(account.id))?.timeZone) || visit.zone;
-    const month = isMonth(query.text('month')) ? query.text('month') : localMonth(visit.now, zone);
+    const asked = query.text('month');
+    const month = isMonth(asked) ? asked : localMonth(visit.now, zone);
+    const problems: Problems =
+      asked === '' || isMonth(asked)
+        ? NO_PROBLEMS
+        : { '': `“${asked}” is not a month such as 2026-11. This is ${monthName(month)}.` };
     const range = { startDate: firstOf(month), endDate: lastOf(month) };
-    const [totals, { bookings, ...beside }] = await Promise.all([
+    const [totals, { bookings, ...pages }] = await Promise.all([
       queries.monthCharges.totals(account, range),
       queries.monthCharges.page(account, { ...range, direction: 'ascending', limit: PER_PAGE, ...cursorOf(query) }),
     ]);
-    const before = Temporal.PlainYearMonth.from(month).subtract({ months: 1 }).toString();
-    const after = Temporal.PlainYearMonth.from(month).add({ months: 1 }).toString();
+    const beside = (months: number) => Temporal.PlainYearMonth.from(month).add({ months }).toString();
+    const [before, after] = [beside(-1), beside(1)];
     const heading = isCommunity ? 'Earnings' : 'Charges';
     return {
       title: `${heading}, ${monthName(month)}`,
       section: 'charges',
+      status: statusOf(problems),
       main: html`<div class="head"><div><h1>${heading}</h1><p class="lead">Events of ${monthName(month)}. ${isCommunity ? 'Brands are charged when you approve.' : 'You are charged when a community approves.'}</p></div>
-<nav class="row" aria-label="Month"><a class="button quiet" href="${addressOf(PATH, { month: before })}">${icon('back')} ${monthName(before)}</a><a class="button quiet" href="${addressOf(PATH, { month: after })}">${monthName(after)} ${icon('next')}</a></nav></div>
+<nav class="row" aria-label="Month">${isMonth(before) && html`<a class="button quiet" href="${addressOf(PATH, { month: before })}">${icon('back')} ${monthName(before)}</a>`}${isMonth(after) && html`<a class="button quiet" href="${addressOf(PATH, { month: after })}">${monthName(after)} ${icon('next')}</a>`}</nav></div>
+${formProblem(problems)}
 <div class="stack full" id="charges" data-live-region>${
         bookings.length === 0
           ? html`<div class="empty">${icon('charge')}<h2>No ${heading.toLowerCase()} for ${monthName(month)}</h2><p>${isCommunity ? 'Earnings appear here as soon as you approve a request.' : 'Charges appear here as soon as a community approves your request.'}</p>${
@@ -43,7 +51,7 @@ export function chargePages(routes: Routes, { queries, settings }: PageDeps): vo
             }</div>`
           : html`${figures(totals, isCommunity, settings.currency)}
 <p class="muted small">Totals of the whole month.</p>
-<table class="table charges"><caption class="visually-hidden">${heading} for ${monthName(month)}, earliest event first</caption><thead><tr><th scope="col">Event</th><th scope="col">Space</th>${isCommunity && raw('<th scope="col">Brand</th>')}<th scope="col">Status</th><th scope="col" class="number">Charged</th><th scope="col" class="number">Refunded</th><th scope="col" class="number">${keptLabel(isCommunity)}</th></tr></thead><tbody>${bookings.map((booking) => row(booking, isCommunity))}</tbody></table>${bookingPager(PATH, { month }, beside)}`
+<table class="table charges"><caption class="visually-hidden">${heading} for ${monthName(month)}, earliest event first</caption><thead><tr><th scope="col">Event</th><th scope="col">Space</th>${isCommunity && raw('<th scope="col">Brand</th>')}<th scope="col">Status</th><th scope="col" class="number">Charged</th><th scope="col" class="number">Refunded</th><th scope="col" class="number">${keptLabel(isCommunity)}</th></tr></thead><tbody>${bookings.map((booking) => row(booking, isCommunity))}</tbody></table>${bookingPager(PATH, { month }, pages)}`
       }</div>`,
     };
   });
