@@ -38,6 +38,15 @@ export type SearchedPage = Omit<BookingPart, 'bookings'> & {
 /** A space or an account, with all names that bookings may know it by, folded. */
 type Named = { readonly id: number; readonly names: readonly string[]; readonly communityId?: number };
 
+/**
+ * The number that a text may mean, without zeros before it. Digits of full width count: keyboards for Japanese write them.
+ * `isMarked`: `#` says that it can be nothing but a number.
+ */
+export function numberIn(text: string): { readonly digits: string; readonly isMarked: boolean } | undefined {
+  const [, mark, digits] = /^(#?)\s*0*(\d+)$/.exec(text.normalize('NFKC')) ?? [];
+  return digits === undefined ? undefined : { digits, isMarked: mark !== '' };
+}
+
 /** More lists than this are not read beside each other: the engine then looks through the bookings of the account. */
 const MAX_LISTS = 24;
 
@@ -72,17 +81,16 @@ export function createBookingSearch(deps: { readonly readModels: ReadModels; rea
   }
 
   async function byNumber(account: Account, text: string): Promise<BookingDocument | undefined> {
-    const [, number] = /^#?\s*0*([1-9]\d{0,14})$/.exec(text) ?? [];
+    const number = numberIn(text);
     if (number === undefined) return undefined;
-    const found = (await readModels.collection(bookings).get(number))?.document;
+    const found = (await readModels.collection(bookings).get(number.digits))?.document;
     return found && isVisibleBooking(account, found) ? found : undefined;
   }
 
   return {
     /** One page of the bookings that the account may see and that a text finds. */
     async page(account: Account, { text, status, ...query }: SearchQuery): Promise<SearchedPage> {
-      // `#` says that it can be nothing but a number.
-      const words = /^#\s*\d+$/.test(text) ? [] : [...new Set(wordsOf(text))];
+      const words = numberIn(text)?.isMarked ? [] : [...new Set(wordsOf(text))];
       const [numbered, names] = await Promise.all([
         byNumber(account, text),
         words.length === 0 ? { places: [], others: [] } : named(account),

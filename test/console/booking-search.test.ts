@@ -167,7 +167,10 @@ describe.each(enginePairs)('the search of bookings on %s', (_, createPair) => {
 
   test('finds by number, and says what became of a number that is not in the list', async () => {
     const [id] = numbers('kitchen');
-    for (const q of [`#${id}`, `${id}`, `# 00${id}`]) expect(shown(await search({ q })), q).toEqual([id]);
+    // The last two as keyboards for Japanese write them.
+    const wide = String(id).replace(/\d/g, (digit) => String.fromCodePoint(0xff10 + Number(digit)));
+    for (const q of [`#${id}`, `${id}`, `# 00${id}`, wide, `＃${wide}`])
+      expect(shown(await search({ q })), q).toEqual([id]);
     const other = await search({ q: `#${id}`, status: 'Approved', when: 'upcoming' });
     expect(said(other)).toMatch(
       new RegExp(
@@ -212,6 +215,10 @@ describe.each(enginePairs)('the search of bookings on %s', (_, createPair) => {
       ['text', 'tomorrow'],
     ]);
     expect(wrong.text).toContain('Nothing was searched');
+    // The summary has the focus, and leads to each field. What cannot be searched cannot be narrowed, either.
+    expect(wrong.text).toMatch(/<div class="flash problem"[^>]* autofocus>.*2 things are not right yet/s);
+    for (const name of ['from', 'to']) expect(wrong.text).toContain(`<li><a href="#${name}">`);
+    expect(wrong.text).not.toContain('aria-label="Status"');
     const backwards = await search({ from: '2026-12-02', to: '2026-12-01' });
     expect(backwards.status).toBe(422);
     expect(backwards.text).toMatch(/id="to-error".*?The last day is before the first\./s);
@@ -220,6 +227,10 @@ describe.each(enginePairs)('the search of bookings on %s', (_, createPair) => {
     expect(long.status).toBe(422);
     expect(long.text).toMatch(/id="q-error".*?Search for at most 200 characters\./s);
     expect(typed(long)).toEqual(['text', `${LONG}W`]);
+    // Characters are counted as in the names themselves, and what is too long makes no page long.
+    expect((await search({ q: '🎉'.repeat(200) })).status).toBe(200);
+    expect((await search({ q: '🎉'.repeat(201) })).status).toBe(422);
+    expect((await search({ q: 'x'.repeat(15_000) })).text.length).toBeLessThan(60_000);
   });
 
   test('a brand finds its own bookings alone, by space and by community', async () => {

@@ -4,13 +4,14 @@ import { isPlainDate } from '../../domain/calendar.ts';
 import { defined } from '../../domain/defined.ts';
 import type { PlainDate } from '../../domain/ids.ts';
 import { keysOf } from '../../domain/keys-of.ts';
+import { hasLength, NAME } from '../../domain/limits.ts';
 import { BOOKING_STATUSES, type BookingStatus } from '../../domain/space-day.ts';
 import { type Html, html } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { named, namedText } from '../../html/names.ts';
-import type { SearchedPage } from '../../queries/booking-search.ts';
+import { numberIn, type SearchedPage } from '../../queries/booking-search.ts';
 import { bookingPager, bookingTable, cursorOf } from '../parts/booking-views.ts';
-import { dateField, field, NO_PROBLEMS, type Problems, statusOf } from '../parts/fields.ts';
+import { dateField, field, formProblem, NO_PROBLEMS, type Problems, statusOf } from '../parts/fields.ts';
 import { shortDate } from '../parts/formats.ts';
 import type { PageDeps } from '../parts/page-deps.ts';
 import { addressOf } from '../parts/pager.ts';
@@ -21,7 +22,7 @@ import type { Form, Routes, Visit } from '../parts/visit.ts';
 const PATH = '/console/bookings';
 const PER_PAGE = 30;
 /** As long as a name may be. */
-const MAX_TEXT = 200;
+const TEXT = { min: 0, max: NAME.max };
 
 const WHEN = { upcoming: 'Upcoming', past: 'Past', all: 'All' } as const;
 type When = keyof typeof WHEN;
@@ -41,19 +42,23 @@ export function bookingListPages(routes: Routes, { queries }: PageDeps): void {
     const problems = problemsIn(asked);
     const title = visit.account.kind === 'Community' ? 'Bookings' : 'My bookings';
     return {
-      title: asked.typed.q === '' ? title : `${title}: ${namedText(asked.typed.q)}`,
+      title: asked.typed.q === '' || problems !== NO_PROBLEMS ? title : `${title}: ${namedText(asked.typed.q)}`,
       section: 'bookings',
       status: statusOf(problems),
       main: html`<div class="head"><h1>${title}</h1></div>
+${formProblem(problems)}
 ${searchForm(visit, asked, problems)}
-<div class="row apart"><nav aria-label="Period">${tabs(keysOf(WHEN).map((when) => ({ label: WHEN[when], href: address({ ...asked, when }), current: when === asked.when })))}</nav>
+${
+  problems === NO_PROBLEMS &&
+  html`<div class="row apart"><nav aria-label="Period">${tabs(keysOf(WHEN).map((when) => ({ label: WHEN[when], href: address({ ...asked, when }), current: when === asked.when })))}</nav>
 <nav aria-label="Status">${tabs(
-        [undefined, ...BOOKING_STATUSES].map((status) => ({
-          label: status ?? 'Any status',
-          href: address({ ...asked, status }),
-          current: status === asked.status,
-        })),
-      )}</nav></div>
+    [undefined, ...BOOKING_STATUSES].map((status) => ({
+      label: status ?? 'Any status',
+      href: address({ ...asked, status }),
+      current: status === asked.status,
+    })),
+  )}</nav></div>`
+}
 <div class="stack full" id="bookings" data-live-region>${
         problems === NO_PROBLEMS
           ? await list(visit, asked)
@@ -116,7 +121,7 @@ function problemsIn({ typed: { q, from, to } }: Asked): Problems {
   };
   const isBackwards = isPlainDate(from) && isPlainDate(to) && to < from;
   const problems = defined({
-    q: q.length > MAX_TEXT ? `Search for at most ${MAX_TEXT} characters.` : undefined,
+    q: hasLength(q, TEXT) ? undefined : `Search for at most ${TEXT.max} characters.`,
     from: wrongDate(from),
     to: wrongDate(to) ?? (isBackwards ? 'The last day is before the first.' : undefined),
   });
@@ -135,10 +140,10 @@ function searchForm(visit: Visit, { status, typed }: Asked, problems: Problems):
   const date = (name: 'from' | 'to', label: string) => dateField({ name, label, value: typed[name], problems });
   const when = visit.query.text('when');
   return html`<form class="search" method="get" action="${PATH}" role="search" aria-label="Bookings">
-${field({ name: 'q', label: `Number, ${others} or space`, value: typed.q, problems, attributes: { maxlength: typed.q.length > MAX_TEXT ? undefined : MAX_TEXT, autocomplete: 'off', spellcheck: 'false' } })}
+${field({ name: 'q', label: `Number, ${others} or space`, value: typed.q, problems, attributes: { autocomplete: 'off', spellcheck: 'false' } })}
 ${date('from', 'First day')}
 ${date('to', 'Last day')}
-${when in WHEN && html`<input type="hidden" name="when" value="${when}">`}${status && html`<input type="hidden" name="status" value="${status}">`}
+${Object.hasOwn(WHEN, when) && html`<input type="hidden" name="when" value="${when}">`}${status && html`<input type="hidden" name="status" value="${status}">`}
 <button class="button">${icon('search')} Search</button>
 </form>`;
 }
@@ -180,9 +185,9 @@ function nothingFound(account: Account, asked: Asked, numbered: ReadableBooking 
     const kind = `${kindOf(asked).toLowerCase()}${datesOf(asked)}`;
     if (numbered !== undefined)
       return html`Booking #${numbered.bookingId} is ${numbered.status.toLowerCase()} and takes place on ${shortDate(numbered.date)}: it is not among the ${kind}.`;
-    const isNumber = /^#?\s*\d+$/.test(q);
-    const noNumber = isNumber && `There is no booking #${q.replace(/^#?\s*0*(?=\d)/, '')} of yours.`;
-    if (q.startsWith('#') && isNumber) return html`${noNumber}`;
+    const number = numberIn(q);
+    const noNumber = number && `There is no booking #${number.digits} of yours.`;
+    if (number?.isMarked) return html`${noNumber}`;
     if (q === '') return html`There are no ${kind}.`;
     if (isName) return html`There are no ${kind} with “${named(q)}” in the name.`;
     return account.kind === 'Community'
