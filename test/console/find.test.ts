@@ -121,6 +121,17 @@ describe('the filter', () => {
     expect((await found(`date=${date}&hour=10`)).names.length).toBeGreaterThan(2);
   });
 
+  test('a name is found by its words, whatever the case, the accents and the order', async () => {
+    const { catalogue } = running.service.core.commands;
+    const terms = { communityId: communityId(2), windowStart: 8, windowEnd: 20, durationHours: 1, answerHours: 72 };
+    accepted(await catalogue.addSpace({ ...terms, name: 'Salle Éléonore', eventFee: cents(950_00) }, CONTEXT));
+    const called = async (name: string) => (await found(new URLSearchParams({ name }).toString())).names;
+    for (const name of ['éléonore', 'ELEONORE salle', 'lle éLéo', 'ｓａｌｌｅ'])
+      expect(await called(name), name).toEqual(['Salle Éléonore']);
+    // What has nothing to compare is in no name.
+    for (const name of ['salle www', '\u200b', '.*', "' OR 1=1 --"]) expect(await called(name), name).toEqual([]);
+  });
+
   test('an empty result says what to change, with how much that finds', async () => {
     const date = freshDate();
     await request(2, date, 12);
@@ -153,7 +164,13 @@ describe('the filter', () => {
     // A date that is one is shown as everywhere.
     if (name === 'date' || name === 'max')
       expect(page.text).toContain(`value="${value === '2020-01-01' ? 'Wed 1 Jan 2020' : value}"`);
-    expect(names).toEqual([]);
+    expect([names, page.status]).toEqual([[], 422]);
+  });
+
+  test('no day after the year 9999 is offered', async () => {
+    const page = await brand.open(`/console/find/${cheap}?date=9999-12-29&start=30`);
+    const offered = linksOf(page, 'date=').map(({ href }) => new URLSearchParams(href.split('?')[1]).get('date'));
+    expect([page.status, ...new Set(offered)]).toEqual([200, '9999-12-29', '9999-12-30', '9999-12-31']);
   });
 
   test('dates are shown as everywhere, and may be typed in several ways', async () => {

@@ -3,7 +3,7 @@ import type { Community } from '../../domain/community.ts';
 import type { Cents, PlainDate } from '../../domain/ids.ts';
 import { HOUR } from '../../domain/limits.ts';
 import { AMOUNT_RULE, formatAmount, parseAmount } from '../../domain/pricing.ts';
-import type { Problems } from '../parts/fields.ts';
+import { NO_PROBLEMS, type Problems } from '../parts/fields.ts';
 import { addDays } from '../parts/formats.ts';
 import { readDate } from '../parts/typed-dates.ts';
 import { Form } from '../parts/visit.ts';
@@ -16,7 +16,7 @@ export type FindFilter = {
   readonly communityId?: number;
   /** The most that a booking may cost, fees included. */
   readonly most?: Cents;
-  /** What the name contains, in any case. */
+  /** Words that the name contains. */
   readonly name?: string;
   /** From 1. */
   readonly page: number;
@@ -54,7 +54,7 @@ export function readFilter(
 
   const page = query.integer('page');
   return {
-    problems,
+    problems: Object.keys(problems).length === 0 ? NO_PROBLEMS : problems,
     filter: {
       date,
       ...(hour !== undefined && { hour }),

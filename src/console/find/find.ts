@@ -5,11 +5,12 @@ import { defined } from '../../domain/defined.ts';
 import type { PlainDate } from '../../domain/ids.ts';
 import { HOUR } from '../../domain/limits.ts';
 import { priceOf } from '../../domain/pricing.ts';
+import { folded, wordsOf } from '../../domain/searched-text.ts';
 import type { Space } from '../../domain/space.ts';
 import { type Html, html } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { named, namedText } from '../../html/names.ts';
-import { dateField, field, formProblem, type Problems, select } from '../parts/fields.ts';
+import { dateField, field, formProblem, NO_PROBLEMS, type Problems, select, statusOf } from '../parts/fields.ts';
 import { addDays, amount, clock, counted, duration, longDate, shortDate, zoneName } from '../parts/formats.ts';
 import { initialOf } from '../parts/initial.ts';
 import type { PageDeps } from '../parts/page-deps.ts';
@@ -40,7 +41,7 @@ export function findPages(routes: Routes, deps: PageDeps): void {
         queries.spaces.communities(),
       ]);
       const { filter, problems } = readFilter(visit.query, visit.now, communities);
-      const isRead = Object.keys(problems).length === 0;
+      const isRead = problems === NO_PROBLEMS;
       const all = isRead ? await openOn(visit.account, spaces, filter.date) : [];
       const found = all.filter((one) => matches(one, filter)).sort(byPrice);
       const results =
@@ -54,6 +55,7 @@ export function findPages(routes: Routes, deps: PageDeps): void {
       return {
         title: 'Find a space',
         section: 'find',
+        status: statusOf(problems),
         main: html`<div class="head"><div><h1>Find a space</h1><p class="lead">Start times on ${longDate(filter.date)}, in each space’s local time.</p></div></div>
 ${filterForm(visit, filter, communities, problems)}
 ${results}`,
@@ -205,12 +207,16 @@ function matches({ space, total, openHours }: Found, { hour, communityId, most, 
     (hour === undefined || openHours.includes(hour)) &&
     (communityId === undefined || space.communityId === communityId) &&
     (most === undefined || total <= most) &&
-    (name === undefined || comparable(space.name).includes(comparable(name)))
+    (name === undefined || isCalled(space, name))
   );
 }
 
-/** Compatible forms and upper case are the same to who looks for a name. */
-const comparable = (text: string): string => text.normalize('NFKC').toLocaleLowerCase('en');
+/** Whether every word is in its name, as in the search of bookings. */
+function isCalled(space: Space, text: string): boolean {
+  const words = wordsOf(text);
+  const name = folded(space.name);
+  return words.length > 0 && words.every((word) => name.includes(word));
+}
 
 const byPrice = (a: Found, b: Found): number =>
   Number(b.openHours.length > 0) - Number(a.openHours.length > 0) ||

@@ -1,7 +1,7 @@
 import type { ReadableBooking } from '../../../projections/bookings.ts';
 import { DETAIL_LABELS } from '../../contract/booking.ts';
 import { type BookingDetails, wrongDetails } from '../../domain/booking-details.ts';
-import { localDate, weekdayOf } from '../../domain/calendar.ts';
+import { isPlainDate, localDate, weekdayOf } from '../../domain/calendar.ts';
 import { isRefusal, type Refusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
 import type { PlainDate } from '../../domain/ids.ts';
@@ -206,7 +206,8 @@ export function requestPages(routes: Routes, { commands, queries, settings }: Pa
     const carried = (visit.kept ?? visit.form).text('kept');
     const kept = carried === '' ? visit.query : formOf(carried);
     const chosen = typed.integer('startHour');
-    const ahead = Array.from({ length: DAYS_AHEAD }, (_, day) => addDays(date, day));
+    // The calendar of forms and addresses ends with the year 9999.
+    const ahead = Array.from({ length: DAYS_AHEAD }, (_, day) => addDays(date, day)).filter(isPlainDate);
     const [found, communities, before, open] = await Promise.all([
       queries.availability({ account, spaceId, date }),
       queries.spaces.communities(),
