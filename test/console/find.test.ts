@@ -260,6 +260,11 @@ describe('Book again', () => {
     expect(page.status).toBe(200);
     expect(page.text).not.toContain('Secret plans');
     expect(chosenOf(page)).toBeUndefined();
+    // Nor is an own booking of another space the same as one of this.
+    const elsewhere = await brand.open(`/console/find/${cheap}?again=3`);
+    expect(elsewhere.status).toBe(200);
+    expect(elsewhere.text).not.toContain('The same as booking');
+    expect(backOf(elsewhere)).toMatch(/^\/console\/find\?/);
   });
 
   test('takes the first day of the week of the old one on which the hour is free', async () => {
