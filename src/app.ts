@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, LogController } from 'fastify';
 import type { Logger } from 'pino';
 import manifest from '../package.json' with { type: 'json' };
 import { projections } from '../projections/index.ts';
@@ -30,7 +30,7 @@ import {
   openCommands,
   openFoundation,
 } from './foundation.ts';
-import { asksForPage, sendNotFoundPage } from './html/not-found.ts';
+import { asksForPage, sendMalformedPage, sendNotFoundPage } from './html/not-found.ts';
 import { mcpRoutes } from './mcp/mcp-server.ts';
 import type { CopyOf } from './personal-data/copies.ts';
 import { createMaintenance, type Maintenance } from './projector/maintenance.ts';
@@ -168,12 +168,16 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
     // Only the API has schemas, and brings what compiles them. Without these, Fastify would load its own, and ajv with it.
     schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     clientErrorHandler: handleClientError,
-    frameworkErrors: (error, request, reply) => refuseUnroutable(error, request, reply),
+    frameworkErrors: (error, request, reply) =>
+      asksForPage(request) ? void sendMalformedPage(reply) : refuseUnroutable(error, request, reply),
   });
   app.log = loggerInstance;
   noteArrivals(app.server);
   answerInTime(app);
-  app.setErrorHandler(handleError);
+  app.setErrorHandler((error: FastifyError, request, reply) =>
+    // The body of a form that nothing takes is not read, either.
+    request.is404 && asksForPage(request) ? sendNotFoundPage(reply) : handleError(error, request, reply),
+  );
   app.setNotFoundHandler((request, reply) =>
     asksForPage(request) ? sendNotFoundPage(reply) : sendNotFound(request, reply),
   );

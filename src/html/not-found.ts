@@ -5,19 +5,29 @@ import { problemPage, sendPage } from './layout.ts';
  * Whether somebody looks at the answer in a browser: it names HTML among what it accepts. Clients of an API name JSON, or take
  * anything. Below /api, nobody is served pages.
  */
-export function asksForPage({ method, url, headers: { accept = '' } }: FastifyRequest): boolean {
+export function asksForPage({ url, headers: { accept = '' } }: FastifyRequest): boolean {
   const types = accept.split(',').map((each) => each.split(';', 1)[0]?.trim().toLowerCase());
-  const isRead = method === 'GET' || method === 'HEAD';
-  return isRead && !/^\/api(?:[/?]|$)/.test(url) && types.includes('text/html') && !types.includes('application/json');
+  return !/^\/api(?:[/?]|$)/.test(url) && types.includes('text/html') && !types.includes('application/json');
 }
 
-/** The page for an address at which there is nothing. */
+/** The page for an address at which there is nothing. A form that is sent there comes from a page of an earlier release. */
 export const sendNotFoundPage = (reply: FastifyReply): FastifyReply =>
+  reply.request.method === 'POST'
+    ? send(reply, 404, 'Nothing was changed', 'There is nothing at the address that this form was sent to any more.')
+    : send(
+        reply,
+        404,
+        'Page not found',
+        'There is nothing at this address. It may be misspelled, or the page may be gone.',
+      );
+
+/** The page for an address that cannot be read, such as one with a `%` that no two digits follow. */
+export const sendMalformedPage = (reply: FastifyReply): FastifyReply =>
+  send(reply, 400, 'Page not found', 'This address cannot be read. It may have been cut off or misspelled.');
+
+const send = (reply: FastifyReply, status: number, title: string, text: string): FastifyReply =>
   sendPage(
     reply.header('vary', 'accept'),
-    404,
-    problemPage('Page not found', 'There is nothing at this address. It may be misspelled, or the page may be gone.', {
-      href: '/console',
-      label: 'Go to the console',
-    }),
+    status,
+    problemPage(title, text, { href: '/console', label: 'Go to the console' }),
   );

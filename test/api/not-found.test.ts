@@ -22,11 +22,34 @@ test.each(['/nope', '/console.html', '/docs/nope', '/nope/%3Cb%3E?x=<b>'])('%s i
   expect(answer.body).not.toContain('<b>');
 });
 
+test.each(['/%zz', '/console/%zz', '/docs/%E0%A4%A'])(
+  'the malformed address %s is a page in a browser',
+  async (url) => {
+    const answer = await ask(url, BROWSER);
+    expect(answer.statusCode).toBe(400);
+    expect(answer.headers['content-type']).toBe('text/html; charset=utf-8');
+    expect(answer.headers['content-security-policy']).toContain("default-src 'none'");
+    expect(answer.headers.vary).toContain('accept');
+    expect(answer.body).toContain('cannot be read');
+    expect(answer.body).toContain('href="/console"');
+    for (const accept of ['*/*', 'application/json'])
+      expect((await ask(url, accept)).json()).toMatchObject({ error: 'ValidationError' });
+  },
+);
+
+test.each(['/nope', '/console/nope'])('a form that a browser sends to %s is answered by a page', async (url) => {
+  const headers = { accept: BROWSER, 'content-type': 'application/x-www-form-urlencoded' };
+  const answer = await service.call('POST', url, { headers, payload: 'csrf=1' });
+  expect(answer.statusCode).toBe(404);
+  expect(answer.headers['content-type']).toBe('text/html; charset=utf-8');
+  expect(answer.body).toContain('<h1>Nothing was changed</h1>');
+});
+
 test.each([
   ['/nope', '*/*', 'GET'],
   ['/nope', 'application/json', 'GET'],
   ['/nope', 'application/json, text/html;q=0.5', 'GET'],
-  ['/nope', BROWSER, 'POST'],
+  ['/nope', '*/*', 'POST'],
   ['/api/v1/nope', BROWSER, 'GET'],
   ['/api', BROWSER, 'GET'],
 ] as const)('%s for %s by %s stays the JSON error', async (url, accept, method) => {
