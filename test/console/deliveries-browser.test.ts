@@ -66,7 +66,7 @@ describe.skipIf(!hasChromium)('deliveries of a busy store in Chromium', { timeou
       );
       const stored = lost && (await documents.get(lost.deliveryId));
       if (stored === undefined || stored.document.attempts.length === 0) throw new Error('Not attempted yet');
-      const failed = { ...stored.document, state: 'Failed' as const, reason: 'The last try failed: status 500' };
+      const failed = { ...stored.document, state: 'Failed' as const, reason: 'The last attempt failed: status 500' };
       if (!(await documents.replace(stored.key, failed, stored.version))) throw new Error('Attempted meanwhile');
     });
     receiver.answer = answering(200, {}, 'thank you');
@@ -109,6 +109,24 @@ describe.skipIf(!hasChromium)('deliveries of a busy store in Chromium', { timeou
     await fits(page, screen.width);
     expect(complaints).toEqual([]);
     await context.close();
+  });
+
+  test('on a phone no name of an event is broken', async () => {
+    for (const path of ['webhooks/deliveries', `webhooks/${webhookId}`]) {
+      const { context, page } = await opened({ ...PHONE, width: 320 });
+      await page.goto(`/console/${path}`);
+      const names = await page.locator('.deliveries tbody th a').all();
+      expect(names.length).toBeGreaterThan(3);
+      for (const width of [320, 390, 430]) {
+        await page.setViewportSize({ width, height: 844 });
+        for (const name of names) {
+          const { height = Infinity } = (await name.boundingBox()) ?? {};
+          expect(height, `${await name.textContent()}, ${width} px`).toBeLessThan(36);
+        }
+        await fits(page, width);
+      }
+      await context.close();
+    }
   });
 
   test('a confirmation opens over what is below it: no button moves', async () => {

@@ -89,6 +89,17 @@ describe.skipIf(!hasChromium)('tables in Chromium', { timeout: 120_000 }, () => 
     await page.context().close();
   });
 
+  test('on a phone too, the summary of reviews has each count beside its stars', async () => {
+    const page = await opened(390, 'reviews');
+    const lines = await page.evaluate<number[]>(`(() => {
+      const tops = (selector) => [...document.querySelectorAll(selector)].map((each) => each.getBoundingClientRect().top);
+      const counts = tops('.review-summary dd');
+      return tops('.review-summary dt').map((top, index) => Math.round(counts[index] - top));
+    })()`);
+    expect(lines).toEqual([0, 0, 0, 0, 0]);
+    await page.context().close();
+  });
+
   test.each(LISTS)('%s on paper is the whole table, whose and of when, and nothing to click', async (path) => {
     const page = await opened(1440, path);
     await page.emulateMedia({ media: 'print' });

@@ -79,7 +79,7 @@ export function webhookPages(routes: Routes, { commands, queries, webhooks }: Pa
       section: 'webhooks',
       status: statusOf(problems),
       main: html`<p class="back"><a href="/console/webhooks">${icon('back')} Webhooks</a></p>
-<div class="head"><div><h1>Deliveries</h1><p class="lead">What was sent to the webhooks of ${named(visit.accountName)}, and what came of it. Deliveries are kept for 30 days after they ended.</p></div></div>
+<div class="head"><div><h1>Deliveries</h1><p class="lead">What was sent to the webhooks of ${named(visit.accountName)}, and what came of it. A delivery is kept for 30 days after it has ended.</p></div></div>
 <h2 class="visually-hidden">Results</h2>
 ${main}`,
     };
@@ -237,7 +237,7 @@ ${
 }<div class="split"><div id="webhooks" data-live-region>${
         list.length === 0
           ? html`<div class="empty">${icon('webhook')}<h2>No webhooks yet</h2><p>Register an endpoint and send it a test delivery.</p></div>`
-          : html`<table class="table"><caption class="visually-hidden">Registered webhooks</caption><thead><tr><th scope="col">Endpoint</th><th scope="col">Events</th><th scope="col">Status</th></tr></thead><tbody>${list.map(
+          : html`<table class="table webhooks"><caption class="visually-hidden">Registered webhooks</caption><thead><tr><th scope="col">Endpoint</th><th scope="col">Events</th><th scope="col">Status</th></tr></thead><tbody>${list.map(
               (webhook) =>
                 html`<tr><th scope="row" data-label="Endpoint" class="long"><a class="whole" href="/console/webhooks/${webhook.webhookId}">${named(webhook.url)}</a></th><td data-label="Events" class="small"><span>${eventNames(webhook.events)}</span></td><td data-label="Status">${webhookBadge(webhook, webhook.receiver)}</td></tr>`,
             )}</tbody></table>`
