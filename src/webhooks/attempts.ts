@@ -231,7 +231,7 @@ export function createAttempts(deps: AttemptsDeps) {
     const running = runningTime.now();
     const remaining = GIVE_UP_AFTER_MS - Math.max(0, running - (triedFrom ?? running));
     return delay === undefined || remaining <= 0
-      ? { state: 'Failed', reason: `The last try failed: ${result.error?.type ?? `status ${result.status}`}` }
+      ? { state: 'Failed', reason: `The last attempt failed: ${result.error?.type ?? `status ${result.status}`}` }
       : { state: 'Pending', delay: Math.min(delay, remaining), running };
   }
 

@@ -32,7 +32,7 @@ export function requestHeaders({
   readonly secrets: readonly string[];
 }): RequestHeaders {
   if (error !== undefined && BEFORE_SENDING.has(error.type)) return { unknown: 'Nothing was sent.' };
-  if (signed === undefined) return { unknown: 'An earlier release of the service sent this, which did not note them.' };
+  if (signed === undefined) return { unknown: 'not recorded by the earlier release of the service that sent this.' };
   const [first, second] = signed.with.map((mark) => secrets.find((secret) => markOf(secret) === mark));
   const areSecretsKnown = signed.with.length === 1 || second !== undefined;
   const signatures =

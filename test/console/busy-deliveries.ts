@@ -59,7 +59,7 @@ function outcomeOf(
   const failures = Array.from({ length: 10 }, (_, index) => attempt(index * 30, 503, 'upstream connect error'));
   switch (number % 50) {
     case 7:
-      return { state: 'Failed', tries: 10, attempts: failures, reason: 'The last try failed: status 503' };
+      return { state: 'Failed', tries: 10, attempts: failures, reason: 'The last attempt failed: status 503' };
     case 19:
       return { state: 'Cancelled', reason: 'The registration is disabled' };
     case 31:

@@ -104,7 +104,7 @@ test('ten tries on the schedule, with the same id and body, then Failed and kept
     expect(waited).toBeGreaterThanOrEqual(seconds * 0.75);
     expect(waited).toBeLessThan(seconds * 1.2 + 5);
   }
-  expect(failed).toMatchObject({ tries: 10, reason: 'The last try failed: status 500' });
+  expect(failed).toMatchObject({ tries: 10, reason: 'The last attempt failed: status 500' });
   expect(failed.attempts).toHaveLength(10);
   expect(failed.attempts[0]).toMatchObject({ status: 500, answer: 'broken' });
   expect(Date.parse(failed.expiresAt) - Date.parse(failed.due)).toBe(30 * 24 * HOUR_MS);
@@ -139,9 +139,9 @@ test('attempts tell apart receivers that hang, refuse or redirect', async () => 
     outcomes.push([attempts[0]?.error?.type ?? attempts[0]?.status, reason]);
   }
   expect(outcomes).toEqual([
-    ['Timeout', 'The last try failed: Timeout'],
-    [302, 'The last try failed: status 302'],
-    ['Refused', 'The last try failed: Refused'],
+    ['Timeout', 'The last attempt failed: Timeout'],
+    [302, 'The last attempt failed: status 302'],
+    ['Refused', 'The last attempt failed: Refused'],
   ]);
 });
 

@@ -100,10 +100,10 @@ ${
 ${select({ name: 'event', label: 'Event', value: event ?? '', options: [ALL, ...KINDS.map(asOption)] })}
 ${select({ name: 'state', label: 'Outcome', value: state ?? '', options: [ALL, ...DELIVERY_STATES.map(asOption)] })}
 <div class="row"><button class="button quiet">${icon('search')} Search</button>${isNarrowed && html`<a href="${path}">Show all</a>`}</div></form>`;
-  const isLater = found.previous !== undefined || filter.after !== undefined;
+  const isLater = found.previous !== undefined || filter.after !== undefined || filter.skip > 0;
   const main = html`${form}<section class="stack full" id="deliveries" aria-label="Deliveries" data-live-region>${
     found.rows.length === 0
-      ? wanted !== 'unclear' && nothing(filter, isNarrowed, found)
+      ? wanted !== 'unclear' && nothing(filter, { isNarrowed, isLater }, found)
       : table(visit, found.rows, hasSeveral ? registered : undefined)
   }${
     found.rows.length > 0 &&
@@ -174,8 +174,7 @@ ${select({ name: 'state', label: 'Outcome', value: state ?? '', options: [ALL, .
   }
 }
 
-const UNCLEAR =
-  'Enter the number of a booking, such as 1042, or a webhook-id as it is in the headers of a request, such as 0198f2c4-….';
+const UNCLEAR = 'Enter the number of a booking, such as 1042, or the webhook-id from the headers of a request.';
 
 const ALL = { value: '', label: 'All' };
 const asOption = (value: string) => ({ value, label: value });
@@ -223,19 +222,27 @@ const matches = ({ event, delivery }: Row, filter: Filter): boolean =>
   (filter.event === undefined || event === filter.event) &&
   (filter.state === undefined || delivery?.state === filter.state);
 
-function nothing({ wanted, state, event }: Filter, isNarrowed: boolean, { lookedBackTo }: Found): Html {
+function nothing(
+  { wanted, state, event }: Filter,
+  { isNarrowed, isLater }: { readonly isNarrowed: boolean; readonly isLater: boolean },
+  { lookedBackTo }: Found,
+): Html {
   const kind = `${state === undefined ? '' : `${state.toLowerCase()} `}deliveries${event === undefined ? '' : ` of ${event}`}`;
+  if (isLater && lookedBackTo === undefined)
+    return html`<div class="empty"><h3>No more ${kind}</h3><p>There is nothing further back.</p></div>`;
   if (typeof wanted === 'object') {
     const of = 'id' in wanted ? 'with this webhook-id' : `for booking ${wanted.bookingId}`;
     return html`<div class="empty"><h3>No ${kind} ${of}</h3><p>${
-      'id' in wanted
-        ? 'Deliveries are kept for 30 days after they ended, and shown to the account of their webhook only.'
-        : 'This account has no such booking, or nothing happened to it that a webhook was registered for at the time.'
+      state !== undefined || event !== undefined
+        ? 'Choose “All” as event and outcome to see everything, also what was never sent.'
+        : 'id' in wanted
+          ? 'A delivery is kept for 30 days after it has ended, and shown only to the account whose webhook it was sent to.'
+          : 'This account has no such booking, or nothing has happened to it since a webhook was registered for such events.'
     }</p></div>`;
   }
   if (lookedBackTo !== undefined)
-    return html`<div class="empty"><h3>No ${kind} so far</h3><p>The newest ones have been searched, not yet all of them.</p></div>`;
-  return html`<div class="empty"><h3>No ${kind}</h3><p>${isNarrowed ? 'Nothing in the last 30 days matches all of this.' : 'Deliveries appear here as events happen. Send a test delivery to check your receiver.'}</p></div>`;
+    return html`<div class="empty"><h3>No ${kind} so far</h3><p>Only the newest deliveries have been searched, not yet all of them.</p></div>`;
+  return html`<div class="empty"><h3>No ${kind}</h3><p>${isNarrowed ? 'No delivery of the last 30 days matches all of these.' : 'Deliveries appear here as events happen. Send a test delivery to check your receiver.'}</p></div>`;
 }
 
 /** Rows are links as a whole, and cards of three lines on narrow screens (`deliveries.css`). */

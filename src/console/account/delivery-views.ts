@@ -88,7 +88,7 @@ export function deliveryPage(
 ${delivery.state === 'Pending' && html`<noscript><p class="small"><a href="${href}">Look again</a></p></noscript>`}
 <section class="stack full" id="delivery-attempts" data-live-region><h2>${counted(delivery.attempts.length, 'attempt')}</h2>${
       shown.length === 0
-        ? html`<p class="muted">None yet. The first one will be made as soon as the endpoint can take it.</p>`
+        ? html`<p class="muted">${delivery.attempts.length === 0 ? 'None yet. The first one will be made as soon as the endpoint can take it.' : 'There are no earlier ones.'}</p>`
         : html`<ol class="attempts">${shown.map((attempt, index) => attemptItem(visit, attempt, headers[index], webhook))}</ol>`
     }${
       (earlier > 0 || before !== '') &&

@@ -57,7 +57,7 @@ export function historyPages(routes: Routes, { queries, settings }: PageDeps): v
     return {
       title: 'History',
       section: 'history',
-      main: html`<div class="head"><div><h1>History</h1><p class="lead">${only}What changed for ${named(accountName)}, and who did it. Times are ${zoneName(zone)}.</p></div></div>
+      main: html`<div class="head"><div><h1>History</h1><p class="lead">${only}What changed for ${named(accountName)}, and who did it. Times are in ${zoneName(zone)}.</p></div></div>
 ${
   of === undefined
     ? html`<nav aria-label="What changed">${tabs([
