@@ -13,7 +13,7 @@ export function clientCommands(venue: Command): void {
 
   client
     .command('add')
-    .description('add a client for a community or brand; its secret is shown only once')
+    .description('add a service client for a community or brand; its secret is shown only once')
     .option('--community <id>', 'community the client acts for', wholeNumber)
     .option('--brand <id>', 'brand the client acts for', wholeNumber)
     .addOption(
@@ -43,7 +43,7 @@ export function clientCommands(venue: Command): void {
 
   client
     .command('list')
-    .description('list confidential clients, without their secrets')
+    .description('list service clients, without their secrets')
     .option('--community <id>', 'only clients of this community', wholeNumber)
     .option('--brand <id>', 'only clients of this brand', wholeNumber)
     .addHelpText('after', '\nExample:\n  venue client list --brand 1')
@@ -63,7 +63,7 @@ export function clientCommands(venue: Command): void {
 
   client
     .command('remove')
-    .description('remove any client, confidential or self-registered; its tokens stop working immediately')
+    .description('remove a service client, or an app that registered itself; its tokens stop working immediately')
     .argument('<id>', 'client id')
     .addHelpText('after', '\nExample:\n  venue client remove client_4fG2kQ0aLw1x')
     .action((id, _, command) =>
