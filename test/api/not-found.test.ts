@@ -39,7 +39,7 @@ test.each(['/%zz', '/console/%zz', '/docs/%E0%A4%A'])(
 
 test.each(['/nope', '/console/nope'])('a form that a browser sends to %s is answered by a page', async (url) => {
   const headers = { accept: BROWSER, 'content-type': 'application/x-www-form-urlencoded' };
-  const answer = await service.call('POST', url, { headers, payload: 'csrf=1' });
+  const answer = await service.call('POST', url, { headers, body: 'csrf=1' });
   expect(answer.statusCode).toBe(404);
   expect(answer.headers['content-type']).toBe('text/html; charset=utf-8');
   expect(answer.body).toContain('<h1>Nothing was changed</h1>');
