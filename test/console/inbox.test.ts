@@ -126,7 +126,10 @@ test('nothing selected approves nothing, and ids of others are not there', async
   const inbox = await manager.open('/console/inbox');
   expect((await manager.send(inbox, BULK)).flash).toBe('Nothing was selected, so nothing was approved.');
   const foreign = await manager.send(inbox, BULK, { id: ['999999', '-1', 'x'] });
-  expect(foreign.flash).toContain('Nothing was approved.');
+  expect(foreign.flash).toContain('Nothing was approved: what was selected is not a request to this account.');
+  const tooMany = Array.from({ length: 101 }, (_, index) => String(mine + index));
+  const refused = await manager.send(inbox, BULK, { id: tooMany });
+  expect(refused.flash).toBe('Nothing was approved: 101 were selected, and at most 100 are approved at once.');
   expect(await statusOf(mine)).toBe('Pending');
 });
 

@@ -9,7 +9,7 @@ import { isUnavailable } from '../../runtime/unavailable.ts';
 import { csrfField } from '../parts/fields.ts';
 import { amount, counted, hours, shortDate } from '../parts/formats.ts';
 import type { PageDeps } from '../parts/page-deps.ts';
-import { Form, idOf, missing, type Routes, type Shown, type Visit } from '../parts/visit.ts';
+import { type Answer, Form, idOf, missing, type Routes, type Shown, type Visit } from '../parts/visit.ts';
 import { briefly } from './after-decision.ts';
 import { isAbove, listField } from './decision-forms.ts';
 import { addressOf, listOfForm, type RequestList, requestList } from './request-list.ts';
@@ -34,12 +34,16 @@ export function bulkApprovalPages(routes: Routes, deps: PageDeps): void {
       const { account, form } = visit;
       if (account.kind !== 'Community') return missing('page');
       const list = listOfForm(form) ?? requestList(new Form({}));
-      const ids = [...new Set(form.all('id').flatMap((id) => idOf(id) ?? []))].slice(0, MAX_AT_ONCE);
-      if (ids.length === 0) {
-        const text = 'Nothing was selected, so nothing was approved.';
-        return { go: addressOf(list, list), flash: { kind: 'notice', text } };
-      }
+      const ids = [...new Set(form.all('id').flatMap((id) => idOf(id) ?? []))];
+      const back = (text: string): Answer => ({ go: addressOf(list, list), flash: { kind: 'notice', text } });
+      if (ids.length === 0) return back('Nothing was selected, so nothing was approved.');
+      if (ids.length > MAX_AT_ONCE)
+        return back(
+          `Nothing was approved: ${ids.length} were selected, and at most ${MAX_AT_ONCE} are approved at once.`,
+        );
       const selected = await queries.requests.some(account, ids);
+      if (selected.length === 0)
+        return back('Nothing was approved: what was selected is not a request to this account.');
       const confirmed = new Set(form.all('confirmed'));
       const above = selected.filter((one) => one.status === 'Pending' && isAbove(settings, one));
       if (above.some(({ bookingId }) => !confirmed.has(String(bookingId))))
