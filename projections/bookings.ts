@@ -42,6 +42,7 @@ export const bookings = projection<BookingDocument, BookingEvent>({
     { fields: ['brandId', 'communityId', 'cancelledBy'], where: { status: 'Cancelled' } },
     // Only what is still due: most bookings are not, and leave these indexes.
     { fields: ['expiresAt'], where: { status: 'Pending' } },
+    { fields: ['communityId', 'expiresAt', 'bookingId'], where: { status: 'Pending' } },
     { fields: ['endsAt'], where: { status: 'Approved' } },
   ],
   key: (event) => String(event.data.bookingId),

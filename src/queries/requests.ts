@@ -2,8 +2,17 @@ import { type BookingDocument, bookings, type ReadableBooking } from '../../proj
 import type { Find } from '../document-store/document-store.ts';
 import { declareQuery } from '../document-store/queries.ts';
 import type { Account } from '../domain/account.ts';
+import { toTimestamp } from '../domain/calendar.ts';
 import { defined } from '../domain/defined.ts';
-import { type CommunityId, communityId, type PlainDate, type SpaceId, spaceId as toSpaceId } from '../domain/ids.ts';
+import {
+  type CommunityId,
+  communityId,
+  type PlainDate,
+  type SpaceId,
+  type Timestamp,
+  bookingId as toBookingId,
+  spaceId as toSpaceId,
+} from '../domain/ids.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import { isVisibleBooking } from './booking-pages.ts';
@@ -29,6 +38,49 @@ const pendingOf = declareQuery(
   [communityId(1), { spaceId: toSpaceId(1), startDate: FROM, endDate: TO }],
 );
 
+/** A place in the order of deadlines. What shares a deadline is in the order of ids. */
+export type Deadline = Pick<BookingDocument, 'expiresAt' | 'bookingId'>;
+
+type Direction = 'ascending' | 'descending';
+type Range<T> = { readonly above?: T; readonly below?: T; readonly to?: T };
+type Part = {
+  readonly expiresAt?: Timestamp | Range<Timestamp>;
+  readonly bookingId?: Range<BookingDocument['bookingId']>;
+};
+
+/** What follows a place, and what precedes it. The place itself is among the latter. */
+const partsBeside = ({ expiresAt, bookingId }: Deadline): Readonly<Record<Direction, readonly Part[]>> => ({
+  ascending: [{ expiresAt, bookingId: { above: bookingId } }, { expiresAt: { above: expiresAt } }],
+  descending: [{ expiresAt, bookingId: { to: bookingId } }, { expiresAt: { below: expiresAt } }],
+});
+
+const PLACE: Deadline = { expiresAt: toTimestamp(0), bookingId: toBookingId(7) };
+const BESIDE = partsBeside(PLACE);
+
+const inOrderOfDeadlines = declareQuery(
+  bookings,
+  (community: CommunityId, part: Part, direction: Direction, limit: number): Find<BookingDocument> => ({
+    where: { communityId: community, status: 'Pending', ...part },
+    sort: [
+      { field: 'expiresAt', direction },
+      { field: 'bookingId', direction },
+    ],
+    limit,
+  }),
+  [communityId(1), {}, 'ascending', 1],
+  ...(['ascending', 'descending'] as const).flatMap((direction) =>
+    BESIDE[direction].map((part): [CommunityId, Part, Direction, number] => [communityId(1), part, direction, 1]),
+  ),
+);
+
+const pendingSince = declareQuery(
+  bookings,
+  (community: CommunityId, since: Timestamp): Find<BookingDocument> => ({
+    where: { communityId: community, status: 'Pending', createdAt: { from: since } },
+  }),
+  [communityId(1), toTimestamp(0)],
+);
+
 const onDays = declareQuery(
   bookings,
   (spaces: readonly SpaceId[], dates: readonly PlainDate[]): Find<BookingDocument> => ({
@@ -45,11 +97,41 @@ export function createRequestQueries(deps: { readonly readModels: ReadModels; re
   const { readModels, personalData } = deps;
   return {
     /**
-     * Every request of a community that waits for an answer, in no order. Their texts stay sealed. As requests expire unanswered,
-     * they are few, however many bookings there are.
+     * Every request of a community that waits for an answer, in no order. Their texts stay sealed. All are in memory: where only
+     * some are shown, `byDeadline` reads no others.
      */
     async pending(community: CommunityId, filter: RequestFilter = {}): Promise<BookingDocument[]> {
       const found = readModels.collection(bookings).find(pendingOf(community, filter));
+      return Array.fromAsync(found, ({ document }) => document);
+    },
+
+    /**
+     * A community's requests that wait for an answer beside a place, in the order of their deadlines: at most `count` up to the
+     * place, itself included, and at most `count` after it. From the beginning if there is no place, or nothing follows it and
+     * `orFirst`. Their texts stay sealed.
+     */
+    async byDeadline(
+      community: CommunityId,
+      place: Deadline | undefined,
+      count: number,
+      { orFirst = false }: { readonly orFirst?: boolean } = {},
+    ): Promise<BookingDocument[]> {
+      const read = async (part: Part, direction: Direction) => {
+        const found = readModels.collection(bookings).find(inOrderOfDeadlines(community, part, direction, count));
+        return Array.fromAsync(found, ({ document }) => document);
+      };
+      if (place === undefined) return read({}, 'ascending');
+      const beside = async (direction: Direction) => {
+        const parts = await Promise.all(partsBeside(place)[direction].map((part) => read(part, direction)));
+        return parts.flat().slice(0, count);
+      };
+      const [before, after] = await Promise.all([beside('descending'), beside('ascending')]);
+      return orFirst && after.length === 0 ? read({}, 'ascending') : [...before.reverse(), ...after];
+    },
+
+    /** A community's requests that wait for an answer and were made at this moment or since, in no order. Their texts stay sealed. */
+    async since(community: CommunityId, since: Timestamp): Promise<BookingDocument[]> {
+      const found = readModels.collection(bookings).find(pendingSince(community, since));
       return Array.fromAsync(found, ({ document }) => document);
     },
 

@@ -163,14 +163,15 @@ test('requests are filtered by space, date and amount, and sorted by deadline', 
   const soon = await requested({ days: 29 });
   const dear = await requested({ days: 31, fee: 500 });
   const ids = async (query: string) => rowsOf(await manager.open(`/console/inbox${query}`));
-  expect(await ids('')).toEqual([soon, later, dear]);
-  // The attic has an answer time of a day, the hall one of three.
-  expect(await ids('?sort=deadline')).toEqual([later, soon, dear]);
+  // Unanswered requests expire: the attic has an answer time of a day, the hall one of three.
+  for (const query of ['', '?sort=deadline', '?sort=nonsense']) expect(await ids(query)).toEqual([later, soon, dear]);
+  expect(await ids('?sort=date')).toEqual([soon, later, dear]);
   expect(await ids(`?space=${attic}`)).toEqual([later]);
   expect(await ids(`?from=${inDays(30)}`)).toEqual([later, dear]);
   expect(await ids(`?from=${inDays(30)}&to=${inDays(30)}`)).toEqual([later]);
   expect(await ids('?min=115.01')).toEqual([dear]);
-  expect(await ids('?max=115')).toEqual([soon, later]);
+  expect(await ids('?max=115')).toEqual([later, soon]);
+  expect(await ids('?max=115&sort=date')).toEqual([soon, later]);
   expect(await ids(`?space=${hall}&min=200&to=${inDays(30)}`)).toEqual([]);
   expect((await manager.open('/console/inbox?min=9000')).text).toContain('No request matches');
   expect((await manager.open(`/console/inbox?space=${attic}`)).text).toContain('1 matching request');
@@ -189,13 +190,23 @@ test.each([
   expect(rowsOf(page)).toEqual([]);
 });
 
-test('pages of requests lose and repeat none, and lead back; a decision on the second page stays there', async () => {
+const link = (page: Page, label: string) =>
+  new RegExp(`href="([^"]*)">(?:<svg.*?</svg> )?${label}`).exec(page.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+
+test.each(['', '?sort=date'])('pages of requests lose and repeat none, and lead back (%s)', async (order) => {
+  // Asked for at one moment, most have the same deadline.
+  const moment = Date.now();
+  const { bookings } = await running.service.core.commandsAt(() => moment);
+  const days = order === '' ? [40, 41] : [42, 43];
   const ids: number[] = [];
   for (let hour = 0; hour < 23; hour += 1)
-    ids.push(await requested({ days: 40, hour }), await requested({ days: 41, hour }));
-  const first = await manager.open('/console/inbox');
-  const link = (page: Page, label: string) =>
-    new RegExp(`href="([^"]*)">(?:<svg.*?</svg> )?${label}`).exec(page.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+    for (const date of days.map(inDays)) {
+      const details = { spaceId: hall, date, startHour: hour };
+      ids.push(accepted(await bookings.request({ brandId: brandId(1), details }, CONTEXT)).bookingId);
+    }
+  const first = await manager.open(`/console/inbox${order}`);
+  expect(first.text).toContain('46 pending requests');
+  if (order === '') expect(rowsOf(first)).toEqual(ids.slice(0, 16));
   const second = await manager.open(link(first, 'Next page'));
   const third = await manager.open(link(second, 'Next page'));
   const all = [...rowsOf(first), ...rowsOf(second), ...rowsOf(third)];
@@ -204,7 +215,14 @@ test('pages of requests lose and repeat none, and lead back; a decision on the s
   expect(rowsOf(await manager.open(link(third, 'Previous page')))).toEqual(rowsOf(second));
   expect(rowsOf(await manager.open(link(second, 'Previous page')))).toEqual(rowsOf(first));
   expect(link(third, 'Next page')).toBe('');
+  // The last one leads to the first.
+  const last = rowsOf(third).at(-1) ?? 0;
+  const approve = third.form(`/console/bookings/${last}/approve`);
+  const gone = await manager.request(approve.target, { method: 'POST', body: approve.body });
+  expect(gone.location?.hash).toBe(`#request-${all[0]}`);
+  expect(rowsOf(await manager.open(gone.location ?? ''))).toEqual(rowsOf(first));
 
+  // A decision on the second page stays there.
   const [one = 0, next = 0, ...rest] = rowsOf(second);
   const decline = second.form(`/console/bookings/${one}/decline`, { reason: 'Full.' });
   const answer = await manager.request(decline.target, { method: 'POST', body: decline.body });
@@ -238,6 +256,36 @@ test('a page that stays open keeps its rows and says what became of each, and wh
   expect(rowsOf(await manager.open(href))).toEqual([stays, approved, withdrawn, expired, added]);
   expect(href).toMatch(new RegExp(`#request-${added}$`));
 });
+
+test('a page that has no room for a new request leads to it', async () => {
+  const shown: number[] = [];
+  for (let hour = 0; hour < 12; hour += 1)
+    shown.push(await requested({ days: 54, hour }), await requested({ days: 55, hour }));
+  const added = await requested({ days: 56 });
+  const page = await manager.open(`/console/inbox?shown=${shown.join('.')}&since=${Date.now()}`);
+  expect(rowsOf(page)).toEqual(shown);
+  const href = /href="([^"]*)">1 new request – show/.exec(page.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+  expect(href).toMatch(new RegExp(`#request-${added}$`));
+  expect(rowsOf(await manager.open(href))).toEqual([added]);
+});
+
+test('requests that wait are never said not to be there', async () => {
+  const id = await requested();
+  for (const query of ['?shown=999999', '?since=5', '?shown=999999&since=5']) {
+    const page = await manager.open(`/console/inbox${query}`);
+    expect(page.text).toContain('1 pending request,');
+    expect(page.text).not.toContain('No pending requests');
+    expect(rowsOf(await manager.open(link(page, 'Show what is waiting')))).toEqual([id]);
+  }
+});
+
+test.each(['?since=9007199254740991', '?since=-9007199254740991', '?after=999999999999999:1', '?since=x&after=1:x'])(
+  'an address %s that no page has leads to the list',
+  async (query) => {
+    const id = await requested();
+    expect(rowsOf(await manager.open(`/console/inbox${query}`))).toEqual([id]);
+  },
+);
 
 test('what is selected stays so when another request is answered without JavaScript', async () => {
   const [first, second, third] = [await requested(), await requested(), await requested()];

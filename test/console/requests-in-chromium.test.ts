@@ -87,7 +87,7 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
     ['a phone', PHONE, 20],
   ])('an earlier request that arrives moves nothing on %s, and announces itself', async (_, screen, days) => {
     const later = [await requested(days + 3), await requested(days + 4)];
-    const { context, page, complaints } = await open(screen);
+    const { context, page, complaints } = await open(screen, '/console/inbox?sort=date');
     const [first = 0] = later;
     const button = row(page, first).getByRole('button', { name: 'Approve' });
     await button.hover();

@@ -9,7 +9,8 @@ import { amount, hours, longDate, shortDate, shortened, zoneName } from '../part
 import type { PageDeps } from '../parts/page-deps.ts';
 import type { Shown, Visit } from '../parts/visit.ts';
 import { listField } from './decision-forms.ts';
-import { addressOf, following, inOrder, pageWith, type RequestList } from './request-list.ts';
+import { requestsBeside } from './reading.ts';
+import { addressOf, following, pageWith, placeOf, type RequestList } from './request-list.ts';
 
 /** What a decision says and leads to. */
 
@@ -31,14 +32,14 @@ export const refunded = (
 
 /** Where the list goes on once a request was answered: at the one that follows it. */
 export async function onwards(
-  { requests }: Pick<Queries, 'requests'>,
+  queries: Pick<Queries, 'requests'>,
   { account, form }: Pick<Visit, 'account' | 'form'>,
   list: RequestList,
   answered: BookingDocument,
 ): Promise<string> {
   // A page that stays open knows itself what comes next.
   if (list.shown.length > 0 || account.kind !== 'Community') return addressOf(list, list);
-  const ordered = inOrder(list, await requests.pending(account.id, list));
+  const ordered = await requestsBeside(queries, account.id, list, placeOf(list, answered), { orFirst: true });
   const next = following(list, ordered, answered);
   if (next === undefined) return addressOf({ ...list, after: undefined });
   // What is selected stays so.

@@ -21,21 +21,19 @@ import {
 import type { PageDeps } from '../parts/page-deps.ts';
 import { type Answer, missing, type Routes, type Visit } from '../parts/visit.ts';
 import { BULK_FORM, decisionForms, type FormPlace, listField } from './decision-forms.ts';
+import { countOf, newRequests, requestsBeside } from './reading.ts';
 import {
   addressOf,
   hasRoomFor,
-  inOrder,
   isFiltered,
   type ListPage,
   pageOf,
+  placeBefore,
   queryOf,
   type RequestList,
   requestList,
 } from './request-list.ts';
 import { type LastStep, lastStepOf } from './what-happened.ts';
-
-/** A request that appears so long before its page was made was not on it, in milliseconds: read models may lag behind the log. */
-const LAG_MS = 5_000;
 
 /** So much of a message is shown in a row, in characters: two lines. The page of the booking has all of it. */
 const MESSAGE_SHOWN = 120;
@@ -81,16 +79,20 @@ ${filterForm(list, spaces)}${main}`,
   );
 
   async function requestsPage(visit: Visit, community: CommunityId, list: RequestList): Promise<Html | undefined> {
-    const ordered = inOrder(list, await queries.requests.pending(community, list));
-    const page = pageOf(list, ordered);
     const isOpen = list.shown.length > 0 || list.since !== undefined;
+    const ordered = await requestsBeside(queries, community, list, isOpen ? undefined : list.after);
+    const page = pageOf(list, ordered);
     if (!isOpen && page.rows.length === 0 && ordered.length > 0) return undefined;
     const found = isOpen ? await queries.requests.some(visit.account, list.shown) : page.rows;
     const rows = await rowsOf(visit, found);
     const place = { settings, list: queryOf(list) };
     const picked = new Set(visit.query.text('picked').split('.'));
-    if (rows.length === 0) return html`${bar(visit, list, ordered, rows)}${nothing(visit, list)}`;
-    return html`${bar(visit, list, ordered, rows)}
+    const count = await countOf(queries, community, list, ordered);
+    const added = await newRequests(queries, community, list);
+    const top = html`<p class="muted" id="request-count" data-live-region>${counted(count, isFiltered(list) ? 'matching request' : 'pending request')}, ${list.sort === 'deadline' ? 'earliest deadline first' : 'earliest event first'}</p>
+${bar(visit, list, rows, added)}`;
+    if (rows.length === 0) return html`${top}${nothing(visit, list, count)}`;
+    return html`${top}
 <ol class="requests" id="requests" role="list" data-live-keep="shown" data-live-since="${list.since ?? visit.now}">${rows.map(
       (row) => html`<li>${rowView(visit, row, place, picked.has(String(row.request.bookingId)))}</li>`,
     )}</ol>${isOpen ? pager(list, ALONE, ordered[0]) : pager(list, page, undefined)}`;
@@ -115,29 +117,23 @@ const isBeside = (request: BookingDocument, { bookingId, spaceId, date, status }
   bookingId !== request.bookingId && spaceId === request.spaceId && date === request.date && status !== 'Cancelled';
 
 /**
- * What stays in sight above the rows: how many there are, what has come since the page was opened, and the button for those that
- * are selected. The form of the rows' checkboxes and buttons.
+ * What stays in sight above the rows: what has come since the page was opened, and the button for those that are selected. The form
+ * of the rows' checkboxes and buttons.
  */
 function bar(
   visit: Visit,
   list: RequestList,
-  ordered: readonly BookingDocument[],
   rows: readonly { readonly request: BookingDocument }[],
+  added: readonly BookingDocument[],
 ): Html {
   const shown = rows.map(({ request }) => request.bookingId);
-  const since = (list.since ?? Number.POSITIVE_INFINITY) - LAG_MS;
-  const added = ordered.filter(
-    ({ bookingId, createdAt }) => !shown.includes(bookingId) && Date.parse(createdAt) >= since,
-  );
   const [first] = added;
   const ids = [...shown, ...added.map(({ bookingId }) => bookingId)];
   const href = hasRoomFor(shown, added.length)
     ? addressOf(list, { shown: ids })
-    : addressOf({ ...list, after: undefined });
-  const order = list.sort === 'deadline' ? 'earliest deadline first' : 'earliest event first';
+    : addressOf({ ...list, after: first && placeBefore(list, first) });
   const keys = html`<button class="button quiet small" type="button" popovertarget="key-help" data-keys hidden>Keys…</button>`;
-  return html`<p class="muted" id="request-count" data-live-region>${counted(ordered.length, isFiltered(list) ? 'matching request' : 'pending request')}, ${order}</p>
-<form class="request-bar" id="${BULK_FORM}" method="post" action="/console/inbox/approve">${csrfField(visit)}${listField(queryOf(list))}
+  return html`<form class="request-bar" id="${BULK_FORM}" method="post" action="/console/inbox/approve">${csrfField(visit)}${listField(queryOf(list))}
 ${rows.length > 0 && html`<button class="button" data-approve-selected>Approve selected</button><label class="select-all" hidden><input type="checkbox" data-select-all> Select all</label>`}
 <p id="request-news" data-live-region>${
     first !== undefined &&
@@ -152,8 +148,11 @@ const keyHelp = html`<div class="key-help" id="key-help" popover aria-labelledby
 <label class="row"><input type="checkbox" data-use-keys checked> Use these keys</label>
 <button class="button quiet" type="button" popovertarget="key-help" popovertargetaction="hide">Close</button></div>`;
 
-function nothing({ now }: Visit, list: RequestList): Html {
+function nothing({ now }: Visit, list: RequestList, waiting: number): Html {
   const keep = html`data-live-keep="shown" data-live-since="${list.since ?? now}"`;
+  // A page that was kept open, or its address from another account.
+  if (waiting > 0)
+    return html`<div class="empty" ${keep}>${icon('inbox')}<h2>Requests are waiting</h2><p>None of them is on this page.</p><a class="button" href="${addressOf({ ...list, after: undefined })}">Show what is waiting</a></div>`;
   if (isFiltered(list))
     return html`<div class="empty" ${keep}>${icon('inbox')}<h2>No request matches</h2><p>Requests that match appear here automatically.</p><a class="button" href="/console/inbox">Show all requests</a></div>`;
   return html`<div class="empty" ${keep}>${icon('inbox')}<h2>No pending requests</h2><p>New requests appear here automatically. In the meantime, check your calendar or make sure that your spaces are up to date.</p><div class="row"><a class="button" href="/console/calendar">Open calendar</a><a class="button quiet" href="/console/spaces">View your spaces</a></div></div>`;
@@ -217,7 +216,7 @@ function pager(
 /** Works without JavaScript, and is open while something is filtered. */
 function filterForm(list: RequestList, spaces: readonly Space[]): Html {
   const { typed, problems } = list;
-  const isUsed = isFiltered(list) || typed.sort === 'deadline';
+  const isUsed = isFiltered(list) || list.sort === 'date';
   const options = spaces.map(({ spaceId, name }) => ({ value: String(spaceId), label: namedText(name) }));
   const date = (name: 'from' | 'to', label: string) => dateField({ name, label, value: typed[name], problems });
   const money = (name: 'min' | 'max', label: string) =>
@@ -229,8 +228,8 @@ function filterForm(list: RequestList, spaces: readonly Space[]): Html {
       label: 'Order',
       value: typed.sort,
       options: [
-        { value: '', label: 'By event' },
-        { value: 'deadline', label: 'By deadline' },
+        { value: '', label: 'By deadline' },
+        { value: 'date', label: 'By event' },
       ],
     },
   )}</div><div class="row"><button class="button quiet">Show</button>${isUsed && html`<a href="/console/inbox">Show all requests</a>`}</div></form></details>`;

@@ -6,9 +6,9 @@ import { readDate } from '../parts/typed-dates.ts';
 import { Form, idOf } from '../parts/visit.ts';
 
 /** Requests on one page of the inbox: the longest names and messages still make a page of less than 60 kB. */
-const PER_PAGE = 16;
-/** At most so many rows keep their place on a page that stays open, so that it does not grow without a bound. */
-const MAX_SHOWN = 40;
+export const PER_PAGE = 16;
+/** At most so many rows keep their place on a page that stays open: a larger page would be of more than 60 kB. */
+const MAX_SHOWN = 24;
 
 const FIELDS = ['space', 'from', 'to', 'min', 'max', 'sort'] as const;
 type FieldName = (typeof FIELDS)[number];
@@ -33,7 +33,7 @@ export type RequestList = {
 };
 
 /** A place in the list: the moment that it is sorted by, in milliseconds since the epoch, and the booking. */
-type Place = { readonly at: number; readonly bookingId: number };
+export type Place = { readonly at: number; readonly bookingId: number };
 
 /** Reads the address of the inbox. */
 export function requestList(query: Form): RequestList {
@@ -59,6 +59,7 @@ export function requestList(query: Form): RequestList {
   if (min !== undefined && max !== undefined && min > max) problems.max = 'This amount is less than the first one.';
   const space = idOf(typed.space);
   const [, at, id] = /^(\d{1,15}):(\d{1,15})$/.exec(query.text('after')) ?? [];
+  const since = query.integer('since');
   return {
     typed,
     problems: Object.keys(problems).length === 0 ? NO_PROBLEMS : problems,
@@ -67,12 +68,16 @@ export function requestList(query: Form): RequestList {
     ...(endDate !== undefined && { endDate }),
     ...(min !== undefined && { min }),
     ...(max !== undefined && { max }),
-    sort: typed.sort === 'deadline' ? 'deadline' : 'date',
-    after: at === undefined ? undefined : { at: Number(at), bookingId: Number(id) },
-    since: Number.isNaN(query.integer('since')) ? undefined : query.integer('since'),
+    // Unanswered requests expire, so what expires first comes first.
+    sort: typed.sort === 'date' ? 'date' : 'deadline',
+    after: isMoment(Number(at)) ? { at: Number(at), bookingId: Number(id) } : undefined,
+    since: isMoment(since) ? since : undefined,
     shown: idsIn(query.text('shown')),
   };
 }
+
+/** Whether timestamps have room for it: later ones do not sort as text. */
+const isMoment = (ms: number): boolean => ms >= 0 && ms < Date.UTC(10_000, 0);
 
 /** The list that a form was sent from: its field `list` holds the address. Undefined if it was sent from somewhere else. */
 export function listOfForm(form: Form): RequestList | undefined {
@@ -119,10 +124,16 @@ export const isFiltered = ({ typed }: RequestList): boolean =>
 type Request = Pick<BookingDocument, 'bookingId' | 'startsAt' | 'expiresAt'>;
 
 /** The place of a request in the list. */
-const placeOf = ({ sort }: RequestList, { bookingId, startsAt, expiresAt }: Request): Place => ({
+export const placeOf = ({ sort }: Pick<RequestList, 'sort'>, { bookingId, startsAt, expiresAt }: Request): Place => ({
   at: Date.parse(sort === 'deadline' ? expiresAt : startsAt),
   bookingId,
 });
+
+/** Where a page begins with a request. */
+export const placeBefore = (list: RequestList, request: Request): Place => {
+  const { at, bookingId } = placeOf(list, request);
+  return { at, bookingId: bookingId - 1 };
+};
 
 const comesAfter = (one: Place, other: Place): boolean =>
   one.at > other.at || (one.at === other.at && one.bookingId > other.bookingId);

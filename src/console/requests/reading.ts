@@ -1,0 +1,52 @@
+import type { BookingDocument } from '../../../projections/bookings.ts';
+import { toTimestamp } from '../../domain/calendar.ts';
+import { bookingId, type CommunityId } from '../../domain/ids.ts';
+import type { Queries } from '../../queries/queries.ts';
+import { inOrder, isFiltered, PER_PAGE, type Place, type RequestList } from './request-list.ts';
+
+/** What the inbox reads: as many requests as a page needs, or, filtered or in the order of events, all that match. */
+
+/** A request that appears so long before its page was made was not on it, in milliseconds: read models may lag behind the log. */
+const LAG_MS = 5_000;
+
+/** Whether an index has the requests of a list in its order. */
+const isByIndex = (list: RequestList): boolean => list.sort === 'deadline' && !isFiltered(list);
+
+/**
+ * The requests of a list in its order: all, or at least a page to each side of a place, or the first ones if there is no place.
+ * @param orFirst whether, if nothing follows the place, it is to be the first ones
+ */
+export async function requestsBeside(
+  { requests }: Pick<Queries, 'requests'>,
+  community: CommunityId,
+  list: RequestList,
+  place: Place | undefined,
+  { orFirst = false }: { readonly orFirst?: boolean } = {},
+): Promise<BookingDocument[]> {
+  if (!isByIndex(list)) return inOrder(list, await requests.pending(community, list));
+  const deadline = place && { expiresAt: toTimestamp(place.at), bookingId: bookingId(place.bookingId) };
+  return requests.byDeadline(community, deadline, PER_PAGE + 1, { orFirst });
+}
+
+/** Of the requests of a list, those that have come since its page was made and that it does not show. */
+export async function newRequests(
+  { requests }: Pick<Queries, 'requests'>,
+  community: CommunityId,
+  list: RequestList,
+): Promise<BookingDocument[]> {
+  if (list.since === undefined) return [];
+  const since = toTimestamp(Math.max(0, list.since - LAG_MS));
+  const matching = isByIndex(list)
+    ? await requests.since(community, since)
+    : (await requests.pending(community, list)).filter(({ createdAt }) => createdAt >= since);
+  return inOrder(list, matching).filter(({ bookingId }) => !list.shown.includes(bookingId));
+}
+
+/** How many requests a list has. */
+export const countOf = async (
+  { bookings }: Pick<Queries, 'bookings'>,
+  community: CommunityId,
+  list: RequestList,
+  found: readonly BookingDocument[],
+): Promise<number> =>
+  isByIndex(list) ? bookings.count({ kind: 'Community', id: community }, 'Pending') : found.length;
