@@ -36,7 +36,7 @@ export default defineConfig({
     unstubEnvs: true,
     // oidc-provider recognises LTS releases by their code name, which Node 26 does not report.
     onConsoleLog: (text) => !text.includes('oidc-provider WARNING: Unsupported runtime'),
-    // Three times what the longest take on a quiet machine that say nothing else.
+    // Three times what the longest of those without a limit of their own take on a quiet machine.
     testTimeout: 60_000,
     hookTimeout: 120_000,
     // As long as `eventually` waits.
