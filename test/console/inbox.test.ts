@@ -125,7 +125,9 @@ test('nothing selected approves nothing, and ids of others are not there', async
   const mine = await requested();
   const inbox = await manager.open('/console/inbox');
   expect((await manager.send(inbox, BULK)).flash).toBe('Nothing was selected, so nothing was approved.');
-  const foreign = await manager.send(inbox, BULK, { id: ['999999', '-1', 'x'] });
+  const [theirs] = await running.service.core.queries.requests.pending(communityId(2));
+  const foreign = await manager.send(inbox, BULK, { id: [String(theirs?.bookingId), '999999', '-1', 'x'] });
+  expect(theirs?.status).toBe('Pending');
   expect(foreign.flash).toContain('Nothing was approved: what was selected is not a request to this account.');
   const tooMany = Array.from({ length: 101 }, (_, index) => String(mine + index));
   const refused = await manager.send(inbox, BULK, { id: tooMany });
@@ -194,14 +196,15 @@ const link = (page: Page, label: string) =>
   new RegExp(`href="([^"]*)">(?:<svg.*?</svg> )?${label}`).exec(page.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
 
 test.each(['', '?sort=date'])('pages of requests lose and repeat none, and lead back (%s)', async (order) => {
-  // Asked for at one moment, most have the same deadline.
-  const moment = Date.now();
+  // Ten at a time are asked for at one moment, and so have one deadline.
+  let moment = Date.now();
   const { bookings } = await running.service.core.commandsAt(() => moment);
   const days = order === '' ? [40, 41] : [42, 43];
   const ids: number[] = [];
   for (let hour = 0; hour < 23; hour += 1)
     for (const date of days.map(inDays)) {
       const details = { spaceId: hall, date, startHour: hour };
+      moment += ids.length % 10 === 9 ? 1 : 0;
       ids.push(accepted(await bookings.request({ brandId: brandId(1), details }, CONTEXT)).bookingId);
     }
   const first = await manager.open(`/console/inbox${order}`);
