@@ -7,7 +7,7 @@ import { type PageOf, startBusyPages } from './pages.ts';
 /** In pixels, from the smallest phone to a wide screen. Nothing is wider than the screen at any of them. */
 const WIDTHS = [320, 390, 768, 1024, 1280, 1920] as const;
 /** Where axe looks, which takes most of the time. `npm run screenshots -- --busy` has it look at every width in both schemes. */
-const AXE: Readonly<Record<number, 'light' | 'dark'>> = { 320: 'light', 768: 'dark', 1280: 'light' };
+const AXE: Readonly<Record<number, 'light' | 'dark'>> = { 320: 'light', 1280: 'dark' };
 /** Of the HTML, uncompressed. */
 const MAX_BYTES = 60_000;
 
@@ -25,11 +25,13 @@ describe.skipIf(!hasChromium)('every page, with a busy store', { timeout: 300_00
 
   test.each(['community', 'brand', 'nobody'] as const)('as seen by %s', async (who) => {
     const signedIn = signInOnce(running.url);
+    const theirs = pages.filter((one) => one.who === who);
+    const user = theirs[0]?.user;
+    const screen = { width: 1280, colorScheme: 'light', script: true } as const;
+    const cookies = user === undefined ? [] : await signedIn(user);
+    const { context, page, complaints } = await openWindow(browser, running.url, screen, cookies);
     const found: string[] = [];
-    for (const { name, user, path } of pages.filter((one) => one.who === who)) {
-      const cookies = user === undefined ? [] : await signedIn(user);
-      const screen = { width: 1280, colorScheme: 'light', script: true } as const;
-      const { context, page, complaints } = await openWindow(browser, running.url, screen, cookies);
+    for (const { name, path } of theirs) {
       const response = await page.goto(path);
       const size = ((await response?.body()) ?? Buffer.alloc(0)).length;
       if (size > MAX_BYTES) found.push(`${name}: ${size} bytes of HTML`);
@@ -40,9 +42,9 @@ describe.skipIf(!hasChromium)('every page, with a busy store', { timeout: 300_00
         const wrong = await (colorScheme === undefined ? tooWide(page) : wrongOn(page));
         for (const each of wrong) found.push(`${name}, ${width} px, ${colorScheme}: ${each}`);
       }
-      for (const complaint of complaints) found.push(`${name}: ${complaint}`);
-      await context.close();
+      for (const complaint of complaints.splice(0)) found.push(`${name}: ${complaint}`);
     }
+    await context.close();
     expect(found).toEqual([]);
   });
 });
