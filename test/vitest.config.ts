@@ -28,8 +28,8 @@ const UNIT = [
 export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,
-    // One more than there are cores: most files spend half their time waiting for disks, sockets and other processes.
-    maxWorkers: availableParallelism() + 1,
+    // Two more than there are cores: most files spend half their time waiting for disks, sockets and other processes.
+    maxWorkers: availableParallelism() + 2,
     // The files of a worker share their modules, because what most of them import takes a second to load.
     isolate: false,
     sequence: { sequencer: LongestFirst },
