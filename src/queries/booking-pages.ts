@@ -15,6 +15,7 @@ import {
 } from '../domain/ids.ts';
 import type { BookingStatus } from '../domain/space-day.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
+import { merged } from '../runtime/merged.ts';
 
 /**
  * Parts of long lists of bookings, in the one order that lists have: date, start hour, id (docs/decisions/lists-of-bookings.md).
@@ -197,7 +198,7 @@ export function createBookingPages({ readModels }: { readonly readModels: ReadMo
     if (place === undefined || isWithin(place.date, dates)) {
       const step = lists.length < MANY_LISTS ? limit + 1 : Math.min(SMALL_STEP, limit + 1);
       const streams = lists.map((list) => ofList(list, dates, direction, place, step));
-      for await (const booking of merged(streams, direction)) {
+      for await (const booking of merged(streams, (a, b) => compare(a, b, direction))) {
         if (!holds(booking) || !isIn(query.period, booking)) continue;
         found.push(booking);
         if (found.length > limit) break;
@@ -249,30 +250,8 @@ export const isSearched = (
   booking: BookingDocument,
 ): boolean => isWithin(booking.date, query) && isIn(query.period, booking);
 
-/** Streams in the same order as one; what is in several of them comes once. */
-async function* merged(
-  streams: readonly AsyncGenerator<BookingDocument>[],
-  direction: Direction,
-): AsyncGenerator<BookingDocument> {
-  try {
-    const heads = await Promise.all(streams.map(async (stream) => ({ stream, next: await stream.next() })));
-    for (;;) {
-      let first: (typeof heads)[number] | undefined;
-      for (const head of heads)
-        if (!head.next.done && (first?.next.done !== false || isBefore(head.next.value, first.next.value, direction)))
-          first = head;
-      if (first === undefined || first.next.done) return;
-      const booking = first.next.value;
-      yield booking;
-      for (const head of heads)
-        if (!head.next.done && head.next.value.bookingId === booking.bookingId) head.next = await head.stream.next();
-    }
-  } finally {
-    await Promise.all(streams.map((stream) => stream.return(undefined)));
-  }
-}
-
-function isBefore(a: Place, b: Place, direction: Direction): boolean {
+/** Negative if `a` comes first in a list in this direction. */
+function compare(a: Place, b: Place, direction: Direction): number {
   const order = a.date === b.date ? a.startHour - b.startHour || a.bookingId - b.bookingId : a.date < b.date ? -1 : 1;
-  return direction === 'ascending' ? order < 0 : order > 0;
+  return direction === 'ascending' ? order : -order;
 }

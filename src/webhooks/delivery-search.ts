@@ -10,6 +10,7 @@ import type { Timestamp } from '../domain/ids.ts';
 import { streamOf } from '../domain/streams.ts';
 import { isKnown, upcast } from '../domain/upcast.ts';
 import type { EventStore } from '../event-store/event-store.ts';
+import { merged } from '../runtime/merged.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import { type DeliveryDocument, deliveryCollection } from './deliveries.ts';
 import { concerns } from './registrations.ts';
@@ -139,25 +140,19 @@ export async function openDeliverySearch(deps: {
     direction: Direction,
     from: DeliveryCursor | undefined,
   ): Promise<{ readonly found: readonly DeliveryDocument[]; readonly last: DeliveryCursor | undefined }> {
-    const states = state === undefined ? DELIVERY_STATES : [state];
+    // One that changes its state meanwhile may be found in both, and is shown in the later of them.
+    const states = state === undefined ? DELIVERY_STATES.toReversed() : [state];
     const sources = webhookIds.flatMap((id) => states.map((each) => inOrder(id, each, direction, from, limit + 1)));
-    const heads = await Promise.all(sources.map(async (source) => ({ source, head: await source.next() })));
-    // One that changes its state meanwhile may be found in both.
-    const found = new Map<string, DeliveryDocument>();
+    const found: DeliveryDocument[] = [];
     let last = from;
-    for (let read = 0; ; read += 1) {
-      let first: (typeof heads)[number] | undefined;
-      for (const each of heads) {
-        if (each.head.done === true) continue;
-        if (first === undefined || compare(each.head.value, first.head.value, direction) < 0) first = each;
-      }
-      if (first === undefined) return { found: [...found.values()], last: undefined };
-      if (found.size === limit || read === MOST_READ) return { found: [...found.values()], last };
-      const delivery: DeliveryDocument = first.head.value;
-      if (event === undefined || delivery.event === event) found.set(delivery.deliveryId, delivery);
+    let read = 0;
+    for await (const delivery of merged(sources, (a, b) => compare(a, b, direction))) {
+      if (found.length === limit || read === MOST_READ) return { found, last };
+      if (event === undefined || delivery.event === event) found.push(delivery);
       last = delivery;
-      first.head = await first.source.next();
+      read += 1;
     }
+    return { found, last: undefined };
   }
 
   async function search(wanted: SearchDeliveries): Promise<FoundDeliveries> {

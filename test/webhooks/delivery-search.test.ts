@@ -95,6 +95,32 @@ describe.each(documentEngines)('the search of deliveries on %s', (_, createDatab
     expect(await parts({ webhookIds: [], limit: 5 })).toEqual([[]]);
   });
 
+  test('one that fails while it is searched for is found once, as failed', async () => {
+    await add('wh_0', 'e');
+    const pendingRead = Promise.withResolvers<void>();
+    const documents: Pick<DocumentStore, 'open'> = {
+      async open(collection) {
+        const opened = await store.open(collection);
+        return {
+          ...opened,
+          async *find(query) {
+            const { state } = Object(query.where);
+            if (state === 'Failed') {
+              await pendingRead.promise;
+              await fail('e:wh_0');
+            }
+            yield* await Array.fromAsync(opened.find(query));
+            if (state === 'Pending') pendingRead.resolve();
+          },
+        };
+      },
+    };
+    const { search } = await openDeliverySearch({ documents, events: NO_LOG });
+    const found = await search({ webhookIds: ['wh_0'], limit: 5 });
+    expect(found.deliveries.map(({ eventId, state }) => [eventId, state])).toEqual([['e', 'Failed']]);
+    expect(found.next).toBeUndefined();
+  });
+
   test('a search for what is rare answers in between, and goes on from there to the end', async () => {
     await add('wh_0', 'rare', cancelled({ cancelledBy: 'Brand' }));
     for (let i = 0; i < 15; i++) {
