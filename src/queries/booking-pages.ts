@@ -33,6 +33,10 @@ export type BookingCursor = { readonly date: PlainDate; readonly bookingId: numb
 /** Inclusive at both ends. */
 export type Dates = { readonly startDate?: PlainDate; readonly endDate?: PlainDate };
 
+/** The same as a range that a query can ask for; undefined if neither end is given. */
+export const rangeOf = ({ startDate: from, endDate: to }: Dates) =>
+  (from ?? to) === undefined ? undefined : defined({ from, to });
+
 /** Which bookings a list has, by fields other than the date. One of the first three equals a value. */
 export type BookingList = {
   readonly communityId?: Condition;

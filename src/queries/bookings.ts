@@ -9,15 +9,16 @@ import type { BookingStatus } from '../domain/space-day.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { Page, ReadModels } from '../read-models/read-models.ts';
 import { inPages } from '../runtime/in-pages.ts';
-import { type BookingPart, createBookingPages, isVisibleBooking, type PartQuery } from './booking-pages.ts';
+import {
+  type BookingPart,
+  createBookingPages,
+  type Dates,
+  isVisibleBooking,
+  type PartQuery,
+  rangeOf,
+} from './booking-pages.ts';
 
-export type BookingFilter = {
-  /** Inclusive. */
-  readonly startDate?: PlainDate;
-  /** Inclusive. */
-  readonly endDate?: PlainDate;
-  readonly status?: BookingStatus;
-};
+export type BookingFilter = Dates & { readonly status?: BookingStatus };
 
 /** A part of a long list. */
 export type BookingRows = Page<BookingDocument>;
@@ -40,10 +41,6 @@ export type BrandRecord = {
 export const ownedBy = (account: Account) =>
   account.kind === 'Community' ? { communityId: account.id } : { brandId: account.id };
 
-/** An inclusive range of dates; undefined if neither end is given. */
-const rangeOf = (from: PlainDate | undefined, to: PlainDate | undefined) =>
-  (from ?? to) === undefined ? undefined : defined({ from, to });
-
 const BRAND: Account = { kind: 'Brand', id: brandId(1) };
 const COMMUNITY: Account = { kind: 'Community', id: communityId(1) };
 const FROM = '2026-12-01' as PlainDate;
@@ -51,8 +48,8 @@ const TO = '2026-12-31' as PlainDate;
 
 export const byDate = declareQuery(
   bookings,
-  (account: Account, { startDate, endDate, status }: BookingFilter): Find<BookingDocument> => ({
-    where: { ...ownedBy(account), ...defined({ status, date: rangeOf(startDate, endDate) }) },
+  (account: Account, { status, ...dates }: BookingFilter): Find<BookingDocument> => ({
+    where: { ...ownedBy(account), ...defined({ status, date: rangeOf(dates) }) },
     sort: [{ field: 'date' }, { field: 'startHour' }, { field: 'bookingId' }],
   }),
   [BRAND, {}],

@@ -15,24 +15,19 @@ import {
 } from '../domain/ids.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
-import { isVisibleBooking } from './booking-pages.ts';
+import { type Dates, isVisibleBooking, rangeOf } from './booking-pages.ts';
 
-/** Which of a community's pending requests: those of one space, on these dates, both inclusive. */
-export type RequestFilter = {
-  readonly spaceId?: SpaceId;
-  readonly startDate?: PlainDate;
-  readonly endDate?: PlainDate;
-};
+/** Which of a community's pending requests: those of one space, on these dates. */
+export type RequestFilter = Dates & { readonly spaceId?: SpaceId };
 
 const FROM = '2026-12-01' as PlainDate;
 const TO = '2026-12-31' as PlainDate;
 
 const pendingOf = declareQuery(
   bookings,
-  (community: CommunityId, { spaceId, startDate, endDate }: RequestFilter): Find<BookingDocument> => {
-    const range = (startDate ?? endDate) === undefined ? undefined : defined({ from: startDate, to: endDate });
-    return { where: { communityId: community, status: 'Pending', ...defined({ spaceId, date: range }) } };
-  },
+  (community: CommunityId, { spaceId, ...dates }: RequestFilter): Find<BookingDocument> => ({
+    where: { communityId: community, status: 'Pending', ...defined({ spaceId, date: rangeOf(dates) }) },
+  }),
   [communityId(1), {}],
   [communityId(1), { spaceId: toSpaceId(1) }],
   [communityId(1), { spaceId: toSpaceId(1), startDate: FROM, endDate: TO }],
