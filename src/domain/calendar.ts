@@ -115,6 +115,10 @@ export function localDate(milliseconds: number, zone: string): PlainDate {
 /** A calendar month, YYYY-MM. */
 export const isMonth = (text: string): boolean => /^\d{4}-(?:0[1-9]|1[0-2])$/.test(text);
 
+/** The month (YYYY-MM) that is so many months later. */
+export const monthsLater = (month: string, months: number): string =>
+  Temporal.PlainYearMonth.from(month).add({ months }).toString();
+
 /** The calendar month, YYYY-MM, in `zone` at a moment (milliseconds since the epoch). */
 export const localMonth = (milliseconds: number, zone: string): string => localDate(milliseconds, zone).slice(0, 7);
 

@@ -1,6 +1,6 @@
 import type { ReadableBooking } from '../../../projections/bookings.ts';
 import type { WebhookDocument } from '../../../projections/webhooks.ts';
-import { localDate, toTimestamp } from '../../domain/calendar.ts';
+import { daysLater, localDate, toTimestamp } from '../../domain/calendar.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import type { Timestamp } from '../../domain/ids.ts';
 import { keysOf } from '../../domain/keys-of.ts';
@@ -24,7 +24,7 @@ import {
   problemOf,
   statusOf,
 } from '../parts/fields.ts';
-import { addDays, counted, fromNow, momentIn, zoneName } from '../parts/formats.ts';
+import { counted, fromNow, momentIn, zoneName } from '../parts/formats.ts';
 import { moment, second } from '../parts/moments.ts';
 import type { PageDeps } from '../parts/page-deps.ts';
 import { readerZone } from '../parts/reader-zone.ts';
@@ -269,7 +269,7 @@ ${choices(
       webhooks.receiver(webhookId),
       deliveryList({ queries, webhooks }, visit, [webhook], base),
     ]);
-    const yesterday = `${addDays(localDate(now, zone), -1)}T00:00`;
+    const yesterday = `${daysLater(localDate(now, zone), -1)}T00:00`;
     return {
       title: `Webhook ${namedText(webhook.url)}`,
       section: 'webhooks',

@@ -1,5 +1,5 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
-import { isMonth, localMonth, toPlainDate } from '../../domain/calendar.ts';
+import { isMonth, localMonth, monthsLater, toPlainDate } from '../../domain/calendar.ts';
 import { cents, type PlainDate } from '../../domain/ids.ts';
 import { type Html, html, raw } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
@@ -32,8 +32,7 @@ export function chargePages(routes: Routes, { queries, settings }: PageDeps): vo
       queries.monthCharges.totals(account, range),
       queries.monthCharges.page(account, { ...range, direction: 'ascending', limit: PER_PAGE, ...cursorOf(query) }),
     ]);
-    const beside = (months: number) => Temporal.PlainYearMonth.from(month).add({ months }).toString();
-    const [before, after] = [beside(-1), beside(1)];
+    const [before, after] = [monthsLater(month, -1), monthsLater(month, 1)];
     const heading = isCommunity ? 'Earnings' : 'Charges';
     return {
       title: `${heading}, ${monthName(month)}`,

@@ -53,10 +53,6 @@ const waitingFirst = (bookings: readonly BookingDocument[]): BookingDocument[] =
     (a, b) => Number(b.status === 'Pending') - Number(a.status === 'Pending') || a.startHour - b.startHour,
   );
 
-/** The month that lies so many months after another, as YYYY-MM. */
-export const shift = (month: string, by: number): string =>
-  Temporal.PlainYearMonth.from(month).add({ months: by }).toString();
-
 /** Every day of the weeks (starting on Monday) that a month touches. */
 export function daysOf(month: string): PlainDate[] {
   const first = Temporal.PlainDate.from(`${month}-01`);

@@ -1,5 +1,5 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
-import { isPlainDate, localDate } from '../../domain/calendar.ts';
+import { daysLater, isMonth, isPlainDate, localDate, monthsLater } from '../../domain/calendar.ts';
 import type { Space } from '../../domain/space.ts';
 import { BOOKING_STATUSES } from '../../domain/space-day.ts';
 import { type Html, html } from '../../html/html.ts';
@@ -7,13 +7,13 @@ import { icon } from '../../html/layout.ts';
 import { named, namedText } from '../../html/names.ts';
 import { statusClass } from '../parts/booking-views.ts';
 import { select } from '../parts/fields.ts';
-import { addDays, dayAndMonth, longDate, monthName, zoneName } from '../parts/formats.ts';
+import { dayAndMonth, longDate, monthName, zoneName } from '../parts/formats.ts';
 import type { PageDeps } from '../parts/page-deps.ts';
 import { tabs } from '../parts/tabs.ts';
 import { idOf, missing, type Routes, type Visit } from '../parts/visit.ts';
 import { cancelledList, dayTable, groupPager, groupsOf, groupTabs } from './calendar-day.ts';
 import { countsOf } from './calendar-entry.ts';
-import { daysOf, monthTable, shift } from './calendar-month.ts';
+import { daysOf, monthTable } from './calendar-month.ts';
 
 /** More spaces than this are chosen from a list instead of tabs. */
 const MOST_TABS = 5;
@@ -28,7 +28,8 @@ export function calendarPages(routes: Routes, { queries }: PageDeps): void {
       const { account, query } = visit;
       const [spaces, zone] = await Promise.all([queries.spaces.list(account), zoneOf(visit)]);
       const today = localDate(visit.now, zone);
-      const month = monthOf(query.text('month')) ?? today.slice(0, 7);
+      const asked = query.text('month');
+      const month = isMonth(asked) ? asked : today.slice(0, 7);
       const space = chosenOf(spaces, visit);
       const days = daysOf(month);
       const byDay = new Map<string, BookingDocument[]>();
@@ -36,12 +37,13 @@ export function calendarPages(routes: Routes, { queries }: PageDeps): void {
       if (startDate === undefined || endDate === undefined) return missing('month');
       for (const booking of await queries.bookings.between(account, startDate, endDate, space?.spaceId))
         if (booking.status !== 'Cancelled') byDay.getOrInsertComputed(booking.date, () => []).push(booking);
+      const [before, after] = [monthsLater(month, -1), monthsLater(month, 1)];
       const href = (of: string) => `/console/calendar?month=${of}${space ? `&space=${space.spaceId}` : ''}`;
       return {
         title: `Calendar, ${monthName(month)}`,
         section: 'calendar',
         main: html`<div class="head"><div><h1>${monthName(month)}</h1><p class="lead">${zoneName(zone)}. Cancelled bookings are not shown.</p></div>
-<nav class="row" aria-label="Month"><a class="button quiet" href="${href(shift(month, -1))}">${icon('back')}<span class="visually-hidden">Previous month, </span>${monthName(shift(month, -1)).split(' ')[0]}</a><a class="button quiet" href="${href(today.slice(0, 7))}#today">Today</a><a class="button quiet" href="${href(shift(month, 1))}"><span class="visually-hidden">Next month, </span>${monthName(shift(month, 1)).split(' ')[0]}${icon('next')}</a></nav></div>
+<nav class="row" aria-label="Month"><a class="button quiet" href="${href(before)}">${icon('back')}<span class="visually-hidden">Previous month, </span>${monthName(before).split(' ')[0]}</a><a class="button quiet" href="${href(today.slice(0, 7))}#today">Today</a><a class="button quiet" href="${href(after)}"><span class="visually-hidden">Next month, </span>${monthName(after).split(' ')[0]}${icon('next')}</a></nav></div>
 <div class="row apart end">${spaceChoice(spaces, space, '/console/calendar', { month })}${legend()}</div>
 <div id="month" data-live-region>${monthTable(month, today, byDay, space)}</div>`,
       };
@@ -74,7 +76,7 @@ export function calendarPages(routes: Routes, { queries }: PageDeps): void {
         section: 'calendar',
         main: html`<p class="back"><a href="/console/calendar?month=${date.slice(0, 7)}${ofSpace && `&${ofSpace}`}">${icon('back')} ${monthName(date.slice(0, 7))}</a></p>
 <div class="head"><div><h1>${longDate(date)}</h1><p class="lead" id="day-counts" data-live-region>${countsOf(held) ?? 'No bookings'}, ${zoneName(zone)}</p></div>
-<nav class="row" aria-label="Day"><a class="button quiet" href="${hrefOf(addDays(date, -1))}">${icon('back')}<span class="visually-hidden">Previous day, </span>${dayAndMonth(addDays(date, -1))}</a><a class="button quiet" href="${hrefOf(addDays(date, 1))}"><span class="visually-hidden">Next day, </span>${dayAndMonth(addDays(date, 1))}${icon('next')}</a></nav></div>
+<nav class="row" aria-label="Day"><a class="button quiet" href="${hrefOf(daysLater(date, -1))}">${icon('back')}<span class="visually-hidden">Previous day, </span>${dayAndMonth(daysLater(date, -1))}</a><a class="button quiet" href="${hrefOf(daysLater(date, 1))}"><span class="visually-hidden">Next day, </span>${dayAndMonth(daysLater(date, 1))}${icon('next')}</a></nav></div>
 ${spaces.length > 0 && html`<div class="row apart end">${spaceChoice(spaces, chosen, `/console/calendar/${date}`)}${legend()}</div>`}
 ${
   group === undefined
@@ -139,5 +141,3 @@ function spaceChoice(
 
 const legend = (): Html =>
   html`<ul class="legend" aria-label="Statuses">${BOOKING_STATUSES.filter((status) => status !== 'Cancelled').map((status) => html`<li class="entry ${statusClass(status)}">${status}</li>`)}</ul>`;
-
-const monthOf = (text: string): string | undefined => (/^\d{4}-(?:0[1-9]|1[0-2])$/.test(text) ? text : undefined);

@@ -1,10 +1,9 @@
-import { localDate } from '../../domain/calendar.ts';
+import { daysLater, localDate } from '../../domain/calendar.ts';
 import type { Community } from '../../domain/community.ts';
 import type { Cents, PlainDate } from '../../domain/ids.ts';
 import { HOUR } from '../../domain/limits.ts';
 import { AMOUNT_RULE, formatAmount, parseAmount } from '../../domain/pricing.ts';
 import { NO_PROBLEMS, type Problems } from '../parts/fields.ts';
-import { addDays } from '../parts/formats.ts';
 import { readDate } from '../parts/typed-dates.ts';
 import { Form } from '../parts/visit.ts';
 
@@ -37,7 +36,7 @@ export function readFilter(
   const problems: Record<string, string> = {};
   const text = (name: string) => query.text(name);
 
-  let date = addDays(localDate(now, 'UTC'), 1);
+  let date = daysLater(localDate(now, 'UTC'), 1);
   if (text('date') !== '') {
     const read = readDate(text('date'));
     if (!('date' in read)) problems.date = read.problem;

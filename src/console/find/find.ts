@@ -1,4 +1,5 @@
 import type { Account } from '../../domain/account.ts';
+import { daysLater } from '../../domain/calendar.ts';
 import type { Community } from '../../domain/community.ts';
 import { isRefusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
@@ -11,7 +12,7 @@ import { type Html, html } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { named, namedText } from '../../html/names.ts';
 import { dateField, field, formProblem, NO_PROBLEMS, type Problems, select, statusOf } from '../parts/fields.ts';
-import { addDays, amount, clock, counted, duration, longDate, shortDate, zoneName } from '../parts/formats.ts';
+import { amount, clock, counted, duration, longDate, shortDate, zoneName } from '../parts/formats.ts';
 import { initialOf } from '../parts/initial.ts';
 import type { PageDeps } from '../parts/page-deps.ts';
 import type { Routes, Visit } from '../parts/visit.ts';
@@ -190,7 +191,7 @@ ${
     const { hour: _, ...rest } = filter;
     const spaceIds = all.filter((one) => matches(one, rest)).map(({ space }) => space.spaceId);
     if (spaceIds.length === 0) return undefined;
-    const [from, to] = [addDays(filter.date, 1), addDays(filter.date, LOOK_AHEAD_DAYS)];
+    const [from, to] = [daysLater(filter.date, 1), daysLater(filter.date, LOOK_AHEAD_DAYS)];
     const page = await queries.openDays({ account, spaceIds, from, to, startHour: hour, limit: 1 });
     return isRefusal(page) ? undefined : page.days[0]?.date;
   }

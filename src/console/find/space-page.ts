@@ -1,7 +1,7 @@
 import type { ReadableBooking } from '../../../projections/bookings.ts';
 import { DETAIL_LABELS } from '../../contract/booking.ts';
 import { type BookingDetails, wrongDetails } from '../../domain/booking-details.ts';
-import { isPlainDate, localDate, weekdayOf } from '../../domain/calendar.ts';
+import { daysLater, isPlainDate, localDate, weekdayOf } from '../../domain/calendar.ts';
 import { isRefusal, type Refusal } from '../../domain/decision.ts';
 import { defined } from '../../domain/defined.ts';
 import type { PlainDate } from '../../domain/ids.ts';
@@ -28,7 +28,7 @@ import {
   statusOf,
   textArea,
 } from '../parts/fields.ts';
-import { addDays, clock, dayAndMonth, duration, longDate, shortDate, zoneName } from '../parts/formats.ts';
+import { clock, dayAndMonth, duration, longDate, shortDate, zoneName } from '../parts/formats.ts';
 import type { PageDeps } from '../parts/page-deps.ts';
 import { readDate } from '../parts/typed-dates.ts';
 import { type Answer, Form, idOf, missing, type Routes, type Visit } from '../parts/visit.ts';
@@ -149,12 +149,12 @@ export function requestPages(routes: Routes, { commands, queries, settings }: Pa
 
   /** Where a booking could be made once more: the next such day of the week on which its hour is free, or else any day. */
   async function dayFor({ account, now }: Visit, space: Space, before: ReadableBooking): Promise<string> {
-    const from = addDays(localDate(now, space.timeZone), 1);
+    const from = daysLater(localDate(now, space.timeZone), 1);
     const wanted = {
       account,
       spaceIds: [space.spaceId],
       from,
-      to: addDays(from, LOOK_AHEAD_DAYS),
+      to: daysLater(from, LOOK_AHEAD_DAYS),
       startHour: before.startHour,
       limit: 1,
     };
@@ -207,7 +207,7 @@ export function requestPages(routes: Routes, { commands, queries, settings }: Pa
     const kept = carried === '' ? visit.query : formOf(carried);
     const chosen = typed.integer('startHour');
     // The calendar of forms and addresses ends with the year 9999.
-    const ahead = Array.from({ length: DAYS_AHEAD }, (_, day) => addDays(date, day)).filter(isPlainDate);
+    const ahead = Array.from({ length: DAYS_AHEAD }, (_, day) => daysLater(date, day)).filter(isPlainDate);
     const [found, communities, before, open] = await Promise.all([
       queries.availability({ account, spaceId, date }),
       queries.spaces.communities(),
@@ -216,7 +216,7 @@ export function requestPages(routes: Routes, { commands, queries, settings }: Pa
         account,
         spaceIds: [spaceId],
         from: date,
-        to: addDays(date, DAYS_AHEAD - 1),
+        to: daysLater(date, DAYS_AHEAD - 1),
         limit: DAYS_AHEAD,
       }),
     ]);
@@ -264,7 +264,7 @@ ${space.active && html`<button class="button">Request booking</button>`}
 
   /** The next day on which an event can start at an hour that is not free on this one. */
   async function nextFree({ account }: Visit, space: Space, date: PlainDate, startHour: number) {
-    const [from, to] = [addDays(date, 1), addDays(date, LOOK_AHEAD_DAYS)];
+    const [from, to] = [daysLater(date, 1), daysLater(date, LOOK_AHEAD_DAYS)];
     const page = await queries.openDays({ account, spaceIds: [space.spaceId], from, to, startHour, limit: 1 });
     return isRefusal(page) ? undefined : page.days[0]?.date;
   }

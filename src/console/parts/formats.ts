@@ -1,6 +1,3 @@
-import { toPlainDate } from '../../domain/calendar.ts';
-import type { PlainDate } from '../../domain/ids.ts';
-
 /** How pages format money, dates and times. Dates and hours are in the time zone of their space. */
 
 const money = new Map<string, Intl.NumberFormat>();
@@ -87,9 +84,6 @@ const UNITS = [
 /** A time zone in words: `Europe/Berlin` → `Berlin time`, `UTC` */
 export const zoneName = (zone: string): string =>
   zone === 'UTC' ? zone : `${zone.split('/').at(-1)?.replaceAll('_', ' ')} time`;
-
-export const addDays = (date: PlainDate, days: number): PlainDate =>
-  toPlainDate(Temporal.PlainDate.from(date).add({ days }));
 
 /** `1 request`, `2 requests` */
 export const counted = (count: number, one: string, many = `${one}s`): string =>
