@@ -9,6 +9,7 @@ import { type Html, html } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import type { Queries } from '../../queries/queries.ts';
 import type { DeliveryCursor, DeliveryDocument, Webhooks } from '../../webhooks/webhooks.ts';
+import { addressOf, type Fields } from '../parts/addresses.ts';
 import { field, NO_PROBLEMS, type Problems, select } from '../parts/fields.ts';
 import { zoneName } from '../parts/formats.ts';
 import { bareSecond } from '../parts/moments.ts';
@@ -51,10 +52,10 @@ type Row = {
 
 type Found = {
   readonly rows: readonly Row[];
-  /** The query of the next part. */
-  readonly next?: Readonly<Record<string, string>>;
-  /** The query of the part before. */
-  readonly previous?: Readonly<Record<string, string>>;
+  /** Where the next part begins. */
+  readonly next?: Fields;
+  /** Where the part before begins. */
+  readonly previous?: Fields;
   /** It stopped before it had found a page, at this moment. */
   readonly lookedBackTo?: string;
 };
@@ -82,12 +83,9 @@ export async function deliveryList(
   const problems: Problems = wanted === 'unclear' ? { q: UNCLEAR } : NO_PROBLEMS;
   const found = wanted === 'unclear' ? { rows: [] } : await find(filter, wanted, searched);
   const hasSeveral = registered.length > 1;
-  const chosen = defined({ q: text || undefined, webhook: filter.webhookId, event, state });
-  const hrefWith = (more: Readonly<Record<string, string>>) => {
-    const query = new URLSearchParams({ ...chosen, ...more }).toString();
-    return query === '' ? path : `${path}?${query}`;
-  };
-  const isNarrowed = Object.keys(chosen).length > 0;
+  const chosen = { q: text, webhook: filter.webhookId, event, state };
+  const hrefWith = (more: Fields) => addressOf(path, { ...chosen, ...more });
+  const isNarrowed = Object.values(chosen).some(Boolean);
   const form = html`<form class="card fields-row end delivery-search" method="get" action="${path}" role="search" aria-label="Deliveries">
 ${field({ name: 'q', label: 'Booking or webhook-id', value: text, problems, attributes: { maxlength: 120, autocomplete: 'off', spellcheck: 'false', placeholder: 'Booking number' } })}
 ${

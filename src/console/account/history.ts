@@ -7,6 +7,7 @@ import { type Html, html } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { named } from '../../html/names.ts';
 import { actorView } from '../parts/actor-view.ts';
+import { addressOf, type Fields } from '../parts/addresses.ts';
 import { amount, clock, duration, momentIn, zoneName } from '../parts/formats.ts';
 import type { PageDeps } from '../parts/page-deps.ts';
 import { pager } from '../parts/pager.ts';
@@ -29,10 +30,10 @@ const PATH = '/console/history';
 
 /** The history of one thing, such as `space:3`. */
 export const historyOf = (kind: NamedChange['of']['kind'], id: string | number): string =>
-  `${PATH}?${new URLSearchParams({ of: `${kind}:${id}` })}`;
+  addressOf(PATH, { of: `${kind}:${id}` });
 
 /** The history of everything of one kind. */
-export const historyOfAll = (topic: Topic): string => `${PATH}?topic=${topic}`;
+export const historyOfAll = (topic: Topic): string => addressOf(PATH, { topic });
 
 /** What changed for the account: its spaces and fees, keys, webhooks, members and apps, when, and by whom. */
 export function historyPages(routes: Routes, { queries, settings }: PageDeps): void {
@@ -49,10 +50,7 @@ export function historyPages(routes: Routes, { queries, settings }: PageDeps): v
       }),
     ]);
     const zone = community?.timeZone ?? readers;
-    const href = (more: Readonly<Record<string, string>>) => {
-      const search = new URLSearchParams({ ...defined({ topic, of }), ...more }).toString();
-      return search === '' ? PATH : `${PATH}?${search}`;
-    };
+    const href = (more: Fields) => addressOf(PATH, { topic, of, ...more });
     const only = of !== undefined && changes[0] !== undefined ? html`Only ${thing(changes[0])}. ` : undefined;
     return {
       title: 'History',

@@ -10,11 +10,11 @@ import { type Html, html } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { named, namedText } from '../../html/names.ts';
 import { numberIn, type SearchedPage } from '../../queries/booking-search.ts';
+import { addressOf, type Fields } from '../parts/addresses.ts';
 import { bookingPager, bookingTable, cursorOf } from '../parts/booking-views.ts';
 import { dateField, field, formProblem, NO_PROBLEMS, type Problems, statusOf } from '../parts/fields.ts';
 import { shortDate } from '../parts/formats.ts';
 import type { PageDeps } from '../parts/page-deps.ts';
-import { addressOf } from '../parts/pager.ts';
 import { tabs } from '../parts/tabs.ts';
 import { asPlainDate, readDate } from '../parts/typed-dates.ts';
 import type { Form, Routes, Visit } from '../parts/visit.ts';
@@ -129,9 +129,7 @@ function problemsIn({ typed: { q, from, to } }: Asked): Problems {
 }
 
 /** The fields of the address. */
-function fieldsOf({ when, status, typed }: Asked): Readonly<Record<string, string | undefined>> {
-  return { ...typed, when, status };
-}
+const fieldsOf = ({ when, status, typed }: Asked): Fields => ({ ...typed, when, status });
 
 const address = (asked: Asked): string => addressOf(PATH, fieldsOf(asked));
 

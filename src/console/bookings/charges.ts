@@ -5,11 +5,11 @@ import { type Html, html, raw } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { named } from '../../html/names.ts';
 import type { ChargeTotals } from '../../queries/month-charges.ts';
+import { addressOf } from '../parts/addresses.ts';
 import { bookingPager, cursorOf, statusBadge, whenOf } from '../parts/booking-views.ts';
 import { formProblem, NO_PROBLEMS, type Problems, statusOf } from '../parts/fields.ts';
 import { amount, monthName } from '../parts/formats.ts';
 import type { PageDeps } from '../parts/page-deps.ts';
-import { addressOf } from '../parts/pager.ts';
 import type { Routes } from '../parts/visit.ts';
 
 const PATH = '/console/charges';

@@ -4,10 +4,11 @@ import { type Html, html } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { named } from '../../html/names.ts';
 import type { ReviewOverview } from '../../queries/reviews.ts';
+import { addressOf } from '../parts/addresses.ts';
 import { bookingTable } from '../parts/booking-views.ts';
 import { counted } from '../parts/formats.ts';
 import type { PageDeps } from '../parts/page-deps.ts';
-import { addressOf, pager } from '../parts/pager.ts';
+import { pager } from '../parts/pager.ts';
 import { idOf, type Routes } from '../parts/visit.ts';
 import { reviewText, stars } from './review-form.ts';
 

@@ -5,6 +5,7 @@ import { BOOKING_STATUSES } from '../../domain/space-day.ts';
 import { type Html, html } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { named, namedText } from '../../html/names.ts';
+import { addressOf, type Fields } from '../parts/addresses.ts';
 import { statusClass } from '../parts/booking-views.ts';
 import { select } from '../parts/fields.ts';
 import { dayAndMonth, longDate, monthName, zoneName } from '../parts/formats.ts';
@@ -15,6 +16,8 @@ import { cancelledList, dayTable, groupPager, groupsOf, groupTabs } from './cale
 import { countsOf } from './calendar-entry.ts';
 import { daysOf, monthTable } from './calendar-month.ts';
 
+const PATH = '/console/calendar';
+
 /** More spaces than this are chosen from a list instead of tabs. */
 const MOST_TABS = 5;
 /** Cancelled bookings below the schedule of a day. */
@@ -23,7 +26,7 @@ const MOST_CANCELLED = 20;
 /** A community's month and day views, of all its spaces or of one. */
 export function calendarPages(routes: Routes, { queries }: PageDeps): void {
   routes.get(
-    '/console/calendar',
+    PATH,
     async (visit) => {
       const { account, query } = visit;
       const [spaces, zone] = await Promise.all([queries.spaces.list(account), zoneOf(visit)]);
@@ -38,13 +41,13 @@ export function calendarPages(routes: Routes, { queries }: PageDeps): void {
       for (const booking of await queries.bookings.between(account, startDate, endDate, space?.spaceId))
         if (booking.status !== 'Cancelled') byDay.getOrInsertComputed(booking.date, () => []).push(booking);
       const [before, after] = [monthsLater(month, -1), monthsLater(month, 1)];
-      const href = (of: string) => `/console/calendar?month=${of}${space ? `&space=${space.spaceId}` : ''}`;
+      const href = (of: string) => addressOf(PATH, { month: of, space: space?.spaceId.toString() });
       return {
         title: `Calendar, ${monthName(month)}`,
         section: 'calendar',
         main: html`<div class="head"><div><h1>${monthName(month)}</h1><p class="lead">${zoneName(zone)}. Cancelled bookings are not shown.</p></div>
 <nav class="row" aria-label="Month"><a class="button quiet" href="${href(before)}">${icon('back')}<span class="visually-hidden">Previous month, </span>${monthName(before).split(' ')[0]}</a><a class="button quiet" href="${href(today.slice(0, 7))}#today">Today</a><a class="button quiet" href="${href(after)}"><span class="visually-hidden">Next month, </span>${monthName(after).split(' ')[0]}${icon('next')}</a></nav></div>
-<div class="row apart end">${spaceChoice(spaces, space, '/console/calendar', { month })}${legend()}</div>
+<div class="row apart end">${spaceChoice(spaces, space, PATH, { month })}${legend()}</div>
 <div id="month" data-live-region>${monthTable(month, today, byDay, space)}</div>`,
       };
     },
@@ -52,7 +55,7 @@ export function calendarPages(routes: Routes, { queries }: PageDeps): void {
   );
 
   routes.get(
-    '/console/calendar/:date',
+    `${PATH}/:date`,
     async (visit) => {
       const { account, query } = visit;
       const date = visit.params.date ?? '';
@@ -66,18 +69,18 @@ export function calendarPages(routes: Routes, { queries }: PageDeps): void {
       const group = groups[current];
       const shown = new Set(group?.spaces.map(({ spaceId }) => spaceId));
       const cancelled = bookings.filter(({ status, spaceId }) => status === 'Cancelled' && shown.has(spaceId));
-      const ofSpace = chosen === undefined ? '' : `space=${chosen.spaceId}`;
-      const hrefOf = (day: string) => `/console/calendar/${day}${ofSpace && `?${ofSpace}`}`;
-      const groupHref = (number: number) => `/console/calendar/${date}?group=${number}`;
+      const space = chosen?.spaceId.toString();
+      const hrefOf = (day: string) => addressOf(`${PATH}/${day}`, { space });
+      const groupHref = (group: number) => addressOf(`${PATH}/${date}`, { group: String(group) });
       const local = Temporal.Instant.fromEpochMilliseconds(visit.now).toZonedDateTimeISO(zone);
       const hourNow = local.toPlainDate().toString() === date ? local.hour : undefined;
       return {
         title: longDate(date),
         section: 'calendar',
-        main: html`<p class="back"><a href="/console/calendar?month=${date.slice(0, 7)}${ofSpace && `&${ofSpace}`}">${icon('back')} ${monthName(date.slice(0, 7))}</a></p>
+        main: html`<p class="back"><a href="${addressOf(PATH, { month: date.slice(0, 7), space })}">${icon('back')} ${monthName(date.slice(0, 7))}</a></p>
 <div class="head"><div><h1>${longDate(date)}</h1><p class="lead" id="day-counts" data-live-region>${countsOf(held) ?? 'No bookings'}, ${zoneName(zone)}</p></div>
 <nav class="row" aria-label="Day"><a class="button quiet" href="${hrefOf(daysLater(date, -1))}">${icon('back')}<span class="visually-hidden">Previous day, </span>${dayAndMonth(daysLater(date, -1))}</a><a class="button quiet" href="${hrefOf(daysLater(date, 1))}"><span class="visually-hidden">Next day, </span>${dayAndMonth(daysLater(date, 1))}${icon('next')}</a></nav></div>
-${spaces.length > 0 && html`<div class="row apart end">${spaceChoice(spaces, chosen, `/console/calendar/${date}`)}${legend()}</div>`}
+${spaces.length > 0 && html`<div class="row apart end">${spaceChoice(spaces, chosen, `${PATH}/${date}`)}${legend()}</div>`}
 ${
   group === undefined
     ? noSpaces()
@@ -125,10 +128,7 @@ function spaceChoice(
         ],
       },
     )}<button class="button quiet">Show</button></form>`;
-  const href = (space: Record<string, string>) => {
-    const search = new URLSearchParams({ ...kept, ...space }).toString();
-    return search === '' ? path : `${path}?${search}`;
-  };
+  const href = (space: Fields) => addressOf(path, { ...kept, ...space });
   return html`<nav aria-label="Space">${tabs([
     { label: 'All spaces', href: href({}), current: chosen === undefined },
     ...spaces.map((space) => ({

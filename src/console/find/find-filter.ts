@@ -3,6 +3,7 @@ import type { Community } from '../../domain/community.ts';
 import type { Cents, PlainDate } from '../../domain/ids.ts';
 import { HOUR } from '../../domain/limits.ts';
 import { AMOUNT_RULE, formatAmount, parseAmount } from '../../domain/pricing.ts';
+import { queryOf } from '../parts/addresses.ts';
 import { NO_PROBLEMS, type Problems } from '../parts/fields.ts';
 import { readDate } from '../parts/typed-dates.ts';
 import { Form } from '../parts/visit.ts';
@@ -65,19 +66,19 @@ export function readFilter(
   };
 }
 
-/** The query string of a filter, without a question mark. */
-export function queryOf({ date, hour, communityId, most, name, page }: FindFilter): string {
-  const query = new URLSearchParams({ date });
-  if (hour !== undefined) query.set('hour', String(hour));
-  if (communityId !== undefined) query.set('community', String(communityId));
-  if (most !== undefined) query.set('max', formatAmount(most));
-  if (name !== undefined) query.set('name', name);
-  if (page > 1) query.set('page', String(page));
-  return query.toString();
-}
+/** A filter as the query of an address. */
+export const findQuery = ({ date, hour, communityId, most, name, page }: FindFilter): string =>
+  queryOf({
+    date,
+    hour: hour?.toString(),
+    community: communityId?.toString(),
+    max: most === undefined ? undefined : formatAmount(most),
+    name,
+    page: page > 1 ? String(page) : undefined,
+  });
 
 /** The page of a filter. */
-export const findPath = (filter: FindFilter): string => `/console/find?${queryOf(filter)}`;
+export const findPath = (filter: FindFilter): string => `/console/find?${findQuery(filter)}`;
 
 /**
  * The way back to the list that a page of a space was opened from. The text comes from an address, so only what is a filter is kept;

@@ -16,7 +16,7 @@ import { amount, clock, counted, duration, longDate, shortDate, zoneName } from 
 import { initialOf } from '../parts/initial.ts';
 import type { PageDeps } from '../parts/page-deps.ts';
 import type { Routes, Visit } from '../parts/visit.ts';
-import { earliestDate, type FindFilter, findPath, queryOf, readFilter } from './find-filter.ts';
+import { earliestDate, type FindFilter, findPath, findQuery, readFilter } from './find-filter.ts';
 import { requestPages, spacePath } from './space-page.ts';
 
 const PER_PAGE = 20;
@@ -136,7 +136,7 @@ ${
 
   function row({ space, total, openHours }: Found, community: Community | undefined, filter: FindFilter): Html {
     const to = (start: number | undefined) =>
-      spacePath(space.spaceId, { date: filter.date, start, back: queryOf(filter) });
+      spacePath(space.spaceId, { date: filter.date, start, back: findQuery(filter) });
     // The chosen hour is always among those that are shown.
     const first = openHours.slice(0, SHOWN_HOURS);
     const { hour } = filter;

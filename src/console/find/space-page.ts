@@ -15,6 +15,7 @@ import { flag, type Html, html } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { named, namedText } from '../../html/names.ts';
 import { hoursTopic } from '../live/live.ts';
+import { addressOf } from '../parts/addresses.ts';
 import { priceView } from '../parts/booking-views.ts';
 import {
   csrfField,
@@ -50,12 +51,10 @@ type Kept = {
 };
 
 /** The page of a space, for a brand. */
-export function spacePath(spaceId: number, { date, start, back, again }: Kept & { readonly date?: PlainDate }): string {
-  const query = new URLSearchParams(
-    defined({ date, start: start?.toString(), back: back || undefined, again: again?.toString() }),
-  ).toString();
-  return `/console/find/${spaceId}${query && `?${query}`}`;
-}
+export const spacePath = (
+  spaceId: number,
+  { date, start, back, again }: Kept & { readonly date?: PlainDate },
+): string => addressOf(`/console/find/${spaceId}`, { date, start: start?.toString(), back, again: again?.toString() });
 
 /** A space with its start times and price, and the form that requests a booking. */
 export function requestPages(routes: Routes, { commands, queries, settings }: PageDeps): void {

@@ -7,8 +7,9 @@ import { type Html, html, raw } from '../../html/html.ts';
 import { type IconName, icon } from '../../html/layout.ts';
 import { named } from '../../html/names.ts';
 import type { BookingCursor, BookingPart } from '../../queries/booking-pages.ts';
+import { addressOf, type Fields } from './addresses.ts';
 import { amount, hours, shortDate, zoneName } from './formats.ts';
-import { addressOf, pager } from './pager.ts';
+import { pager } from './pager.ts';
 import type { Form } from './visit.ts';
 
 /** How bookings are displayed on every page. */
@@ -72,7 +73,7 @@ function placeIn(text: string): BookingCursor | undefined {
 /** The links to the pages beside one page of bookings. `fields`: what is filtered by, which they keep. */
 export function bookingPager(
   path: string,
-  fields: Readonly<Record<string, string | undefined>>,
+  fields: Fields,
   { previous, next }: Pick<BookingPart, 'previous' | 'next'>,
 ): Html | undefined {
   const place = ({ date, bookingId }: BookingCursor) => `${date}:${bookingId}`;

@@ -17,9 +17,3 @@ export function pager({ first, previous, next }: Neighbours): Html | undefined {
       : html`<span class="row"><a class="button quiet" rel="prev" href="${previous}">${icon('back')} Previous page</a>${first !== undefined && html`<a href="${first}">First page</a>`}</span>`
   }${next !== undefined && html`<a class="button quiet" rel="next" href="${next}">Next page ${icon('next')}</a>`}</nav>`;
 }
-
-/** An address with the fields that have a value. */
-export function addressOf(path: string, fields: Readonly<Record<string, string | undefined>>): string {
-  const given = Object.entries(fields).flatMap(([name, value]) => (value ? [[name, value]] : []));
-  return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`;
-}

@@ -10,7 +10,7 @@ import type { PageDeps } from '../parts/page-deps.ts';
 import type { Shown, Visit } from '../parts/visit.ts';
 import { listField } from './decision-forms.ts';
 import { requestsBeside } from './reading.ts';
-import { addressOf, following, pageWith, placeOf, type RequestList } from './request-list.ts';
+import { following, inboxPath, pageWith, placeOf, type RequestList } from './request-list.ts';
 
 /** What a decision says and leads to. */
 
@@ -38,13 +38,13 @@ export async function onwards(
   answered: BookingDocument,
 ): Promise<string> {
   // A page that stays open knows itself what comes next.
-  if (list.shown.length > 0 || account.kind !== 'Community') return addressOf(list, list);
+  if (list.shown.length > 0 || account.kind !== 'Community') return inboxPath(list, list);
   const ordered = await requestsBeside(queries, account.id, list, placeOf(list, answered), { orFirst: true });
   const next = following(list, ordered, answered);
-  if (next === undefined) return addressOf({ ...list, after: undefined });
+  if (next === undefined) return inboxPath({ ...list, after: undefined });
   // What is selected stays so.
   const picked = form.all('id').filter((id) => id !== String(answered.bookingId));
-  return `${addressOf(pageWith(list, ordered, next), { picked })}#request-${next.bookingId}`;
+  return `${inboxPath(pageWith(list, ordered, next), { picked })}#request-${next.bookingId}`;
 }
 
 /** Asks once more before a request is approved whose total is above the amount of the setting. */

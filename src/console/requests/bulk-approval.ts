@@ -12,7 +12,7 @@ import type { PageDeps } from '../parts/page-deps.ts';
 import { type Answer, Form, idOf, missing, type Routes, type Shown, type Visit } from '../parts/visit.ts';
 import { briefly } from './after-decision.ts';
 import { isAbove, listField } from './decision-forms.ts';
-import { addressOf, listOfForm, type RequestList, requestList } from './request-list.ts';
+import { inboxPath, listOfForm, type RequestList, requestList } from './request-list.ts';
 import { lastStepOf, sentenceOf } from './what-happened.ts';
 
 /** At most so many at once: more than a page has. */
@@ -35,7 +35,7 @@ export function bulkApprovalPages(routes: Routes, deps: PageDeps): void {
       if (account.kind !== 'Community') return missing('page');
       const list = listOfForm(form) ?? requestList(new Form({}));
       const ids = [...new Set(form.all('id').flatMap((id) => idOf(id) ?? []))];
-      const back = (text: string): Answer => ({ go: addressOf(list, list), flash: { kind: 'notice', text } });
+      const back = (text: string): Answer => ({ go: inboxPath(list, list), flash: { kind: 'notice', text } });
       if (ids.length === 0) return back('Nothing was selected, so nothing was approved.');
       if (ids.length > MAX_AT_ONCE)
         return back(
@@ -52,7 +52,7 @@ export function bulkApprovalPages(routes: Routes, deps: PageDeps): void {
       const outcomes = await Promise.all(selected.map((request) => approve(visit, account.id, request)));
       const { flash, isWhole } = messageOf(outcomes, account);
       const shown = list.shown.length > 0 || isWhole ? list.shown : ids;
-      return { go: addressOf(list, { ...list, shown }), flash };
+      return { go: inboxPath(list, { ...list, shown }), flash };
     },
     'Community',
   );
@@ -115,7 +115,7 @@ function askForAll(
 ): Shown {
   const [first] = above;
   const others = selected.filter((one) => !above.includes(one));
-  const back = addressOf(list, list);
+  const back = inboxPath(list, list);
   const form = (requests: readonly BookingDocument[], button: string, look = '') =>
     html`<form method="post" action="/console/inbox/approve">${csrfField(visit)}${listField(visit.form.all('list')[0])}<input type="hidden" name="shown" value="${visit.form.text('shown')}">${requests.map(
       ({ bookingId }) =>

@@ -23,13 +23,13 @@ import { type Answer, missing, type Routes, type Visit } from '../parts/visit.ts
 import { BULK_FORM, decisionForms, type FormPlace, listField } from './decision-forms.ts';
 import { countOf, newRequests, requestsBeside } from './reading.ts';
 import {
-  addressOf,
   hasRoomFor,
+  inboxPath,
+  inboxQuery,
   isFiltered,
   type ListPage,
   pageOf,
   placeBefore,
-  queryOf,
   type RequestList,
   requestList,
 } from './request-list.ts';
@@ -66,7 +66,7 @@ export function inboxPages(routes: Routes, { queries, settings }: PageDeps): voi
           ? await requestsPage(visit, account.id, list)
           : html`<p>Correct the filter to see the requests.</p>`;
       // What was on this page has been answered.
-      if (main === undefined) return { go: addressOf({ ...list, after: undefined }) };
+      if (main === undefined) return { go: inboxPath({ ...list, after: undefined }) };
       return {
         title: 'Requests',
         section: 'inbox',
@@ -85,7 +85,7 @@ ${filterForm(list, spaces)}${main}`,
     if (!isOpen && page.rows.length === 0 && ordered.length > 0) return undefined;
     const found = isOpen ? await queries.requests.some(visit.account, list.shown) : page.rows;
     const rows = await rowsOf(visit, found);
-    const place = { settings, list: queryOf(list) };
+    const place = { settings, list: inboxQuery(list) };
     const picked = new Set(visit.query.text('picked').split('.'));
     const count = await countOf(queries, community, list, ordered);
     const added = await newRequests(queries, community, list);
@@ -130,10 +130,10 @@ function bar(
   const [first] = added;
   const ids = [...shown, ...added.map(({ bookingId }) => bookingId)];
   const href = hasRoomFor(shown, added.length)
-    ? addressOf(list, { shown: ids })
-    : addressOf({ ...list, after: first && placeBefore(list, first) });
+    ? inboxPath(list, { shown: ids })
+    : inboxPath({ ...list, after: first && placeBefore(list, first) });
   const keys = html`<button class="button quiet small" type="button" popovertarget="key-help" data-keys hidden>Keys…</button>`;
-  return html`<form class="request-bar" id="${BULK_FORM}" method="post" action="/console/inbox/approve">${csrfField(visit)}${listField(queryOf(list))}
+  return html`<form class="request-bar" id="${BULK_FORM}" method="post" action="/console/inbox/approve">${csrfField(visit)}${listField(inboxQuery(list))}
 ${rows.length > 0 && html`<button class="button" data-approve-selected>Approve selected</button><label class="select-all" hidden><input type="checkbox" data-select-all> Select all</label>`}
 <p id="request-news" data-live-region>${
     first !== undefined &&
@@ -152,7 +152,7 @@ function nothing({ now }: Visit, list: RequestList, waiting: number): Html {
   const keep = html`data-live-keep="shown" data-live-since="${list.since ?? now}"`;
   // A page that was kept open, or its address from another account.
   if (waiting > 0)
-    return html`<div class="empty" ${keep}>${icon('inbox')}<h2>Requests are waiting</h2><p>None of them is on this page.</p><a class="button" href="${addressOf({ ...list, after: undefined })}">Show what is waiting</a></div>`;
+    return html`<div class="empty" ${keep}>${icon('inbox')}<h2>Requests are waiting</h2><p>None of them is on this page.</p><a class="button" href="${inboxPath({ ...list, after: undefined })}">Show what is waiting</a></div>`;
   if (isFiltered(list))
     return html`<div class="empty" ${keep}>${icon('inbox')}<h2>No request matches</h2><p>Requests that match appear here automatically.</p><a class="button" href="/console/inbox">Show all requests</a></div>`;
   return html`<div class="empty" ${keep}>${icon('inbox')}<h2>No pending requests</h2><p>New requests appear here automatically. In the meantime, check your calendar or make sure that your spaces are up to date.</p><div class="row"><a class="button" href="/console/calendar">Open calendar</a><a class="button quiet" href="/console/spaces">View your spaces</a></div></div>`;
@@ -202,7 +202,7 @@ function pager(
   waiting: BookingDocument | undefined,
 ): Html | undefined {
   if ((previous ?? next ?? waiting) === undefined) return undefined;
-  const to = ({ after, first }: NonNullable<typeof next>) => `${addressOf({ ...list, after })}#request-${first}`;
+  const to = ({ after, first }: NonNullable<typeof next>) => `${inboxPath({ ...list, after })}#request-${first}`;
   return html`<nav class="pager" aria-label="Pages">${
     previous === undefined
       ? html`<span></span>`

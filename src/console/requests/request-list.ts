@@ -1,6 +1,7 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
 import { type Cents, type PlainDate, type SpaceId, spaceId } from '../../domain/ids.ts';
 import { AMOUNT_RULE, parseAmount } from '../../domain/pricing.ts';
+import { addressOf, type Fields, queryOf } from '../parts/addresses.ts';
 import { NO_PROBLEMS, type Problems } from '../parts/fields.ts';
 import { readDate } from '../parts/typed-dates.ts';
 import { Form, idOf } from '../parts/visit.ts';
@@ -90,17 +91,16 @@ export function listOfForm(form: Form): RequestList | undefined {
 const idsIn = (text: string): readonly number[] =>
   [...new Set(text.split('.').flatMap((one) => idOf(one) ?? []))].slice(0, MAX_SHOWN);
 
-/** The filter as the query of an address, without the page. Empty for the whole list. */
-export function queryOf({ typed, after }: Pick<RequestList, 'typed' | 'after'>): string {
-  const query = new URLSearchParams();
-  for (const name of FIELDS) if (typed[name] !== '') query.set(name, typed[name]);
-  if (after !== undefined) query.set('after', `${after.at}:${after.bookingId}`);
-  return query.toString();
-}
+type Listed = Pick<RequestList, 'typed' | 'after'>;
+
+const fieldsOf = ({ typed, after }: Listed): Fields => ({ ...typed, after: after && `${after.at}:${after.bookingId}` });
+
+/** The filter and the page as the query of an address. Empty for the beginning of the whole list. */
+export const inboxQuery = (list: Listed): string => queryOf(fieldsOf(list));
 
 /** The address of the inbox with a filter, on a page. */
-export function addressOf(
-  list: Pick<RequestList, 'typed' | 'after'>,
+export const inboxPath = (
+  list: Listed,
   {
     shown = [],
     since,
@@ -110,13 +110,13 @@ export function addressOf(
     readonly since?: number | undefined;
     readonly picked?: readonly string[];
   } = {},
-): string {
-  const rows = shown.length > 0 && `shown=${shown.join('.')}`;
-  const open = since !== undefined && `since=${since}`;
-  const selected = picked.length > 0 && `picked=${picked.filter((id) => /^\d+$/.test(id)).join('.')}`;
-  const query = [queryOf(list), rows, open, selected].filter(Boolean).join('&');
-  return `/console/inbox${query === '' ? '' : `?${query}`}`;
-}
+): string =>
+  addressOf('/console/inbox', {
+    ...fieldsOf(list),
+    shown: shown.join('.'),
+    since: since?.toString(),
+    picked: picked.filter((id) => /^\d+$/.test(id)).join('.'),
+  });
 
 export const isFiltered = ({ typed }: RequestList): boolean =>
   FIELDS.some((name) => name !== 'sort' && typed[name] !== '');
