@@ -13,6 +13,7 @@ import { addressOf, type Fields } from '../parts/addresses.ts';
 import { field, NO_PROBLEMS, type Problems, select } from '../parts/fields.ts';
 import { zoneName } from '../parts/formats.ts';
 import { bareSecond } from '../parts/moments.ts';
+import { pager } from '../parts/pager.ts';
 import { type Form, idOf, type Visit } from '../parts/visit.ts';
 import { attemptsOf, bookingOf, deliveryBadge, deliveryHref, NOT_SENT } from './delivery-views.ts';
 
@@ -107,14 +108,14 @@ ${select({ name: 'state', label: 'Outcome', value: state ?? '', options: [ALL, .
     found.rows.length > 0 &&
     found.lookedBackTo !== undefined &&
     html`<p class="muted small">Looked back as far as ${bareSecond(visit, found.lookedBackTo)} ${zoneName(visit.zone)}. There may be earlier ones.</p>`
-  }${
-    (found.next !== undefined || isLater) &&
-    html`<nav class="pager" aria-label="Pages">${
-      isLater
-        ? html`<span class="row">${found.previous !== undefined && html`<a class="button quiet" rel="prev" href="${hrefWith(found.previous)}">${icon('back')} Newer</a>`}<a href="${hrefWith({})}">Newest</a></span>`
-        : html`<span></span>`
-    }${found.next !== undefined && html`<a class="button quiet" rel="next" href="${hrefWith(found.next)}">${found.lookedBackTo === undefined ? 'Older' : 'Look further back'} ${icon('next')}</a>`}</nav>`
-  }</section>`;
+  }${pager(
+    {
+      first: isLater ? hrefWith({}) : undefined,
+      previous: found.previous && hrefWith(found.previous),
+      next: found.next && hrefWith(found.next),
+    },
+    { first: 'Newest', previous: 'Newer', next: found.lookedBackTo === undefined ? 'Older' : 'Look further back' },
+  )}</section>`;
   return { main, problems };
 
   async function find(

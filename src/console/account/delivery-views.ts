@@ -5,9 +5,11 @@ import type { Recorded } from '../../domain/events.ts';
 import { type Html, html } from '../../html/html.ts';
 import { type IconName, icon } from '../../html/layout.ts';
 import { AT_ONCE, type Attempt, type DeliveryDocument, type RequestHeaders } from '../../webhooks/webhooks.ts';
+import { addressOf } from '../parts/addresses.ts';
 import { csrfField, onceField } from '../parts/fields.ts';
 import { counted, fromNow } from '../parts/formats.ts';
 import { bareSecond, second } from '../parts/moments.ts';
+import { pager } from '../parts/pager.ts';
 import type { Shown, Visit } from '../parts/visit.ts';
 
 /** How deliveries are displayed. */
@@ -90,10 +92,13 @@ ${delivery.state === 'Pending' && html`<noscript><p class="small"><a href="${hre
       shown.length === 0
         ? html`<p class="muted">${delivery.attempts.length === 0 ? 'None yet. The first one will be made as soon as the endpoint can take it.' : 'There are no earlier ones.'}</p>`
         : html`<ol class="attempts">${shown.map((attempt, index) => attemptItem(visit, attempt, headers[index], webhook))}</ol>`
-    }${
-      (earlier > 0 || before !== '') &&
-      html`<nav class="pager" aria-label="Attempts">${before === '' ? html`<span></span>` : html`<a href="${href}">${icon('back')} Newest</a>`}${earlier > 0 && html`<a class="button quiet" href="${href}?before=${encodeURIComponent(shown.at(-1)?.at ?? '')}">${counted(earlier, 'earlier attempt')} ${icon('next')}</a>`}</nav>`
-    }</section>
+    }${pager(
+      {
+        first: before === '' ? undefined : href,
+        next: earlier > 0 ? addressOf(href, { before: shown.at(-1)?.at }) : undefined,
+      },
+      { label: 'Attempts', first: 'Newest', next: counted(earlier, 'earlier attempt') },
+    )}</section>
 <section class="stack full"><h2>Payload</h2><p class="muted small">The body that is sent and signed, here with added line breaks. <code>webhook-id</code> is <code class="break">${delivery.deliveryId}</code>.</p><pre tabindex="0" dir="ltr">${pretty(delivery.body)}</pre></section>`,
   };
 }

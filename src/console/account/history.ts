@@ -75,7 +75,7 @@ ${
               (change) =>
                 html`<tr><td data-label="When" class="nowrap"><time datetime="${change.event.metadata.at}">${momentIn(zone, change.event.metadata.at)}</time></td><td data-label="What" class="long"><div><strong>${thing(change, true)} ${VERBS[change.event.type]}</strong>${details(change, settings.currency, zone)}</div></td><td data-label="By" class="long"><span>${actorView(change.by)}</span></td></tr>`,
             )}</tbody></table>`
-      }${pager({ first: href({}), previous: previous && href({ after: previous }), next: next && href({ before: next }) })}</div>`,
+      }${pager({ first: previous && href({}), previous: previous && href({ after: previous }), next: next && href({ before: next }) })}</div>`,
     };
   });
 }

@@ -8,7 +8,7 @@ import { addressOf } from '../parts/addresses.ts';
 import { bookingTable } from '../parts/booking-views.ts';
 import { counted } from '../parts/formats.ts';
 import type { PageDeps } from '../parts/page-deps.ts';
-import { pager } from '../parts/pager.ts';
+import { type Neighbours, pager } from '../parts/pager.ts';
 import { idOf, type Routes } from '../parts/visit.ts';
 import { reviewText, stars } from './review-form.ts';
 
@@ -23,7 +23,7 @@ export function reviewPages(routes: Routes, { queries }: PageDeps): void {
     const { account, query } = visit;
     const place = defined({ before: idOf(query.text('before')), after: idOf(query.text('after')) });
     const overview = await queries.reviews.overview(account, { ...place, limit: PER_PAGE });
-    const { reviews: shown, previous, next } = overview;
+    const { reviews: shown } = overview;
     const zones = new Map<number, string>();
     for (const id of new Set(shown.map(({ communityId }) => communityId)))
       zones.set(id, (await queries.spaces.community(id))?.timeZone ?? visit.zone);
@@ -39,7 +39,7 @@ ${account.kind === 'Brand' && (await awaitingReview(account, overview))}
               (review) =>
                 html`<article class="card"><p class="muted"><a href="/console/bookings/${review.bookingId}">${named(review.spaceName)}</a></p>${reviewText(review, zones.get(review.communityId) ?? visit.zone)}</article>`,
             )}`
-      }${pager({ first: PATH, previous: toPage('after', previous), next: toPage('before', next) })}</div>`,
+      }${pager(pagesBeside(overview))}</div>`,
     };
   });
 
@@ -56,8 +56,11 @@ ${account.kind === 'Brand' && (await awaitingReview(account, overview))}
   }
 }
 
-const toPage = (side: 'before' | 'after', reviewId: number | undefined): string | undefined =>
-  reviewId === undefined ? undefined : addressOf(PATH, { [side]: String(reviewId) });
+const pagesBeside = ({ previous, next }: ReviewOverview): Neighbours => ({
+  first: previous === undefined ? undefined : PATH,
+  previous: previous === undefined ? undefined : addressOf(PATH, { after: String(previous) }),
+  next: next === undefined ? undefined : addressOf(PATH, { before: String(next) }),
+});
 
 function summary({ byRating }: ReviewOverview): Html {
   const of = (rating: number) => byRating.get(rating) ?? 0;

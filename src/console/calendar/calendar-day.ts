@@ -1,10 +1,10 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
 import type { Space } from '../../domain/space.ts';
 import { type Html, html } from '../../html/html.ts';
-import { icon } from '../../html/layout.ts';
 import { named } from '../../html/names.ts';
 import { statusClass } from '../parts/booking-views.ts';
 import { clock, counted, hours, longDate } from '../parts/formats.ts';
+import { pager } from '../parts/pager.ts';
 import { tabs } from '../parts/tabs.ts';
 import { entry } from './calendar-entry.ts';
 
@@ -56,12 +56,17 @@ export function groupPager(
   current: number,
   href: (group: number) => string,
 ): Html | undefined {
-  if (groups.length < 2) return undefined;
-  return html`<nav class="pager" aria-label="More spaces">${
-    current > 0
-      ? html`<a class="button quiet" href="${href(current)}">${icon('back')} Spaces ${numbersOf(groups, current - 1)}</a>`
-      : html`<span></span>`
-  }${current + 1 < groups.length && html`<a class="button quiet" href="${href(current + 2)}">Spaces ${numbersOf(groups, current + 1)} ${icon('next')}</a>`}</nav>`;
+  return pager(
+    {
+      previous: current > 0 ? href(current) : undefined,
+      next: current + 1 < groups.length ? href(current + 2) : undefined,
+    },
+    {
+      label: 'More spaces',
+      previous: `Spaces ${numbersOf(groups, current - 1)}`,
+      next: `Spaces ${numbersOf(groups, current + 1)}`,
+    },
+  );
 }
 
 /** `11–20`: where the spaces of a group stand among all. */

@@ -15,6 +15,7 @@ import { dateField, field, formProblem, NO_PROBLEMS, type Problems, select, stat
 import { amount, clock, counted, duration, longDate, shortDate, zoneName } from '../parts/formats.ts';
 import { initialOf } from '../parts/initial.ts';
 import type { PageDeps } from '../parts/page-deps.ts';
+import { pager } from '../parts/pager.ts';
 import type { Routes, Visit } from '../parts/visit.ts';
 import { earliestDate, type FindFilter, findPath, findQuery, readFilter } from './find-filter.ts';
 import { requestPages, spacePath } from './space-page.ts';
@@ -128,10 +129,10 @@ ${field({ name: 'name', label: 'Name contains', value: query.text('name'), probl
     const to = (wanted: number) => findPath({ ...filter, page: wanted });
     return html`<p class="muted">${counted(found.length, 'space')}, ${free} of them with a free time${filter.hour === undefined ? '' : ` at ${clock(filter.hour)}`}. Free ones first, by price.</p>
 <ul class="finds">${shown.map((one) => row(one, of.get(one.space.communityId), { ...filter, page }))}</ul>
-${
-  last > 1 &&
-  html`<nav class="pager" aria-label="Pages">${page > 1 ? html`<a class="button quiet" href="${to(page - 1)}">${icon('back')} Page ${page - 1}</a>` : html`<span></span>`}<span class="muted small">Page ${page} of ${last}</span>${page < last ? html`<a class="button quiet" href="${to(page + 1)}">Page ${page + 1} ${icon('next')}</a>` : html`<span></span>`}</nav>`
-}`;
+${pager(
+  { previous: page > 1 ? to(page - 1) : undefined, next: page < last ? to(page + 1) : undefined },
+  { previous: `Page ${page - 1}`, here: `Page ${page} of ${last}`, next: `Page ${page + 1}` },
+)}`;
   }
 
   function row({ space, total, openHours }: Found, community: Community | undefined, filter: FindFilter): Html {

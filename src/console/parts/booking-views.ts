@@ -78,7 +78,7 @@ export function bookingPager(
 ): Html | undefined {
   const place = ({ date, bookingId }: BookingCursor) => `${date}:${bookingId}`;
   return pager({
-    first: addressOf(path, fields),
+    first: previous && addressOf(path, fields),
     previous: previous && addressOf(path, { ...fields, before: place(previous) }),
     next: next && addressOf(path, { ...fields, after: place(next) }),
   });

@@ -1,19 +1,37 @@
 import { type Html, html } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 
-/** The pages beside one page of a list. What is undefined does not exist. */
+/** The addresses of the pages beside one page of a list. What is undefined does not exist. */
 export type Neighbours = {
   readonly first?: string | undefined;
   readonly previous?: string | undefined;
   readonly next?: string | undefined;
 };
 
-/** The links between the pages of a list: back by one, back to the first, and on. Nothing if everything is on one page. */
-export function pager({ first, previous, next }: Neighbours): Html | undefined {
-  if (previous === undefined && next === undefined) return undefined;
-  return html`<nav class="pager" aria-label="Pages">${
-    previous === undefined
-      ? html`<span></span>`
-      : html`<span class="row"><a class="button quiet" rel="prev" href="${previous}">${icon('back')} Previous page</a>${first !== undefined && html`<a href="${first}">First page</a>`}</span>`
-  }${next !== undefined && html`<a class="button quiet" rel="next" href="${next}">Next page ${icon('next')}</a>`}</nav>`;
+/** What the links say, and what a screen reader calls them all. */
+const WORDS = { label: 'Pages', first: 'First page', previous: 'Previous page', next: 'Next page' };
+
+type Words = Partial<Readonly<typeof WORDS>> & {
+  /** Which page this is, between the links. */
+  readonly here?: string;
+};
+
+/** The links between the pages of a list: back by one, back to the first, and on. Nothing if none exists. */
+export function pager({ first, previous, next }: Neighbours, words: Words = {}): Html | undefined {
+  if ((first ?? previous ?? next) === undefined) return undefined;
+  const said = { ...WORDS, ...words };
+  const back =
+    previous !== undefined &&
+    html`<a class="button quiet" rel="prev" href="${previous}">${icon('back')} ${said.previous}</a>`;
+  const backs =
+    first === undefined
+      ? back
+      : html`<span class="row">${back}<a href="${first}">${!back && html`${icon('back')} `}${said.first}</a></span>`;
+  const on =
+    next !== undefined && html`<a class="button quiet" rel="next" href="${next}">${said.next} ${icon('next')}</a>`;
+  // Each stays at its side where the other is missing.
+  const nothing = html`<span></span>`;
+  return html`<nav class="pager" aria-label="${said.label}">${backs || nothing}${
+    said.here === undefined ? on : html`<span class="muted small">${said.here}</span>${on || nothing}`
+  }</nav>`;
 }

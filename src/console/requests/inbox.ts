@@ -19,6 +19,7 @@ import {
   zoneName,
 } from '../parts/formats.ts';
 import type { PageDeps } from '../parts/page-deps.ts';
+import { pager } from '../parts/pager.ts';
 import { type Answer, missing, type Routes, type Visit } from '../parts/visit.ts';
 import { BULK_FORM, decisionForms, type FormPlace, listField } from './decision-forms.ts';
 import { countOf, newRequests, requestsBeside } from './reading.ts';
@@ -39,9 +40,6 @@ import { type LastStep, lastStepOf } from './what-happened.ts';
 const MESSAGE_SHOWN = 120;
 /** The same for names: rows have two lines for them. */
 const NAME_SHOWN = 80;
-
-/** A page that stays open is beside no other. */
-const ALONE = { rows: [], previous: undefined, next: undefined };
 
 /** A request, and what a row says of it besides. */
 type Row = {
@@ -95,7 +93,7 @@ ${bar(visit, list, rows, added)}`;
     return html`${top}
 <ol class="requests" id="requests" role="list" data-live-keep="shown" data-live-since="${list.since ?? visit.now}">${rows.map(
       (row) => html`<li>${rowView(visit, row, place, picked.has(String(row.request.bookingId)))}</li>`,
-    )}</ol>${isOpen ? pager(list, ALONE, ordered[0]) : pager(list, page, undefined)}`;
+    )}</ol>${isOpen ? onwardsFrom(list, ordered[0]) : pagesBeside(list, page)}`;
   }
 
   async function rowsOf(visit: Visit, found: readonly BookingDocument[]): Promise<Row[]> {
@@ -196,22 +194,18 @@ function besides(request: ReadableBooking, sameDay: readonly BookingDocument[]):
   }</p>`;
 }
 
-function pager(
-  list: RequestList,
-  { previous, next }: ListPage<unknown>,
-  waiting: BookingDocument | undefined,
-): Html | undefined {
-  if ((previous ?? next ?? waiting) === undefined) return undefined;
-  const to = ({ after, first }: NonNullable<typeof next>) => `${inboxPath({ ...list, after })}#request-${first}`;
-  return html`<nav class="pager" aria-label="Pages">${
-    previous === undefined
-      ? html`<span></span>`
-      : html`<a class="button quiet" href="${to(previous)}">${icon('back')} Previous page</a>`
-  }${next !== undefined && html`<a class="button quiet" href="${to(next)}">Next page ${icon('next')}</a>`}${
-    waiting !== undefined &&
-    html`<a class="button quiet" href="${to({ after: undefined, first: waiting.bookingId })}">Show what is still waiting ${icon('next')}</a>`
-  }</nav>`;
-}
+const pathTo = (list: RequestList, { after, first }: NonNullable<ListPage<unknown>['next']>): string =>
+  `${inboxPath({ ...list, after })}#request-${first}`;
+
+const pagesBeside = (list: RequestList, { previous, next }: ListPage<unknown>): Html | undefined =>
+  pager({ previous: previous && pathTo(list, previous), next: next && pathTo(list, next) });
+
+/** A page that stays open is beside no other. It leads to what still waits. */
+const onwardsFrom = (list: RequestList, waiting: BookingDocument | undefined): Html | undefined =>
+  pager(
+    { next: waiting && pathTo(list, { after: undefined, first: waiting.bookingId }) },
+    { next: 'Show what is still waiting' },
+  );
 
 /** Works without JavaScript, and is open while something is filtered. */
 function filterForm(list: RequestList, spaces: readonly Space[]): Html {
