@@ -1,7 +1,6 @@
 import type { LRUCache } from 'lru-cache';
 import type { AnyProjection, Row } from '../../projections/projection.ts';
 import type { Documents, Projected } from '../document-store/document-store.ts';
-import { defined } from '../domain/defined.ts';
 import type { Recorded } from '../domain/events.ts';
 import { type UntypedEvent, upcast } from '../domain/upcast.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
@@ -25,7 +24,7 @@ export type Target = {
 };
 
 /** A document and its position, which is absent for a key that was never written. */
-type CachedDocument = { readonly position?: string; readonly document?: Row };
+type CachedDocument = { readonly position: string | undefined; readonly document: Row | undefined };
 
 export const createTarget = (
   projection: AnyProjection,
@@ -65,12 +64,11 @@ export async function fold<T extends Target>(
   );
   // Written together, so that an engine that can do so uses one transaction.
   await Promise.all(
-    folded.map(async ([target, { changed, now }]) => {
+    folded.map(async ([target, { touched, changed }]) => {
       try {
-        if (changed.size > 0) await target.documents.project([...changed.values()]);
-        for (const { position } of changed.values())
-          if (position > target.written.position) target.written.position = position;
-        for (const [key, document] of now) target.cache.set(key, document);
+        if (changed.length > 0) await target.documents.project(changed);
+        for (const { position } of changed) if (position > target.written.position) target.written.position = position;
+        for (const { key, position, document } of touched) target.cache.set(key, { position, document });
       } catch (error) {
         failed.set(target, new ProjectionFailed(target.projection, undefined, error));
       }
@@ -79,17 +77,29 @@ export async function fold<T extends Target>(
   return failed;
 }
 
-type Folded = {
-  readonly now: ReadonlyMap<string, CachedDocument>;
-  readonly changed: ReadonlyMap<string, Projected<Row>>;
+/** A document that events of a batch belong to. */
+type Touched = {
+  readonly key: string;
+  /** Absent for a key that was never written, and for one that is not read. */
+  position: string | undefined;
+  document: Row | undefined;
+  /** Not read, because its first event makes it anew. If it reflects that already, the write changes nothing. */
+  isUnread: boolean;
+  isNew: boolean;
+  isChanged: boolean;
 };
+
+type Folded = { readonly touched: readonly Touched[]; readonly changed: readonly Projected<Row>[] };
 
 /** Brings each event to its current shape once, whichever projection asks first; events that nobody handles are left alone. */
 function upcastOnce(): (event: UntypedEvent) => Recorded {
   const typed = new Map<UntypedEvent, Recorded>();
   return (event) => {
-    const known = typed.get(event) ?? upcast(event);
-    typed.set(event, known);
+    let known = typed.get(event);
+    if (known === undefined) {
+      known = upcast(event);
+      typed.set(event, known);
+    }
     return known;
   };
 }
@@ -100,47 +110,50 @@ async function foldOne(
   typed: (event: UntypedEvent) => Recorded,
 ): Promise<Folded> {
   const types: readonly string[] = projection.types;
-  const handled: { readonly key: string; readonly event: Recorded }[] = [];
+  const touched = new Map<string, Touched>();
+  const handled: { readonly of: Touched; readonly event: Recorded }[] = [];
+  const unknown: Touched[] = [];
   for (const stored of events) {
-    if (!types.includes(stored.type) || skipped.has(stored.id)) continue;
-    handled.push(
-      guard(projection, stored, () => {
-        const event = typed(stored);
-        return { key: projection.key(event), event };
-      }),
-    );
-  }
-
-  const now = new Map<string, CachedDocument>();
-  const unknown: string[] = [];
-  /** Not read, because their first event makes them anew. If they reflect it already, the write changes nothing. */
-  const unread = new Set<string>();
-  for (const { key, event } of handled) {
-    if (now.has(key)) continue;
-    const known = cache.get(key);
-    now.set(key, known ?? {});
-    if (known !== undefined) continue;
-    if (projection.anew.includes(event.type)) unread.add(key);
-    else unknown.push(key);
-  }
-  if (unknown.length > 0) {
-    for (const [key, { position, document }] of await documents.projected(unknown)) {
-      now.set(key, defined({ position, document }));
+    if (!types.includes(stored.type) || (skipped.size > 0 && skipped.has(stored.id))) continue;
+    const { key, event } = guard(projection, stored, () => {
+      const event = typed(stored);
+      return { key: projection.key(event), event };
+    });
+    let of = touched.get(key);
+    if (of === undefined) {
+      const known = cache.get(key);
+      const isUnread = known === undefined && projection.anew.includes(event.type);
+      of = { key, position: known?.position, document: known?.document, isUnread, isNew: false, isChanged: false };
+      touched.set(key, of);
+      if (known === undefined && !isUnread) unknown.push(of);
     }
+    handled.push({ of, event });
   }
 
-  const changed = new Map<string, Projected<Row>>();
-  for (const { key, event } of handled) {
-    const before = now.get(key);
-    if (before?.position !== undefined && before.position >= event.position) continue;
-    const document = guard(projection, event, () => projection.evolve(before?.document, event));
-    const isNew = unread.delete(key);
-    if (!isNew && document === before?.document) continue;
-    now.set(key, defined({ position: event.position, document }));
-    changed.set(key, { key, position: event.position, document, isNew: isNew || changed.get(key)?.isNew === true });
+  if (unknown.length > 0) {
+    const found = await documents.projected(unknown.map(({ key }) => key));
+    for (const of of unknown) ({ position: of.position, document: of.document } = found.get(of.key) ?? NOTHING);
   }
-  return { now, changed };
+
+  for (const { of, event } of handled) {
+    if (of.position !== undefined && of.position >= event.position) continue;
+    const document = guard(projection, event, () => projection.evolve(of.document, event));
+    const isFirst = of.isUnread;
+    of.isUnread = false;
+    if (!isFirst && document === of.document) continue;
+    of.position = event.position;
+    of.document = document;
+    of.isNew ||= isFirst;
+    of.isChanged = true;
+  }
+
+  const changed: Projected<Row>[] = [];
+  for (const { key, position, document, isNew, isChanged } of touched.values())
+    if (isChanged && position !== undefined) changed.push({ key, position, document, isNew });
+  return { touched: [...touched.values()], changed };
 }
+
+const NOTHING: Pick<Touched, 'position' | 'document'> = { position: undefined, document: undefined };
 
 /** A projection threw while handling an event, or its documents could not be read or written. */
 export class ProjectionFailed extends Error {
