@@ -5,13 +5,12 @@ import { keysOf } from '../../domain/keys-of.ts';
 import { ANSWER_HOURS, DEFAULT_ANSWER_HOURS, DURATION_HOURS, HOUR, NAME } from '../../domain/limits.ts';
 import { picked } from '../../domain/picked.ts';
 import { AMOUNT_RULE, formatAmount, parseAmount, priceOf } from '../../domain/pricing.ts';
-import type { NamedActor } from '../../domain/shown-actor.ts';
 import { SPACE_TERMS, type Space, wrongTerms } from '../../domain/space.ts';
 import { type Html, html } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { named, namedText } from '../../html/names.ts';
 import type { SpaceNow } from '../../queries/space-changes.ts';
-import { actorText } from '../parts/actor-view.ts';
+import { actorOrYou } from '../parts/actor-view.ts';
 import {
   actionButton,
   confirm,
@@ -144,7 +143,7 @@ ${
           if (isRefusal(outcome)) return missing('space');
           if (outcome.events.length > 0) return { go: '/console/spaces', flash: { kind: 'done', text } };
           const switched = (await queries.spaceChanges(visit.account, spaceId, undefined))?.switched;
-          const by = switched === undefined ? '' : ` by ${whoOf(visit, switched.by)}`;
+          const by = switched === undefined ? '' : ` by ${actorOrYou(visit, switched.by)}`;
           const already = `This space was already ${state === 'open' ? 'reopened' : state}${by}. Nothing has changed.`;
           return { go: '/console/spaces', flash: { kind: 'notice', text: already } };
         }),
@@ -206,7 +205,7 @@ ${
     const now = typedOf(space);
     const before = seen && typedOf({ ...space, ...seen });
     const both = keysOf(LABELS).filter((term) => typed[term] !== now[term] && typed[term] !== before?.[term]);
-    const who = [...new Set(changed.map(({ by }) => whoOf(visit, by)))].join(' and ');
+    const who = [...new Set(changed.map(({ by }) => actorOrYou(visit, by)))].join(' and ');
     const problems: Record<string, string> = {
       '':
         seen === undefined
@@ -214,7 +213,7 @@ ${
           : `This space was changed meanwhile by ${who}. Nothing of yours was saved: look again, and save once more if this is what you want.`,
     };
     for (const { term, by, at } of changed) {
-      const told = `“${LABELS[term]}” is now ${shown(space, term)}, changed by ${whoOf(visit, by)} on ${momentIn(space.timeZone, at)}.`;
+      const told = `“${LABELS[term]}” is now ${shown(space, term)}, changed by ${actorOrYou(visit, by)} on ${momentIn(space.timeZone, at)}.`;
       problems[term] = both.includes(term) ? `${told} Yours is still in the field.` : `${told} The field has it now.`;
     }
     if (seen === undefined) for (const term of both) problems[term] = `“${LABELS[term]}” is now ${shown(space, term)}.`;
@@ -256,10 +255,6 @@ function problemsOf(refusal: Refusal, typed: Typed): Problems {
     ? { ...problems, eventFee: `“${LABELS.eventFee}” ${AMOUNT_RULE}.` }
     : problems;
 }
-
-/** A person as a colleague reads of them, who may be the same person in another window. */
-const whoOf = ({ user }: Visit, by: NamedActor): string =>
-  by.kind === 'user' && by.id === user.id ? 'you' : actorText(by);
 
 /** What the form was made from, for the check that nobody has changed it meanwhile. */
 const seenField = (terms: SpaceTerms): Html =>

@@ -1,12 +1,12 @@
 import type { NamedActor } from '../../domain/shown-actor.ts';
 import { type Html, html } from '../../html/html.ts';
 import { namedText } from '../../html/names.ts';
+import type { Visit } from './visit.ts';
 
 /** Who did something, in words that follow “by”: by name for the own account, by account for the other party. */
 export const actorView = (actor: NamedActor): Html => html`${actorText(actor)}`;
 
-/** The same for a plain text, such as a message that is shown on the next page. */
-export function actorText({ kind, name, account }: NamedActor): string {
+function actorText({ kind, name, account }: NamedActor): string {
   const called = name !== undefined && namedText(name);
   switch (kind) {
     case 'user':
@@ -25,3 +25,7 @@ export function actorText({ kind, name, account }: NamedActor): string {
       return kind satisfies never;
   }
 }
+
+/** The same in plain text, for messages. Who reads of it may be who has done it, perhaps in another window. */
+export const actorOrYou = ({ user }: Pick<Visit, 'user'>, by: NamedActor): string =>
+  by.kind === 'user' && by.id === user.id ? 'you' : actorText(by);

@@ -1,7 +1,7 @@
 import type { ReadableBooking } from '../../../projections/bookings.ts';
 import type { NamedStep } from '../../domain/booking-history.ts';
 import type { Queries } from '../../queries/queries.ts';
-import { actorText } from '../parts/actor-view.ts';
+import { actorOrYou } from '../parts/actor-view.ts';
 import { momentIn, zoneName } from '../parts/formats.ts';
 import type { Visit } from '../parts/visit.ts';
 
@@ -18,16 +18,15 @@ export type LastStep = {
 /** Looks it up in the log. Undefined if the booking is not to be seen. */
 export async function lastStepOf(
   { bookingHistory }: Pick<Queries, 'bookingHistory'>,
-  { account, user }: Pick<Visit, 'account' | 'user'>,
+  visit: Pick<Visit, 'account' | 'user'>,
   { bookingId, timeZone }: Pick<ReadableBooking, 'bookingId' | 'timeZone'>,
 ): Promise<LastStep | undefined> {
-  const step = (await bookingHistory.ofBooking(account, bookingId))?.steps.at(-1);
+  const step = (await bookingHistory.ofBooking(visit.account, bookingId))?.steps.at(-1);
   if (step === undefined) return undefined;
   const verb = verbOf(step);
-  const isMine = step.by.kind === 'user' && step.by.id === user.id;
   return {
     verb,
-    by: verb === 'expired' || verb === 'completed' ? '' : `by ${isMine ? 'you' : actorText(step.by)}`,
+    by: verb === 'expired' || verb === 'completed' ? '' : `by ${actorOrYou(visit, step.by)}`,
     at: `${momentIn(timeZone, step.event.metadata.at)} ${zoneName(timeZone)}`,
   };
 }
