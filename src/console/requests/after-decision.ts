@@ -8,7 +8,7 @@ import { csrfField } from '../parts/fields.ts';
 import { amount, hours, longDate, shortDate, shortened, zoneName } from '../parts/formats.ts';
 import type { PageDeps } from '../parts/page-deps.ts';
 import type { Shown, Visit } from '../parts/visit.ts';
-import { listField } from './decision-forms.ts';
+import { listFieldsOf } from './decision-forms.ts';
 import { requestsBeside } from './reading.ts';
 import { following, inboxPath, pageWith, placeOf, type RequestList } from './request-list.ts';
 
@@ -59,7 +59,7 @@ export function askOnceMore(
     title: 'Approve this request',
     section: 'inbox',
     main: html`<p class="back"><a href="${back}">${icon('back')} Booking #${request.bookingId}</a></p>
-<form class="card fields narrow" method="post" action="${back}/approve">${csrfField(visit)}${listField(visit.form.all('list')[0])}<input type="hidden" name="shown" value="${visit.form.text('shown')}"><input type="hidden" name="confirmed" value="${request.totalPrice}">
+<form class="card fields narrow" method="post" action="${back}/approve">${csrfField(visit)}${listFieldsOf(visit.form)}<input type="hidden" name="confirmed" value="${request.totalPrice}">
 <h1>Approve this request for ${price}?</h1>
 <p>${named(request.brandName)}, ${named(request.spaceName)}, ${longDate(request.date)}, ${hours(request.startHour, request.freeFrom)} <span class="muted nowrap">${zoneName(request.timeZone)}</span>.</p>
 <p>This is above ${amount(approveConfirmAbove ?? 0, request.currency)}, from where on approvals are confirmed. ${price} will be charged to the brand.</p>

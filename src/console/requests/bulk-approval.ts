@@ -11,7 +11,7 @@ import { amount, counted, hours, shortDate } from '../parts/formats.ts';
 import type { PageDeps } from '../parts/page-deps.ts';
 import { type Answer, Form, idOf, missing, type Routes, type Shown, type Visit } from '../parts/visit.ts';
 import { briefly } from './after-decision.ts';
-import { isAbove, listField } from './decision-forms.ts';
+import { isAbove, listFieldsOf } from './decision-forms.ts';
 import { inboxPath, listOfForm, type RequestList, requestList } from './request-list.ts';
 import { lastStepOf, sentenceOf } from './what-happened.ts';
 
@@ -117,7 +117,7 @@ function askForAll(
   const others = selected.filter((one) => !above.includes(one));
   const back = inboxPath(list, list);
   const form = (requests: readonly BookingDocument[], button: string, look = '') =>
-    html`<form method="post" action="/console/inbox/approve">${csrfField(visit)}${listField(visit.form.all('list')[0])}<input type="hidden" name="shown" value="${visit.form.text('shown')}">${requests.map(
+    html`<form method="post" action="/console/inbox/approve">${csrfField(visit)}${listFieldsOf(visit.form)}${requests.map(
       ({ bookingId }) =>
         html`<input type="hidden" name="id" value="${bookingId}"><input type="hidden" name="confirmed" value="${bookingId}">`,
     )}<button class="button ${look}">${button}</button></form>`;

@@ -6,7 +6,7 @@ import { EMPTY, type Html, html } from '../../html/html.ts';
 import { csrfField } from '../parts/fields.ts';
 import { amount } from '../parts/formats.ts';
 import type { PageDeps } from '../parts/page-deps.ts';
-import type { Visit } from '../parts/visit.ts';
+import type { Form, Visit } from '../parts/visit.ts';
 
 type Asked = { readonly bookingId: BookingId } & Pick<BookingDocument, 'totalPrice' | 'currency'> &
   Parameters<typeof expiryOf>[0];
@@ -57,3 +57,7 @@ function declineForm(visit: Pick<Visit, 'csrf'>, { bookingId }: Asked, { list }:
 /** Says that a form was sent from a list, and from which. */
 export const listField = (list: string | undefined): Html | undefined =>
   list === undefined ? undefined : html`<input type="hidden" name="list" value="${list}">`;
+
+/** The same for a form that asks once more: from which list the one before it was sent, with the rows that are open there. */
+export const listFieldsOf = (form: Form): Html =>
+  html`${listField(form.all('list')[0])}<input type="hidden" name="shown" value="${form.text('shown')}">`;
