@@ -11,6 +11,7 @@ import { icon } from '../../html/layout.ts';
 import { named, namedText } from '../../html/names.ts';
 import type { SpaceNow } from '../../queries/space-changes.ts';
 import { actorOrYou } from '../parts/actor-view.ts';
+import { addressed } from '../parts/addressed.ts';
 import {
   actionButton,
   confirm,
@@ -25,7 +26,7 @@ import {
 } from '../parts/fields.ts';
 import { amount, clock, duration, momentIn, zoneName } from '../parts/formats.ts';
 import type { PageDeps } from '../parts/page-deps.ts';
-import { type Answer, type Form, idOf, missing, type Routes, type Shown, type Visit } from '../parts/visit.ts';
+import { type Answer, type Form, missing, type Routes, type Shown, type Visit } from '../parts/visit.ts';
 import { historyOf } from './history.ts';
 
 const LABELS = {
@@ -46,6 +47,7 @@ type Typed = Readonly<Record<keyof typeof LABELS, string>>;
 /** A community's spaces: adding, editing, closing and reopening them. */
 export function spacePages(routes: Routes, { commands, queries, settings }: PageDeps): void {
   const { catalogue } = commands;
+  const { withSpace } = addressed(queries);
 
   routes.get(
     '/console/spaces',
@@ -149,12 +151,6 @@ ${
         }),
       'Community',
     );
-  }
-
-  async function withSpace(visit: Visit, then: (space: Space) => Promise<Answer>): Promise<Answer> {
-    const id = idOf(visit.params.id);
-    const space = id === undefined ? undefined : await queries.spaces.get(visit.account, id);
-    return space === undefined ? missing('space') : then(space);
   }
 
   const card = (

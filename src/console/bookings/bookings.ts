@@ -8,11 +8,12 @@ import { type Html, html } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { named, namedText, written } from '../../html/names.ts';
 import { spacePath } from '../find/space-page.ts';
+import { addressed } from '../parts/addressed.ts';
 import { priceView, statusBadge } from '../parts/booking-views.ts';
 import { NO_PROBLEMS, type Problems, problemOf, statusOf } from '../parts/fields.ts';
 import { amount, fromNow, hours, longDate, momentIn, zoneName } from '../parts/formats.ts';
 import type { PageDeps } from '../parts/page-deps.ts';
-import { type Answer, idOf, missing, type Routes, type Visit } from '../parts/visit.ts';
+import { type Answer, missing, type Routes, type Visit } from '../parts/visit.ts';
 import { decisionFacts, usageNote } from '../requests/decision-facts.ts';
 import { decisionForms } from '../requests/decision-forms.ts';
 import { canEnd } from '../requests/decisions.ts';
@@ -22,6 +23,7 @@ import { canReview, reviewForm, reviewText } from './review-form.ts';
 /** The page of a single booking, and the actions that each party may take on it. */
 export function bookingPages(routes: Routes, deps: PageDeps): void {
   const { commands, queries, settings } = deps;
+  const { withBooking } = addressed(queries);
 
   routes.get('/console/bookings/:id', (visit) => withBooking(visit, (booking) => bookingPage(visit, booking)));
 
@@ -54,12 +56,6 @@ export function bookingPages(routes: Routes, deps: PageDeps): void {
       }),
     'Brand',
   );
-
-  async function withBooking(visit: Visit, then: (booking: ReadableBooking) => Promise<Answer>): Promise<Answer> {
-    const id = idOf(visit.params.id);
-    const booking = id === undefined ? undefined : await queries.bookings.get(visit.account, id);
-    return booking === undefined ? missing('booking') : then(booking);
-  }
 
   async function bookingPage(
     visit: Visit,

@@ -15,6 +15,7 @@ import { flag, type Html, html } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { named, namedText } from '../../html/names.ts';
 import { hoursTopic } from '../live/live.ts';
+import { addressed } from '../parts/addressed.ts';
 import { addressOf } from '../parts/addresses.ts';
 import { priceView } from '../parts/booking-views.ts';
 import {
@@ -58,6 +59,7 @@ export const spacePath = (
 
 /** A space with its start times and price, and the form that requests a booking. */
 export function requestPages(routes: Routes, { commands, queries, settings }: PageDeps): void {
+  const { withSpace } = addressed(queries);
   const price = (space: Space) => ({
     ...priceOf(space.eventFee, settings.serviceFeePercent),
     currency: settings.currency,
@@ -132,12 +134,6 @@ export function requestPages(routes: Routes, { commands, queries, settings }: Pa
       }),
     'Brand',
   );
-
-  async function withSpace(visit: Visit, then: (space: Space) => Promise<Answer>): Promise<Answer> {
-    const id = idOf(visit.params.id);
-    const space = id === undefined ? undefined : await queries.spaces.get(visit.account, id);
-    return space === undefined ? missing('space') : then(space);
-  }
 
   /** The own booking of this space that is to be made once more, if one is named. */
   async function bookingAgain({ account }: Visit, space: Space, query: Form): Promise<ReadableBooking | undefined> {

@@ -6,10 +6,11 @@ import { REASON } from '../../domain/limits.ts';
 import { html } from '../../html/html.ts';
 import { type Flash, icon } from '../../html/layout.ts';
 import { named } from '../../html/names.ts';
+import { addressed } from '../parts/addressed.ts';
 import { csrfField, formProblem, NO_PROBLEMS, type Problems, problemOf, statusOf, textArea } from '../parts/fields.ts';
 import { amount, hours, longDate, momentIn, zoneName } from '../parts/formats.ts';
 import type { PageDeps } from '../parts/page-deps.ts';
-import { type Answer, idOf, missing, type Routes, type Visit } from '../parts/visit.ts';
+import { type Answer, missing, type Routes, type Visit } from '../parts/visit.ts';
 import { askOnceMore, briefly, onwards, refunded } from './after-decision.ts';
 import { isAbove, listField } from './decision-forms.ts';
 import { listOfForm } from './request-list.ts';
@@ -18,6 +19,7 @@ import { lastStepOf, sentenceOf } from './what-happened.ts';
 /** Answering one request, and cancelling a booking (docs/decisions/console-forms.md). */
 export function decisionPages(routes: Routes, deps: PageDeps): void {
   const { commands, queries, settings } = deps;
+  const { withBooking } = addressed(queries);
 
   routes.post(
     '/console/bookings/:id/approve',
@@ -78,12 +80,6 @@ export function decisionPages(routes: Routes, deps: PageDeps): void {
         return goOn(visit, booking, await tooLate(visit, booking, done, outcome.details, reason));
       }),
     );
-  }
-
-  async function withBooking(visit: Visit, then: (booking: ReadableBooking) => Promise<Answer>): Promise<Answer> {
-    const id = idOf(visit.params.id);
-    const booking = id === undefined ? undefined : await queries.bookings.get(visit.account, id);
-    return booking === undefined ? missing('booking') : then(booking);
   }
 
   /** Back to where the form was sent from: the booking, or the list, which goes on to its next request. */
