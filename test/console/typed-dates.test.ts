@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { momentInField, readDate, readMoment, shownInField } from '../../src/console/parts/typed-dates.ts';
+import { momentInField, readDate, readMoment, readRange, shownInField } from '../../src/console/parts/typed-dates.ts';
 
 test.each([
   '2026-11-20',
@@ -64,4 +64,20 @@ test.each([
 
 test('seconds are kept', () => {
   expect(momentInField('2026-11-20T09:30:15')).toBe('Fri 20 Nov 2026, 09:30:15');
+});
+
+test.each([
+  ['', '', {}, {}],
+  ['20 Nov 2026', '', { startDate: '2026-11-20' }, {}],
+  ['', '20.11.2026', { endDate: '2026-11-20' }, {}],
+  ['2026-11-20', '2026-11-20', { startDate: '2026-11-20', endDate: '2026-11-20' }, {}],
+  ['soon', '2026-11-20', { endDate: '2026-11-20' }, { from: 'Write a date such as 20 Nov 2026 or 2026-11-20.' }],
+])('a range from “%s” to “%s”', (from, to, dates, problems) => {
+  expect(readRange({ from, to })).toEqual({ dates, problems });
+});
+
+test('a range that ends before it begins is a problem of its end', () => {
+  expect(readRange({ from: '21 Nov 2026', to: '20 Nov 2026' }).problems).toEqual({
+    to: 'The last day is before the first.',
+  });
 });

@@ -147,7 +147,7 @@ ${main}`,
   routes.post('/console/webhooks/:id/recover', (visit) =>
     withWebhook(visit, async (webhook) => {
       const read = readMoment(visit.form.text('since'));
-      if ('problem' in read) return webhookPage(visit, webhook, { since: read.problem });
+      if (read.problem !== undefined) return webhookPage(visit, webhook, { since: read.problem });
       const since = sinceOf(read.time, readerZone(visit.form.text('zone')));
       const outcome = await webhooks.recover(webhook.webhookId, since);
       if (isRefusal(outcome)) return webhookPage(visit, webhook, { since: outcome.details });
@@ -273,7 +273,7 @@ ${choices(
     return {
       title: `Webhook ${namedText(webhook.url)}`,
       section: 'webhooks',
-      status: problems === NO_PROBLEMS ? statusOf(deliveries.problems) : statusOf(problems),
+      status: statusOf({ ...problems, ...deliveries.problems }),
       main: html`<p class="back"><a href="/console/webhooks">${icon('back')} Webhooks</a></p>
 <div class="head" id="webhook-head" data-live-region><div><h1 class="address">${named(webhook.url)}</h1><p class="lead">${eventNames(webhook.events)}. <a href="${historyOf('webhook', webhookId)}">History</a></p></div>${webhookBadge(webhook, receiver)}</div>
 <div id="receiver" data-live-region>${

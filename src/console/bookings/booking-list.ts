@@ -1,8 +1,6 @@
 import type { ReadableBooking } from '../../../projections/bookings.ts';
 import type { Account } from '../../domain/account.ts';
-import { isPlainDate } from '../../domain/calendar.ts';
 import { defined } from '../../domain/defined.ts';
-import type { PlainDate } from '../../domain/ids.ts';
 import { keysOf } from '../../domain/keys-of.ts';
 import { hasLength, NAME } from '../../domain/limits.ts';
 import { BOOKING_STATUSES, type BookingStatus } from '../../domain/space-day.ts';
@@ -12,11 +10,11 @@ import { named, namedText } from '../../html/names.ts';
 import { numberIn, type SearchedPage } from '../../queries/booking-search.ts';
 import { addressOf, type Fields } from '../parts/addresses.ts';
 import { bookingPager, bookingTable, cursorOf } from '../parts/booking-views.ts';
-import { dateField, field, formProblem, NO_PROBLEMS, type Problems, statusOf } from '../parts/fields.ts';
+import { dateField, field, formProblem, hasProblems, type Problems, statusOf } from '../parts/fields.ts';
 import { shortDate } from '../parts/formats.ts';
 import type { PageDeps } from '../parts/page-deps.ts';
 import { tabs } from '../parts/tabs.ts';
-import { asPlainDate, readDate } from '../parts/typed-dates.ts';
+import { asPlainDate, readRange } from '../parts/typed-dates.ts';
 import type { Form, Routes, Visit } from '../parts/visit.ts';
 
 const PATH = '/console/bookings';
@@ -42,14 +40,14 @@ export function bookingListPages(routes: Routes, { queries }: PageDeps): void {
     const problems = problemsIn(asked);
     const title = visit.account.kind === 'Community' ? 'Bookings' : 'My bookings';
     return {
-      title: asked.typed.q === '' || problems !== NO_PROBLEMS ? title : `${title}: ${namedText(asked.typed.q)}`,
+      title: asked.typed.q === '' || hasProblems(problems) ? title : `${title}: ${namedText(asked.typed.q)}`,
       section: 'bookings',
       status: statusOf(problems),
       main: html`<div class="head"><h1>${title}</h1></div>
 ${formProblem(problems)}
 ${searchForm(visit, asked, problems)}
 ${
-  problems === NO_PROBLEMS &&
+  !hasProblems(problems) &&
   html`<div class="row apart"><nav aria-label="Period">${tabs(keysOf(WHEN).map((when) => ({ label: WHEN[when], href: address({ ...asked, when }), current: when === asked.when })))}</nav>
 <nav aria-label="Status">${tabs(
     [undefined, ...BOOKING_STATUSES].map((status) => ({
@@ -60,9 +58,9 @@ ${
   )}</nav></div>`
 }
 <div class="stack full" id="bookings" data-live-region>${
-        problems === NO_PROBLEMS
-          ? await list(visit, asked)
-          : html`<div class="empty">${icon('warning')}<h2>Nothing was searched</h2><p>Correct what is marked above, then search again.</p></div>`
+        hasProblems(problems)
+          ? html`<div class="empty">${icon('warning')}<h2>Nothing was searched</h2><p>Correct what is marked above, then search again.</p></div>`
+          : await list(visit, asked)
       }</div>`,
     };
   });
@@ -71,9 +69,8 @@ ${
     const { account, now, query } = visit;
     const { when, status, typed } = asked;
     const community = account.kind === 'Community' ? await queries.spaces.community(account.id) : undefined;
-    const dates = defined({ startDate: dateIn(typed.from), endDate: dateIn(typed.to) });
     const part = {
-      ...dates,
+      ...readRange(typed).dates,
       ...(when !== 'all' && { period: { is: when, now, ...defined({ zone: community?.timeZone }) } }),
       ...defined({ status }),
       direction: isLatestFirst(asked) ? 'descending' : 'ascending',
@@ -112,21 +109,10 @@ const isSearch = ({ typed }: Asked): boolean => Object.values(typed).some((text)
 /** From a first day on, people read forwards; without one, the latest is what they look for. */
 const isLatestFirst = ({ when, typed }: Asked): boolean => when === 'past' || (when === 'all' && typed.from === '');
 
-const dateIn = (text: string): PlainDate | undefined => (isPlainDate(text) ? text : undefined);
-
-function problemsIn({ typed: { q, from, to } }: Asked): Problems {
-  const wrongDate = (text: string) => {
-    const read = text === '' ? undefined : readDate(text);
-    return read !== undefined && 'problem' in read ? read.problem : undefined;
-  };
-  const isBackwards = isPlainDate(from) && isPlainDate(to) && to < from;
-  const problems = defined({
-    q: hasLength(q, TEXT) ? undefined : `Search for at most ${TEXT.max} characters.`,
-    from: wrongDate(from),
-    to: wrongDate(to) ?? (isBackwards ? 'The last day is before the first.' : undefined),
-  });
-  return Object.keys(problems).length === 0 ? NO_PROBLEMS : problems;
-}
+const problemsIn = ({ typed }: Asked): Problems => ({
+  ...defined({ q: hasLength(typed.q, TEXT) ? undefined : `Search for at most ${TEXT.max} characters.` }),
+  ...readRange(typed).problems,
+});
 
 /** The fields of the address. */
 const fieldsOf = ({ when, status, typed }: Asked): Fields => ({ ...typed, when, status });

@@ -1,10 +1,11 @@
 import type { BookingDocument, ReadableBooking } from '../../../projections/bookings.ts';
 import type { HistoryStep, NamedStep } from '../../domain/booking-history.ts';
+import { defined } from '../../domain/defined.ts';
 import { type Html, html } from '../../html/html.ts';
 import { named } from '../../html/names.ts';
 import { actorView } from '../parts/actor-view.ts';
 import { statusBadge, statusClass } from '../parts/booking-views.ts';
-import { momentField, NO_PROBLEMS, type Problems } from '../parts/fields.ts';
+import { hasProblems, momentField, type Problems } from '../parts/fields.ts';
 import { amount, momentIn, zoneName } from '../parts/formats.ts';
 import { readMoment } from '../parts/typed-dates.ts';
 
@@ -22,7 +23,7 @@ export function timeline(
   then: BookingThen | undefined,
 ): Html {
   const read = readMoment(askedFor);
-  const problems: Problems = askedFor !== '' && 'problem' in read ? { at: read.problem } : NO_PROBLEMS;
+  const problems: Problems = defined({ at: askedFor === '' ? undefined : read.problem });
   return html`<ol class="timeline">${steps.map(
     (
       { event, to, by },
@@ -31,7 +32,7 @@ export function timeline(
 <p class="muted small"><time datetime="${event.metadata.at}">${momentIn(zone, event.metadata.at)}</time>, by ${actorView(by)}</p></li>`,
   )}</ol>
 <form class="fields as-of" method="get" action="#booking-timeline" data-timeline="${steps.map(({ event }) => toInput(event.metadata.at, zone)).join(' ')}">
-<div class="row end nowrap">${momentField({ name: 'at', label: 'As of a past time', hint: `In the space’s local time (${zoneName(zone)}).`, value: then === undefined && problems === NO_PROBLEMS ? '' : askedFor, problems })}<div><button class="button quiet">Show</button></div></div>
+<div class="row end nowrap">${momentField({ name: 'at', label: 'As of a past time', hint: `In the space’s local time (${zoneName(zone)}).`, value: then === undefined && !hasProblems(problems) ? '' : askedFor, problems })}<div><button class="button quiet">Show</button></div></div>
 </form>
 <p id="state-then" role="status">${then !== undefined && stateThen(then, zone)}</p>`;
 }
@@ -66,6 +67,6 @@ const toInput = (moment: string, zone: string): string =>
 /** Reverses {@link toInput}, up to the end of that second, in milliseconds since the epoch. Undefined if the field is invalid. */
 export function momentOfInput(text: string, zone: string): number | undefined {
   const read = readMoment(text);
-  if ('problem' in read) return undefined;
+  if (read.time === undefined) return undefined;
   return Temporal.PlainDateTime.from(read.time).toZonedDateTime(zone).epochMilliseconds + 999;
 }

@@ -4,7 +4,7 @@ import type { Cents, PlainDate } from '../../domain/ids.ts';
 import { HOUR } from '../../domain/limits.ts';
 import { AMOUNT_RULE, formatAmount, parseAmount } from '../../domain/pricing.ts';
 import { queryOf } from '../parts/addresses.ts';
-import { NO_PROBLEMS, type Problems } from '../parts/fields.ts';
+import type { Problems } from '../parts/fields.ts';
 import { readDate } from '../parts/typed-dates.ts';
 import { Form } from '../parts/visit.ts';
 
@@ -40,7 +40,7 @@ export function readFilter(
   let date = daysLater(localDate(now, 'UTC'), 1);
   if (text('date') !== '') {
     const read = readDate(text('date'));
-    if (!('date' in read)) problems.date = read.problem;
+    if (read.date === undefined) problems.date = read.problem;
     else if (read.date < earliestDate(now)) problems.date = 'Choose today or a later date.';
     else date = read.date;
   }
@@ -54,7 +54,7 @@ export function readFilter(
 
   const page = query.integer('page');
   return {
-    problems: Object.keys(problems).length === 0 ? NO_PROBLEMS : problems,
+    problems,
     filter: {
       date,
       ...(hour !== undefined && { hour }),

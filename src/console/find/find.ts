@@ -11,7 +11,7 @@ import type { Space } from '../../domain/space.ts';
 import { type Html, html } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { named, namedText } from '../../html/names.ts';
-import { dateField, field, formProblem, NO_PROBLEMS, type Problems, select, statusOf } from '../parts/fields.ts';
+import { dateField, field, formProblem, hasProblems, type Problems, select, statusOf } from '../parts/fields.ts';
 import { amount, clock, counted, duration, longDate, shortDate, zoneName } from '../parts/formats.ts';
 import { initialOf } from '../parts/initial.ts';
 import type { PageDeps } from '../parts/page-deps.ts';
@@ -43,7 +43,7 @@ export function findPages(routes: Routes, deps: PageDeps): void {
         queries.spaces.communities(),
       ]);
       const { filter, problems } = readFilter(visit.query, visit.now, communities);
-      const isRead = problems === NO_PROBLEMS;
+      const isRead = !hasProblems(problems);
       const all = isRead ? await openOn(visit.account, spaces, filter.date) : [];
       const found = all.filter((one) => matches(one, filter)).sort(byPrice);
       const results =

@@ -89,8 +89,7 @@ export function requestPages(routes: Routes, { commands, queries, settings }: Pa
         const { account, form, context } = visit;
         if (account.kind !== 'Brand') return missing('space');
         const typedDate = form.text('date');
-        const read = readDate(typedDate);
-        const date = 'date' in read ? read.date : undefined;
+        const { date, problem } = readDate(typedDate);
         const startHour = form.integer('startHour');
         const shown = form.text('price');
         const again = (problems: Problems) => spacePage(visit, space, typedDate, form, problems);
@@ -103,7 +102,7 @@ export function requestPages(routes: Routes, { commands, queries, settings }: Pa
           };
           const wrong = wrongDetails(details);
           return again({
-            ...('problem' in read && { date: read.problem }),
+            ...(problem !== undefined && { date: problem }),
             ...(Number.isNaN(startHour) && { startHour: 'Choose a start time.' }),
             ...(wrong && problemOf(wrong, DETAIL_LABELS)),
           });
@@ -189,13 +188,11 @@ export function requestPages(routes: Routes, { commands, queries, settings }: Pa
     const { spaceId } = space;
     const today = localDate(now, space.timeZone);
     const read = readDate(asked);
-    const date = 'date' in read && read.date >= today ? read.date : today;
+    const date = read.date !== undefined && read.date >= today ? read.date : today;
     const wrongDate =
-      asked === '' || ('date' in read && date === read.date)
+      asked === '' || date === read.date
         ? undefined
-        : 'date' in read
-          ? `Choose ${dayAndMonth(today)} or a later date.`
-          : read.problem;
+        : (read.problem ?? `Choose ${dayAndMonth(today)} or a later date.`);
     const wrong = wrongDate === undefined ? problems : { ...problems, date: wrongDate };
     // A form carries in its fields what an address carries in its query.
     const carried = (visit.kept ?? visit.form).text('kept');

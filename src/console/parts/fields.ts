@@ -11,8 +11,10 @@ export type Problems = Readonly<Record<string, string>>;
 
 export const NO_PROBLEMS: Problems = {};
 
+export const hasProblems = (problems: Problems): boolean => Object.keys(problems).length > 0;
+
 /** The status of a page: 422 if it redisplays a form with errors. */
-export const statusOf = (problems: Problems): 200 | 422 => (problems === NO_PROBLEMS ? 200 : 422);
+export const statusOf = (problems: Problems): 200 | 422 => (hasProblems(problems) ? 422 : 200);
 
 /**
  * Assigns what a refusal says to the fields it is about. Each of its sentences starts with the name of a field ("windowEnd must

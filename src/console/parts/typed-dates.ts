@@ -1,5 +1,7 @@
 import { isPlainDate } from '../../domain/calendar.ts';
+import { defined } from '../../domain/defined.ts';
 import type { PlainDate } from '../../domain/ids.ts';
+import type { Dates } from '../../queries/booking-pages.ts';
 import { monthName, shortDate } from './formats.ts';
 
 /**
@@ -17,10 +19,12 @@ const WITH_POINTS = /^(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})$/;
 const ISO = /^(\d{4})[-/](\d{1,2})[-/](\d{1,2})$/;
 const WITH_SLASHES = /^\d{1,2}\/\d{1,2}\/\d{1,4}$/;
 
-type Read = { readonly date: PlainDate } | { readonly problem: string };
+/** What was read, or what is wrong with it. */
+type Read<T> =
+  | (T & { readonly problem?: undefined })
+  | ({ readonly [F in keyof T]?: undefined } & { readonly problem: string });
 
-/** Reads a typed date, or says what is wrong with it. */
-export function readDate(text: string): Read {
+export function readDate(text: string): Read<{ readonly date: PlainDate }> {
   const typed = text.trim();
   if (WITH_SLASHES.test(typed))
     return { problem: `“${typed}” can be read in two ways. Write a date such as 20 Nov 2026 or 2026-11-20.` };
@@ -54,27 +58,45 @@ function monthOf(word: string): number | undefined {
   return [long, long.slice(0, 3), long.slice(0, 4)].includes(letters) ? number : undefined;
 }
 
-/** A typed date as addresses and queries have it (YYYY-MM-DD); what was typed, if it is none. */
-export function asPlainDate(typed: string): string {
-  const read = readDate(typed);
-  return 'date' in read ? read.date : typed;
+/**
+ * Reads a first and a last day, either of which may be left empty.
+ * @returns the inclusive range, and what is wrong by field
+ */
+export function readRange({ from, to }: { readonly from: string; readonly to: string }): {
+  readonly dates: Dates;
+  readonly problems: { readonly from?: string; readonly to?: string };
+} {
+  const read = (text: string) => (text === '' ? undefined : readDate(text));
+  const [first, last] = [read(from), read(to)];
+  const dates = defined({ startDate: first?.date, endDate: last?.date });
+  const isBackwards = first?.date !== undefined && last?.date !== undefined && last.date < first.date;
+  return {
+    dates,
+    problems: defined({
+      from: first?.problem,
+      to: last?.problem ?? (isBackwards ? 'The last day is before the first.' : undefined),
+    }),
+  };
 }
+
+/** A typed date as addresses and queries have it (YYYY-MM-DD); what was typed, if it is none. */
+export const asPlainDate = (typed: string): string => readDate(typed).date ?? typed;
 
 /** A date as its field shows it; what was typed, if it is none. */
 export function shownInField(typed: string): string {
-  const read = readDate(typed);
-  return 'date' in read ? shortDate(read.date) : typed;
+  const { date } = readDate(typed);
+  return date === undefined ? typed : shortDate(date);
 }
 
 /** `20 Nov 2026, 09:30`, `2026-11-20T09:30:15`: a date, and the time on the 24-hour clock. */
 const MOMENT = /^(.+?)(?:T|,?\s+)(\d{1,2}):(\d{2})(?::(\d{2}))?$/;
 
-/** Reads a typed date and time on a clock that the field names, or says what is wrong with it. */
-export function readMoment(text: string): { readonly time: string } | { readonly problem: string } {
+/** Reads a typed date and time on a clock that the field names. */
+export function readMoment(text: string): Read<{ readonly time: string }> {
   const [, day = '', hour = '', minute = '', second = '00'] = MOMENT.exec(text.trim()) ?? [];
   if (day === '') return { problem: 'Write a date and a time such as 20 Nov 2026, 09:30.' };
   const read = readDate(day);
-  if ('problem' in read) return read;
+  if (read.date === undefined) return read;
   if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59)
     return {
       problem: `There is no ${text
@@ -88,7 +110,7 @@ export function readMoment(text: string): { readonly time: string } | { readonly
 /** A moment as its field shows it; what was typed, if it is none. */
 export function momentInField(typed: string): string {
   const read = readMoment(typed);
-  if ('problem' in read) return typed;
+  if (read.time === undefined) return typed;
   const [date = '', time = ''] = read.time.split('T');
   return `${shortDate(date)}, ${time.replace(/:00$/, '')}`;
 }

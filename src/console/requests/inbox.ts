@@ -6,7 +6,7 @@ import { flag, type Html, html } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
 import { named, namedText } from '../../html/names.ts';
 import { statusBadge } from '../parts/booking-views.ts';
-import { csrfField, dateField, field, NO_PROBLEMS, select } from '../parts/fields.ts';
+import { csrfField, dateField, field, hasProblems, select, statusOf } from '../parts/fields.ts';
 import {
   amount,
   counted,
@@ -59,16 +59,15 @@ export function inboxPages(routes: Routes, { queries, settings }: PageDeps): voi
       const list = requestList(visit.query);
       if (account.kind !== 'Community') return missing('page');
       const spaces = await queries.spaces.list(account);
-      const main =
-        list.problems === NO_PROBLEMS
-          ? await requestsPage(visit, account.id, list)
-          : html`<p>Correct the filter to see the requests.</p>`;
+      const main = hasProblems(list.problems)
+        ? html`<p>Correct the filter to see the requests.</p>`
+        : await requestsPage(visit, account.id, list);
       // What was on this page has been answered.
       if (main === undefined) return { go: inboxPath({ ...list, after: undefined }) };
       return {
         title: 'Requests',
         section: 'inbox',
-        status: list.problems === NO_PROBLEMS ? 200 : 422,
+        status: statusOf(list.problems),
         main: html`<div class="head"><div><h1>Requests</h1><p class="lead">Approve or decline requests from brands. Unanswered requests expire.</p></div></div>
 ${filterForm(list, spaces)}${main}`,
       } satisfies Answer;

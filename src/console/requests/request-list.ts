@@ -1,9 +1,11 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
-import { type Cents, type PlainDate, type SpaceId, spaceId } from '../../domain/ids.ts';
+import { defined } from '../../domain/defined.ts';
+import { type Cents, type SpaceId, spaceId } from '../../domain/ids.ts';
 import { AMOUNT_RULE, parseAmount } from '../../domain/pricing.ts';
+import type { Dates } from '../../queries/booking-pages.ts';
 import { addressOf, type Fields, queryOf } from '../parts/addresses.ts';
-import { NO_PROBLEMS, type Problems } from '../parts/fields.ts';
-import { readDate } from '../parts/typed-dates.ts';
+import type { Problems } from '../parts/fields.ts';
+import { readRange } from '../parts/typed-dates.ts';
 import { Form, idOf } from '../parts/visit.ts';
 
 /** Requests on one page of the inbox: the longest names and messages still make a page of less than 60 kB. */
@@ -15,13 +17,11 @@ const FIELDS = ['space', 'from', 'to', 'min', 'max', 'sort'] as const;
 type FieldName = (typeof FIELDS)[number];
 
 /** Which requests the inbox shows, in which order: what its address says, and what its forms carry along. */
-export type RequestList = {
+export type RequestList = Dates & {
   /** The fields as they were typed. */
   readonly typed: Readonly<Record<FieldName, string>>;
   readonly problems: Problems;
   readonly spaceId?: SpaceId;
-  readonly startDate?: PlainDate;
-  readonly endDate?: PlainDate;
   readonly min?: Cents;
   readonly max?: Cents;
   readonly sort: 'date' | 'deadline';
@@ -39,36 +39,24 @@ export type Place = { readonly at: number; readonly bookingId: number };
 /** Reads the address of the inbox. */
 export function requestList(query: Form): RequestList {
   const typed = Object.fromEntries(FIELDS.map((name) => [name, query.text(name)])) as RequestList['typed'];
-  const problems: Record<string, string> = {};
-  const date = (name: 'from' | 'to') => {
-    const text = typed[name];
-    if (text === '') return undefined;
-    const read = readDate(text);
-    if ('date' in read) return read.date;
-    problems[name] = read.problem;
-    return undefined;
-  };
+  const range = readRange(typed);
+  const problems: Record<string, string> = { ...range.problems };
   const amount = (name: 'min' | 'max') => {
     const text = typed[name];
     const parsed = text === '' ? undefined : parseAmount(text);
     if (text !== '' && parsed === undefined) problems[name] = `This ${AMOUNT_RULE}.`;
     return parsed;
   };
-  const [startDate, endDate, min, max] = [date('from'), date('to'), amount('min'), amount('max')];
-  if (startDate !== undefined && endDate !== undefined && startDate > endDate)
-    problems.to = 'This date is before the first one.';
+  const [min, max] = [amount('min'), amount('max')];
   if (min !== undefined && max !== undefined && min > max) problems.max = 'This amount is less than the first one.';
   const space = idOf(typed.space);
   const [, at, id] = /^(\d{1,15}):(\d{1,15})$/.exec(query.text('after')) ?? [];
   const since = query.integer('since');
   return {
     typed,
-    problems: Object.keys(problems).length === 0 ? NO_PROBLEMS : problems,
-    ...(space !== undefined && { spaceId: spaceId(space) }),
-    ...(startDate !== undefined && { startDate }),
-    ...(endDate !== undefined && { endDate }),
-    ...(min !== undefined && { min }),
-    ...(max !== undefined && { max }),
+    problems,
+    ...range.dates,
+    ...defined({ spaceId: space === undefined ? undefined : spaceId(space), min, max }),
     // Unanswered requests expire, so what expires first comes first.
     sort: typed.sort === 'date' ? 'date' : 'deadline',
     after: isMoment(Number(at)) ? { at: Number(at), bookingId: Number(id) } : undefined,
