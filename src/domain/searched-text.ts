@@ -31,3 +31,7 @@ export const folded = (text: string): string =>
 
 /** The words that are searched for, folded. None if the text has nothing to compare. */
 export const wordsOf = (text: string): readonly string[] => folded(text).split(/\s+/).filter(Boolean);
+
+/** Whether something has every word in one or another of its names, all of them folded. Without words nothing does. */
+export const isCalled = (names: readonly string[], words: readonly string[]): boolean =>
+  words.length > 0 && words.every((word) => names.some((name) => name.includes(word)));

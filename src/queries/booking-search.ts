@@ -5,7 +5,7 @@ import { spaces } from '../../projections/spaces.ts';
 import type { Account } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
 import { brandId, communityId, spaceId } from '../domain/ids.ts';
-import { folded, wordsOf } from '../domain/searched-text.ts';
+import { folded, isCalled, wordsOf } from '../domain/searched-text.ts';
 import { BOOKING_STATUSES, type BookingStatus } from '../domain/space-day.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
@@ -133,8 +133,7 @@ function resolved(
   { places, others }: Found,
   status: BookingStatus | undefined,
 ): Resolved {
-  const has = ({ names }: Named, word: string) => names.some((name) => name.includes(word));
-  const wholly = (one: Named) => words.length > 0 && words.every((word) => has(one, word));
+  const wholly = ({ names }: Named) => isCalled(names, words);
   const found = { places: places.filter(wholly), others: others.filter(wholly) };
   const lists = narrowLists(account, found, status) ?? broadLists(account, found, status);
   const isName = found.places.length + found.others.length > 0;
@@ -142,7 +141,8 @@ function resolved(
 
   // A word in the one name, a word in the other.
   const all = 2 ** words.length - 1;
-  const bitsOf = (one: Named) => words.reduce((bits, word, index) => (has(one, word) ? bits | (1 << index) : bits), 0);
+  const bitsOf = ({ names }: Named) =>
+    words.reduce((bits, word, index) => (isCalled(names, [word]) ? bits | (1 << index) : bits), 0);
   const bits = (list: readonly Named[]) => new Map(list.map((one) => [one.id, bitsOf(one)]));
   const [ofPlaces, ofOthers] = [bits(places), bits(others)];
   const [kindsOfPlaces, kindsOfOthers] = [new Set(ofPlaces.values()), new Set(ofOthers.values())];

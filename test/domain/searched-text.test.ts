@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { folded, wordsOf } from '../../src/domain/searched-text.ts';
+import { folded, isCalled, wordsOf } from '../../src/domain/searched-text.ts';
 
 test.each([
   ['case', 'LOFT', 'loft'],
@@ -26,4 +26,13 @@ test('every other character stands for itself', () => {
 test('words are what stands between blanks; what has nothing to compare has none', () => {
   expect(wordsOf('  Grand\u00a0 Hall\t2 ')).toEqual(['grand', 'hall', '2']);
   expect(wordsOf('\u0301\u200d')).toEqual([]);
+});
+
+test('something is called so if each word is in one of its names', () => {
+  const names = ['great hall', 'old mill'];
+  expect(isCalled(names, ['hall'])).toBe(true);
+  expect(isCalled(names, ['mill', 'gre'])).toBe(true);
+  expect(isCalled(names, ['hall', 'barn'])).toBe(false);
+  expect(isCalled(names, [])).toBe(false);
+  expect(isCalled([], ['hall'])).toBe(false);
 });

@@ -6,7 +6,7 @@ import { defined } from '../../domain/defined.ts';
 import type { PlainDate } from '../../domain/ids.ts';
 import { HOUR } from '../../domain/limits.ts';
 import { priceOf } from '../../domain/pricing.ts';
-import { folded, wordsOf } from '../../domain/searched-text.ts';
+import { folded, isCalled, wordsOf } from '../../domain/searched-text.ts';
 import type { Space } from '../../domain/space.ts';
 import { type Html, html } from '../../html/html.ts';
 import { icon } from '../../html/layout.ts';
@@ -209,15 +209,8 @@ function matches({ space, total, openHours }: Found, { hour, communityId, most, 
     (hour === undefined || openHours.includes(hour)) &&
     (communityId === undefined || space.communityId === communityId) &&
     (most === undefined || total <= most) &&
-    (name === undefined || isCalled(space, name))
+    (name === undefined || isCalled([folded(space.name)], wordsOf(name)))
   );
-}
-
-/** Whether every word is in its name, as in the search of bookings. */
-function isCalled(space: Space, text: string): boolean {
-  const words = wordsOf(text);
-  const name = folded(space.name);
-  return words.length > 0 && words.every((word) => name.includes(word));
 }
 
 const byPrice = (a: Found, b: Found): number =>
