@@ -26,7 +26,7 @@ export const MAY_IMPORT = {
   'document-store/sqlite': ['document-store', 'sqlite', 'runtime'],
   'document-store/mongodb': ['document-store', 'runtime'],
 
-  // The thread that writes to the embedded stores for the one that answers requests.
+  // The thread that writes to the embedded stores for the others.
   threads: ['event-store/sqlite', 'document-store/sqlite', 'runtime'],
 
   // Whether log, records, read models and secret key belong together.
@@ -145,8 +145,8 @@ export const MAY_IMPORT = {
   // the whole.
   'foundation.ts': 'anything above',
   'roles.ts': 'anything above',
-  'role-threads.ts': ['roles.ts', 'config.ts', 'runtime'],
-  'role-thread.ts': ['roles.ts', 'role-threads.ts', 'logger.ts', 'secrets'],
+  'role-threads.ts': ['roles.ts', 'config.ts', 'threads', 'runtime'],
+  'role-thread.ts': ['roles.ts', 'role-threads.ts', 'logger.ts', 'threads', 'secrets'],
   'app.ts': 'anything above',
   'serve.ts': ['app.ts', 'config.ts', 'logger.ts', 'role-threads.ts', 'domain', 'runtime'],
   'main.js': ['serve.ts', 'runtime'],

@@ -253,7 +253,13 @@ export type Service = {
 /** How the roles that answer no requests run beside the thread that does. */
 export type Threads = {
   /** Runs roles in a thread of this process. */
-  readonly start: (config: Config, logger: Logger, roles: ReadonlySet<BackgroundRole>, news: string) => RunningRoles;
+  readonly start: (
+    config: Config,
+    logger: Logger,
+    roles: ReadonlySet<BackgroundRole>,
+    news: string,
+    storeThread: Foundation['storeThread'],
+  ) => RunningRoles;
   /** Whether all of them share one thread, rather than the projector having its own. */
   readonly together: boolean;
 };
@@ -273,7 +279,7 @@ export async function startService(config: Config, logger: Logger, threads?: Thr
   const running = groups.flatMap((group) => {
     const roles = new Set(group.filter((role) => config.roles.has(role)));
     if (roles.size === 0) return [];
-    if (inThreads && news !== undefined) return [threads.start(config, logger, roles, news)];
+    if (inThreads && news !== undefined) return [threads.start(config, logger, roles, news, core.storeThread)];
     return [startRoles({ ...core, roles, openOthers: async () => core })];
   });
   let stopping = false;

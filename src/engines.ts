@@ -4,6 +4,7 @@ import type { BaseLogger } from 'pino';
 import type { Config } from './config.ts';
 import type { DocumentStore } from './document-store/document-store.ts';
 import { isAnyoneBeating } from './document-store/heartbeats.ts';
+import type { Elsewhere } from './document-store/sqlite/document-store.ts';
 import { defined } from './domain/defined.ts';
 import { LATER_STREAM_KINDS, STREAM_KINDS } from './domain/streams.ts';
 import type { EventStore } from './event-store/event-store.ts';
@@ -13,7 +14,7 @@ import { isThisMachine } from './runtime/place.ts';
 import { Unavailable } from './runtime/unavailable.ts';
 import { StoreInUse, UnusableStore } from './runtime/unusable-store.ts';
 import { openStoreIdentity, type Places, type StoreIdentity } from './store-identity/store-identity.ts';
-import type { StoreWriter } from './threads/store-writer.ts';
+import type { StoreThread, StoreWriter } from './threads/store-writer.ts';
 import { fanOutPositions } from './webhooks/fan-out-positions.ts';
 
 /** Where the stores are: in `DATA_DIR`, or on the engines that URLs name. */
@@ -59,12 +60,15 @@ export async function openEvents(
   return openEventStoreDb({ url: eventStoreUrl, ...names, logger }).catch(inOneLine('EVENTSTORE_URL'));
 }
 
-type DocumentOptions = {
+type Expiry = {
   /** By which clock documents are removed that have expired. */
   readonly clock?: Clock;
   readonly believes?: () => Promise<boolean>;
+};
+
+type DocumentOptions = Expiry & {
   /** Who writes to embedded documents instead of this thread. */
-  readonly writesElsewhere?: StoreWriter['writes'];
+  readonly writesElsewhere?: Elsewhere;
 };
 
 export async function openSqliteDocuments(folder: string, options: DocumentOptions = {}): Promise<DocumentStore> {
@@ -107,36 +111,51 @@ const hostsOf = (url: string): string[] => {
 export type Stores = {
   readonly events: EventStore;
   readonly documents: DocumentStore;
-  /** The thread that writes to embedded stores, if there is one. */
+  /** The thread that writes to embedded stores, if this one has started it. */
+  readonly storeThread?: StoreThread;
+};
+
+type StoresOptions = {
+  /** Writes to embedded stores in a thread of their own, so that this one never waits for the disk. */
+  readonly inThread?: boolean;
+  /** The same in a thread that another one has started. Read models, for which no write waits for the disk, this one writes itself. */
   readonly writer?: StoreWriter;
 };
 
 /**
  * Opens log and documents.
- * @param options.inThread writes to embedded stores in a thread of their own, so that this one never waits for the disk
  * @throws {UnusableStore} if a file is damaged
  */
 export async function openStores(
   config: StoreConfig,
   logger: Pick<BaseLogger, 'error' | 'info' | 'warn'>,
-  { inThread = false, ...expiry }: DocumentOptions & { readonly inThread?: boolean } = {},
+  { inThread = false, writer: borrowed, ...expiry }: Expiry & StoresOptions = {},
 ): Promise<Stores> {
   mkdirSync(config.dataDir, { recursive: true });
-  let writer: StoreWriter | undefined;
-  const events = await openEvents(config, logger, inThread ? () => writer?.append() : undefined);
+  let storeThread: StoreThread | undefined;
+  const writer = (): StoreWriter | undefined => storeThread ?? borrowed;
+  const isElsewhere = inThread || borrowed !== undefined;
+  const events = await openEvents(config, logger, isElsewhere ? () => writer()?.append() : undefined);
   try {
-    const documents = await openDocuments(config, logger, { ...expiry, writesElsewhere: () => writer?.writes() });
+    const documents = await openDocuments(config, logger, {
+      ...expiry,
+      writesElsewhere: {
+        // Whoever has started the thread answers requests: it writes nothing itself.
+        kinds: borrowed === undefined ? ['record', 'readModel'] : ['record'],
+        writes: () => writer()?.writes(),
+      },
+    });
     // Once the files are there, and whether they are damaged is known.
     if (inThread && isEmbedded(config)) {
-      const { startStoreWriter } = await import('./threads/store-writer.ts');
+      const { startStoreThread } = await import('./threads/store-writer.ts');
       const { log, documents: at } = enginesOf(config);
       const data = {
         log: log === 'embedded' ? join(config.dataDir, LOG_FILE) : undefined,
         documents: at === 'embedded' ? config.dataDir : undefined,
       };
-      writer = startStoreWriter({ data, logger });
+      storeThread = startStoreThread({ data, logger });
     }
-    return { events, documents, ...defined({ writer }) };
+    return { events, documents, ...defined({ storeThread }) };
   } catch (error) {
     // An open connection would keep the process of a command alive.
     await events.close();
@@ -144,9 +163,9 @@ export async function openStores(
   }
 }
 
-export async function closeStores({ events, documents, writer }: Stores): Promise<void> {
+export async function closeStores({ events, documents, storeThread }: Stores): Promise<void> {
   // What the thread has been asked to write, it writes.
-  await writer?.stop();
+  await storeThread?.stop();
   await Promise.allSettled([events.close(), documents.close()]);
 }
 

@@ -17,6 +17,7 @@ import { idOf } from './read-models/state.ts';
 import { type Clock, systemClock } from './runtime/clock.ts';
 import { withFormerKeys } from './store-identity/former-keys.ts';
 import { type StoreIdentity, WrongSecretKey } from './store-identity/store-identity.ts';
+import type { StoreThread, StoreWriter } from './threads/store-writer.ts';
 import { newSigningSecret } from './webhooks/signature.ts';
 
 /** What every part of the service stands on, in every thread: the stores, the read models, and whether they may be used. */
@@ -33,6 +34,8 @@ export type Foundation = {
   readonly personalData: PersonalData;
   /** What the threads of this process that share the stores call their news. */
   readonly news: string | undefined;
+  /** The thread that writes to embedded stores, if this one has started it. */
+  readonly storeThread: StoreThread | undefined;
   close(): Promise<void>;
 };
 
@@ -46,6 +49,8 @@ export type FoundationOptions = {
   readonly news?: string;
   /** Given to a thread that runs roles: the threads before it that have ended, by the ids of their heartbeats. */
   readonly ended?: readonly string[];
+  /** Given to it as well: who writes what has to wait for the disk. */
+  readonly writer?: StoreWriter;
 };
 
 /**
@@ -58,10 +63,10 @@ export async function openFoundation(
   logger: Logger,
   options: FoundationOptions = {},
 ): Promise<Foundation> {
-  const { clock = systemClock(config.clockShift), inThread } = options;
+  const { clock = systemClock(config.clockShift), inThread, writer } = options;
   let foundation: Foundation | undefined;
   const believes = async () => foundation !== undefined && (await foundation.clockWatch.look()) === undefined;
-  const stores = await openStores(config, logger, { clock, believes, ...defined({ inThread }) });
+  const stores = await openStores(config, logger, { clock, believes, ...defined({ inThread, writer }) });
   try {
     foundation = await lay(config, logger, clock, options, stores);
     return foundation;
@@ -82,7 +87,7 @@ async function lay(
   { kind = 'service', news, ended }: FoundationOptions,
   stores: Stores,
 ): Promise<Foundation> {
-  const { events, documents } = stores;
+  const { events, documents, storeThread } = stores;
   const identity = await openIdentity(given, stores, logger, clock);
   await identity.check();
   const secretKey = await withFormerKeys(documents, given.secretKey);
@@ -104,7 +109,7 @@ async function lay(
     sameMachine: await sharesMachine(config),
   });
   return {
-    ...{ config, logger, clock, events, documents, identity, heartbeats, clockWatch, projector, news },
+    ...{ config, logger, clock, events, documents, identity, heartbeats, clockWatch, projector, news, storeThread },
     personalData: createPersonalData({ documents, secretKey, clock }),
     async close() {
       clockWatch.stop();

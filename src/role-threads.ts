@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import type { BackgroundRole, RunningRoles } from './roles.ts';
 import { type KeptThread, keepThread } from './runtime/kept-thread.ts';
+import type { StoreThread } from './threads/store-writer.ts';
 
 /** What a thread that runs roles is given. */
 export type RoleThreadData = {
@@ -17,12 +18,16 @@ export type RoleThreadData = {
 
 type RoleThread = KeptThread & RunningRoles;
 
-/** Runs roles in a thread of this process, with stores of its own, as a process with these `ROLES` would. */
+/**
+ * Runs roles in a thread of this process, with stores of its own, as a process with these `ROLES` would.
+ * @param storeThread who writes for it what has to wait for the disk
+ */
 export function startRoleThread(
   config: Config,
   logger: Logger,
   roles: ReadonlySet<BackgroundRole>,
   news: string,
+  storeThread?: StoreThread,
 ): RoleThread {
   const ended: string[] = [];
   const projecting = Promise.withResolvers<void>();
@@ -32,6 +37,7 @@ export function startRoleThread(
     file: new URL('./role-thread.ts', import.meta.url),
     data: (): RoleThreadData => ({ config, roles, news, begun, ended }),
     started(worker: Worker) {
+      storeThread?.lend(worker);
       worker.on('message', (session: unknown) => {
         if (typeof session !== 'string') return;
         ended.push(session);

@@ -1,22 +1,33 @@
-import type { PlainCollection } from '../document-store/sqlite/documents.ts';
+import type { Columns, PlainCollection, Sureness, Written } from '../document-store/sqlite/documents.ts';
 import type { Append, AppendOutcome } from '../event-store/sqlite/log-writer.ts';
 
 /** What other threads ask of the one that writes. */
 export type StoreCalls = {
   readonly append: { readonly argument: Append; readonly result: AppendOutcome };
-  readonly insert: { readonly argument: Written & { readonly json: string }; readonly result: boolean };
+  readonly insert: {
+    readonly argument: Addressed & { readonly written: Written; readonly sureness: Sureness | undefined };
+    readonly result: boolean;
+  };
   readonly replace: {
-    readonly argument: Written & { readonly json: string; readonly version: number };
+    readonly argument: Addressed & {
+      readonly written: Written;
+      readonly version: number;
+      readonly known: Columns | undefined;
+      readonly sureness: Sureness | undefined;
+    };
     readonly result: boolean;
   };
   readonly delete: {
-    readonly argument: Written & { readonly version: number | undefined };
+    readonly argument: Addressed & { readonly version: number | undefined };
     readonly result: boolean;
   };
   readonly sweep: {
-    readonly argument: { readonly collection: PlainCollection; readonly now: string };
+    readonly argument: { readonly collection: NamedCollection; readonly now: string };
     readonly result: undefined;
   };
 };
 
-type Written = { readonly collection: PlainCollection; readonly key: string };
+/** A collection, by its name alone once it has been described over the same port: a description takes longer to send than most documents. */
+export type NamedCollection = PlainCollection | string;
+
+type Addressed = { readonly collection: NamedCollection; readonly key: string };

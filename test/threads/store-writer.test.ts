@@ -3,40 +3,65 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
-import type { Collection, DocumentStore } from '../../src/document-store/document-store.ts';
+import type { Collection, DocumentStore, Find } from '../../src/document-store/document-store.ts';
+import { declareQuery } from '../../src/document-store/queries.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
+import type { WritesElsewhere } from '../../src/document-store/sqlite/documents.ts';
+import { closeStores, openStores } from '../../src/engines.ts';
 import type { EventStore } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
-import { type StoreWriter, startStoreWriter } from '../../src/threads/store-writer.ts';
+import type { AppendToLog } from '../../src/event-store/sqlite/log-writer.ts';
+import {
+  borrowStoreWriter,
+  type StoreThread,
+  type StoreWriter,
+  startStoreThread,
+} from '../../src/threads/store-writer.ts';
 import { documentStoreContract } from '../contract/document-store.ts';
 import { eventStoreContract } from '../contract/event-store.ts';
 import { ask } from '../document-store/ask.ts';
 import { eventually } from '../eventually.ts';
 
 type Threaded = {
+  readonly thread: StoreThread;
+  /** As whoever writes has it. */
   readonly writer: StoreWriter;
   openLog(): Promise<EventStore>;
   openDocuments(): Promise<DocumentStore>;
   remove(): Promise<void>;
 };
 
+/** Whose thread writes: that of the one that has started it, or one that it was lent. */
+const WAYS = ['own', 'borrowed'] as const;
+type Way = (typeof WAYS)[number];
+
 /** A store whose writes are made by a thread. */
-async function startThreaded(): Promise<Threaded> {
+async function startThreaded(way: Way = 'own'): Promise<Threaded> {
   const folder = await mkdtemp(join(tmpdir(), 'venue-threads-'));
   const path = join(folder, 'events.db');
   // Whoever starts the thread has opened the files before.
   await (await openSqliteEventStore({ path })).close();
-  const writer = startStoreWriter({ data: { log: path, documents: folder }, logger: pino({ level: 'silent' }) });
+  const thread = startStoreThread({ data: { log: path, documents: folder }, logger: pino({ level: 'silent' }) });
+  const writer = way === 'own' ? thread : borrowed(thread);
   await isUp(writer);
   return {
+    thread,
     writer,
     openLog: () => openSqliteEventStore({ path, appendElsewhere: writer.append }),
-    openDocuments: () => openSqliteDocumentStore({ folder, writesElsewhere: writer.writes }),
+    openDocuments: () =>
+      openSqliteDocumentStore({ folder, writesElsewhere: { kinds: ['record', 'readModel'], writes: writer.writes } }),
     async remove() {
-      await writer.stop();
+      await thread.stop();
       await rm(folder, { recursive: true });
     },
   };
+}
+
+/** The thread as another one has it. */
+function borrowed(thread: StoreThread): StoreWriter {
+  const { writer, take } = borrowStoreWriter();
+  thread.lend({ postMessage: (port: unknown) => take(port), once: () => undefined });
+  return writer;
 }
 
 const isUp = (writer: StoreWriter) => eventually(() => expect(writer.append()).toBeDefined());
@@ -66,15 +91,15 @@ describe('document store on SQLite, written by a thread', () =>
 type Counted = { readonly n: number };
 const counters: Collection<Counted> = { name: 'counters', kind: 'record', indexes: [] };
 
-describe('a thread that ends', () => {
+describe.each(WAYS)('a thread that ends, %s', (way) => {
   /** Ends the thread in the middle of what is going on, five times. */
-  async function killing({ writer }: Threaded, work: () => Promise<void>): Promise<void> {
+  async function killing({ thread, writer }: Threaded, work: () => Promise<void>): Promise<void> {
     let kills = 0;
     const killer = (async () => {
       while (kills < 5) {
         await isUp(writer);
         await new Promise((resolve) => setTimeout(resolve, 20));
-        await writer.running()?.terminate();
+        await thread.running()?.terminate();
         kills += 1;
       }
     })();
@@ -83,7 +108,7 @@ describe('a thread that ends', () => {
   }
 
   test('loses no append and makes none twice; each has an answer', { timeout: 60_000 }, async () => {
-    const threaded = await startThreaded();
+    const threaded = await startThreaded(way);
     const log = await threaded.openLog();
     try {
       let next = 0;
@@ -106,7 +131,7 @@ describe('a thread that ends', () => {
   });
 
   test('loses no document, and says of each write what became of it', { timeout: 60_000 }, async () => {
-    const threaded = await startThreaded();
+    const threaded = await startThreaded(way);
     const store = await threaded.openDocuments();
     try {
       const documents = await store.open(counters);
@@ -127,4 +152,59 @@ describe('a thread that ends', () => {
       await threaded.remove();
     }
   });
+});
+
+test('a column that another release has added is filled by what a thread sends that does not know of it', async () => {
+  const threaded = await startThreaded();
+  const [older, newer] = [await threaded.openDocuments(), await threaded.openDocuments()];
+  try {
+    const tickets: Collection<Ticket> = { name: 'tickets', kind: 'record', indexes: [{ fields: ['row'] }] };
+    const before = await older.open(tickets);
+    await before.insert('a', { row: 1, seat: 1 });
+    const bySeat = declareQuery(
+      { ...tickets, indexes: [...tickets.indexes, { fields: ['seat'] }] },
+      (seat: number): Find<Ticket> => ({ where: { seat } }),
+      [1],
+    );
+    const after = await newer.open({ ...tickets, indexes: [...tickets.indexes, { fields: ['seat'] }] });
+    await after.insert('b', { row: 1, seat: 2 });
+    await before.insert('c', { row: 2, seat: 2 });
+    await before.replace('a', { row: 1, seat: 2 }, 1, { row: 1, seat: 1 });
+    expect((await Array.fromAsync(after.find(bySeat(2)))).map(({ key }) => key)).toEqual(['a', 'b', 'c']);
+  } finally {
+    await Promise.all([older.close(), newer.close()]);
+    await threaded.remove();
+  }
+});
+
+type Ticket = { readonly row: number; readonly seat: number };
+
+test('with a borrowed thread, what must be on the disk is written there, and read models are written here', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'venue-threads-'));
+  const there: string[] = [];
+  const writes: WritesElsewhere = {
+    insert: async (_, key) => there.push(key) > 0,
+    replace: async () => true,
+    delete: async () => true,
+    sweep: async () => {},
+  };
+  const append: AppendToLog = async ({ stream }) => {
+    there.push(stream);
+    return { revision: 0, position: '1' };
+  };
+  const config = { dataDir: folder, eventStoreUrl: undefined, mongoUrl: undefined, eventStorePrefix: undefined };
+  const stores = await openStores(config, pino({ level: 'silent' }), {
+    writer: { append: () => append, writes: () => writes },
+  });
+  try {
+    await stores.events.append('stream', [{ type: 'Happened', data: {}, metadata: {} }], { expectedRevision: 'none' });
+    await (await stores.documents.open(counters)).insert('record', { n: 1 });
+    const shown = await stores.documents.open<Counted>({ name: 'shown', kind: 'readModel', indexes: [] });
+    await shown.insert('read model', { n: 1 });
+    expect(there).toEqual(['stream', 'record']);
+    expect(await shown.get('read model')).toMatchObject({ document: { n: 1 } });
+  } finally {
+    await closeStores(stores);
+    await rm(folder, { recursive: true });
+  }
 });

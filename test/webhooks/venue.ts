@@ -16,6 +16,7 @@ import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.t
 import { createPersonalData } from '../../src/personal-data/personal-data.ts';
 import { openProjector } from '../../src/projector/projector.ts';
 import type { Said } from '../../src/read-models/read-models.ts';
+import { startStoreThread } from '../../src/threads/store-writer.ts';
 import { newSigningSecret } from '../../src/webhooks/signature.ts';
 import { createWebhooks, type Webhooks, type WebhooksDeps } from '../../src/webhooks/webhooks.ts';
 import { accepted } from '../accepted.ts';
@@ -57,13 +58,29 @@ export const changedStore = (events: EventStore, changes: Partial<EventStore>): 
  * What webhooks need of the service: log, read models, commands. On the embedded engines, unless there is another log. Several can
  * share a folder.
  */
-export async function openVenue({ folder: shared, log }: { readonly folder?: string; readonly log?: EventStore } = {}) {
+export async function openVenue({
+  folder: shared,
+  log,
+  storeThread: hasStoreThread = false,
+}: {
+  readonly folder?: string;
+  readonly log?: EventStore;
+  /** Records are written by another thread, as in a service with more than one core. */
+  readonly storeThread?: boolean;
+} = {}) {
   const folder = shared ?? (await mkdtemp(join(tmpdir(), 'venue-webhooks-')));
   let shift = 0;
   let downtime = 0;
   const clock = () => Date.now() + shift;
   const events = log ?? (await openSqliteEventStore({ path: join(folder, 'log.sqlite'), leaseMs: 1_000 }));
-  const documents = await openSqliteDocumentStore({ folder, clock });
+  const storeThread = hasStoreThread
+    ? startStoreThread({ data: { log: undefined, documents: folder }, logger })
+    : undefined;
+  const documents = await openSqliteDocumentStore({
+    folder,
+    clock,
+    ...(storeThread && { writesElsewhere: { kinds: ['record'], writes: storeThread.writes } }),
+  });
   const said: Said = { kind: 'service', projects: false, wants: [], reads: [] };
   /** The heart of one process. */
   const beating = (silenceMs?: number) => startHeartbeats<Said>({ documents, said, ...(silenceMs && { silenceMs }) });
@@ -204,6 +221,7 @@ export async function openVenue({ folder: shared, log }: { readonly folder?: str
       gate?.resolve();
       await projector.stop();
       await Promise.all(hearts.map((heart) => heart.stop()));
+      await storeThread?.stop();
       await events.close();
       await documents.close();
       if (shared === undefined) await rm(folder, { recursive: true });

@@ -23,6 +23,16 @@ const SWEEP_INTERVAL_MS = 60_000;
 /** How often files are looked for that another process has removed. */
 const CLOSE_REMOVED_EVERY_MS = 1_000;
 
+/** Who writes single documents instead of this thread, so that it never waits for the disk. */
+export type Elsewhere = {
+  /** Collections of which kinds. */
+  readonly kinds: readonly CollectionKind[];
+  /** Undefined while there is nobody. */
+  readonly writes: () => WritesElsewhere | undefined;
+};
+
+type CollectionKind = Collection<object>['kind'];
+
 /**
  * The embedded document store: two SQLite files in `folder`, created if absent, and one for each collection that was loaded in
  * bulk. Any number of processes on the machine may have them open. In a power failure the read models may lose their last commits,
@@ -38,8 +48,7 @@ export async function openSqliteDocumentStore({
   readonly clock?: Clock;
   /** Whether the clock can be believed: nothing is removed by one that cannot. */
   readonly believes?: () => Promise<boolean>;
-  /** Who writes single documents instead of this thread, so that it never waits for the disk; undefined while there is nobody. */
-  readonly writesElsewhere?: () => WritesElsewhere | undefined;
+  readonly writesElsewhere?: Elsewhere;
 }): Promise<DocumentStore> {
   await mkdir(folder, { recursive: true });
   const files = await openSqliteFiles(folder);
@@ -67,7 +76,9 @@ export async function openSqliteDocumentStore({
       const file = await own.open(collection.name);
       return openSqliteDocuments(file, collection, { projected: file.noteWritten });
     }
-    const documents = await openSqliteDocuments(files[collection.kind], collection, { elsewhere: writesElsewhere });
+    const { kind } = collection;
+    const elsewhere = writesElsewhere?.kinds.includes(kind) ? writesElsewhere.writes : undefined;
+    const documents = await openSqliteDocuments(files[kind], collection, { elsewhere });
     if (collection.ttl !== undefined) {
       sweeps.set(collection.name, documents.sweep);
       ttls.set(collection.name, collection.ttl);
@@ -126,7 +137,7 @@ export async function openSqliteDocumentStore({
     },
 
     async collections() {
-      const of = (kind: Collection<object>['kind']) =>
+      const of = (kind: CollectionKind) =>
         tables(files[kind]).map((name): DeclaredCollection => ({ name, kind, ...ttlOf(ttls.get(name)) }));
       const loaded = own.names().map((name): DeclaredCollection => ({ name, kind: 'readModel' }));
       return [...of('readModel'), ...of('record'), ...loaded].sort((a, b) => (a.name < b.name ? -1 : 1));

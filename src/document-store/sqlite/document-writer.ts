@@ -1,5 +1,10 @@
-import type { SqliteDocuments, WritesElsewhere } from './documents.ts';
-import { openSqliteDocuments, type PlainCollection } from './documents.ts';
+import {
+  openSqliteDocuments,
+  type PlainCollection,
+  type SqliteDocuments,
+  type WritesElsewhere,
+  type Written,
+} from './documents.ts';
 import { openSqliteFiles } from './files.ts';
 
 export type DocumentWriter = WritesElsewhere & { close(): Promise<void> };
@@ -16,9 +21,26 @@ export async function openDocumentWriter(folder: string): Promise<DocumentWriter
     return documents;
   }
 
+  /** Another release may have added columns, which the other thread does not know of yet: then they are in the JSON alone. */
+  const complete = (documents: SqliteDocuments<Row>, { json, columns }: Written): Written =>
+    documents.hasColumns(columns) ? { json, columns } : { json, columns: JSON.parse(json) };
+
   return {
-    insert: async (collection, key, json) => (await open(collection)).insert(key, JSON.parse(json)),
-    replace: async (collection, key, json, version) => (await open(collection)).replace(key, JSON.parse(json), version),
+    async insert(collection, key, written, sureness) {
+      const documents = await open(collection);
+      return documents.insertWritten(key, complete(documents, written), sureness);
+    },
+    async replace(collection, key, written, version, known, sureness) {
+      const documents = await open(collection);
+      const isKnown = known !== undefined && documents.hasColumns(known);
+      return documents.replaceWritten(
+        key,
+        complete(documents, written),
+        version,
+        isKnown ? known : undefined,
+        sureness,
+      );
+    },
     delete: async (collection, key, version) => (await open(collection)).delete(key, version),
     sweep: async (collection, now) => (await open(collection)).sweep(now),
     async close() {

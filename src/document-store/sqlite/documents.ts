@@ -8,6 +8,8 @@ import { type KeysetRange, orderOf, rangesAfter, type Sql, selectCount, selectRa
 import { prepareStatements } from './statements.ts';
 import { openTable, readTable } from './table.ts';
 
+export type { Sureness } from '../document-store.ts';
+
 /** Parsed documents cached per collection. */
 const MAX_CACHED_DOCUMENTS = 10_000;
 /** Longer keys are not cached: only made-up ones are that long, and they would fill the memory. */
@@ -30,15 +32,41 @@ const ABSENT: CacheEntry<never> = {};
 /** A collection as another thread needs it to open it. */
 export type PlainCollection = Collection<{ readonly [field: string]: unknown }>;
 
+/** The fields of a document that its table has columns for. A document is its own columns. */
+export type Columns = object;
+
+/** A document as it is written. */
+export type Written = { readonly json: string; readonly columns: Columns };
+
 /** Writes documents in another thread, so that this one never waits for the disk. Results are those of the port. */
 export type WritesElsewhere = {
-  insert(collection: PlainCollection, key: string, json: string): Promise<boolean>;
-  replace(collection: PlainCollection, key: string, json: string, version: number): Promise<boolean>;
+  insert(collection: PlainCollection, key: string, written: Written, sureness: Sureness | undefined): Promise<boolean>;
+  /** @param known the columns of the document at `version`, if at hand */
+  replace(
+    collection: PlainCollection,
+    key: string,
+    written: Written,
+    version: number,
+    known: Columns | undefined,
+    sureness: Sureness | undefined,
+  ): Promise<boolean>;
   delete(collection: PlainCollection, key: string, version: number | undefined): Promise<boolean>;
   sweep(collection: PlainCollection, now: string): Promise<void>;
 };
 
 export type SqliteDocuments<D extends object> = Documents<D> & {
+  /** As `insert`, of what is written already. */
+  insertWritten(key: string, written: Written, sureness?: Sureness): Promise<boolean>;
+  /** As `replace`, of what is written already. */
+  replaceWritten(
+    key: string,
+    written: Written,
+    version: number,
+    known?: Columns,
+    sureness?: Sureness,
+  ): Promise<boolean>;
+  /** Whether the columns of a document from another thread are all that the table has: another release may have added some. */
+  hasColumns(columns: Columns): boolean;
   /** Removes expired documents. */
   sweep(now: string): Promise<void>;
 };
@@ -149,6 +177,34 @@ export async function openSqliteDocuments<D extends object>(
     return commit(() => here(true));
   }
 
+  /** What another thread needs of a document besides its JSON. */
+  const columnsOf = (document: Columns): Columns =>
+    Object.fromEntries(statements.table.fields.map((field) => [field, Reflect.get(document, field)]));
+
+  const insertWritten: SqliteDocuments<D>['insertWritten'] = (key, { json, columns }, sureness) =>
+    write(
+      (other) => other.insert(plain, key, { json, columns: columnsOf(columns) }, sureness),
+      (repeated) => {
+        invalidate(key);
+        return statements.insert(key, columns, json) || (repeated && statements.read(key)?.document === json);
+      },
+      sureness,
+    );
+
+  const replaceWritten: SqliteDocuments<D>['replaceWritten'] = (key, { json, columns }, version, known, sureness) =>
+    write(
+      (other) =>
+        other.replace(plain, key, { json, columns: columnsOf(columns) }, version, known && columnsOf(known), sureness),
+      (repeated) => {
+        invalidate(key);
+        if (statements.replace(key, columns, json, version, known)) return true;
+        const now = repeated ? statements.read(key) : undefined;
+        if (Number(now?.version) > version + 1) throw new ThreadEnded();
+        return now?.document === json;
+      },
+      sureness,
+    );
+
   /** Rows as arrays of their columns: an object per row would take half as long again as reading it. */
   function run({ text, values }: Sql): Row[] {
     let statement = queries.get(text);
@@ -225,32 +281,12 @@ export async function openSqliteDocuments<D extends object>(
       return Number(run(selectCount(statements.table, query?.where, indexes))[0]?.[0]);
     },
 
-    insert(key, document, sureness) {
-      const json = JSON.stringify(document);
-      return write(
-        (other) => other.insert(plain, key, json),
-        (repeated) => {
-          invalidate(key);
-          return statements.insert(key, document, json) || (repeated && statements.read(key)?.document === json);
-        },
-        sureness,
-      );
-    },
-
-    replace(key, document, version, known, sureness) {
-      const json = JSON.stringify(document);
-      return write(
-        (other) => other.replace(plain, key, json, version),
-        (repeated) => {
-          invalidate(key);
-          if (statements.replace(key, document, json, version, known)) return true;
-          const now = repeated ? statements.read(key) : undefined;
-          if (Number(now?.version) > version + 1) throw new ThreadEnded();
-          return now?.document === json;
-        },
-        sureness,
-      );
-    },
+    insert: (key, document, sureness) => insertWritten(key, writtenOf(document), sureness),
+    insertWritten,
+    replace: (key, document, version, known, sureness) =>
+      replaceWritten(key, writtenOf(document), version, known, sureness),
+    replaceWritten,
+    hasColumns: (columns) => statements.table.fields.every((field) => field in columns),
 
     delete(key, version) {
       return write(
@@ -311,6 +347,8 @@ function toCacheEntry<D extends object>(key: string, row: Record<string, SQLOutp
     ...(row.position === null ? {} : { position: text(row.position) }),
   };
 }
+
+const writtenOf = (document: object): Written => ({ json: JSON.stringify(document), columns: document });
 
 /** Key, version and document. */
 type Row = [key: SQLOutputValue, version?: SQLOutputValue, document?: SQLOutputValue];

@@ -76,13 +76,14 @@ export function prepareStatements(database: DatabaseSync, table: Table, ttl: str
     read: (key: string): Record<string, SQLOutputValue> | undefined => select.get(key),
     position: (key: string): SQLOutputValue | undefined => selectPosition.get(key)?.position,
 
-    insert(key: string, document: object, json: string): boolean {
-      return insert.run(key, null, json, ...valuesOf(document, fields)).changes === 1;
+    /** @param columns the document, or at least the fields that are columns */
+    insert(key: string, columns: object, json: string): boolean {
+      return insert.run(key, null, json, ...valuesOf(columns, fields)).changes === 1;
     },
 
-    /** @param known the document at `version`, if at hand */
-    replace(key: string, document: object, json: string, version: number, known: object | undefined): boolean {
-      const values = valuesOf(document, fields);
+    /** @param known the columns of the document at `version`, if at hand */
+    replace(key: string, columns: object, json: string, version: number, known: object | undefined): boolean {
+      const values = valuesOf(columns, fields);
       const changed = changedColumns(key, values, known);
       const statement = update('UPDATE OR IGNORE', '', 'version = ?2 AND document IS NOT NULL', changed);
       return statement.run(key, version, json, ...changed.map((index) => values[index] ?? null)).changes === 1;
