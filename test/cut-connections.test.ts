@@ -27,7 +27,7 @@ test.skipIf('missing' in mongoServer)(
     });
     const receiver = await startReceiver();
     const { url, demo } = running;
-    const authorization = `Bearer ${demo.brands[0]?.apiKey}`;
+    const authorization = `Bearer ${demo.brands[0].apiKey}`;
     const call = (path: string, init: RequestInit = {}) =>
       fetch(`${url}/api/v1${path}`, { ...init, headers: { authorization, ...init.headers } });
     const post = (path: string, body: object, key = '') =>
@@ -51,7 +51,7 @@ test.skipIf('missing' in mongoServer)(
         for (let n = 0; performance.now() < until; n += 1) {
           const key = `${client}-${n}`;
           const body = {
-            spaceId: demo.communities[0]?.spaces[0]?.id,
+            spaceId: demo.communities[0].spaces[0].id,
             // Days of its own, however many it gets done.
             startTime: inDays(40 + n * CLIENTS + client),
             startHour: 12,

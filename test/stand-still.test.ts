@@ -44,7 +44,6 @@ async function open() {
   });
   const [brand] = running.demo.brands;
   const [community] = running.demo.communities;
-  if (brand === undefined || community === undefined) throw new Error('The demo lacks accounts');
   const app = await TestApp.register(running.url);
   const signIn = { ...brand.user, account: `Brand:${brand.id}` };
   const browser = new Browser(running.url);
@@ -53,7 +52,7 @@ async function open() {
     running,
     proxies,
     brand,
-    spaceId: community.spaces[0]?.id,
+    spaceId: community.spaces[0].id,
     tokens: await app.tokens({ ...signIn, scope: API_SCOPE }),
     appId: app.id,
     tools: (await connect(running.url, signIn)).client,

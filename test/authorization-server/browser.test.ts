@@ -58,8 +58,7 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
       ([390, 1280] as const).map((width) => [what, width, name, redirect] as const),
     ),
   )('%s misleads nobody, at %i px', async (_what, width, name, redirect) => {
-    const [user] = running.demo.brands.map((brand) => brand.user);
-    if (user === undefined) throw new Error('The demo has no brand');
+    const [{ user }] = running.demo.brands;
     const clientId = `old-${randomBytes(6).toString('hex')}`;
     // As registered before names were checked.
     await running.service.core.authorizationServer.clients.adapter.upsert(

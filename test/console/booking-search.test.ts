@@ -60,7 +60,6 @@ describe.each(enginePairs)('the search of bookings on %s', (_, createPair) => {
     const { demo, service } = running;
     const [harbour] = demo.communities;
     const [northwind] = demo.brands;
-    if (harbour === undefined || northwind === undefined) throw new Error('The demo lacks accounts');
     made.brands.set('Northwind', northwind.id);
     const { catalogue } = service.core.commands;
     const terms = { windowStart: 9, windowEnd: 22, durationHours: 1, eventFee: cents(100_00), answerHours: 72 };

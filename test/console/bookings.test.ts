@@ -17,8 +17,7 @@ beforeAll(async () => {
   running = await startDemo();
   const [harbour] = running.demo.communities;
   const [northwind] = running.demo.brands;
-  if (harbour === undefined || northwind === undefined) throw new Error('The demo lacks accounts');
-  hall = harbour.spaces[0]?.id ?? 0;
+  hall = harbour.spaces[0].id;
   community = new Browser(running.url);
   await community.signIn(harbour.user);
   brand = new Browser(running.url);
@@ -214,7 +213,7 @@ test('the timeline at the second in which something happened shows it as done, a
 
 test('what belongs to other accounts does not exist', async () => {
   const union = new Browser(running.url);
-  await union.signIn(running.demo.communities[1]?.user ?? { email: '', password: '' });
+  await union.signIn(running.demo.communities[1].user);
   const id = await requested();
   for (const path of [`/console/bookings/${id}`, `/console/bookings/${id}/decline`, `/console/spaces/${hall}`]) {
     expect((await union.open(path)).status, path).toBe(404);

@@ -30,11 +30,7 @@ describe.skipIf(!hasChromium)('in Chromium', { timeout: 120_000 }, () => {
     await running.stop();
   });
 
-  const user = (kind: 'communities' | 'brands', index = 0) => {
-    const account = running.demo[kind][index];
-    if (account === undefined) throw new Error('The demo lacks an account');
-    return account.user;
-  };
+  const user = (kind: 'communities' | 'brands', index: 0 | 1 = 0) => running.demo[kind][index].user;
 
   let days = 20;
   const freshDate = (): PlainDate => {

@@ -1,6 +1,5 @@
 import type { Core } from '../../src/app.ts';
 import type { Commands } from '../../src/commands/commands.ts';
-import type { Demo } from '../../src/demo/demo-file.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { localDate } from '../../src/domain/calendar.ts';
 import {
@@ -13,6 +12,7 @@ import {
   type SpaceId,
 } from '../../src/domain/ids.ts';
 import { accepted } from '../accepted.ts';
+import type { DemoAccounts } from './console.fixture.ts';
 
 /** How many there are of each, the demo data included. */
 const BUSY = { communities: 3, spaces: 40, brands: 24, bookings: 2_000, waiting: 90 } as const;
@@ -76,12 +76,11 @@ type Asked = Wanted & { readonly bookingId: BookingId; readonly brand: BrandId }
  * day in a week, and 90 requests that wait for an answer, with deadlines from two hours to three days. No scheduler may run
  * meanwhile: by its clock, the past requests have expired.
  */
-export async function fillBusyStore(core: Core, demo: Demo): Promise<void> {
+export async function fillBusyStore(core: Core, demo: DemoAccounts): Promise<void> {
   const today = Date.now();
   let now = today - 50 * DAY_MS;
   const commands = await core.commandsAt(() => now);
   const [harbour, union] = demo.communities;
-  if (harbour === undefined || union === undefined) throw new Error('The demo lacks communities');
 
   const oasis = accepted(
     await commands.catalogue.addCommunity({ name: 'نادي الواحة', timeZone: 'Asia/Riyadh' }, CONTEXT),

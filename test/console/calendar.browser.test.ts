@@ -36,11 +36,9 @@ describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { 
 
   const open = async (
     path: string,
-    { index = 0, width = 1280, script = true, colorScheme = 'light' as 'light' | 'dark' } = {},
+    { index = 0 as 0 | 1, width = 1280, script = true, colorScheme = 'light' as 'light' | 'dark' } = {},
   ) => {
-    const community = running.demo.communities[index];
-    if (community === undefined) throw new Error('The demo lacks a community');
-    const cookies = await signedIn(community.user);
+    const cookies = await signedIn(running.demo.communities[index].user);
     const opened = await openWindow(browser, running.url, { width, colorScheme, script }, cookies);
     await opened.page.goto(path);
     return opened;
@@ -68,7 +66,7 @@ describe.skipIf(!hasChromium)('the calendar of a community with many spaces', { 
   test.each([
     ['15 spaces', 1, FEW, 15],
     ['40 spaces and 500 bookings', 0, MANY, 40],
-  ])('a day with %s is readable at every width', async (_, index, date, spaces) => {
+  ] as const)('a day with %s is readable at every width', async (_, index, date, spaces) => {
     const { context, page, complaints } = await open(`/console/calendar/${date}`, { index });
     for (const width of WIDTHS) {
       await page.setViewportSize({ width, height: 900 });

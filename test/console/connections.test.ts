@@ -18,7 +18,6 @@ let receiver: Receiver;
 beforeAll(async () => {
   running = await startDemo();
   const [harbour, union] = running.demo.communities;
-  if (harbour === undefined || union === undefined) throw new Error('The demo lacks communities');
   community = new Browser(running.url);
   await community.signIn(harbour.user);
   other = new Browser(running.url);

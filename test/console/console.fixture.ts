@@ -9,18 +9,29 @@ import { withCore } from '../bench/venue.ts';
 import { freePort } from '../free-port.ts';
 import { fillBusyStore } from './busy-store.ts';
 
+type Community = Demo['communities'][number];
+type Space = Community['spaces'][number];
+type Brand = Demo['brands'][number];
+type CommunityWithSpaces = Community & { readonly spaces: readonly [Space, ...Space[]] };
+
+/** The accounts that every demo has: Harbour Lofts and Union Yard with their spaces, Northwind Coffee and Juniper & Sons. */
+export type DemoAccounts = {
+  readonly communities: readonly [CommunityWithSpaces, CommunityWithSpaces];
+  readonly brands: readonly [Brand, Brand];
+};
+
 /** A running service with its demo data. */
 export type Running = {
   readonly url: string;
   readonly service: Service;
-  readonly demo: Demo;
+  readonly demo: Demo & DemoAccounts;
   stop(): Promise<void>;
 };
 
 export async function startDemo(
   env: Readonly<Record<string, string>> = {},
   /** What else the store is to hold; it is added while nothing else runs. */
-  fill?: (core: Core, demo: Demo) => Promise<void>,
+  fill?: (core: Core, demo: DemoAccounts) => Promise<void>,
 ): Promise<Running> {
   const dataDir = await mkdtemp(join(tmpdir(), 'venue-console-'));
   const port = await freePort();
@@ -29,8 +40,7 @@ export async function startDemo(
   const config = readConfig({ ...settings, ...env, DATA_DIR: dataDir });
   const logger = pino({ level: config.logLevel });
   let service = await startService(config, logger);
-  const { demo } = service;
-  if (demo === undefined) throw new Error('The service has no demo data');
+  const demo = withAccounts(service.demo);
   if (fill !== undefined) {
     await service.stop();
     await withCore(dataDir, (core) => fill(core, demo));
@@ -45,6 +55,19 @@ export async function startDemo(
       await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+function withAccounts(demo: Demo | undefined): Running['demo'] {
+  const [harbour, union] = demo?.communities.map(withSpaces) ?? [];
+  const [northwind, juniper] = demo?.brands ?? [];
+  if (!demo || !harbour || !union || !northwind || !juniper) throw new Error('The demo lacks accounts');
+  return { ...demo, communities: [harbour, union], brands: [northwind, juniper] };
+}
+
+function withSpaces(community: Community): CommunityWithSpaces {
+  const [first, ...others] = community.spaces;
+  if (first === undefined) throw new Error(`${community.name} has no space`);
+  return { ...community, spaces: [first, ...others] };
 }
 
 /** The same with a store as that of a busy community (`busy-store.ts`). */

@@ -18,7 +18,6 @@ beforeAll(async () => {
   running = await startDemo({ APPROVE_CONFIRM_ABOVE: '500', ROLES: 'api,projector' });
   const [harbour] = running.demo.communities;
   const [northwind] = running.demo.brands;
-  if (harbour === undefined || northwind === undefined) throw new Error('The demo lacks accounts');
   accepted(await running.service.core.users.add({ ...COLLEAGUE, accounts: [HARBOUR] }, CONTEXT));
   [manager, colleague, brand] = await Promise.all(
     [harbour.user, COLLEAGUE, northwind.user].map(async (user) => {

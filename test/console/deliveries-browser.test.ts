@@ -44,7 +44,6 @@ describe.skipIf(!hasChromium)('deliveries of a busy store in Chromium', { timeou
 
   async function opened(screen: Screen) {
     const [community] = running.demo.communities;
-    if (community === undefined) throw new Error('The demo has no community');
     return openWindow(browser, running.url, screen, await signedIn(community.user));
   }
 

@@ -20,7 +20,6 @@ let receiver: Receiver;
 beforeAll(async () => {
   running = await startDemo();
   const [harbour, union] = running.demo.communities;
-  if (harbour === undefined || union === undefined) throw new Error('The demo lacks communities');
   community = new Browser(running.url);
   other = new Browser(running.url);
   await Promise.all([community.signIn(harbour.user), other.signIn(union.user)]);

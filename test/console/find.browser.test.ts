@@ -31,7 +31,7 @@ describe.skipIf(!hasChromium)('finding and changing spaces in Chromium', { timeo
   });
 
   async function open(who: 'brands' | 'communities', path: string, { width = 1280, script = true, dark = false } = {}) {
-    const cookies = await signedIn(running.demo[who][0]?.user ?? { email: '', password: '' });
+    const cookies = await signedIn(running.demo[who][0].user);
     const screen = { width, colorScheme: dark ? 'dark' : 'light', script } as const;
     const window = await openWindow(browser, running.url, screen, cookies);
     await window.page.goto(path);

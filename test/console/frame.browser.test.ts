@@ -19,7 +19,6 @@ describe.skipIf(!hasChromium)('what opens on a page', { timeout: 60_000 }, () =>
 
   const open = async (path: string, screen: Partial<Screen> = {}) => {
     const [harbour] = running.demo.communities;
-    if (harbour === undefined) throw new Error('The demo lacks a community');
     const whole = { width: 1280, colorScheme: 'light', script: true, ...screen } as const;
     const opened = await openWindow(browser, running.url, whole, await signedIn(harbour.user));
     await opened.page.goto(path);

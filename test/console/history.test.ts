@@ -13,8 +13,7 @@ beforeAll(async () => {
   running = await startDemo();
   const [harbour] = running.demo.communities;
   const [northwind] = running.demo.brands;
-  if (harbour === undefined || northwind === undefined) throw new Error('The demo lacks accounts');
-  hall = harbour.spaces[0]?.id ?? 0;
+  hall = harbour.spaces[0].id;
   community = new Browser(running.url);
   brand = new Browser(running.url);
   await community.signIn(harbour.user);

@@ -20,7 +20,7 @@ beforeAll(async () => {
   const { users, commands } = running.service.core;
   accepted(await users.add({ ...ANNA, accounts: [HARBOUR] }, CONTEXT));
   manager = new Browser(running.url);
-  await manager.signIn(running.demo.communities[0]?.user ?? ANNA);
+  await manager.signIn(running.demo.communities[0].user);
   // An hour long and open all day, so that a day has room for many.
   const terms = { windowStart: 0, windowEnd: 23, durationHours: 1, eventFee: cents(100_00) };
   const add = async (name: string, answerHours: number) =>

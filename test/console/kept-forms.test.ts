@@ -18,9 +18,8 @@ beforeAll(async () => {
   running = await startDemo();
   const [harbour] = running.demo.communities;
   const [northwind] = running.demo.brands;
-  if (harbour === undefined || northwind === undefined) throw new Error('The demo lacks accounts');
   [planner, manager] = [northwind.user, harbour.user];
-  hall = harbour.spaces[0]?.id ?? 0;
+  hall = harbour.spaces[0].id;
   colleague = { email: 'cleo@harbour.example', password: 'correct horse battery' };
   const account = { kind: 'Community', id: communityId(harbour.id) } as const;
   accepted(await running.service.core.users.add({ ...colleague, accounts: [account] }, CONTEXT));

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createLiveFeed } from '../../src/console/live/live.ts';
+import type { DemoUser } from '../../src/demo/demo-file.ts';
 import { brandId, spaceId } from '../../src/domain/ids.ts';
 import { subjectOf } from '../../src/domain/personal-text.ts';
 import { accepted } from '../accepted.ts';
@@ -16,8 +17,7 @@ afterAll(() => running.stop());
 
 const CONTEXT = { actor: { kind: 'operator', id: 'test' }, correlationId: 'test' } as const;
 
-async function signedIn(user: { email: string; password: string } | undefined): Promise<Browser> {
-  if (user === undefined) throw new Error('The demo lacks a user');
+async function signedIn(user: DemoUser): Promise<Browser> {
   const browser = new Browser(running.url);
   await browser.signIn(user);
   return browser;
@@ -64,7 +64,7 @@ const markOf = async (browser: Browser, path: string) =>
 
 test('open pages look again when somebody was forgotten, once nothing can be read any more', async () => {
   const [harbour] = running.demo.communities;
-  const browser = await signedIn(harbour?.user);
+  const browser = await signedIn(harbour.user);
   const stream = await listen(browser, await markOf(browser, '/console/bookings'));
   const { commands, queries } = running.service.core;
   const brand = { kind: 'Brand', id: brandId(2) } as const;
@@ -91,7 +91,7 @@ test('open pages look again when somebody was forgotten, once nothing can be rea
 test('a new request is announced to its community and brand; the changed availability goes to everyone', async () => {
   const [harbour, union] = running.demo.communities;
   const [northwind, juniper] = running.demo.brands;
-  const browsers = await Promise.all([harbour, union, northwind, juniper].map((one) => signedIn(one?.user)));
+  const browsers = await Promise.all([harbour, union, northwind, juniper].map((one) => signedIn(one.user)));
   const streams = await Promise.all(browsers.map(async (one) => listen(one, await markOf(one, '/console/bookings'))));
   const [own, foreign, asking, rival] = streams;
   await request(30);
@@ -107,7 +107,7 @@ test('a new request is announced to its community and brand; the changed availab
 });
 
 test('changes between rendering a page and its connection are not lost', async () => {
-  const browser = await signedIn(running.demo.communities[0]?.user);
+  const browser = await signedIn(running.demo.communities[0].user);
   const mark = await markOf(browser, '/console/inbox');
   expect(mark).toMatch(/^[0-9a-f]+-\d+$/);
   const { bookingId } = accepted(await request(31));
@@ -124,7 +124,7 @@ test('changes between rendering a page and its connection are not lost', async (
 });
 
 test('a change while a page is being made is not lost', async () => {
-  const browser = await signedIn(running.demo.communities[0]?.user);
+  const browser = await signedIn(running.demo.communities[0].user);
   const watching = await listen(browser, await markOf(browser, '/console/inbox'));
   const { bookings } = running.service.core.queries;
   const { count } = bookings;
@@ -172,7 +172,7 @@ test('the log is followed only while there are pages', async () => {
 });
 
 test('once a change is announced, the page shows it', async () => {
-  const browser = await signedIn(running.demo.communities[0]?.user);
+  const browser = await signedIn(running.demo.communities[0].user);
   const stream = await listen(browser, await markOf(browser, '/console/inbox'));
   const made = accepted(await request(32));
   await eventually(() => expect(stream.messages()).not.toEqual([]));
@@ -181,7 +181,7 @@ test('once a change is announced, the page shows it', async () => {
 });
 
 test('the user who made a change gets no announcement, and a signed-out browser no stream', async () => {
-  const browser = await signedIn(running.demo.communities[0]?.user);
+  const browser = await signedIn(running.demo.communities[0].user);
   const made = accepted(await request(33));
   const page = await browser.open('/console/inbox');
   const stream = await listen(browser, await markOf(browser, '/console/inbox'));
@@ -193,7 +193,7 @@ test('the user who made a change gets no announcement, and a signed-out browser 
 });
 
 test('a page returned by a form is not live', async () => {
-  const browser = await signedIn(running.demo.communities[0]?.user);
+  const browser = await signedIn(running.demo.communities[0].user);
   const form = await browser.open('/console/keys');
   expect(form.text).toContain('data-live="');
   expect((await browser.send(form, '/console/keys', { label: '' })).text).not.toContain('data-live="');
@@ -202,7 +202,7 @@ test('a page returned by a form is not live', async () => {
 test('open connections end when the service stops', async () => {
   const second = await startDemo();
   const browser = new Browser(second.url);
-  await browser.signIn(second.demo.communities[0]?.user ?? { email: '', password: '' });
+  await browser.signIn(second.demo.communities[0].user);
   const answer = await fetch(`${second.url}/console/live`, {
     headers: { cookie: `console=${browser.cookie('console')}` },
   });

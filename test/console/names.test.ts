@@ -177,7 +177,7 @@ test('… on every page that shows reviews, to both', async () => {
   const [northwind] = running.demo.brands;
   for (const account of [harbour, northwind]) {
     const browser = new Browser(running.url);
-    await browser.signIn(account?.user ?? { email: '', password });
+    await browser.signIn(account.user);
     const reviews = await browser.open('/console/reviews');
     expect(reviews.text).toContain(ARABIC.content);
     expectIsolated(await crawl(browser), CONNECTIONS);

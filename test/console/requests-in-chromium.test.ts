@@ -21,7 +21,6 @@ describe.skipIf(!hasChromium)('the inbox in Chromium', { timeout: 120_000 }, () 
   beforeAll(async () => {
     [running, browser] = await Promise.all([startDemo({ APPROVE_CONFIRM_ABOVE: '5000' }), launchChromium()]);
     const [harbour] = running.demo.communities;
-    if (harbour === undefined) throw new Error('The demo lacks a community');
     cookies = await signInOnce(running.url)(harbour.user);
     const { users, commands } = running.service.core;
     const other = { email: 'anna@harbour.example', password: 'a long enough password', accounts: [HARBOUR] };

@@ -16,11 +16,10 @@ beforeAll(async () => {
 });
 afterAll(() => running.stop());
 
-const community = () => {
-  const [first] = running.demo.communities;
-  if (first === undefined) throw new Error('The demo has no community');
-  return first;
-};
+const community = () => running.demo.communities[0];
+
+const asCommunity = ({ id }: { readonly id: number }) => ({ kind: 'Community', id: communityId(id) }) as const;
+const asBrand = ({ id }: { readonly id: number }) => ({ kind: 'Brand', id: brandId(id) }) as const;
 
 const sessions = () =>
   running.service.core.documents.open<Session>({
@@ -157,7 +156,7 @@ test('people sign in and out where the process itself cannot reach its public ad
   });
   onTestFinished(() => proxy.mockRestore());
   const browser = new Browser(publicUrl);
-  const page = await browser.signIn(behind.demo.communities[0]?.user ?? community().user);
+  const page = await browser.signIn(behind.demo.communities[0].user);
   expect(page.title).toContain('Requests');
   expect(browser.cookie('__Host-console')).toBeDefined();
   expect(asked).toContainEqual(expect.stringContaining('/connect/authorize'));
@@ -214,8 +213,7 @@ test('signing out ends the session here and at the authorization server; apps st
 
 test('changing the password and leaving the account end the session', async () => {
   const { users } = running.service.core;
-  const account = { kind: 'Community', id: communityId(community().id) } as const;
-  const other = { kind: 'Community', id: communityId(running.demo.communities[1]?.id ?? 0) } as const;
+  const [account, other] = [asCommunity(community()), asCommunity(running.demo.communities[1])];
   const added = await users.add(
     { email: 'two@demo.example', password: 'long enough 1', accounts: [account, other] },
     BY_OPERATOR,
@@ -234,14 +232,16 @@ test('changing the password and leaving the account end the session', async () =
 
 test('a user with several accounts switches between them; a form made for the previous account then does nothing', async () => {
   const { users } = running.service.core;
-  const [one, two] = running.demo.communities.map(({ id }) => ({ kind: 'Community', id: communityId(id) }) as const);
-  if (one === undefined || two === undefined) throw new Error('The demo has too few communities');
-  await users.add({ email: 'both@demo.example', password: 'long enough 1', accounts: [one, two] }, BY_OPERATOR);
+  const [one, two] = running.demo.communities;
+  await users.add(
+    { email: 'both@demo.example', password: 'long enough 1', accounts: [asCommunity(one), asCommunity(two)] },
+    BY_OPERATOR,
+  );
   const browser = new Browser(running.url);
   const first = await browser.signIn({ email: 'both@demo.example', password: 'long enough 1' });
   const before = await browser.open('/console/spaces/new');
   const page = await browser.send(first, '/console/account', { account: `Community:${two.id}` });
-  expect(page.text).toContain(`<span class="name"><bdi>${running.demo.communities[1]?.name}</bdi></span>`);
+  expect(page.text).toContain(`<span class="name"><bdi>${two.name}</bdi></span>`);
 
   expect((await browser.send(before, '/console/spaces/new', { name: 'Wrong account' })).status).toBe(403);
   const forbidden = await browser.send(page, '/console/account', { account: 'Brand:1' });
@@ -250,11 +250,9 @@ test('a user with several accounts switches between them; a form made for the pr
 
 test('a link to a page of another of the own accounts offers to switch to it, and leads there', async () => {
   const { core } = running.service;
-  const [harbour, union] = running.demo.communities.map(
-    ({ id }) => ({ kind: 'Community', id: communityId(id) }) as const,
-  );
-  const [northwind, juniper] = running.demo.brands.map(({ id }) => ({ kind: 'Brand', id: brandId(id) }) as const);
-  if (!harbour || !union || !northwind || !juniper) throw new Error('The demo has too few accounts');
+  const { communities, brands } = running.demo;
+  const [harbour, union] = [asCommunity(communities[0]), asCommunity(communities[1])];
+  const [northwind, juniper] = [asBrand(brands[0]), asBrand(brands[1])];
   const login = { email: 'three@demo.example', password: 'long enough 1' };
   await core.users.add({ ...login, accounts: [union, harbour, northwind] }, BY_OPERATOR);
   const browser = new Browser(running.url);
@@ -292,7 +290,7 @@ test('a link to a page of another of the own accounts offers to switch to it, an
   const ofOthers: number[] = [];
   for await (const { bookingId, communityId: of } of foreign) if (of === harbour.id) ofOthers.push(bookingId);
   const stranger = new Browser(running.url);
-  await stranger.signIn(running.demo.communities[1]?.user ?? login);
+  await stranger.signIn(running.demo.communities[1].user);
   const seen = await Promise.all(
     [ofOthers[0], 987_654].map(async (id) =>
       (await stranger.open(`/console/bookings/${id}`)).text.replace(/(?:csrf" value|data-live)="[^"]*"/g, ''),

@@ -17,8 +17,7 @@ const HARBOUR = { kind: 'Community', id: communityId(1) } as const;
 beforeAll(async () => {
   running = await startDemo();
   const [demo] = running.demo.communities;
-  if (demo === undefined) throw new Error('The demo lacks a community');
-  hall = `/console/spaces/${demo.spaces[0]?.id}`;
+  hall = `/console/spaces/${demo.spaces[0].id}`;
   const colleague = { email: 'ada@harbour.example', password: 'correct horse battery' };
   accepted(await running.service.core.users.add({ ...colleague, accounts: [HARBOUR] }, CONTEXT));
   [harbour, ada] = [new Browser(running.url), new Browser(running.url)];

@@ -53,7 +53,7 @@ describe.skipIf(!hasChromium)('tables in Chromium', { timeout: 120_000 }, () => 
   });
 
   async function opened(width: number, path: string, script = true): Promise<Page> {
-    const user = running.demo.communities[0]?.user ?? { email: '', password: '' };
+    const user = running.demo.communities[0].user;
     const screen = { width, colorScheme: 'light', script } as const;
     const { page } = await openWindow(browser, running.url, screen, await signedIn(user));
     await page.goto(`/console/${path}`);

@@ -39,7 +39,7 @@ test.skipIf('missing' in mongoServer)(
     expect((await fetch(`${running.url}/readyz`)).status).toBe(200);
     const [brand] = running.demo.brands;
     const bookings = await fetch(`${running.url}/api/v1/bookings`, {
-      headers: { authorization: `Bearer ${brand?.apiKey}` },
+      headers: { authorization: `Bearer ${brand.apiKey}` },
     });
     expect(await bookings.json()).not.toEqual([]);
   },
