@@ -1,4 +1,5 @@
 import { type Command, CommanderError } from '@commander-js/extra-typings';
+import type { CommandContext } from '../commands/command-handler.ts';
 import { toOperatorForgotten, toOperatorPersonalCopy } from '../contract/personal-data.ts';
 import type { Account } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
@@ -6,7 +7,7 @@ import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { type Subject, subjectInWords, subjectOf, subjectOfUser } from '../domain/personal-text.ts';
 import { namedAccount, nameOf } from './accounts.ts';
 import { wholeNumber } from './arguments.ts';
-import { type Invoked, type OperatorCore, operate } from './operation.ts';
+import { type Answer, type Invoked, type OperatorCore, operate } from './operation.ts';
 
 export function personalDataCommands(venue: Command): void {
   venue
@@ -26,13 +27,8 @@ Examples:
   venue forget --brand 7
   venue forget --user usr_Zb0…`,
     )
-    .action((named, command) => {
-      const whom = requiredSubject(named);
-      return operate(command, async (core, context) => {
-        const { queries, commands } = core;
-        const found = await nameOfSubject(core, whom);
-        if (isRefusal(found)) return found;
-        const { subject, name } = found;
+    .action((named, command) =>
+      operateOn(named, command, async ({ queries, commands }, { subject, whom, name }, context) => {
         const plainTexts = await queries.operator.plainTexts(subject, progressOf(command));
         const isKnown = name !== undefined || plainTexts > 0 || (await queries.operator.isSubject(subject));
         if (!isKnown) return unknownSubject(subject);
@@ -46,8 +42,8 @@ Examples:
             ...plainTextsNote(plainTexts),
           ].join('\n'),
         };
-      });
-    });
+      }),
+    );
 
   venue
     .command('data')
@@ -65,12 +61,8 @@ Examples:
   venue data --brand 7 > brand-7.json
   venue data --user usr_Zb0…`,
     )
-    .action((named, command) => {
-      const whom = requiredSubject(named);
-      return operate(command, async (core) => {
-        const found = await nameOfSubject(core, whom);
-        if (isRefusal(found)) return found;
-        const { subject, name } = found;
+    .action((named, command) =>
+      operateOn(named, command, async (core, { subject, name }) => {
         const held = await core.copyOf(subject, progressOf(command));
         if (name === undefined && held.events.length + held.records.length === 0) return unknownSubject(subject);
         const copiedAt = toTimestamp(core.clock());
@@ -78,8 +70,8 @@ Examples:
           ...{ subject, name, copiedAt, events: [...held.events], records: [...held.records] },
         });
         return { json: copy, text: JSON.stringify(copy, null, 2) };
-      });
-    });
+      }),
+    );
 }
 
 const progressOf = (command: Invoked) => (looked: number) =>
@@ -104,14 +96,28 @@ function requiredSubject({ user, ...named }: Named): Account | string {
 
 const wrongUsage = (message: string) => new CommanderError(2, 'venue.subject', message);
 
-/** The subject, with the name of an account or the address of a user that there is. Refuses an account that there is not. */
-async function nameOfSubject(
-  core: OperatorCore,
-  whom: Account | string,
-): Promise<{ readonly subject: Subject; readonly name: string | undefined } | Refusal> {
-  if (typeof whom === 'string') return { subject: subjectOfUser(whom), name: (await core.users.get(whom))?.email };
-  const account = await nameOf(core, whom);
-  return isRefusal(account) ? account : { subject: subjectOf(whom), name: account.name };
+type Found = {
+  readonly whom: Account | string;
+  readonly subject: Subject;
+  /** The name of an account, or the address of a user that there is. */
+  readonly name: string | undefined;
+};
+
+/** Runs `work` on the subject that the options name. Refuses an account that there is not; a user may have been removed. */
+function operateOn(
+  named: Named,
+  command: Invoked,
+  work: (core: OperatorCore, found: Found, context: CommandContext) => Promise<Answer | Refusal>,
+): Promise<void> {
+  const whom = requiredSubject(named);
+  return operate(command, async (core, context) => {
+    if (typeof whom === 'string') {
+      const name = (await core.users.get(whom))?.email;
+      return work(core, { whom, subject: subjectOfUser(whom), name }, context);
+    }
+    const account = await nameOf(core, whom);
+    return isRefusal(account) ? account : work(core, { whom, subject: subjectOf(whom), name: account.name }, context);
+  });
 }
 
 function whatStays(whom: Account | string, name: string | undefined): string[] {
