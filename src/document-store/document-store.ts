@@ -91,7 +91,12 @@ export type Documents<D extends object> = {
    * once. Documents that lack a sort field come first in ascending order, last in descending order; ties are ordered by key.
    */
   find(query: Query<D>): AsyncIterable<Stored<D>>;
-  /** The same in pages, for long lists: nothing is done per document but what the reader does. */
+  /**
+   * What {@link find} would return, if the engine knows that without looking: it found few documents before, and none of the
+   * collection has changed since. Undefined otherwise. For what is asked of every event.
+   */
+  foundNow?(query: Query<D>): readonly Stored<D>[] | undefined;
+  /** The same as {@link find} in pages, for long lists: nothing is done per document but what the reader does. */
   pages(query: Query<D>): AsyncIterable<readonly Unread<D>[]>;
   /** The number of matching documents; ignores sort and limit. */
   count(query: Query<D>): Promise<number>;

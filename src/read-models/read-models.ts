@@ -1,5 +1,5 @@
 import type { AnyProjection, Projection, Row } from '../../projections/projection.ts';
-import type { DocumentStore, Documents, Query, Unread } from '../document-store/document-store.ts';
+import type { DocumentStore, Documents, Query, Stored, Unread } from '../document-store/document-store.ts';
 import type { Heartbeats } from '../document-store/heartbeats.ts';
 import { type EventStore, LOG_START, logEnd, type Position } from '../event-store/event-store.ts';
 import { createEstimate, type Estimate } from '../runtime/estimate.ts';
@@ -26,6 +26,8 @@ type ReadModel<D extends object> = Pick<Documents<D>, 'get' | 'getMany' | 'find'
    * tell, because the engine has to be asked, or because this process has to look first whether it may read at all.
    */
   now(): Documents<D>['getNow'];
+  /** What `find` would return, if that is known without asking the engine; undefined if only `find` can tell. */
+  foundNow(query: Query<D>): readonly Stored<D>[] | undefined;
 };
 
 /** A part of a long list, and the collection that it was read from: a key and a version say which document it is only within one. */
@@ -249,16 +251,25 @@ export async function openReadModels(deps: {
       const shown = shownUpTo(which.types);
       return shown === undefined || shown >= position;
     }
-    const names = which.projections.map(({ name }) => name);
-    return projections
-      .filter(({ name }) => names.includes(name))
-      .every((projection) => {
-        const live = models.get(idOf(projection))?.state.live;
-        return live !== undefined && isReadable(projection) && placeOf(positions, live).position >= position;
-      });
+    const upTo = readUpTo(which.projections);
+    return upTo !== undefined && upTo >= position;
   }
 
-  /** How far the read models are that show events of these types: under load, many commands ask at the same position. */
+  /** How far read models are that are waited for by name. @returns undefined if one of them cannot be read */
+  function readUpTo(waitedFor: readonly Pick<AnyProjection, 'name'>[]): Position | undefined {
+    const key = `: ${waitedFor.map(({ name }) => name).join()}`;
+    if (shown.has(key)) return shown.get(key);
+    const positionsOf = projections.flatMap((projection) => {
+      if (!waitedFor.some(({ name }) => name === projection.name)) return [];
+      const live = models.get(idOf(projection))?.state.live;
+      return [live !== undefined && isReadable(projection) ? placeOf(positions, live).position : undefined];
+    });
+    const upTo = positionsOf.includes(undefined) ? undefined : positionsOf.sort()[0];
+    shown.set(key, upTo);
+    return upTo;
+  }
+
+  /** How far read models are, by events that they show or by name: under load, many ask at the same position. */
   const shown = new Map<string, Position | undefined>();
 
   /** @returns undefined if there is none to wait for */
@@ -403,6 +414,8 @@ export async function openReadModels(deps: {
         return from instanceof Promise ? from.then((documents) => documents.get(key)) : from.get(key);
       },
       now: () => (deps.catchUpWithinMs === undefined ? trusted(projection, id)?.getNow : undefined),
+      foundNow: (query) =>
+        deps.catchUpWithinMs === undefined ? trusted(projection, id)?.foundNow?.(query) : undefined,
       getMany: async (keys) => (await source(projection)).getMany(keys),
       count: async (query) => (await source(projection)).count(query),
       async *find(query) {

@@ -97,7 +97,9 @@ export function createRegistrations(deps: {
       const { communityId, brandId } = event.data;
       const accounts = [accountKey({ kind: 'Community', id: communityId }), accountKey({ kind: 'Brand', id: brandId })];
       const found: Subscriber[] = [];
-      for await (const { document: webhook } of readModels.collection(webhooks).find(ofAccounts(accounts))) {
+      const registered = readModels.collection(webhooks);
+      const query = ofAccounts(accounts);
+      for await (const { document: webhook } of registered.foundNow(query) ?? registered.find(query)) {
         if (!subscribes(webhook, event)) continue;
         const active = await activity(webhook.webhookId);
         if (!('inactive' in active)) found.push({ webhook, ...active });

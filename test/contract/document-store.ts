@@ -211,10 +211,13 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
 
     it('returns fresh results after every write, in every store', async () => {
       const other = await (await database.open()).open(pets);
-      const cats = async (from: Documents<Pet>) =>
-        (await Array.fromAsync(from.find(ask({ where: { kind: 'cat' } }))))
-          .map(({ document: { name } }) => name)
-          .sort();
+      const query = ask<Pet>({ where: { kind: 'cat' } });
+      const cats = async (from: Documents<Pet>) => {
+        const known = from.foundNow?.(query);
+        const found = await Array.fromAsync(from.find(query));
+        if (known !== undefined) expect(known).toEqual(found);
+        return found.map(({ document: { name } }) => name).sort();
+      };
       const all = async () => [await cats(documents), await cats(other)];
 
       expect(await all()).toEqual([
@@ -237,6 +240,18 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
         ['Cid', 'Flo'],
         ['Cid', 'Flo'],
       ]);
+    });
+
+    it('knows what it has found until a document changes, on an engine that can', async () => {
+      const query = ask<Pet>({ where: { kind: 'cat' } });
+      const { foundNow } = documents;
+      if (foundNow === undefined) return;
+      expect(foundNow(query)).toBeUndefined();
+      const found = await Array.fromAsync(documents.find(query));
+      expect(found).toHaveLength(3);
+      expect(foundNow(query)).toEqual(found);
+      await documents.insert('f', pet('Fay'));
+      expect(foundNow(query)).toBeUndefined();
     });
 
     it('returns versions that can be replaced', async () => {

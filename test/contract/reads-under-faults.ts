@@ -113,6 +113,11 @@ export const documentReads: Reads<DocumentSubject> = {
       records.find(ask<Numbered>({ where: { half: 'odd' }, sort: [{ field: 'n', direction: 'descending' }] })),
     ),
   'find, up to a limit': ({ records }) => Array.fromAsync(records.find(ask({ limit: 700 }))),
+  foundNow: async ({ records }) => {
+    const few = ask<Numbered>({ where: { half: 'odd' }, limit: 7 });
+    await Array.fromAsync(records.find(few));
+    return records.foundNow?.(few) ?? Array.fromAsync(records.find(few));
+  },
   'find of a read model': ({ readModel }) => Array.fromAsync(readModel.find(ask())),
   pages: async ({ readModel }) =>
     (await Array.fromAsync(readModel.pages(ask({ sort: [{ field: 'n' }] })))).flat().map((unread) => unread.read()),

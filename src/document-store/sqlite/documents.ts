@@ -256,10 +256,14 @@ export async function openSqliteDocuments<D extends object>(
       return [...new Set(keys)].flatMap((key) => lookUp(key).stored ?? []);
     },
 
+    foundNow(query: Find<D>) {
+      validate();
+      return results.get(resultKeyOf(query));
+    },
+
     async *find(query: Find<D>) {
       validate();
-      const { where, sort, limit } = query;
-      const resultKey = JSON.stringify([where, sort, limit]);
+      const resultKey = resultKeyOf(query);
       const cachedResult = results.get(resultKey);
       if (cachedResult !== undefined) {
         yield* cachedResult;
@@ -340,6 +344,8 @@ export async function openSqliteDocuments<D extends object>(
     },
   };
 }
+
+const resultKeyOf = <D extends object>({ where, sort, limit }: Find<D>): string => JSON.stringify([where, sort, limit]);
 
 function toCacheEntry<D extends object>(key: string, row: Record<string, SQLOutputValue>): CacheEntry<D> {
   return {
