@@ -2,7 +2,10 @@ import type { PlainDate, Timestamp } from './ids.ts';
 
 /** Dates and hours of a community are wall-clock times in its IANA zone (docs/decisions/time-zones.md). */
 
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
 const DAYS_IN_MONTH = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
@@ -30,17 +33,25 @@ const LAST_MOMENT_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** Timestamps are compared as text, so they are capped at the end of 9999. */
 export function toTimestamp(milliseconds: number): Timestamp {
-  if (milliseconds !== lastMoment.milliseconds) {
-    const timestamp = new Date(Math.min(milliseconds, LAST_MOMENT_MS)).toISOString() as Timestamp;
-    lastMoment = { milliseconds, timestamp };
-  }
-  return lastMoment.timestamp;
+  const moment = Math.trunc(Math.min(milliseconds, LAST_MOMENT_MS));
+  const day = Math.floor(moment / DAY_MS);
+  const time = moment - day * DAY_MS;
+  const [hour, minute] = [Math.floor(time / HOUR_MS), Math.floor(time / MINUTE_MS) % 60];
+  const [second, rest] = [Math.floor(time / SECOND_MS) % 60, time % SECOND_MS];
+  return `${beginningOf(day)}${DIGITS[hour]}:${DIGITS[minute]}:${DIGITS[second]}.${String(rest).padStart(3, '0')}Z` as Timestamp;
 }
-/** Under load, much happens within one millisecond. */
-let lastMoment: { readonly milliseconds: number; readonly timestamp: Timestamp } = {
-  milliseconds: 0,
-  timestamp: new Date(0).toISOString() as Timestamp,
-};
+
+/** What the timestamps of a day (since 1970, in UTC) begin with: those of a booking are of few days, and `Date` takes four times as long. */
+function beginningOf(day: number): string {
+  const known = beginnings.get(day);
+  if (known !== undefined) return known;
+  const beginning = new Date(day * DAY_MS).toISOString().slice(0, -'00:00:00.000Z'.length);
+  if (beginnings.size >= CACHED_DAYS) beginnings.clear();
+  beginnings.set(day, beginning);
+  return beginning;
+}
+
+const DIGITS = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, '0'));
 
 export const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'] as const;
 export type Weekday = (typeof WEEKDAYS)[number];
@@ -86,6 +97,7 @@ export type WallDay = {
  */
 const CACHED_DAYS = 20_000;
 const days = new Map<string, WallDay>();
+const beginnings = new Map<number, string>();
 const todays = new Map<string, WallDay>();
 
 /** The day `date` in `zone`. It has 24 hours, except when the clocks change. */

@@ -65,14 +65,20 @@ function faultIn(value: unknown): Fault | undefined {
     }
     return undefined;
   }
-  if (typeof value !== 'object') return { path: '', value };
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) return { path: '', value };
-  for (const [key, inner] of Object.entries(value)) {
-    const fault = faultIn(inner);
+  if (!isPlain(value)) return { path: '', value };
+  // Without an array of the entries: this is on the path of every command.
+  for (const key in value) {
+    const fault = faultIn(value[key]);
     if (fault !== undefined) return { ...fault, path: `.${key}${fault.path}` };
   }
   return undefined;
+}
+
+/** An object with no fields but its own. */
+function isPlain(value: unknown): value is { readonly [field: string]: unknown } {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
 }
 
 function describe(value: unknown): string {

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   hourExistsOn,
@@ -34,6 +35,17 @@ test('timestamps sort as text to the end of the calendar, although the last even
   const evening = momentOn(wallDay(date('9999-12-31'), 'America/New_York'), 20);
   expect(toTimestamp(evening) > toTimestamp(Date.parse('2026-12-01T00:00:00Z'))).toBe(true);
   expect(toTimestamp(evening)).toBe('9999-12-31T23:59:59.999Z');
+});
+
+test('a timestamp is that of the moment, before 1970 and between two milliseconds, too', () => {
+  const moment = fc.integer({ min: Date.parse('0000-01-01T00:00:00Z'), max: Date.parse('9999-12-31T23:59:59.999Z') });
+  fc.assert(
+    fc.property(moment, fc.constantFrom(0, 0.25, 0.75), (milliseconds, rest) => {
+      expect(toTimestamp(milliseconds)).toBe(new Date(milliseconds).toISOString());
+      expect(toTimestamp(milliseconds + rest)).toBe(new Date(milliseconds + rest).toISOString());
+    }),
+  );
+  expect(() => toTimestamp(Number.NaN)).toThrow(RangeError);
 });
 
 test.each(['Europe/Berlin', 'America/New_York', 'Pacific/Auckland', 'UTC'])('%s is a zone', (zone) => {
