@@ -159,16 +159,14 @@ export class GroupConsumer {
         if (this.#hasToWrite()) await this.#write();
         if (this.#standing === 'alone') this.#takeAlone();
         this.#startHandlers();
-        const isIdle = this.#standing === 'alone' && !this.#hasMore;
         if (!this.#hasMore || this.#capacity() === 0) await this.#wakeup.wait(this.#sleepMs());
-        // What has just been appended is handed out at once.
-        if (isIdle) continue;
       } catch (error) {
         // Whatever failed, the events remain claimable.
         this.#groups.onError(error);
         await this.#wakeup.wait(RETRY_DELAY_MS);
       }
-      // Handlers that finish in the same turn of the event loop share a transaction.
+      // Handlers that finish in the same turn of the event loop share a transaction. And what subscribes to the same events in this
+      // thread has handled them by then: the read models, for which handlers would wait.
       await nextTurn();
     }
     // If this fails, the leases expire, and what is not in the file lies behind the checkpoint.
