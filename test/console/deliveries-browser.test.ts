@@ -130,6 +130,19 @@ describe.skipIf(!hasChromium)('deliveries of a busy store in Chromium', { timeou
     }
   });
 
+  test('on paper deliveries are a table', async () => {
+    const { context, page } = await opened(WIDE);
+    await page.goto('/console/webhooks/deliveries');
+    await page.emulateMedia({ media: 'print' });
+    // What A4 leaves between the margins.
+    await page.setViewportSize({ width: 703, height: 1000 });
+    const tops = await page
+      .locator('.deliveries thead th, .deliveries tbody tr:first-child > *')
+      .evaluateAll((all) => all.map((cell) => Math.round(cell.getBoundingClientRect().top)));
+    expect(new Set(tops).size).toBe(2);
+    await context.close();
+  });
+
   test('a confirmation opens over what is below it: no button moves', async () => {
     for (const screen of [WIDE, { ...WIDE, width: 390 }]) {
       const { context, page } = await opened(screen);
