@@ -7,7 +7,7 @@ import { actorView } from '../parts/actor-view.ts';
 import { statusBadge, statusClass } from '../parts/booking-views.ts';
 import { hasProblems, momentField, type Problems } from '../parts/fields.ts';
 import { amount, momentIn, zoneName } from '../parts/formats.ts';
-import { readMoment } from '../parts/typed-dates.ts';
+import { momentInField, readMoment } from '../parts/typed-dates.ts';
 
 /** What a booking was at the time that the page was asked for, as far as the log tells (docs/decisions/history.md). */
 export type BookingThen = { readonly steps: readonly NamedStep[]; readonly booking: ReadableBooking | undefined };
@@ -28,10 +28,10 @@ export function timeline(
     (
       { event, to, by },
       index,
-    ) => html`<li class="${statusClass(to)}${then !== undefined && index >= then.steps.length && ' later'}"><p><strong>${to}</strong> ${stepDetails(event)}</p>
+    ) => html`<li class="${statusClass(to)}${then !== undefined && index >= then.steps.length && ' later'}" data-at="${toInput(event.metadata.at, zone)}"><p><strong>${to}</strong> ${stepDetails(event)}</p>
 <p class="muted small"><time datetime="${event.metadata.at}">${momentIn(zone, event.metadata.at)}</time>, by ${actorView(by)}</p></li>`,
   )}</ol>
-<form class="fields as-of" method="get" action="#booking-timeline" data-timeline="${steps.map(({ event }) => toInput(event.metadata.at, zone)).join(' ')}">
+<form class="fields as-of" method="get" action="#booking-timeline">
 <div class="row end nowrap">${momentField({ name: 'at', label: 'As of a past time', hint: `In the space’s local time (${zoneName(zone)}).`, value: then === undefined && !hasProblems(problems) ? '' : askedFor, problems })}<div><button class="button quiet">Show</button></div></div>
 </form>
 <p id="state-then" role="status">${then !== undefined && stateThen(then, zone)}</p>`;
@@ -60,9 +60,11 @@ function stepDetails(event: HistoryStep['event']): Html | undefined {
   }
 }
 
-/** A moment (ISO 8601) as {@link readMoment} reads it, in a time zone. */
-const toInput = (moment: string, zone: string): string =>
-  Temporal.Instant.from(moment).toZonedDateTimeISO(zone).toPlainDateTime().toString({ smallestUnit: 'second' });
+/** A moment (ISO 8601) as the field shows it, in a time zone. */
+function toInput(moment: string, zone: string): string {
+  const local = Temporal.Instant.from(moment).toZonedDateTimeISO(zone).toPlainDateTime();
+  return momentInField(local.toString({ smallestUnit: 'second' }));
+}
 
 /** Reverses {@link toInput}, up to the end of that second, in milliseconds since the epoch. Undefined if the field is invalid. */
 export function momentOfInput(text: string, zone: string): number | undefined {
