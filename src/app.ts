@@ -13,9 +13,7 @@ import { type ApiKeyUsage, createApiKeyUsage } from './auth/api-key-usage.ts';
 import { authenticateEither, createApiKeyAuthentication } from './auth/authenticate.ts';
 import type { Changing } from './auth/change-follow-up.ts';
 import { challengeOf } from './auth/resources.ts';
-import { createUsers, type Users } from './auth/users.ts';
 import { type AuthorizationServer, createAuthorizationServer } from './authorization-server/authorization-server.ts';
-import { createRevocation } from './authorization-server/revocation.ts';
 import type { Config } from './config.ts';
 import { registerConsole } from './console/console.ts';
 import type { Demo } from './demo/demo-file.ts';
@@ -47,7 +45,6 @@ export type Core = Foundation &
   Acting & {
     readonly queries: Queries;
     readonly webhooks: Webhooks;
-    readonly users: Users;
     readonly apiKeyUsage: ApiKeyUsage;
     readonly authorizationServer: AuthorizationServer;
     /** What holds changes of which the log may not tell yet. */
@@ -79,9 +76,7 @@ async function assemble(foundation: Foundation): Promise<Core> {
   const { config, logger, clock, events, documents, identity, projector, personalData } = foundation;
   const { readModels } = projector;
   const acting = await openCommands(foundation);
-  const log = acting.commands.membership;
-  const revocation = await createRevocation({ documents, log, clock, logger });
-  const users = await createUsers({ documents, revocation, log, clock, logger });
+  const { users, revocation } = acting;
   const queries = createQueries({
     ...{ events, readModels, personalData, clock },
     directory: {
@@ -95,7 +90,7 @@ async function assemble(foundation: Foundation): Promise<Core> {
     documents,
     revocation,
     users,
-    log,
+    log: acting.commands.membership,
     clock,
     logger,
     accountName: queries.accounts.name,
@@ -114,7 +109,6 @@ async function assemble(foundation: Foundation): Promise<Core> {
     ...acting,
     queries,
     webhooks,
-    users,
     apiKeyUsage: await createApiKeyUsage({ documents, clock, logger }),
     authorizationServer,
     changing: [users, authorizationServer.clients, revocation],

@@ -1,5 +1,7 @@
 import type { Logger } from 'pino';
 import { projections } from '../projections/index.ts';
+import { createUsers, type Users } from './auth/users.ts';
+import { createRevocation, type Revocation } from './authorization-server/revocation.ts';
 import { type ClockWatch, openClockWatch } from './clock-watch/clock-watch.ts';
 import { type Commands, createCommands } from './commands/commands.ts';
 import { type Config, ConfigError } from './config.ts';
@@ -123,16 +125,18 @@ async function lay(
 /** How long a command of an operator waits for a read model to show what is in the log. */
 const TOOL_CATCHES_UP_WITHIN_MS = 30_000;
 
-/** What changes the log: the commands, and the credentials that they know. */
+/** What changes the log: the commands with the credentials that they know, and the users and grants whose changes it tells. */
 export type Acting = {
   readonly credentials: Credentials;
   readonly commands: Commands;
+  readonly users: Users;
+  readonly revocation: Revocation;
   /** Commands that run at another time and wait longer for the read models, for demo data; see {@link createCommands}. */
   readonly commandsAt: (clock: Clock, shownWithinMs?: number) => Promise<Commands>;
 };
 
 export async function openCommands(foundation: Foundation): Promise<Acting> {
-  const { config, clock, events, documents, projector, personalData } = foundation;
+  const { config, clock, events, documents, projector, personalData, logger } = foundation;
   const credentials = await openCredentials({ events, documents, graceMs: config.credentialsGraceMs });
   const commandsAt = (at: Clock, shownWithinMs?: number) =>
     createCommands({
@@ -147,5 +151,9 @@ export async function openCommands(foundation: Foundation): Promise<Acting> {
       makeSigningSecret: newSigningSecret,
       urlProblem: (url) => checkWebhookUrl(url, { allowPrivate: config.webhooksAllowPrivate }),
     });
-  return { credentials, commands: await commandsAt(clock), commandsAt };
+  const commands = await commandsAt(clock);
+  const log = commands.membership;
+  const revocation = await createRevocation({ documents, log, clock, logger });
+  const users = await createUsers({ documents, revocation, log, clock, logger });
+  return { credentials, commands, users, revocation, commandsAt };
 }

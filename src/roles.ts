@@ -1,9 +1,7 @@
 import type { Logger } from 'pino';
 import { createSealRole } from './audit/seal-role.ts';
 import { type Changing, createChangeFollowUp } from './auth/change-follow-up.ts';
-import { createUsers } from './auth/users.ts';
 import { openConnectedApps } from './authorization-server/connected-apps.ts';
-import { createRevocation } from './authorization-server/revocation.ts';
 import type { Commands } from './commands/commands.ts';
 import type { Config, Role } from './config.ts';
 import { type Foundation, type FoundationOptions, openCommands, openFoundation } from './foundation.ts';
@@ -92,10 +90,8 @@ export function startRoles(
 /** Webhooks as a process has them that answers no requests. */
 async function openWebhooks(foundation: Foundation): Promise<Others> {
   const { config, clock, documents, logger, projector } = foundation;
-  const { credentials, commands } = await openCommands(foundation);
+  const { credentials, commands, users, revocation } = await openCommands(foundation);
   const log = commands.membership;
-  const revocation = await createRevocation({ documents, log, clock, logger });
-  const users = await createUsers({ documents, revocation, log, clock, logger });
   const { connectedApps, clients } = await openConnectedApps({ ...config, documents, revocation, log, clock, logger });
   const webhooks = await createWebhooks({
     ...foundation,
