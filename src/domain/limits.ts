@@ -6,7 +6,7 @@ import { UNICODE_RULE } from './unicode.ts';
  * them from here, so that nothing is offered in one place and refused in another (docs/decisions/limits.md).
  */
 
-/** How many characters (code points) a text may have. Unless `min` is 0, white space alone is not enough. */
+/** How many characters (code points) a text may have. Unless `min` is 0, one of them must be visible. */
 export type TextLimit = { readonly min: number; readonly max: number };
 
 /** Both ends inclusive; every value is a multiple of `step`. */
@@ -48,10 +48,13 @@ export const RATING: NumberLimit = { min: 1, max: 5, step: 1 };
 /** Flags by name: different powers of two. A mask is the sum of some of them. */
 export type Flags = { readonly [name: string]: number };
 
+/** Anything but white space, and what only directs how others are shown. The last is a letter of Braille without dots. */
+const VISIBLE = /[^\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/v;
+
 /** Whether a text is Unicode and has the right length. An emoji counts once rather than twice. */
 export function hasLength(text: string, { min, max }: TextLimit): boolean {
   if (!text.isWellFormed()) return false;
-  if (min > 0 && text.trim() === '') return false;
+  if (min > 0 && !VISIBLE.test(text)) return false;
   // A code point is at most two code units, so that an endless text need not be counted.
   if (text.length > 2 * max) return false;
   const characters = Array.from(text).length;

@@ -14,6 +14,15 @@ test.each(['\ud800', 'x\udfff', '\udc00\ud800', 'a \ud83d b'])(
   },
 );
 
-test.each(['x', '🎉', '\ud83c\udf89', 'e\u0301', '\u202e'])('%j is', (text) => {
+test.each(['', ' ', '\u200b', '\u200d\ufe0f', '\u2060 \t', '\u00ad', '\u3164', '\u2800', '\u202e', '\u{e0041}'])(
+  '%j cannot be seen, and is no name',
+  (text) => {
+    expect(wrongText('name', text, NAME)?.details).toBe('name must have 1 to 200 characters.');
+    expect(hasLength(text, LABEL)).toBe(false);
+    expect(hasLength(text, MESSAGE)).toBe(true);
+  },
+);
+
+test.each(['x', '🎉', '\ud83c\udf89', 'e\u0301', '\u202ex', '👩\u200d🚀', 'نادي\u200cها'])('%j is', (text) => {
   expect(wrongText('message', text, NAME)).toBeUndefined();
 });
