@@ -90,8 +90,10 @@ export async function bulkBuild(
     for (const { build, taken, failure } of takenBy(builds, batch)) {
       try {
         if (failure !== undefined) throw failure;
-        if (build.hasStored) await lookUp(build, taken);
-        evolve(build, taken);
+        for (let next = 0; next < taken.length; ) {
+          next = evolve(build, taken, next);
+          if (next < taken.length) await lookUp(build, taken.slice(next));
+        }
       } catch (error) {
         await fail(build, failureOf(build, error));
       }
@@ -181,7 +183,8 @@ function takenBy(builds: readonly Build[], batch: readonly StoredEvent[]): Taken
   for (const stored of batch) {
     for (const each of byType.get(stored.type) ?? []) {
       const { projection, skipped } = each.build.of;
-      if (each.failure !== undefined || skipped.has(stored.id)) continue;
+      // Looking for it in an empty set is not free: V8 makes the id a unique string first.
+      if (each.failure !== undefined || (skipped.size > 0 && skipped.has(stored.id))) continue;
       try {
         const event = upcast(stored);
         each.taken.push({ key: projection.key(event), event });
@@ -196,7 +199,6 @@ function takenBy(builds: readonly Build[], batch: readonly StoredEvent[]): Taken
 /** Reads the documents that are not in memory, all at once, except those that their next event makes anew. */
 async function lookUp({ current, before, of: { load, projection } }: Build, taken: readonly Taken[]): Promise<void> {
   const makesAnew: ReadonlySet<string> = new Set(projection.anew);
-  if (projection.types.every((type) => makesAnew.has(type))) return;
   const unknown = new Set<string>();
   const anew = new Set<string>();
   for (const { key, event } of taken) {
@@ -204,26 +206,36 @@ async function lookUp({ current, before, of: { load, projection } }: Build, take
     if (makesAnew.has(event.type)) anew.add(key);
     else unknown.add(key);
   }
-  if (unknown.size === 0) return;
   const found = await load.projected([...unknown]);
   for (const key of unknown) before.set(key, found.get(key));
 }
 
-/** @throws {ProjectionFailed} if the projection throws */
-function evolve({ current, before, of: { projection } }: Build, taken: readonly Taken[]): void {
-  let evolving: Recorded | undefined;
+/**
+ * Folds events into the documents in memory, up to one whose document has to be read first.
+ * @param from the number of the first event
+ * @returns the number of the one that it stopped at
+ * @throws {ProjectionFailed} if the projection throws
+ */
+function evolve(
+  { current, before, hasStored, of: { projection } }: Build,
+  taken: readonly Taken[],
+  from: number,
+): number {
+  let at = from;
   try {
-    for (const { key, event } of taken) {
-      evolving = event;
+    for (let next = taken[at]; next !== undefined; next = taken[++at]) {
+      const { key, event } = next;
       const { position } = event;
       const known = current.get(key) ?? before.get(key);
+      const isUnread = known === undefined && projection.anew.includes(event.type);
+      if (known === undefined && !isUnread && hasStored && !before.has(key)) return at;
       if (known !== undefined && known.position >= position) continue;
       const document = projection.evolve(known?.document, event);
-      const isUnread = known === undefined && projection.anew.includes(event.type);
       if (isUnread || document !== known?.document) current.set(key, { key, position, document });
     }
+    return at;
   } catch (error) {
-    throw new ProjectionFailed(projection, evolving, error);
+    throw new ProjectionFailed(projection, taken[at]?.event, error);
   }
 }
 
