@@ -16,12 +16,17 @@ const locks = new WeakMap<DatabaseSync, { readonly turns: Turns; readonly retryW
 /**
  * Opens a database in WAL mode, creating it if absent. Any number of processes on the machine may have it open.
  * @param file.check throws if the file must not be used; nothing has been written to it by then
+ * @param file.pageSize of a file that is created, in bytes. Default 4,096
  * @throws {UnusableStore} if the file cannot be opened or is damaged
  */
 export async function openDatabase({
   check = () => {},
+  pageSize = 4_096,
   ...file
-}: FileName & { readonly check?: (database: DatabaseSync) => void }): Promise<DatabaseSync> {
+}: FileName & {
+  readonly check?: (database: DatabaseSync) => void;
+  readonly pageSize?: number;
+}): Promise<DatabaseSync> {
   const { path } = file;
   const database = connect(file);
   const turns = openTurns(path);
@@ -30,7 +35,7 @@ export async function openDatabase({
   try {
     await retryWhileBusy(() => check(database));
     keepPrivate(path);
-    await retryWhileBusy(() => database.exec('PRAGMA journal_mode = WAL'));
+    await retryWhileBusy(() => database.exec(`PRAGMA page_size = ${pageSize}; PRAGMA journal_mode = WAL`));
     database.exec(`PRAGMA journal_size_limit = 67108864; PRAGMA busy_timeout = ${READ_TIMEOUT_MS}`);
     return database;
   } catch (error) {

@@ -3,6 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { answer } from '../../runtime/calls.ts';
 import { openDatabase } from '../../sqlite/database.ts';
 import type { LoadCalls, Setup } from './bulk-load.ts';
+import { checkpointEvery16MiB } from './file.ts';
 import { NOTE_WRITTEN } from './own-files.ts';
 
 const { name, upsert: upsertSql }: Setup = workerData.data;
@@ -11,7 +12,7 @@ const database = await openDatabase(name);
 // leaves little to move before that. What is sorted for an index and does not fit into the cache goes to a temporary file, so that
 // memory does not grow with the collection. It may wait for its lock, nobody waits for this thread.
 database.exec('PRAGMA temp_store = FILE; PRAGMA cache_size = -16384; PRAGMA mmap_size = 268435456');
-database.exec('PRAGMA wal_autocheckpoint = 4000');
+checkpointEvery16MiB(database);
 database.exec('PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 10000');
 const upsert = database.prepare(upsertSql);
 const note = database.prepare(NOTE_WRITTEN);

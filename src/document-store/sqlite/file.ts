@@ -41,12 +41,16 @@ const CHECK_VALID_MS = 0.05;
 /** How long a lazy commit to a durable file waits for others before it is brought to the disk, which keeps nobody waiting. */
 const SYNC_AFTER_MS = 50;
 
-export async function openSqliteFile(file: FileName, durability: Durability): Promise<SqliteFile> {
+/** @param file.pageSize of a file that is created, in bytes. Default 4,096 */
+export async function openSqliteFile(
+  file: FileName & { readonly pageSize?: number },
+  durability: Durability,
+): Promise<SqliteFile> {
   const database = await openDatabase(file);
   // Several threads have each file open. What is in the file itself they all read from the system's cache (mmap), so a cache of
   // their own is needed for the pages that are still in the WAL only: as many as make a checkpoint, 16 MiB.
   database.exec('PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384; PRAGMA mmap_size = 268435456');
-  database.exec('PRAGMA wal_autocheckpoint = 4000');
+  checkpointEvery16MiB(database);
   // A record that was removed or replaced, such as a user or a key, leaves nothing behind in the file.
   if (durability === 'durable') database.exec('PRAGMA secure_delete = ON');
 
@@ -155,4 +159,10 @@ export async function openSqliteFile(file: FileName, durability: Durability): Pr
       foreign.close();
     },
   };
+}
+
+/** Moves what is in the WAL into the file whenever it is that long, however large pages are. */
+export function checkpointEvery16MiB(database: DatabaseSync): void {
+  const pageSize = Number(database.prepare('PRAGMA page_size').get()?.page_size);
+  database.exec(`PRAGMA wal_autocheckpoint = ${Math.round(16_384_000 / pageSize)}`);
 }

@@ -7,6 +7,11 @@ import { openSqliteFile, type SqliteFile } from './file.ts';
 
 /** The folder, in that of the store, with the collections that have files of their own. */
 const FOLDER = 'read-models';
+/**
+ * Of these files, in bytes. Loading and indexing a long collection takes a sixth less than with SQLite's 4,096. With 16,384 it takes
+ * a little less still, but every single booking that is written to the collection later a third more.
+ */
+const PAGE_SIZE = 8_192;
 
 /** A file with one collection, and the position of the last write to it. */
 export type OwnFile = SqliteFile & {
@@ -96,7 +101,7 @@ export class OwnFiles {
   async #connect(collection: string): Promise<OwnFile> {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     const name: FileName = { what: 'read-model file', path: this.#path(collection), mend: this.#mend };
-    const file = await openSqliteFile(name, 'lazy');
+    const file = await openSqliteFile({ ...name, pageSize: PAGE_SIZE }, 'lazy');
     const hasTable = file.database.prepare(`SELECT 1 FROM sqlite_master WHERE name = 'last_written'`);
     if (hasTable.get() === undefined)
       await file.write(() =>
