@@ -42,7 +42,7 @@ export async function measureWebhooks({ deliveries = 4_000, latencySamples = 300
     const [times] = await once(worker, 'message');
     return times;
   };
-  const venue = await openVenue();
+  const venue = await openVenue({ storeThread: true });
   try {
     const latency = await measureLatency(venue, url, latencySamples, arrivals);
     const registered = await Promise.all(
