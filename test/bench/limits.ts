@@ -24,7 +24,7 @@ const LIMITS: Readonly<Record<string, string>> = {
   'rebuild, only requests':
     'the same, and then the indexes of as many documents as there are events, which one thread makes after the last is inserted',
   'webhook deliveries':
-    'the request itself, two signatures, and storing the delivery with its result and indexes, all on one thread',
+    'one thread reads the event, looks up to whom it goes, signs it twice and sends it; another one stores the delivery',
   'event to delivery': 'the commit of the event, the read models until they show it, and the request itself',
   'request to receiver':
     'waking three threads after each other, the read models until they show the booking, the lease, and a look at what is due',
