@@ -192,6 +192,16 @@ test.each([
   expect(rowsOf(page)).toEqual([]);
 });
 
+test('a space that is none of the own ones is reported, and not taken for no filter', async () => {
+  const foreign = running.demo.communities[1].spaces[0].id;
+  for (const space of ['abc', '-1', '999999', foreign]) {
+    const page = await manager.open(`/console/inbox?space=${space}`);
+    expect(page.status, `${space}`).toBe(422);
+    expect(page.text).toMatch(/id="space-error".*?There is no such space any more\./s);
+    expect(rowsOf(page)).toEqual([]);
+  }
+});
+
 const link = (page: Page, label: string) =>
   new RegExp(`href="([^"]*)">(?:<svg.*?</svg> )?${label}`).exec(page.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
 

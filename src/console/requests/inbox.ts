@@ -24,6 +24,7 @@ import { type Answer, missing, type Routes, type Visit } from '../parts/visit.ts
 import { BULK_FORM, decisionForms, type FormPlace, listField } from './decision-forms.ts';
 import { countOf, newRequests, requestsBeside } from './reading.ts';
 import {
+  amongSpaces,
   hasRoomFor,
   inboxPath,
   inboxQuery,
@@ -56,9 +57,9 @@ export function inboxPages(routes: Routes, { queries, settings }: PageDeps): voi
     '/console/inbox',
     async (visit) => {
       const { account } = visit;
-      const list = requestList(visit.query);
       if (account.kind !== 'Community') return missing('page');
       const spaces = await queries.spaces.list(account);
+      const list = amongSpaces(requestList(visit.query), spaces);
       const main = hasProblems(list.problems)
         ? html`<p>Correct the filter to see the requests.</p>`
         : await requestsPage(visit, account.id, list);
@@ -215,7 +216,7 @@ function filterForm(list: RequestList, spaces: readonly Space[]): Html {
   const money = (name: 'min' | 'max', label: string) =>
     field({ name, label, value: typed[name], problems, attributes: { inputmode: 'decimal', size: 8 } });
   return html`<details class="request-filter"${flag('open', isUsed)}><summary>Filter and sort</summary>
-<form class="fields" method="get" action="/console/inbox"><div class="fields-row">${select({ name: 'space', label: 'Space', value: typed.space, options: [{ value: '', label: 'All spaces' }, ...options] })}${date('from', 'From')}${date('to', 'Until')}${money('min', 'Total of at least')}${money('max', 'Total of at most')}${select(
+<form class="fields" method="get" action="/console/inbox"><div class="fields-row">${select({ name: 'space', label: 'Space', value: typed.space, problems, options: [{ value: '', label: 'All spaces' }, ...options] })}${date('from', 'From')}${date('to', 'Until')}${money('min', 'Total of at least')}${money('max', 'Total of at most')}${select(
     {
       name: 'sort',
       label: 'Order',

@@ -2,6 +2,7 @@ import type { BookingDocument } from '../../../projections/bookings.ts';
 import { defined } from '../../domain/defined.ts';
 import { type Cents, type SpaceId, spaceId } from '../../domain/ids.ts';
 import { AMOUNT_RULE, parseAmount } from '../../domain/pricing.ts';
+import type { Space } from '../../domain/space.ts';
 import type { Dates } from '../../queries/booking-pages.ts';
 import { addressOf, type Fields, queryOf } from '../parts/addresses.ts';
 import type { Problems } from '../parts/fields.ts';
@@ -64,6 +65,15 @@ export function requestList(query: Form): RequestList {
     shown: idsIn(query.text('shown')),
   };
 }
+
+/** The same list, with a problem if the space that it asks for is none of these. */
+export const amongSpaces = (list: RequestList, spaces: readonly Pick<Space, 'spaceId'>[]): RequestList =>
+  list.typed.space === '' || spaces.some(({ spaceId: id }) => id === list.spaceId)
+    ? list
+    : {
+        ...list,
+        problems: { space: 'There is no such space any more. Choose another one, or all of them.', ...list.problems },
+      };
 
 /** Whether timestamps have room for it: later ones do not sort as text. */
 const isMoment = (ms: number): boolean => ms >= 0 && ms < Date.UTC(10_000, 0);
