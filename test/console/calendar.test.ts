@@ -140,6 +140,28 @@ test.each([
   expect((await community.open(`/console/calendar/${encodeURIComponent(date)}`)).status).toBe(status);
 });
 
+/** What leads away from a page: the links of its content. */
+const hrefsIn = ({ text }: Page): string[] =>
+  [...text.slice(text.indexOf('<main')).matchAll(/href="(\/console\/calendar[^"#]*)/g)].map(([, href = '']) =>
+    href.replaceAll('&amp;', '&'),
+  );
+
+test.each([
+  ['?month=9999-12', 31],
+  ['?month=0000-01', 31],
+  ['/9999-12-31', 0],
+  ['/0000-01-01', 0],
+])('at the ends of the calendar %s leads to nothing that does not exist', async (path, days) => {
+  const page = await few.open(`/console/calendar${path}`);
+  expect(page.status).toBe(200);
+  const hrefs = hrefsIn(page);
+  expect(hrefs.filter((href) => /\/\d{4}-\d{2}-\d{2}$/.test(href)).length).toBeGreaterThanOrEqual(days);
+  for (const href of new Set(hrefs)) {
+    expect(href).toMatch(/^\/console\/calendar(?:\/\d{4}-\d{2}-\d{2})?(?:\?(?:month=\d{4}-\d{2})?(?:&?space=\d+)?)?$/);
+    expect((await few.open(href)).status, href).toBe(200);
+  }
+});
+
 test('what was cancelled on the day is told below its schedule, and not counted', async () => {
   const date = inDays(72);
   const { commands } = running.service.core;

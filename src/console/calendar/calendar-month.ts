@@ -1,5 +1,5 @@
 import type { BookingDocument } from '../../../projections/bookings.ts';
-import { toPlainDate } from '../../domain/calendar.ts';
+import { isPlainDate, toPlainDate } from '../../domain/calendar.ts';
 import type { PlainDate } from '../../domain/ids.ts';
 import type { Space } from '../../domain/space.ts';
 import { type Html, html } from '../../html/html.ts';
@@ -27,6 +27,8 @@ function dayCell(
   bookings: readonly BookingDocument[],
   space: Space | undefined,
 ): Html {
+  // The calendar ends with the year 9999, in the middle of a week.
+  if (!isPlainDate(day)) return html`<td class="outside free"></td>`;
   const href = `/console/calendar/${day}${space ? `?space=${space.spaceId}` : ''}`;
   const inside = day.startsWith(month);
   const where = [

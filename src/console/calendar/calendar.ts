@@ -34,7 +34,7 @@ export function calendarPages(routes: Routes, { queries }: PageDeps): void {
       const asked = query.text('month');
       const month = isMonth(asked) ? asked : today.slice(0, 7);
       const space = chosenOf(spaces, visit);
-      const days = daysOf(month);
+      const days = daysOf(month).filter(isPlainDate);
       const byDay = new Map<string, BookingDocument[]>();
       const [startDate, endDate] = [days[0], days.at(-1)];
       if (startDate === undefined || endDate === undefined) return missing('month');
@@ -46,7 +46,7 @@ export function calendarPages(routes: Routes, { queries }: PageDeps): void {
         title: `Calendar, ${monthName(month)}`,
         section: 'calendar',
         main: html`<div class="head"><div><h1>${monthName(month)}</h1><p class="lead">${zoneName(zone)}. Cancelled bookings are not shown.</p></div>
-<nav class="row" aria-label="Month"><a class="button quiet" href="${href(before)}">${icon('back')}<span class="visually-hidden">Previous month, </span>${monthName(before).split(' ')[0]}</a><a class="button quiet" href="${href(today.slice(0, 7))}#today">Today</a><a class="button quiet" href="${href(after)}"><span class="visually-hidden">Next month, </span>${monthName(after).split(' ')[0]}${icon('next')}</a></nav></div>
+<nav class="row" aria-label="Month">${isMonth(before) && html`<a class="button quiet" href="${href(before)}">${icon('back')}<span class="visually-hidden">Previous month, </span>${monthName(before).split(' ')[0]}</a>`}<a class="button quiet" href="${href(today.slice(0, 7))}#today">Today</a>${isMonth(after) && html`<a class="button quiet" href="${href(after)}"><span class="visually-hidden">Next month, </span>${monthName(after).split(' ')[0]}${icon('next')}</a>`}</nav></div>
 <div class="row apart end">${spaceChoice(spaces, space, PATH, { month })}${legend()}</div>
 <div id="month" data-live-region>${monthTable(month, today, byDay, space)}</div>`,
       };
@@ -70,6 +70,7 @@ export function calendarPages(routes: Routes, { queries }: PageDeps): void {
       const shown = new Set(group?.spaces.map(({ spaceId }) => spaceId));
       const cancelled = bookings.filter(({ status, spaceId }) => status === 'Cancelled' && shown.has(spaceId));
       const space = chosen?.spaceId.toString();
+      const [before, after] = [daysLater(date, -1), daysLater(date, 1)];
       const hrefOf = (day: string) => addressOf(`${PATH}/${day}`, { space });
       const groupHref = (group: number) => addressOf(`${PATH}/${date}`, { group: String(group) });
       const local = Temporal.Instant.fromEpochMilliseconds(visit.now).toZonedDateTimeISO(zone);
@@ -79,7 +80,7 @@ export function calendarPages(routes: Routes, { queries }: PageDeps): void {
         section: 'calendar',
         main: html`<p class="back"><a href="${addressOf(PATH, { month: date.slice(0, 7), space })}">${icon('back')} ${monthName(date.slice(0, 7))}</a></p>
 <div class="head"><div><h1>${longDate(date)}</h1><p class="lead" id="day-counts" data-live-region>${countsOf(held) ?? 'No bookings'}, ${zoneName(zone)}</p></div>
-<nav class="row" aria-label="Day"><a class="button quiet" href="${hrefOf(daysLater(date, -1))}">${icon('back')}<span class="visually-hidden">Previous day, </span>${dayAndMonth(daysLater(date, -1))}</a><a class="button quiet" href="${hrefOf(daysLater(date, 1))}"><span class="visually-hidden">Next day, </span>${dayAndMonth(daysLater(date, 1))}${icon('next')}</a></nav></div>
+<nav class="row" aria-label="Day">${isPlainDate(before) && html`<a class="button quiet" href="${hrefOf(before)}">${icon('back')}<span class="visually-hidden">Previous day, </span>${dayAndMonth(before)}</a>`}${isPlainDate(after) && html`<a class="button quiet" href="${hrefOf(after)}"><span class="visually-hidden">Next day, </span>${dayAndMonth(after)}${icon('next')}</a>`}</nav></div>
 ${spaces.length > 0 && html`<div class="row apart end">${spaceChoice(spaces, chosen, `${PATH}/${date}`)}${legend()}</div>`}
 ${
   group === undefined
