@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import type { Cents } from './domain/ids.ts';
 import { parseAmount } from './domain/pricing.ts';
+import { makeFolder } from './runtime/make-folder.ts';
 import { writePrivate } from './runtime/private-file.ts';
 import type { SecretKey } from './secrets/secret-key.ts';
 
@@ -235,7 +236,7 @@ function secretKey(text: string | undefined, embedded: boolean, dataDir: string)
   if (!embedded)
     throw new ConfigError('SECRET_KEY', 'is required with EVENTSTORE_URL or MONGODB_URL (32 bytes in base64 or hex)');
   try {
-    mkdirSync(dataDir, { recursive: true });
+    makeFolder(dataDir);
     const file = join(dataDir, SECRET_KEY_FILE);
     if (!existsSync(file)) {
       try {

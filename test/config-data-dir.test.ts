@@ -47,7 +47,7 @@ test('the secret key is created once and readable by its owner only', () => {
   expect(statSync(join(folder, 'secret.key')).mode & 0o777).toBe(0o600);
 });
 
-test('a DATA_DIR that cannot be used is refused with a one-line message', () => {
-  expect(() => readConfig({ DATA_DIR: '/dev/null/nowhere' })).toThrow(ConfigError);
-  expect(() => readConfig({ DATA_DIR: '/dev/null/nowhere' })).toThrow(/^DATA_DIR: .+$/);
+test.each(['/dev/null/nowhere', '/proc/nowhere/data'])('a DATA_DIR %s is refused with a one-line message', (folder) => {
+  expect(() => readConfig({ DATA_DIR: folder })).toThrow(ConfigError);
+  expect(() => readConfig({ DATA_DIR: folder })).toThrow(/^DATA_DIR: .+$/);
 });

@@ -1,9 +1,10 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DeclaredCollection, DocumentStore } from '../document-store/document-store.ts';
 import { everyDocument } from '../document-store/queries.ts';
 import { type EventStore, LOG_START, logEnd, type Position, type StoredEvent } from '../event-store/event-store.ts';
+import { makeFolder } from '../runtime/make-folder.ts';
 import { writePrivate } from '../runtime/private-file.ts';
 import { purposes } from '../secrets/purposes.ts';
 import { seal } from '../secrets/seal.ts';
@@ -54,9 +55,11 @@ export type BackUp = {
  */
 export async function backUp(deps: BackUp): Promise<Manifest> {
   const { events, documents, logId, engines, secretKey, withSecretKey, folder, onProgress } = deps;
-  await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+  try {
+    makeFolder(folder, 0o700);
+  } catch (error) {
     throw new UnusableCopy(`${folder} cannot be created: ${error instanceof Error ? error.message : error}`, error);
-  });
+  }
   let progress =
     resumed(folder, logId) ??
     newProgress({

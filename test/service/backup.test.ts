@@ -258,6 +258,9 @@ test('a folder that cannot take or give a backup is refused in one line that nam
   writeFileSync(join(folder, 'manifest.json'), 'null');
   const calls = [
     { args: ['backup', file], code: 1, says: /^ValidationError: .*file cannot be created: EEXIST/ },
+    ...(existsSync('/proc/self')
+      ? [{ args: ['backup', '/proc/nowhere/a'], code: 1, says: /^ValidationError: .* cannot be created: ENOENT/ }]
+      : []),
     { args: ['restore', folder], code: 1, says: /^ValidationError: .*manifest\.json has another format/ },
     {
       args: ['restore', '--adopt', '--overwrite'],
