@@ -6,14 +6,14 @@ import { timestamp, type WebhookId } from '../../domain/ids.ts';
 import { keysOf } from '../../domain/keys-of.ts';
 import { WEBHOOK_EVENTS } from '../../domain/webhook.ts';
 import { type Html, html } from '../../html/html.ts';
-import { icon } from '../../html/layout.ts';
+import { type Flash, icon } from '../../html/layout.ts';
 import type { Queries } from '../../queries/queries.ts';
 import type { DeliveryCursor, DeliveryDocument, Webhooks } from '../../webhooks/webhooks.ts';
 import { addressOf, type Fields } from '../parts/addresses.ts';
 import { field, NO_PROBLEMS, type Problems, select } from '../parts/fields.ts';
 import { zoneName } from '../parts/formats.ts';
 import { bareSecond } from '../parts/moments.ts';
-import { pager } from '../parts/pager.ts';
+import { noticeOf, pager } from '../parts/pager.ts';
 import { type Form, idOf, type Visit } from '../parts/visit.ts';
 import { attemptsOf, bookingOf, deliveryBadge, deliveryHref, NOT_SENT } from './delivery-views.ts';
 
@@ -76,7 +76,7 @@ export async function deliveryList(
   visit: Visit,
   registered: readonly WebhookDocument[],
   path: string,
-): Promise<{ readonly main: Html; readonly problems: Problems }> {
+): Promise<{ readonly main: Html; readonly problems: Problems; readonly flash: readonly Flash[] }> {
   const filter = filterOf(visit.query);
   const { text, event, state, wanted } = filter;
   const searched =
@@ -116,7 +116,9 @@ ${select({ name: 'state', label: 'Outcome', value: state ?? '', options: [ALL, .
     },
     { first: 'Newest', previous: 'Newer', next: found.lookedBackTo === undefined ? 'Older' : 'Look further back' },
   )}</section>`;
-  return { main, problems };
+  // What is before it in time is after it in the list.
+  const flash = noticeOf(visit.query, { before: filter.after, after: filter.before });
+  return { main, problems, flash };
 
   async function find(
     filter: Filter,

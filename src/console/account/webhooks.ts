@@ -73,11 +73,12 @@ export function webhookPages(routes: Routes, { commands, queries, webhooks }: Pa
 
   routes.get(DELIVERIES, async (visit) => {
     const registered = await queries.webhooks.listOfAccount(visit.account);
-    const { main, problems } = await deliveryList({ queries, webhooks }, visit, registered, DELIVERIES);
+    const { main, problems, flash } = await deliveryList({ queries, webhooks }, visit, registered, DELIVERIES);
     return {
       title: 'Deliveries',
       section: 'webhooks',
       status: statusOf(problems),
+      flash,
       main: html`<p class="back"><a href="/console/webhooks">${icon('back')} Webhooks</a></p>
 <div class="head"><div><h1>Deliveries</h1><p class="lead">What was sent to the webhooks of ${named(visit.accountName)}, and what came of it. A delivery is kept for 30 days after it has ended.</p></div></div>
 <h2 class="visually-hidden">Results</h2>
@@ -274,6 +275,7 @@ ${choices(
       title: `Webhook ${namedText(webhook.url)}`,
       section: 'webhooks',
       status: statusOf({ ...problems, ...deliveries.problems }),
+      flash: deliveries.flash,
       main: html`<p class="back"><a href="/console/webhooks">${icon('back')} Webhooks</a></p>
 <div class="head" id="webhook-head" data-live-region><div><h1 class="address">${named(webhook.url)}</h1><p class="lead">${eventNames(webhook.events)}. <a href="${historyOf('webhook', webhookId)}">History</a></p></div>${webhookBadge(webhook, receiver)}</div>
 <div id="receiver" data-live-region>${

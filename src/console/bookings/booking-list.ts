@@ -13,6 +13,7 @@ import { bookingPager, bookingTable, cursorOf } from '../parts/booking-views.ts'
 import { dateField, field, formProblem, hasProblems, type Problems, statusOf } from '../parts/fields.ts';
 import { shortDate } from '../parts/formats.ts';
 import type { PageDeps } from '../parts/page-deps.ts';
+import { noticeOf } from '../parts/pager.ts';
 import { tabs } from '../parts/tabs.ts';
 import { asPlainDate, readRange } from '../parts/typed-dates.ts';
 import type { Form, Routes, Visit } from '../parts/visit.ts';
@@ -43,6 +44,7 @@ export function bookingListPages(routes: Routes, { queries }: PageDeps): void {
       title: asked.typed.q === '' || hasProblems(problems) ? title : `${title}: ${namedText(asked.typed.q)}`,
       section: 'bookings',
       status: statusOf(problems),
+      flash: noticeOf(visit.query, cursorOf(visit.query)),
       main: html`<div class="head"><h1>${title}</h1></div>
 ${formProblem(problems)}
 ${searchForm(visit, asked, problems)}

@@ -10,6 +10,7 @@ import { bookingPager, cursorOf, statusBadge, whenOf } from '../parts/booking-vi
 import { formProblem, NO_PROBLEMS, type Problems, statusOf } from '../parts/fields.ts';
 import { amount, monthName } from '../parts/formats.ts';
 import type { PageDeps } from '../parts/page-deps.ts';
+import { noticeOf } from '../parts/pager.ts';
 import type { Routes } from '../parts/visit.ts';
 
 const PATH = '/console/charges';
@@ -38,6 +39,7 @@ export function chargePages(routes: Routes, { queries, settings }: PageDeps): vo
       title: `${heading}, ${monthName(month)}`,
       section: 'charges',
       status: statusOf(problems),
+      flash: noticeOf(query, cursorOf(query)),
       main: html`<div class="head"><div><h1>${heading}</h1><p class="lead">Events of ${monthName(month)}. ${isCommunity ? 'Brands are charged when you approve.' : 'You are charged when a community approves.'}</p></div>
 <nav class="row" aria-label="Month">${isMonth(before) && html`<a class="button quiet" href="${addressOf(PATH, { month: before })}">${icon('back')} ${monthName(before)}</a>`}${isMonth(after) && html`<a class="button quiet" href="${addressOf(PATH, { month: after })}">${monthName(after)} ${icon('next')}</a>`}</nav></div>
 ${formProblem(problems)}

@@ -8,7 +8,7 @@ import { addressOf } from '../parts/addresses.ts';
 import { bookingTable } from '../parts/booking-views.ts';
 import { counted } from '../parts/formats.ts';
 import type { PageDeps } from '../parts/page-deps.ts';
-import { type Neighbours, pager } from '../parts/pager.ts';
+import { type Neighbours, noticeOf, pager } from '../parts/pager.ts';
 import { idOf, type Routes } from '../parts/visit.ts';
 import { reviewText, stars } from './review-form.ts';
 
@@ -30,6 +30,7 @@ export function reviewPages(routes: Routes, { queries }: PageDeps): void {
     return {
       title: 'Reviews',
       section: 'reviews',
+      flash: noticeOf(query, place),
       main: html`<div class="head"><div><h1>Reviews</h1><p class="lead">${account.kind === 'Community' ? 'What brands say about your spaces.' : 'Your reviews of spaces you have used.'}</p></div></div>
 ${account.kind === 'Brand' && (await awaitingReview(account, overview))}
 <div class="stack full" id="reviews" data-live-region>${

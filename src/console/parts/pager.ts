@@ -1,5 +1,6 @@
 import { type Html, html } from '../../html/html.ts';
-import { icon } from '../../html/layout.ts';
+import { type Flash, icon } from '../../html/layout.ts';
+import type { Form } from './visit.ts';
 
 /** The addresses of the pages beside one page of a list. What is undefined does not exist. */
 export type Neighbours = {
@@ -7,6 +8,25 @@ export type Neighbours = {
   readonly previous?: string | undefined;
   readonly next?: string | undefined;
 };
+
+/** Said of a list whose address names a place that cannot be one: nobody takes the first page for the one that was asked for. */
+const NO_SUCH_PAGE: Flash = {
+  kind: 'notice',
+  text: 'The page that this address asks for is not there any more. This is the first page.',
+};
+
+/**
+ * What to say above a list.
+ * @param places what was read of the address; undefined what it does not name, or what cannot be a place
+ */
+export const noticeOf = (
+  query: Form,
+  places: { readonly [field in 'after' | 'before']?: object | number | undefined },
+): readonly Flash[] =>
+  (query.text('after') !== '' && places.after === undefined) ||
+  (query.text('before') !== '' && places.before === undefined)
+    ? [NO_SUCH_PAGE]
+    : [];
 
 /** What the links say, and what a screen reader calls them all. */
 const WORDS = { label: 'Pages', first: 'First page', previous: 'Previous page', next: 'Next page' };

@@ -19,7 +19,7 @@ import {
   zoneName,
 } from '../parts/formats.ts';
 import type { PageDeps } from '../parts/page-deps.ts';
-import { pager } from '../parts/pager.ts';
+import { noticeOf, pager } from '../parts/pager.ts';
 import { type Answer, missing, type Routes, type Visit } from '../parts/visit.ts';
 import { BULK_FORM, decisionForms, type FormPlace, listField } from './decision-forms.ts';
 import { countOf, newRequests, requestsBeside } from './reading.ts';
@@ -69,6 +69,7 @@ export function inboxPages(routes: Routes, { queries, settings }: PageDeps): voi
         title: 'Requests',
         section: 'inbox',
         status: statusOf(list.problems),
+        flash: noticeOf(visit.query, list),
         main: html`<div class="head"><div><h1>Requests</h1><p class="lead">Approve or decline requests from brands. Unanswered requests expire.</p></div></div>
 ${filterForm(list, spaces)}${main}`,
       } satisfies Answer;
