@@ -21,7 +21,8 @@ export type Building = {
 
 /**
  * Changed documents, of all collections, after which a step is written: some 10 MB of memory, for two steps. With more, most of them
- * are moved to the old generation of the heap before they are written, which takes longer than writing some of them twice.
+ * are moved to the old generation of the heap before they are written, which takes longer than writing some of them twice. While the
+ * step before is still being written, as when the threads that do so are only just starting, a step may become twice as long.
  */
 const STEP_DOCUMENTS = 5_000;
 /** Events after which a step is written in any case: what an interrupted build reads again at most. */
@@ -77,6 +78,7 @@ export async function bulkBuild(
   let place = from;
   let written = from;
   let writing: Promise<void> = Promise.resolve();
+  let isWriting = false;
   let saidAt = performance.now();
   const estimate = createEstimate();
 
@@ -139,7 +141,10 @@ export async function bulkBuild(
 
   async function flush(): Promise<void> {
     await writing;
-    writing = writeStep(place);
+    isWriting = true;
+    writing = writeStep(place).finally(() => {
+      isWriting = false;
+    });
     // Awaited at the next step: until then it is not unhandled.
     writing.catch(() => {});
   }
@@ -150,7 +155,8 @@ export async function bulkBuild(
     await fold(batch.events);
     place = { position: batch.position, events: place.events + batch.events.length };
     const changed = builds.reduce((sum, { current }) => sum + current.size, 0);
-    if (batch.caughtUp || changed >= stepDocuments || place.events - written.events >= STEP_EVENTS) await flush();
+    const isFull = changed >= (isWriting ? 2 * stepDocuments : stepDocuments);
+    if (batch.caughtUp || isFull || place.events - written.events >= STEP_EVENTS) await flush();
     if (batch.caughtUp) break;
   }
   await writing;
