@@ -1,8 +1,8 @@
 import { appendFileSync, existsSync, readFileSync, rmSync } from 'node:fs';
 
-/** Suites report which engines, browsers and generators of clients they ran against, or why not, so that no run skips one silently. */
+/** Suites report which engines, browsers, generators of clients and disks they ran against, or why not, so that no run skips one silently. */
 export function reportEngine(
-  port: 'event store' | 'document store' | 'browser' | 'client',
+  port: 'event store' | 'document store' | 'browser' | 'client' | 'disk',
   engine: string,
   outcome: string,
 ): void {

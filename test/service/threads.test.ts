@@ -35,8 +35,8 @@ async function startThreaded(together: boolean) {
     LOG_LEVEL: 'silent',
   });
   const begunWithDemo: boolean[] = [];
-  const start: Threads['start'] = (of, _, roles, news) => {
-    const thread = startRoleThread(of, logger, roles, news);
+  const start: Threads['start'] = (of, _, roles, ...shared) => {
+    const thread = startRoleThread(of, logger, roles, ...shared);
     threads.set([...roles].join(), thread);
     const begin = () => {
       begunWithDemo.push(existsSync(join(config.dataDir, 'demo.json')));

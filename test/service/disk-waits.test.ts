@@ -1,0 +1,65 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { reportEngine } from '../engines.ts';
+import { eventually } from '../eventually.ts';
+import { inDays } from '../in-days.ts';
+import { call } from './client.ts';
+import { startServiceProcess, temporaryDataDir } from './service-process.ts';
+
+const obstacle =
+  process.platform !== 'linux' || spawnSync('cc', ['--version']).status !== 0
+    ? 'no Linux with a C compiler (cc)'
+    : availableParallelism() === 1
+      ? 'with one core there are no threads'
+      : undefined;
+
+reportEngine('disk', 'threads that wait for it', obstacle === undefined ? 'watched' : `NOT TESTED: ${obstacle}`);
+
+/** A receiver that fails, so that each delivery has to be on the disk before anything goes on. */
+async function startFailing(): Promise<{ readonly url: string; readonly tried: () => number }> {
+  let tried = 0;
+  const receiver = createServer((request, response) => {
+    tried += 1;
+    request.resume();
+    response.writeHead(500).end();
+  });
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void receiver.close());
+  return { url: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`, tried: () => tried };
+}
+
+test.skipIf(obstacle !== undefined)('no thread but the one that writes waits for log or records', async () => {
+  const dataDir = temporaryDataDir();
+  const shim = join(dataDir, 'watched-sync.so');
+  const source = new URL('watched-sync.c', import.meta.url).pathname;
+  expect(spawnSync('cc', ['-shared', '-fPIC', '-O2', '-o', shim, source, '-ldl']).stderr.toString()).toBe('');
+  const syncs = join(dataDir, 'syncs');
+  const service = await startServiceProcess(join(dataDir, 'store'), {
+    ...{ LD_PRELOAD: shim, SYNCS: syncs, WEBHOOKS_ALLOW_PRIVATE: 'true' },
+  });
+  const { brands, communities } = service.demo();
+  const key = brands[0]?.apiKey ?? '';
+  const spaceId = communities[0]?.spaces[0]?.id;
+  const { url, tried } = await startFailing();
+  expect((await call(service, key, '/webhooks', { url, events: 15 })).status).toBe(201);
+  // Until it is up, the others write themselves.
+  await eventually(() => expect(readFileSync(syncs, 'utf8')).toMatch(/^store: /m));
+  rmSync(syncs);
+
+  for (let day = 0; day < 8; day += 1) {
+    const { status } = await call(service, key, '/bookings', { spaceId, startTime: inDays(40 + day), startHour: 12 });
+    expect(status).toBe(201);
+  }
+  await eventually(() => expect(tried()).toBeGreaterThan(3));
+
+  // Before the end, when each of them brings what it has open to the disk.
+  const waits = readFileSync(syncs, 'utf8').trim().split('\n');
+  const by = (file: string) => waits.filter((line) => line.endsWith(`/${file}-wal`)).map((line) => line.split(':')[0]);
+  expect(new Set(by('events.db'))).toEqual(new Set(['store']));
+  expect(new Set(by('records.sqlite'))).toEqual(new Set(['store']));
+});
