@@ -45,7 +45,7 @@ describe('the report on a run', () => {
       expect.stringContaining('| event to delivery, idle, p99 <b> | 12.3 (9.8–14) ms |  |  | < 10 | NO | the commit'),
     ]);
     expect(page).toContain(quote);
-    expect(page).toContain('| webhook deliveries, from the log | 0.5 /s |  |  |  |  | the request itself, ');
+    expect(page).toContain('| webhook deliveries, from the log | 0.5 /s |  |  |  |  | one thread reads the event, ');
   });
 
   test('says what was not measured and why', () => {

@@ -8,7 +8,7 @@ import { openSqliteFile, type SqliteFile } from './file.ts';
 /** The folder, in that of the store, with the collections that have files of their own. */
 const FOLDER = 'read-models';
 /**
- * Of these files, in bytes. Loading and indexing a long collection takes a sixth less than with SQLite's 4,096. With 16,384 it takes
+ * Of these files, in bytes. Indexing a long collection takes a sixth less than with SQLite's 4,096. With 16,384 it takes
  * a little less still, but every single booking that is written to the collection later a third more.
  */
 const PAGE_SIZE = 8_192;
