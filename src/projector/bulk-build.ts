@@ -8,6 +8,7 @@ import type { EventStore, StoredEvent } from '../event-store/event-store.ts';
 import type { Place, ReadModelId, Written } from '../read-models/state.ts';
 import { createEstimate } from '../runtime/estimate.ts';
 import { ProjectionFailed } from './fold.ts';
+import { isSkipped } from './skipped-events.ts';
 
 /** A collection that is being built in bulk. */
 export type Building = {
@@ -189,8 +190,7 @@ function takenBy(builds: readonly Build[], batch: readonly StoredEvent[]): Taken
   for (const stored of batch) {
     for (const each of byType.get(stored.type) ?? []) {
       const { projection, skipped } = each.build.of;
-      // Looking for it in an empty set is not free: V8 makes the id a unique string first.
-      if (each.failure !== undefined || (skipped.size > 0 && skipped.has(stored.id))) continue;
+      if (each.failure !== undefined || isSkipped(skipped, stored)) continue;
       try {
         const event = upcast(stored);
         each.taken.push({ key: projection.key(event), event });

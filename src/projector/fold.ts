@@ -4,6 +4,7 @@ import type { Documents, Projected } from '../document-store/document-store.ts';
 import type { Recorded } from '../domain/events.ts';
 import { type UntypedEvent, upcast } from '../domain/upcast.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
+import { isSkipped } from './skipped-events.ts';
 
 /** Documents cached per target, so that one touched by many events is read only once. */
 const CACHED_DOCUMENTS = 10_000;
@@ -114,7 +115,7 @@ async function foldOne(
   const handled: { readonly of: Touched; readonly event: Recorded }[] = [];
   const unknown: Touched[] = [];
   for (const stored of events) {
-    if (!types.includes(stored.type) || (skipped.size > 0 && skipped.has(stored.id))) continue;
+    if (!types.includes(stored.type) || isSkipped(skipped, stored)) continue;
     const { key, event } = guard(projection, stored, () => {
       const event = typed(stored);
       return { key: projection.key(event), event };

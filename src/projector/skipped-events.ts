@@ -15,3 +15,7 @@ export async function readSkippedEvents(
   }
   return skipped;
 }
+
+/** Whether it is one of them. Looking into a set that is empty, as nearly always, is not free: V8 makes the id a unique string first. */
+export const isSkipped = (skipped: ReadonlySet<string>, { id }: { readonly id: string }): boolean =>
+  skipped.size > 0 && skipped.has(id);
