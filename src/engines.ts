@@ -134,8 +134,7 @@ export async function openStores(
   mkdirSync(config.dataDir, { recursive: true });
   let storeThread: StoreThread | undefined;
   const writer = (): StoreWriter | undefined => storeThread ?? borrowed;
-  const isElsewhere = inThread || borrowed !== undefined;
-  const events = await openEvents(config, logger, isElsewhere ? () => writer()?.append() : undefined);
+  const events = await openEvents(config, logger, () => writer()?.append());
   try {
     const documents = await openDocuments(config, logger, {
       ...expiry,
