@@ -68,6 +68,12 @@ const placesOf = declareQuery(
   ['Brand:1', { limit: 1, after: 'p', topic: 'keys' }],
 );
 
+const changeAt = declareQuery(
+  accountHistory,
+  (account: AccountKey, position: string): Find<AccountHistoryDocument> => ({ where: { account, position }, limit: 1 }),
+  ['Brand:1', 'p'],
+);
+
 /** Events whose texts are opened and whose actors are named together. */
 const TOGETHER = 200;
 const PROGRESS_EVERY = 50_000;
@@ -125,6 +131,13 @@ export function createAccountHistory(deps: {
   }
 
   return {
+    /** Whether a change of the account is at a position: only such ones are the `next` and `previous` of its pages. */
+    async hasChangeAt(account: Account, position: string): Promise<boolean> {
+      const wanted = changeAt(accountKey(account), position);
+      for await (const _ of readModels.collection(accountHistory).find(wanted)) return true;
+      return false;
+    },
+
     /** A page of the changes of an account, for itself: those of one topic, or of one thing (`space:3`), or all. Newest first. */
     async page(account: Account, query: Places): Promise<ChangePage> {
       const { limit, after, ...first } = query;

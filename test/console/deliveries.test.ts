@@ -277,6 +277,10 @@ test('while a failed delivery is on its way again, nothing on the pages still sa
   receiver.answer = answering(200);
 });
 
+/** When the attempts on the page of a delivery were made. */
+const momentsIn = (page: Page): readonly string[] =>
+  [...page.text.matchAll(/<h3>Response 200<\/h3>.*?<time datetime="([^"]+)"/g)].map(([, moment = '']) => moment);
+
 test('however many attempts there were and whatever came back, the page stays small and leads to all of them', async () => {
   const webhookId = await registered(1);
   await booked();
@@ -286,13 +290,20 @@ test('however many attempts there were and whatever came back, the page stays sm
   const at = (index: number) => timestamp(new Date(Date.parse(like.createdAt) + index * 1_000).toISOString());
   const attempts = Array.from({ length: 50 }, (_, index) => ({ ...attempt, at: at(index), answer: '<'.repeat(1_024) }));
   await stored(like, { attempts });
-  let page = await community.open(`/console/webhooks/${webhookId}/deliveries/${encodeURIComponent(like.deliveryId)}`);
+  const path = `/console/webhooks/${webhookId}/deliveries/${encodeURIComponent(like.deliveryId)}`;
+  const newest = await community.open(path);
+  for (const altered of ['x', '0', `${at(7)}0`, at(50)]) {
+    const page = await community.open(`${path}?before=${altered}`);
+    expect(page.flash, altered).toMatch(/^The page that this address asks for is not there any more\./);
+    expect(momentsIn(page), altered).toEqual(momentsIn(newest));
+  }
+  let page = newest;
   expect(page.text).toContain('50 attempts');
   const seen = new Set<string>();
   for (;;) {
     expect(Buffer.byteLength(page.text)).toBeLessThan(60_000);
-    for (const [, moment = ''] of page.text.matchAll(/<h3>Response 200<\/h3>.*?<time datetime="([^"]+)"/g))
-      seen.add(moment);
+    expect(page.flash).toBe('');
+    for (const moment of momentsIn(page)) seen.add(moment);
     const earlier = /href="([^"]*\?before=[^"]*)"/.exec(page.text)?.[1];
     if (earlier === undefined) break;
     page = await community.open(earlier.replaceAll('&amp;', '&'));

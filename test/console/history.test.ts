@@ -51,6 +51,14 @@ test('there is one for each kind of thing, and for a single one', async () => {
   expect((await community.open(`/console/spaces/${hall}`)).text).toContain(`/console/history?of=space%3A${hall}`);
 });
 
+test('an address of no thing is not taken for the whole history', async () => {
+  for (const query of ['of=hall', 'of=space:999999', 'of=space:a b']) {
+    const page = await community.open(`/console/history?${query}`);
+    expect(rows(page.text), query).toEqual([]);
+    expect(page.text, query).toContain('The whole history');
+  }
+});
+
 test('a brand sees its own, and nothing of the community', async () => {
   const { text: page } = await brand.open('/console/history');
   expect(page).not.toContain('harbour@demo.example');
@@ -74,6 +82,11 @@ test('is paged', async () => {
   const [, previous = ''] = /rel="prev" href="([^"]*)"/.exec(second.text) ?? [];
   expect(previous).toContain('topic=spaces');
   const back = await community.open(previous.replaceAll('&amp;', '&'));
+  for (const page of [first, second, back]) expect(page.flash).toBe('');
+  // Where the history of another goes on is no place in one's own.
+  const elsewhere = await brand.open(next.replaceAll('&amp;', '&'));
+  expect(elsewhere.flash).toMatch(/^The page that this address asks for is not there any more\./);
+  expect(rows(elsewhere.text)).toEqual(rows((await brand.open('/console/history')).text));
   expect(rows(back.text)).toEqual(rows(first.text));
   expect(back.text).not.toContain('rel="prev"');
   // In the middle, too: there is a page before the last but one.

@@ -19,7 +19,8 @@ test.each([
   ['charges', ['after=x', 'before=2026-12-01:']],
   ['reviews', ['before=x', 'after=-1']],
   ['inbox', ['after=1', 'sort=date&after=x:1']],
-  ['webhooks/deliveries', ['before=yesterday&id=x', 'after=2026-13-01T10:00:00.000Z&id=x']],
+  ['webhooks/deliveries', ['before=yesterday&id=x', 'after=2026-13-01T10:00:00.000Z&id=x', 'q=1&skip=x']],
+  ['history', ['before=x', 'after=0000000000000000', 'topic=keys&before=9999999999999999']],
 ])('a list of %s says that the page of an altered address is not there', async (list, altered) => {
   for (const query of altered) {
     const page = await community.open(`/console/${list}?${query}`);

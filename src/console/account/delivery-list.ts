@@ -37,8 +37,8 @@ type Filter = {
   readonly state: DeliveryState | undefined;
   readonly after: DeliveryCursor | undefined;
   readonly before: DeliveryCursor | undefined;
-  /** How many rows of a booking come before. */
-  readonly skip: number;
+  /** How many rows of a booking come before. Undefined on the first page. */
+  readonly skip: number | undefined;
 };
 
 /** A delivery in a list, or an event of which there is none. */
@@ -99,7 +99,7 @@ ${
 ${select({ name: 'event', label: 'Event', value: event ?? '', options: [ALL, ...KINDS.map(asOption)] })}
 ${select({ name: 'state', label: 'Outcome', value: state ?? '', options: [ALL, ...DELIVERY_STATES.map(asOption)] })}
 <div class="row"><button class="button quiet">${icon('search')} Search</button>${isNarrowed && html`<a href="${path}">Show all</a>`}</div></form>`;
-  const isLater = found.previous !== undefined || filter.after !== undefined || filter.skip > 0;
+  const isLater = found.previous !== undefined || filter.after !== undefined || filter.skip !== undefined;
   const main = html`${form}<section class="stack full" id="deliveries" aria-label="Deliveries" data-live-region>${
     found.rows.length === 0
       ? wanted !== 'unclear' && nothing(filter, { isNarrowed, isLater }, found)
@@ -117,7 +117,7 @@ ${select({ name: 'state', label: 'Outcome', value: state ?? '', options: [ALL, .
     { first: 'Newest', previous: 'Newer', next: found.lookedBackTo === undefined ? 'Older' : 'Look further back' },
   )}</section>`;
   // What is before it in time is after it in the list.
-  const flash = noticeOf(visit.query, { before: filter.after, after: filter.before });
+  const flash = noticeOf(visit.query, { before: filter.after, after: filter.before, skip: filter.skip });
   return { main, problems, flash };
 
   async function find(
@@ -155,11 +155,12 @@ ${select({ name: 'state', label: 'Outcome', value: state ?? '', options: [ALL, .
         return { webhookId, event: type, bookingId, at: metadata.at, href, delivery };
       })
       .filter((row) => matches(row, filter));
-    const until = filter.skip + PER_PAGE;
+    const { skip = 0 } = filter;
+    const until = skip + PER_PAGE;
     return {
-      rows: rows.slice(filter.skip, until),
+      rows: rows.slice(skip, until),
       ...(rows.length > until && { next: { skip: String(until) } }),
-      ...(filter.skip > 0 && { previous: { skip: String(Math.max(0, filter.skip - PER_PAGE)) } }),
+      ...(skip > 0 && { previous: { skip: skip > PER_PAGE ? String(skip - PER_PAGE) : undefined } }),
     };
   }
 
@@ -195,7 +196,7 @@ function filterOf(query: Form): Filter {
     // What is before it in time is after it in the list.
     after: placeAt(query.text('before')),
     before: placeAt(query.text('after')),
-    skip: idOf(query.text('skip')) ?? 0,
+    skip: idOf(query.text('skip')),
   };
 }
 

@@ -9,7 +9,7 @@ import { addressOf } from '../parts/addresses.ts';
 import { csrfField, onceField } from '../parts/fields.ts';
 import { counted, fromNow } from '../parts/formats.ts';
 import { bareSecond, second } from '../parts/moments.ts';
-import { pager } from '../parts/pager.ts';
+import { noticeOf, pager } from '../parts/pager.ts';
 import type { Shown, Visit } from '../parts/visit.ts';
 
 /** How deliveries are displayed. */
@@ -64,10 +64,20 @@ const ATTEMPTS_SHOWN = 6;
 /** What a page of a delivery shows of its attempts, newest first. */
 export function attemptsShown(
   { attempts }: DeliveryDocument,
-  before: string,
-): { readonly shown: readonly Attempt[]; readonly earlier: number } {
-  const until = attempts.filter(({ at }) => before === '' || at < before);
-  return { shown: until.slice(-ATTEMPTS_SHOWN).reverse(), earlier: Math.max(0, until.length - ATTEMPTS_SHOWN) };
+  { query }: Pick<Visit, 'query'>,
+): {
+  readonly shown: readonly Attempt[];
+  readonly earlier: number;
+  /** The attempt before which the page begins, if its address names one. */
+  readonly before: Attempt | undefined;
+} {
+  const index = attempts.findIndex(({ at }) => at === query.text('before'));
+  const until = index < 0 ? attempts : attempts.slice(0, index);
+  return {
+    shown: until.slice(-ATTEMPTS_SHOWN).reverse(),
+    earlier: Math.max(0, until.length - ATTEMPTS_SHOWN),
+    before: attempts[index],
+  };
 }
 
 /** A delivery: how it stands, every attempt with its request and response, and the payload. */
@@ -77,13 +87,13 @@ export function deliveryPage(
   webhook: WebhookDocument,
   headers: readonly RequestHeaders[],
 ): Shown {
-  const before = visit.query.text('before');
-  const { shown, earlier } = attemptsShown(delivery, before);
+  const { shown, earlier, before } = attemptsShown(delivery, visit);
   const href = deliveryHref(delivery);
   const booking = bookingOf(delivery);
   return {
     title: `Delivery of ${delivery.event}`,
     section: 'webhooks',
+    flash: noticeOf(visit.query, { before }),
     main: html`<p class="back"><a href="/console/webhooks/${webhook.webhookId}">${icon('back')} ${webhook.url}</a></p>
 <div class="head"><div><h1>${delivery.event}</h1><p class="lead">${bookingLink(booking)}Occurred ${second(visit, delivery.eventAt)}</p></div>${sendForm(visit, webhook, `${href}/resend`, 'Resend')}</div>
 <div id="delivery-state" class="row" role="status" data-live-region>${standing(visit, delivery)}</div>
@@ -94,7 +104,7 @@ ${delivery.state === 'Pending' && html`<noscript><p class="small"><a href="${hre
         : html`<ol class="attempts">${shown.map((attempt, index) => attemptItem(visit, attempt, headers[index], webhook))}</ol>`
     }${pager(
       {
-        first: before === '' ? undefined : href,
+        first: before && href,
         next: earlier > 0 ? addressOf(href, { before: shown.at(-1)?.at }) : undefined,
       },
       { label: 'Attempts', first: 'Newest', next: counted(earlier, 'earlier attempt') },

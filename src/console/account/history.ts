@@ -1,6 +1,6 @@
 import { SCOPE_DESCRIPTIONS } from '../../auth/scopes.ts';
 import { changesOf } from '../../contract/account-change.ts';
-import type { AccountKind } from '../../domain/account.ts';
+import type { Account, AccountKind } from '../../domain/account.ts';
 import type { NamedChange, Topic } from '../../domain/account-change.ts';
 import { defined } from '../../domain/defined.ts';
 import { type Html, html } from '../../html/html.ts';
@@ -10,9 +10,9 @@ import { actorView } from '../parts/actor-view.ts';
 import { addressOf, type Fields } from '../parts/addresses.ts';
 import { amount, clock, duration, momentIn, zoneName } from '../parts/formats.ts';
 import type { PageDeps } from '../parts/page-deps.ts';
-import { pager } from '../parts/pager.ts';
+import { noticeOf, pager } from '../parts/pager.ts';
 import { tabs } from '../parts/tabs.ts';
-import type { Routes } from '../parts/visit.ts';
+import type { Form, Routes } from '../parts/visit.ts';
 
 const PER_PAGE = 30;
 
@@ -40,21 +40,23 @@ export function historyPages(routes: Routes, { queries, settings }: PageDeps): v
   routes.get(PATH, async ({ account, accountName, query, zone: readers }) => {
     const offered = SHOWN.filter(({ only }) => only === undefined || only === account.kind);
     const topic = offered.find((one) => one.topic === query.text('topic'))?.topic;
-    const of = /^\w+:\S{1,500}$/.test(query.text('of')) ? query.text('of') : undefined;
-    const [before, after] = [query.text('before') || undefined, query.text('after') || undefined];
-    const [community, { changes, next, previous }] = await Promise.all([
+    const of = query.text('of') || undefined;
+    const [community, places] = await Promise.all([
       account.kind === 'Community' ? queries.spaces.community(account.id) : undefined,
-      queries.accountHistory.page(account, {
-        ...defined({ topic: of === undefined ? topic : undefined, of, before, after }),
-        limit: PER_PAGE,
-      }),
+      placesIn(account, query),
     ]);
+    const { changes, next, previous } = await queries.accountHistory.page(account, {
+      ...defined({ topic: of === undefined ? topic : undefined, of }),
+      ...places,
+      limit: PER_PAGE,
+    });
     const zone = community?.timeZone ?? readers;
     const href = (more: Fields) => addressOf(PATH, { topic, of, ...more });
     const only = of !== undefined && changes[0] !== undefined ? html`Only ${thing(changes[0])}. ` : undefined;
     return {
       title: 'History',
       section: 'history',
+      flash: noticeOf(query, places),
       main: html`<div class="head"><div><h1>History</h1><p class="lead">${only}What changed for ${named(accountName)}, and who did it. Times are in ${zoneName(zone)}.</p></div></div>
 ${
   of === undefined
@@ -70,7 +72,7 @@ ${
 }
 <div class="stack full" id="history" data-live-region>${
         changes.length === 0
-          ? html`<div class="empty">${icon('list')}<h2>Nothing here</h2><p>${before === undefined ? 'Nothing of this kind has changed yet.' : 'There is nothing earlier.'}</p></div>`
+          ? html`<div class="empty">${icon('list')}<h2>Nothing here</h2><p>${places.before === undefined ? 'Nothing of this kind has changed yet.' : 'There is nothing earlier.'}</p></div>`
           : html`<table class="table"><caption class="visually-hidden">Changes, newest first</caption><thead><tr><th scope="col">When</th><th scope="col">What</th><th scope="col">By</th></tr></thead><tbody>${changes.map(
               (change) =>
                 html`<tr><td data-label="When" class="nowrap"><time datetime="${change.event.metadata.at}">${momentIn(zone, change.event.metadata.at)}</time></td><td data-label="What" class="long"><div><strong>${thing(change, true)} ${VERBS[change.event.type]}</strong>${details(change, settings.currency, zone)}</div></td><td data-label="By" class="long"><span>${actorView(change.by)}</span></td></tr>`,
@@ -78,6 +80,19 @@ ${
       }${pager({ first: previous && href({}), previous: previous && href({ after: previous }), next: next && href({ before: next }) })}</div>`,
     };
   });
+
+  /** Where the page begins or ends: at a change of the account, or it is the first one. */
+  async function placesIn(
+    account: Account,
+    query: Form,
+  ): Promise<{ readonly before?: string; readonly after?: string }> {
+    const [before, after] = await Promise.all(
+      [query.text('before'), query.text('after')].map(async (place) =>
+        place !== '' && (await queries.accountHistory.hasChangeAt(account, place)) ? place : undefined,
+      ),
+    );
+    return defined({ before, after });
+  }
 }
 
 /** What changed, by name. A name is never changed, also not at the beginning of a sentence. */

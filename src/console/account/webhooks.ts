@@ -165,7 +165,7 @@ ${main}`,
     withWebhook(visit, async (webhook) => {
       const delivery = await deliveryOf(visit, webhook);
       if (delivery === undefined) return notSent(visit, webhook);
-      const { shown } = attemptsShown(delivery, visit.query.text('before'));
+      const { shown } = attemptsShown(delivery, visit);
       const headers = await webhooks.requestHeaders(delivery.deliveryId, shown);
       return deliveryPage(visit, delivery, webhook, headers);
     }),

@@ -15,18 +15,17 @@ const NO_SUCH_PAGE: Flash = {
   text: 'The page that this address asks for is not there any more. This is the first page.',
 };
 
+const PLACES = ['after', 'before', 'skip'] as const;
+
 /**
  * What to say above a list.
  * @param places what was read of the address; undefined what it does not name, or what cannot be a place
  */
 export const noticeOf = (
   query: Form,
-  places: { readonly [field in 'after' | 'before']?: object | number | undefined },
+  places: { readonly [field in (typeof PLACES)[number]]?: object | number | string | undefined },
 ): readonly Flash[] =>
-  (query.text('after') !== '' && places.after === undefined) ||
-  (query.text('before') !== '' && places.before === undefined)
-    ? [NO_SUCH_PAGE]
-    : [];
+  PLACES.some((field) => query.text(field) !== '' && places[field] === undefined) ? [NO_SUCH_PAGE] : [];
 
 /** What the links say, and what a screen reader calls them all. */
 const WORDS = { label: 'Pages', first: 'First page', previous: 'Previous page', next: 'Next page' };
