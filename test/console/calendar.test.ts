@@ -119,15 +119,31 @@ test('a month counts what is booked and what waits, and shows what waits first',
 });
 
 test.each([
-  'month=9999-12',
-  'month=0001-01',
-  'month=2026-13',
-  'month=x',
-  'space=x',
-  'space=999999',
-  'month=2026-11&space=-1',
-])('a month asked for with %s is a page', async (query) => {
-  expect((await community.open(`/console/calendar?${query}`)).status).toBe(200);
+  ['month=9999-12', 200],
+  ['month=0001-01', 200],
+  ['month=2026-13', 422],
+  ['month=x', 422],
+])('a month asked for with %s is a page, which says if it is another one', async (query, status) => {
+  const page = await community.open(`/console/calendar?${query}`);
+  expect(page.status).toBe(status);
+  expect(/“.*?” is not a month such as 2026-11\. This is \w+ \d{4}\./.test(page.flash)).toBe(status === 422);
+});
+
+test('a space that is none of the own ones is reported, and not taken for all of them', async () => {
+  for (const path of [`?month=${MONTH}&`, `/${FULL}?`])
+    for (const space of ['x', '-1', '999999', '3.0', String(spaceIds[0])]) {
+      const page = await few.open(`/console/calendar${path}space=${space}`);
+      expect(page.status, space).toBe(422);
+      expect(page.flash).toBe('There is no such space any more. Choose another one, or all of them.');
+      expect(page.text).toContain('<h2>Nothing is shown</h2>');
+      expect(page.text).not.toContain('<table');
+      expect(linksIn(page, 'Space')).toHaveLength(3);
+      expect(page.text).not.toContain('aria-current="page">All spaces');
+    }
+  const listed = await community.open(`/console/calendar/${FULL}?space=x`);
+  expect(listed.status).toBe(422);
+  expect(listed.text).toMatch(/id="space-error".*?There is no such space any more\./s);
+  expect(bookingsOn(listed)).toEqual([]);
 });
 
 test.each([

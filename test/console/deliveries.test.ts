@@ -166,6 +166,17 @@ test('deliveries are found by event and outcome, and every page of them is reach
   }
 });
 
+test('a webhook that is none of the own ones is reported, and not taken for all of them', async () => {
+  await registered(1);
+  await registered(1);
+  for (const webhook of ['x', 'wh_000000000000000000000000']) {
+    const page = await search({ webhook });
+    expect(page.status, webhook).toBe(422);
+    expect(page.text).toMatch(/id="webhook-error".*?There is no such webhook any more\./s);
+    expect(rowsOf(page)).toEqual([]);
+  }
+});
+
 test.each(['%', "1' or 1=1", 'x'.repeat(300), '٣', '-1', '12345678901234567890'])(
   'what cannot be searched for says what can be, and is kept: %s',
   async (q) => {

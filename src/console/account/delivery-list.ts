@@ -10,7 +10,7 @@ import { type Flash, icon } from '../../html/layout.ts';
 import type { Queries } from '../../queries/queries.ts';
 import type { DeliveryCursor, DeliveryDocument, Webhooks } from '../../webhooks/webhooks.ts';
 import { addressOf, type Fields } from '../parts/addresses.ts';
-import { field, NO_PROBLEMS, type Problems, select } from '../parts/fields.ts';
+import { field, hasProblems, type Problems, select } from '../parts/fields.ts';
 import { zoneName } from '../parts/formats.ts';
 import { bareSecond } from '../parts/moments.ts';
 import { noticeOf, pager } from '../parts/pager.ts';
@@ -81,9 +81,12 @@ export async function deliveryList(
   const { text, event, state, wanted } = filter;
   const searched =
     filter.webhookId === undefined ? registered : registered.filter(({ webhookId }) => webhookId === filter.webhookId);
-  const problems: Problems = wanted === 'unclear' ? { q: UNCLEAR } : NO_PROBLEMS;
-  const found = wanted === 'unclear' ? { rows: [] } : await find(filter, wanted, searched);
   const hasSeveral = registered.length > 1;
+  const problems: Problems = defined({
+    q: wanted === 'unclear' ? UNCLEAR : undefined,
+    webhook: hasSeveral && searched.length === 0 ? NO_SUCH_WEBHOOK : undefined,
+  });
+  const found = wanted === 'unclear' || hasProblems(problems) ? { rows: [] } : await find(filter, wanted, searched);
   const chosen = { q: text, webhook: filter.webhookId, event, state };
   const hrefWith = (more: Fields) => addressOf(path, { ...chosen, ...more });
   const isNarrowed = Object.values(chosen).some(Boolean);
@@ -92,7 +95,7 @@ ${field({ name: 'q', label: 'Booking or webhook-id', value: text, problems, attr
 ${
   hasSeveral &&
   select({
-    ...{ name: 'webhook', label: 'Webhook', value: filter.webhookId ?? '' },
+    ...{ name: 'webhook', label: 'Webhook', value: filter.webhookId ?? '', problems },
     options: [ALL, ...registered.map(({ webhookId, url }) => ({ value: webhookId, label: url }))],
   })
 }
@@ -102,7 +105,7 @@ ${select({ name: 'state', label: 'Outcome', value: state ?? '', options: [ALL, .
   const isLater = found.previous !== undefined || filter.after !== undefined || filter.skip !== undefined;
   const main = html`${form}<section class="stack full" id="deliveries" aria-label="Deliveries" data-live-region>${
     found.rows.length === 0
-      ? wanted !== 'unclear' && nothing(filter, { isNarrowed, isLater }, found)
+      ? !hasProblems(problems) && nothing(filter, { isNarrowed, isLater }, found)
       : table(visit, found.rows, hasSeveral ? registered : undefined)
   }${
     found.rows.length > 0 &&
@@ -177,6 +180,8 @@ ${select({ name: 'state', label: 'Outcome', value: state ?? '', options: [ALL, .
 }
 
 const UNCLEAR = 'Enter the number of a booking, such as 1042, or the webhook-id from the headers of a request.';
+
+const NO_SUCH_WEBHOOK = 'There is no such webhook any more. Choose another one, or all of them.';
 
 const ALL = { value: '', label: 'All' };
 const asOption = (value: string) => ({ value, label: value });

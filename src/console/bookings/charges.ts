@@ -7,10 +7,11 @@ import { named } from '../../html/names.ts';
 import type { ChargeTotals } from '../../queries/month-charges.ts';
 import { addressOf } from '../parts/addresses.ts';
 import { bookingPager, cursorOf, statusBadge, whenOf } from '../parts/booking-views.ts';
-import { formProblem, NO_PROBLEMS, type Problems, statusOf } from '../parts/fields.ts';
+import { formProblem, statusOf } from '../parts/fields.ts';
 import { amount, monthName } from '../parts/formats.ts';
 import type { PageDeps } from '../parts/page-deps.ts';
 import { noticeOf } from '../parts/pager.ts';
+import { monthProblem } from '../parts/typed-dates.ts';
 import type { Routes } from '../parts/visit.ts';
 
 const PATH = '/console/charges';
@@ -24,10 +25,7 @@ export function chargePages(routes: Routes, { queries, settings }: PageDeps): vo
     const zone = (isCommunity && (await queries.spaces.community(account.id))?.timeZone) || visit.zone;
     const asked = query.text('month');
     const month = isMonth(asked) ? asked : localMonth(visit.now, zone);
-    const problems: Problems =
-      asked === '' || isMonth(asked)
-        ? NO_PROBLEMS
-        : { '': `“${asked}” is not a month such as 2026-11. This is ${monthName(month)}.` };
+    const problems = monthProblem(asked, month);
     const range = { startDate: firstOf(month), endDate: lastOf(month) };
     const [totals, { bookings, ...pages }] = await Promise.all([
       queries.monthCharges.totals(account, range),

@@ -15,3 +15,6 @@ function answering<T>(what: string, get: (account: Account, id: number) => Promi
     return one === undefined ? missing(what) : then(one);
   };
 }
+
+/** Said of a list or calendar whose address asks for one space that the account does not have. */
+export const NO_SUCH_SPACE = 'There is no such space any more. Choose another one, or all of them.';

@@ -1,4 +1,4 @@
-import { isPlainDate } from '../../domain/calendar.ts';
+import { isMonth, isPlainDate } from '../../domain/calendar.ts';
 import { defined } from '../../domain/defined.ts';
 import type { PlainDate } from '../../domain/ids.ts';
 import type { Dates } from '../../queries/booking-pages.ts';
@@ -18,6 +18,15 @@ const WITH_POINTS = /^(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})$/;
 /** The year first leaves no doubt about the rest. */
 const ISO = /^(\d{4})[-/](\d{1,2})[-/](\d{1,2})$/;
 const WITH_SLASHES = /^\d{1,2}\/\d{1,2}\/\d{1,4}$/;
+
+/**
+ * What is wrong with the month that an address asks for, as the problem of its page; nothing if it asks for none.
+ * @param shown the month that is shown
+ */
+export const monthProblem = (asked: string, shown: string): Readonly<Record<string, string>> =>
+  asked === '' || isMonth(asked)
+    ? {}
+    : { '': `“${asked}” is not a month such as 2026-11. This is ${monthName(shown)}.` };
 
 /** What was read, or what is wrong with it. */
 type Read<T> =

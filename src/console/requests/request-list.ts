@@ -4,6 +4,7 @@ import { type Cents, type SpaceId, spaceId } from '../../domain/ids.ts';
 import { AMOUNT_RULE, parseAmount } from '../../domain/pricing.ts';
 import type { Space } from '../../domain/space.ts';
 import type { Dates } from '../../queries/booking-pages.ts';
+import { NO_SUCH_SPACE } from '../parts/addressed.ts';
 import { addressOf, type Fields, queryOf } from '../parts/addresses.ts';
 import type { Problems } from '../parts/fields.ts';
 import { readRange } from '../parts/typed-dates.ts';
@@ -72,7 +73,7 @@ export const amongSpaces = (list: RequestList, spaces: readonly Pick<Space, 'spa
     ? list
     : {
         ...list,
-        problems: { space: 'There is no such space any more. Choose another one, or all of them.', ...list.problems },
+        problems: { space: NO_SUCH_SPACE, ...list.problems },
       };
 
 /** Whether timestamps have room for it: later ones do not sort as text. */
