@@ -12,11 +12,19 @@ export type Aggregate<S, E extends DomainEvent> = {
 /** The state of a stream at a revision; -1 when there is no such stream yet. */
 type Folded<S> = { readonly state: S; readonly revision: number; readonly position: Position };
 
-const CACHED_STREAMS = 10_000;
+/**
+ * Events that the cached states were folded from. A day of a space holds all of its bookings, some 500 bytes each, so that it is not
+ * the number of streams that tells how much memory they take.
+ */
+const CACHED_EVENTS = 40_000;
+/** The size of a long stream, most of which is in its state no more, in events. */
+const MAX_SIZE = 100;
 
 /** The states that streams fold into. They are cached, so that the next command on a stream need not read it again. */
-export function createStreamStates(log: EventStore) {
-  const states = createLruCache<string, Folded<unknown>>(CACHED_STREAMS);
+export function createStreamStates(log: Pick<EventStore, 'readStream'>, cachedEvents = CACHED_EVENTS) {
+  const states = createLruCache<string, Folded<unknown>>(cachedEvents, {
+    sizeOf: ({ revision }) => Math.min(revision + 1, MAX_SIZE),
+  });
 
   /** The events of a stream, starting at a revision. */
   async function* read<S, E extends DomainEvent>(stream: string, _: Aggregate<S, E>, from = 0) {
