@@ -2,6 +2,7 @@ import type { DocumentStore } from '../document-store/document-store.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { checkLog, type KeptLeaf, type LogCheck } from './check-log.ts';
 import { type Checkpoint, openCheckpoint } from './checkpoint.ts';
+import type { Consistency } from './growth.ts';
 import { consistencyProof, isConsistent } from './merkle-tree.ts';
 import { type PortableEvent, portableEvent } from './portable-event.ts';
 import { publishedKey } from './seal-key.ts';
@@ -9,9 +10,6 @@ import { openSealRecords, type SealRecords } from './seal-records.ts';
 import { nodesOf } from './tree-tiles.ts';
 
 type Signed = Checkpoint & { readonly note: string };
-
-/** A checkpoint that was kept, and what shows that the newest one of the store goes on from it. Both are signed notes. */
-type Consistency = { readonly from: string; readonly to: string; readonly proof: readonly string[] };
 
 export type StoreCheck = LogCheck & {
   /** How many events the newest checkpoint of the store is of; 0 if there is none. */

@@ -1,6 +1,7 @@
 import type { EventStore, StoredEvent } from '../event-store/event-store.ts';
-import { openCheckpoint } from './checkpoint.ts';
+import { type Checkpoint, openCheckpoint } from './checkpoint.ts';
 import { inclusionProof, isIncluded } from './merkle-tree.ts';
+import { NotAsSealed } from './not-as-sealed.ts';
 import { canonicalForm, hashOfForm, portableEvent } from './portable-event.ts';
 import { eventAt } from './seal-log.ts';
 import type { SealRecord, SealRecords } from './seal-records.ts';
@@ -39,7 +40,7 @@ export async function proveEvents(
 ): Promise<EventProofs> {
   const { records, key } = deps;
   const checkpoint = openCheckpoint(head.note, key);
-  if ('problem' in checkpoint) throw new Error(`The checkpoint of ${head.size} events ${checkpoint.problem}`);
+  if ('problem' in checkpoint) throw new NotAsSealed(`The checkpoint of ${head.size} events ${checkpoint.problem}`);
   const read = nodesOf(records.tile);
   const proved: EventProofs['events'][number][] = [];
   for (const event of wanted) {
@@ -48,7 +49,7 @@ export async function proveEvents(
     const leaf = hashOfForm(text);
     const proof = index === undefined ? [] : await inclusionProof(index, head.size, read);
     if (index === undefined || !isIncluded({ ...checkpoint, leaf, index, proof }))
-      throw new Error(
+      throw new NotAsSealed(
         `Event ${event.id} is not what the checkpoint of ${head.size} events says. Find out more with: venue verify --seals`,
       );
     proved.push({ index, event: text, proof: proof.map((hash) => hash.toString('base64')) });
@@ -94,9 +95,9 @@ async function indexOf(
 
 /**
  * Checks proofs with nothing but the key.
- * @returns what is wrong with them, or how many events the checkpoint is of
+ * @returns what is wrong with them, or the checkpoint that they lead to
  */
-export function checkProofs(proofs: EventProofs, key: VerifierKey): { readonly size: number } | Problem {
+export function checkProofs(proofs: EventProofs, key: VerifierKey): Checkpoint | Problem {
   const checkpoint = openCheckpoint(proofs.checkpoint, key);
   if ('problem' in checkpoint) return { problem: `The checkpoint ${checkpoint.problem}` };
   if (proofs.events.length === 0) return { problem: 'There are no events in it' };
@@ -111,5 +112,5 @@ export function checkProofs(proofs: EventProofs, key: VerifierKey): { readonly s
     )
       return { problem: `Event ${index} is not in the log that the checkpoint is of, or not like this` };
   }
-  return { size: checkpoint.size };
+  return checkpoint;
 }

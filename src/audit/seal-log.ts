@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EventStore, Position, StoredEvent } from '../event-store/event-store.ts';
 import { LOG_START } from '../event-store/event-store.ts';
 import { type Checkpoint, openCheckpoint, signCheckpoint } from './checkpoint.ts';
+import { NotAsSealed } from './not-as-sealed.ts';
 import { leafHash, portableEvent } from './portable-event.ts';
 import type { EventName, SealRecord, SealRecords } from './seal-records.ts';
 import type { SignerKey } from './signed-note.ts';
@@ -26,7 +27,7 @@ type SealDeps = {
 };
 
 /** What a seal was not written for: it would not go on from what was sealed before. */
-class Unsealable extends Error {
+class Unsealable extends NotAsSealed {
   constructor(problem: string) {
     super(`${problem}. Nothing is sealed until that is explained. Find out more with: venue verify --seals`);
     this.name = 'Unsealable';

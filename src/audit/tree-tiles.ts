@@ -1,4 +1,5 @@
 import { type Hash, nodeHash, type ReadNode, rootHash } from './merkle-tree.ts';
+import { NotAsSealed } from './not-as-sealed.ts';
 
 /** How many levels of the tree a tile spans. */
 const TILE_HEIGHT = 8;
@@ -87,7 +88,7 @@ export function nodesOf(readTile: ReadTile): ReadNode {
 }
 
 /** Hashes of the tree are missing from what is kept of it. */
-export class MissingHashes extends Error {
+export class MissingHashes extends NotAsSealed {
   constructor(level: number, index: number) {
     super(`Hashes are missing from what is kept of the tree, in tile ${level}/${index}`);
     this.name = 'MissingHashes';

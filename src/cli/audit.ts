@@ -8,7 +8,7 @@ import { nameOf, requiredAccount } from './accounts.ts';
 import { moment, wholeNumber } from './arguments.ts';
 import { csvLine } from './csv.ts';
 import { actorText, changesText, wantsCsv } from './history.ts';
-import { type Invoked, isJson, operate, writerOf } from './operation.ts';
+import { CommandFailed, type Invoked, isJson, operate, writerOf } from './operation.ts';
 import { toText } from './print.ts';
 
 export function auditCommand(venue: Command): void {
@@ -59,9 +59,10 @@ Examples:
         );
         await print(command, found, format);
         if (unknown > 0)
-          throw new Error(
-            `${unknown} events were written by a newer release of the service. Whether they concern ${account.kind} ${account.id} only that release can tell.`,
-          );
+          throw new CommandFailed({
+            error: 'NewerRelease',
+            details: `${unknown} events were written by a newer release of the service. Whether they concern ${account.kind} ${account.id} only that release can tell.`,
+          });
         return 'printed';
       });
     });

@@ -16,7 +16,11 @@ export function clockCommands(venue: Command): void {
         const problem = await clockWatch.look();
         return problem === undefined
           ? { json: { believed: true }, text: 'The clock of this machine can be believed.' }
-          : { json: { believed: false, problem }, text: `${problem}.`, failure: 'Nothing is done by the clock' };
+          : {
+              json: { believed: false, problem },
+              text: `${problem}.`,
+              failure: { error: 'ClockNotBelieved', details: 'Nothing is done by the clock' },
+            };
       }),
     );
 

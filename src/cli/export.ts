@@ -14,7 +14,7 @@ import { FORMAT, type Header, type Trailer } from '../transfer/format.ts';
 import { createLines, nothingWritten } from '../transfer/lines.ts';
 import { fanOutStandings } from '../webhooks/fan-out-positions.ts';
 import { moment } from './arguments.ts';
-import { type Invoked, operatorConfig, printAnswer, RefusedError } from './operation.ts';
+import { type Invoked, operatorConfig, printAnswer, refusedError } from './operation.ts';
 import { type Ambient, onStores, tellCount } from './stores.ts';
 
 export function exportCommands(venue: Command): void {
@@ -87,7 +87,7 @@ Example:
         await (await openIdentity(config, stores, logger, clock)).check({ fenced: true });
         return (await isFenced(stores.documents)) && (await liftFence(stores.documents));
       });
-      if (!wasFenced) throw new RefusedError(refuse('ValidationError', 'The store is not fenced.'));
+      if (!wasFenced) throw refusedError(refuse('ValidationError', 'The store is not fenced.'));
       printAnswer(command, { json: { fenced: false }, text: 'The store is no longer fenced. Delete its exports.' });
     });
 }
@@ -138,7 +138,7 @@ async function writeExport(deps: WriteExport, command: Invoked): Promise<Trailer
   const { events, documents } = stores;
   const header = await headerOf(deps);
   if (part.stream !== undefined && !(await exists(stores, part.stream)))
-    throw new RefusedError(refuse('ResourceNotFound', `There is no stream ${part.stream}.`));
+    throw refusedError(refuse('ResourceNotFound', `There is no stream ${part.stream}.`));
   const records = withRecords ? { documents, groups: await fanOutStandings({ ...stores, ...ambient }) } : undefined;
   const out = file === undefined ? stdout(command, withRecords) : await openExportFile(file, header);
   try {

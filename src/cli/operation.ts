@@ -25,22 +25,39 @@ export type OperatorCore = Pick<
   | 'audit'
 >;
 
-/** What a command prints: `json` with `--json`, otherwise `text`. With a `failure` it then exits with 1. */
-export type Answer = { readonly json: unknown; readonly text: string; readonly failure?: string };
+/** What a command has found that is not as it should be: nothing has failed unexpectedly, and no retry will help. */
+type Finding =
+  | 'ClockNotBelieved'
+  | 'LogNotAsSealed'
+  | 'NewerRelease'
+  | 'NotKeptElsewhere'
+  | 'NotProved'
+  | 'ReadModelsDiffer'
+  | 'ReadModelsNotVerified';
 
 /** The error shape of the API, on the command line. */
-export type Problem = { readonly error: ErrorCode; readonly details: string };
+export type Problem = { readonly error: ErrorCode | Finding; readonly details: string };
 
-/** A refusal as an error, so that it leaves the command and the process exits with 1. */
-export class RefusedError extends Error {
+/** What a command prints: `json` with `--json`, otherwise `text`. With a `failure` it then exits with 1. */
+export type Answer = {
+  readonly json: unknown;
+  readonly text: string;
+  readonly failure?: Problem & { readonly error: Finding };
+};
+
+/** A problem as an error, so that it leaves the command and the process exits with 1. */
+export class CommandFailed extends Error {
   readonly problem: Problem;
 
-  constructor({ refused, details }: Refusal) {
-    super(details);
-    this.name = 'RefusedError';
-    this.problem = { error: refused, details };
+  constructor(problem: Problem) {
+    super(problem.details);
+    this.name = 'CommandFailed';
+    this.problem = problem;
   }
 }
+
+export const refusedError = ({ refused, details }: Refusal): CommandFailed =>
+  new CommandFailed({ error: refused, details });
 
 /** The command being run, which also knows the global options. */
 export type Invoked = {
@@ -65,11 +82,11 @@ export const writerOf =
     if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain');
   };
 
-/** @throws {Error} with the failure of the answer, if there is one */
+/** @throws {CommandFailed} with the failure of the answer, if there is one */
 export function printAnswer(command: Invoked, { json, text, failure }: Answer): void {
   const printed = isJson(command) ? JSON.stringify(json, null, 2) : text;
   command.configureOutput().writeOut?.(`${printed}\n`);
-  if (failure !== undefined) throw new Error(failure);
+  if (failure !== undefined) throw new CommandFailed(failure);
 }
 
 /**
@@ -86,7 +103,7 @@ export async function operate(
   core.projector.start();
   try {
     const answer = await work(core, { actor: OPERATOR, correlationId: `cli-${randomUUID()}` });
-    if (isRefusal(answer)) throw new RefusedError(answer);
+    if (isRefusal(answer)) throw refusedError(answer);
     if (answer !== 'printed') printAnswer(command, answer);
   } finally {
     await core.projector.stop();

@@ -29,7 +29,9 @@ Examples:
           json: toOperatorSeal({ size: sealed.size, checkpoint: sealed.note }),
           // As others read it: without an empty line at the end.
           text: sealed.note.trimEnd(),
-          ...(problems.length > 0 && { failure: `Sealed, but not kept elsewhere. ${problems.join('. ')}` }),
+          ...(problems.length > 0 && {
+            failure: { error: 'NotKeptElsewhere', details: `Sealed, but not kept elsewhere. ${problems.join('. ')}` },
+          }),
         };
       }),
     );

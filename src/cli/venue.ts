@@ -1,5 +1,6 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
 import manifest from '../../package.json' with { type: 'json' };
+import { NotAsSealed } from '../audit/not-as-sealed.ts';
 import { UnusableCopy } from '../backup/unusable-copy.ts';
 import { ConfigError } from '../config.ts';
 import { StoreInUse } from '../runtime/unusable-store.ts';
@@ -15,7 +16,7 @@ import { communityCommands } from './communities.ts';
 import { exportCommands } from './export.ts';
 import { dayCommand } from './history.ts';
 import { importCommands } from './import.ts';
-import { type Problem, RefusedError } from './operation.ts';
+import { CommandFailed, type Problem } from './operation.ts';
 import { parkedCommands } from './parked.ts';
 import { personalDataCommands } from './personal-data.ts';
 import { readModelCommands } from './read-models.ts';
@@ -65,7 +66,8 @@ export async function runVenue(args: readonly string[], output: Output = TERMINA
       report({ error: 'ValidationError', details: error.message });
       return 2;
     }
-    if (error instanceof RefusedError) report(error.problem);
+    if (error instanceof CommandFailed) report(error.problem);
+    else if (error instanceof NotAsSealed) report({ error: 'LogNotAsSealed', details: error.message });
     else if (error instanceof UnusableCopy || error instanceof StoreInUse)
       report({ error: 'ValidationError', details: error.message });
     else report({ error: 'InternalError', details: error instanceof Error ? error.message : String(error) });

@@ -1,7 +1,9 @@
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 import { checkLog, type EventLabel, type Finding, type KeptLeaf } from '../audit/check-log.ts';
 import { checkStore, type StoreCheck } from '../audit/check-store.ts';
+import type { Checkpoint } from '../audit/checkpoint.ts';
 import { checkProofs, type EventProofs } from '../audit/event-proofs.ts';
+import { type Consistency, grownFrom, isSame } from '../audit/growth.ts';
 import { type KeptFile, readKeptFile, UnusableKept } from '../audit/kept-file.ts';
 import { leafHash } from '../audit/portable-event.ts';
 import { isKeyOf, publishedKey } from '../audit/seal-key.ts';
@@ -9,10 +11,9 @@ import { openSealRecords } from '../audit/seal-records.ts';
 import { parseVerifierKey, type VerifierKey } from '../audit/signed-note.ts';
 import type { Config } from '../config.ts';
 import { toOperatorSealVerification } from '../contract/seals.ts';
-import { refuse } from '../domain/decision.ts';
 import { readLogId } from '../store-identity/log-id.ts';
 import { eventsIn, readWholeExport } from '../transfer/read-export.ts';
-import { type Answer, RefusedError } from './operation.ts';
+import { type Answer, CommandFailed } from './operation.ts';
 import { onStores } from './stores.ts';
 
 type Against = {
@@ -61,22 +62,48 @@ export async function verifyExport(file: string, { against, key, onProgress }: A
   return answerOf({ ...found, problems: [] }, []);
 }
 
-/** Checks what `venue proof --json` has printed. */
-export async function verifyProof(file: string, key: string): Promise<Answer> {
+/**
+ * Checks what `venue proof --json` has printed.
+ * @param against files of checkpoints, and of what `venue verify --json` has printed when it compared a store with them
+ */
+export async function verifyProof(file: string, key: string, against: readonly string[]): Promise<Answer> {
   const proofs = proofsIn(file);
   const parsed = parseVerifierKey(key);
   if (parsed === undefined) throw refused(NO_KEY);
   const checked = checkProofs(proofs, parsed);
-  if ('problem' in checked) throw refused(`${file} proves nothing. ${checked.problem}.`);
+  if ('problem' in checked) throw notProved(`${file} proves nothing. ${checked.problem}.`);
+  const known = await checkpointsKept(against, parsed);
+  const isKept = known.some((checkpoint) => isSame(checkpoint, checked));
+  if (against.length > 0 && !isKept)
+    throw notProved(
+      `${file} leads to a checkpoint of ${count(checked.size, 'event')} that is none of those that were kept, and nothing shows that the log has grown to it.`,
+    );
   const { length } = proofs.events;
+  const proved = `${count(length, 'event')} of a log of ${count(checked.size, 'event')}: proved by the checkpoint`;
   return {
-    json: { proved: length, size: checked.size },
-    text: `${count(length, 'event')} of a log of ${count(checked.size, 'event')}: proved by the checkpoint.`,
+    json: { proved: length, size: checked.size, kept: isKept },
+    text: isKept
+      ? `${proved}, which is one that was kept or has grown from one.`
+      : `${proved}.\nNot checked: whether you have kept that checkpoint. Whoever holds the key can sign another log. Name what you have with --against.`,
   };
 }
 
+/** The checkpoints that were kept, and those that a log is shown to have grown to from them. */
+async function checkpointsKept(files: readonly string[], key: VerifierKey): Promise<readonly Checkpoint[]> {
+  const isOfJson = Map.groupBy(files, isLinesOfJson);
+  const kept: Checkpoint[] = [];
+  for (const file of isOfJson.get(false) ?? []) kept.push(...(await checkpointsIn(file, key)).checkpoints);
+  const grown = (isOfJson.get(true) ?? []).map((file) => {
+    const found = grownFrom(kept, consistencyIn(file), key);
+    if ('problem' in found) throw notProved(`${file} shows nothing: ${found.problem}.`);
+    return found;
+  });
+  return [...kept, ...grown];
+}
+
 const NO_KEY = '--key is no key as venue seal-key prints it.';
-const refused = (details: string): RefusedError => new RefusedError(refuse('ValidationError', details));
+const notProved = (details: string): CommandFailed => new CommandFailed({ error: 'NotProved', details });
+const refused = (details: string): CommandFailed => new CommandFailed({ error: 'ValidationError', details });
 const count = (of: number, what: string): string => `${of.toLocaleString('en')} ${what}${of === 1 ? '' : 's'}`;
 
 function parsedKey(text: string, logId: string): VerifierKey {
@@ -92,17 +119,13 @@ type Kept = { readonly checkpoints: KeptFile['checkpoints']; readonly kept: read
 async function readKept(files: readonly string[], logId: string, keyOf: () => VerifierKey): Promise<Kept> {
   const read = await Promise.all(
     files.map(async (file): Promise<KeptFile> => {
-      if (isExport(file)) {
+      if (isLinesOfJson(file)) {
         const earlier = await wholeLogIn(file);
         if (earlier.logId !== logId)
           throw refused(`${file} is of another log, ${earlier.logId}, and this one is ${logId}.`);
         return { checkpoints: [], leaves: () => leavesIn(file) };
       }
-      try {
-        return await readKeptFile(file, keyOf());
-      } catch (error) {
-        throw error instanceof UnusableKept ? refused(`${error.message}.`) : error;
-      }
+      return checkpointsIn(file, keyOf());
     }),
   );
   return {
@@ -111,12 +134,20 @@ async function readKept(files: readonly string[], logId: string, keyOf: () => Ve
   };
 }
 
+async function checkpointsIn(file: string, key: VerifierKey): Promise<KeptFile> {
+  try {
+    return await readKeptFile(file, key);
+  } catch (error) {
+    throw error instanceof UnusableKept ? refused(`${error.message}.`) : error;
+  }
+}
+
 async function* leavesIn(file: string): AsyncGenerator<KeptLeaf> {
   for await (const event of eventsIn(file)) yield { hash: leafHash(event), event };
 }
 
 /** Whether a file is lines of JSON, of which no file of checkpoints has any. */
-function isExport(file: string): boolean {
+function isLinesOfJson(file: string): boolean {
   try {
     const descriptor = openSync(file, 'r');
     const first = Buffer.alloc(1);
@@ -139,13 +170,33 @@ async function wholeLogIn(file: string): Promise<{ readonly logId: string; reado
   return { logId: header.logId, events: trailer.events };
 }
 
-function proofsIn(file: string): EventProofs {
-  let value: unknown;
+/** @returns undefined if it is no JSON */
+function jsonIn(file: string): unknown {
   try {
-    value = JSON.parse(readFileSync(file, 'utf8'));
+    return JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
     throw refused(`${file} cannot be read: ${error instanceof Error ? error.message : error}`);
   }
+}
+
+function consistencyIn(file: string): Consistency {
+  const value = jsonIn(file);
+  if (isObject(value) && isConsistency(value.consistency)) return value.consistency;
+  throw refused(
+    `${file} is neither a file of checkpoints nor what venue verify --against … --json prints of a log that is as it was sealed.`,
+  );
+}
+
+const isConsistency = (value: unknown): value is Consistency =>
+  isObject(value) &&
+  typeof value.from === 'string' &&
+  typeof value.to === 'string' &&
+  Array.isArray(value.proof) &&
+  value.proof.every((hash: unknown) => typeof hash === 'string');
+
+function proofsIn(file: string): EventProofs {
+  const value = jsonIn(file);
   if (!isProofs(value)) throw refused(`${file} is not what venue proof --json prints.`);
   return value;
 }
@@ -181,7 +232,9 @@ function answerOf(found: Found, problems: readonly string[], sealed?: number): A
   return {
     json: toOperatorSealVerification(found),
     text: [...wrong, ...lines].join('\n'),
-    ...(wrong.length > 0 && { failure: `The log is not what was sealed. ${wrong[0]}` }),
+    ...(wrong.length > 0 && {
+      failure: { error: 'LogNotAsSealed', details: `The log is not what was sealed. ${wrong[0]}` },
+    }),
   };
 }
 

@@ -21,7 +21,8 @@ export function verifyCommand(venue: Command): void {
 Without options, it replays the log and compares every document of the read models.
 
 A checkpoint that was kept elsewhere tells whether anything that it seals was changed since; several tell between which two of them;
-kept hashes of the events (SEAL_FILE_LEAVES) or an earlier export tell which event. See docs/audit.md.
+kept hashes of the events (SEAL_FILE_LEAVES) or an earlier export tell which event. A proof counts if it leads to a checkpoint that was
+kept, or to one that the output of --against … --json shows the log to have grown to since. See docs/audit.md.
 
 Examples:
   venue verify
@@ -29,7 +30,7 @@ Examples:
   venue verify --against seals.txt --key "$(cat seal-key.txt)"
   venue verify --against checkpoint.txt --against november.ndjson
   venue verify --export log.ndjson --against checkpoint.txt --key "$(cat seal-key.txt)"
-  venue verify --proof proof.json --key "$(cat seal-key.txt)"`,
+  venue verify --proof proof.json --against seals.txt --key "$(cat seal-key.txt)"`,
     )
     .action(async ({ seals, against, export: file, proof, key }, command) => {
       const isOfSeals = [seals, against, file, proof].some((option) => option !== undefined);
@@ -38,9 +39,9 @@ Examples:
       if (!isOfSeals) return verifyReadModels(command);
       const verify = await import('./verify-seals.ts');
       if (proof !== undefined) {
-        if ([seals, against, file].some((option) => option !== undefined) || key === undefined)
-          return command.error('--proof needs --key, and nothing else');
-        return printAnswer(command, await verify.verifyProof(proof, key));
+        if (seals !== undefined || file !== undefined || key === undefined)
+          return command.error('--proof needs --key, and goes with nothing else but --against');
+        return printAnswer(command, await verify.verifyProof(proof, key, against ?? []));
       }
       const bar = progressBarOf(command);
       const kept = { against: against ?? [], key, onProgress: bar.show };
@@ -76,6 +77,9 @@ const verifyReadModels = (command: Invoked): Promise<void> =>
     return {
       json: toOperatorVerification(found),
       text: differences.length === 0 ? summary : `${table(rows)}\n${summary}`,
-      failure: `${differences.length === 0 ? 'No differences found' : 'Read models differ from the log'}.${left}`,
+      failure: {
+        error: differences.length === 0 ? 'ReadModelsNotVerified' : 'ReadModelsDiffer',
+        details: `${differences.length === 0 ? 'No differences found' : 'Read models differ from the log'}.${left}`,
+      },
     };
   });

@@ -35,7 +35,7 @@ describe.each(documentEngines)('proofs with the documents on %s', (_, createData
     const { prove, key, head } = await proved(createDatabase, 600);
     const proofs = await prove();
     expect(proofs.events.map(({ index }) => index)).toEqual(Array.from({ length: 600 }, (_, at) => at));
-    expect(checkProofs(proofs, key)).toEqual({ size: head.size });
+    expect(checkProofs(proofs, key)).toMatchObject({ size: head.size });
   });
 });
 
@@ -74,7 +74,7 @@ test('Go accepts the proofs', async ({ skip }) => {
 test('whatever is altered in a proof, it is refused', async () => {
   const { prove, key, all } = await proved();
   const made = await prove([all[700], all[1_299]].filter((event) => event !== undefined));
-  expect(checkProofs(made, key)).toEqual({ size: 1_300 });
+  expect(checkProofs(made, key)).toMatchObject({ size: 1_300 });
   const refused = (altered: EventProofs, what: string) =>
     expect(checkProofs(altered, key), what).toHaveProperty('problem');
   const flip = (text: string, bit: number) =>
@@ -113,7 +113,7 @@ test('text that is not Unicode is not taken for the text that would be hashed in
     checkpoint: signCheckpoint(1, hashOfForm('{"name":"\ufffd"}'), key),
     events: [{ index: 0, event, proof: [] }],
   });
-  expect(checkProofs(proofOf('{"name":"\ufffd"}'), key)).toEqual({ size: 1 });
+  expect(checkProofs(proofOf('{"name":"\ufffd"}'), key)).toMatchObject({ size: 1 });
   expect(checkProofs(proofOf('{"name":"\ud800"}'), key)).toHaveProperty('problem');
 });
 

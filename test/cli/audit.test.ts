@@ -263,6 +263,6 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
     await service.core.events.append(stream, [newer], { expectedRevision: length - 1 });
     const after = await inProcess('audit', '--community', id, '--csv');
     expect([before.code, after.code, after.stdout]).toEqual([0, 1, before.stdout]);
-    expect(after.stderr).toMatch(/^InternalError: 1 events were written by a newer release of the service\. /);
+    expect(after.stderr).toMatch(/^NewerRelease: 1 events were written by a newer release of the service\. /);
   });
 });

@@ -79,6 +79,47 @@ test('sealing prints the checkpoint, proof and verification follow it', async ()
   const against = await json('verify', '--against', at('checkpoint.txt'), at('earlier.ndjson'));
   expect(against).toMatchObject({ confirmed: 1, confirmedUpTo: size, findings: [], problems: [] });
   expect(against.consistency.from).toBe(checkpoint);
+
+  const { key } = await json('seal-key');
+  const written = async (name: string, value: object) => {
+    writeFileSync(at(name), JSON.stringify(value, null, 2));
+    return at(name);
+  };
+  const checked = (...args: readonly string[]) => inProcess('verify', '--key', key, '--proof', ...args);
+  const first = await written('proof.json', proof);
+  expect(await checked(first)).toMatchObject({ code: 0, stdout: expect.stringContaining('Not checked: whether you') });
+  expect(await checked(first, '--against', at('checkpoint.txt'))).toEqual({
+    code: 0,
+    stdout: `1 event of a log of ${size} events: proved by the checkpoint, which is one that was kept or has grown from one.\n`,
+    stderr: '',
+  });
+  // Of a later checkpoint somebody else has to show that the log has only grown to it.
+  const later = await written('later.json', await json('proof', String(bookingId)));
+  const verified = await written('verified.json', against);
+  expect(await checked(later, '--against', at('checkpoint.txt'))).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: `NotProved: ${later} leads to a checkpoint of ${size + 1} events that is none of those that were kept, and nothing shows that the log has grown to it.\n`,
+  });
+  const both = ['--against', verified, at('checkpoint.txt')];
+  expect((await checked(later, ...both, '--json')).stdout).toBe(
+    `${JSON.stringify({ proved: 2, size: size + 1, kept: true }, null, 2)}\n`,
+  );
+  for (const [consistency, problem] of [
+    [{ ...against.consistency, proof: [] }, 'does not show that the log has only grown'],
+    [{ ...against.consistency, proof: ['x'] }, 'does not show that the log has only grown'],
+    [{ ...against.consistency, from: against.consistency.to, proof: [] }, 'is none of those that were kept'],
+    [{ ...against.consistency, to: 'nothing' }, 'the checkpoint that it ends with'],
+  ] as const) {
+    await written('verified.json', { ...against, consistency });
+    const { code, stderr } = await checked(later, ...both);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(`^NotProved: .*${problem}`) });
+  }
+  for (const file of [at('earlier.ndjson'), first])
+    expect(await checked(later, '--against', file)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^ValidationError: .* is neither a file of checkpoints nor what venue verify/),
+    });
 });
 
 describe('a log that somebody has rewritten', () => {
@@ -109,12 +150,12 @@ describe('a log that somebody has rewritten', () => {
   }
 
   test('one checkpoint says that, several between which two, hashes and an earlier export which event', async () => {
-    const { file, earlier, key, write, notes, was } = await rewritten();
+    const { folder, file, earlier, key, write, notes, was } = await rewritten();
     const last = notes.slice(notes.lastIndexOf('\n\nvenue') + 2);
     const found = async (...args: readonly string[]) => {
       const { code, stdout, stderr } = await inProcess('verify', ...args);
       expect(code, stdout).toBe(1);
-      expect(stderr.split('\n').at(-2)).toMatch(/^InternalError: The log is not what was sealed\. /);
+      expect(stderr.split('\n').at(-2)).toMatch(/^LogNotAsSealed: The log is not what was sealed\. /);
       return stdout;
     };
     const size = Number(last.split('\n')[1]);
@@ -132,6 +173,11 @@ describe('a log that somebody has rewritten', () => {
       `Event 12, counted from 0, is not the one that was kept. It was ${was}. In its place is ${was}.\n`,
     );
     expect(await found('--seals')).toContain('something is not');
+    // What the tree is made of is altered, too: nothing is sealed or proved that is not as it was.
+    const records = new DatabaseSync(join(folder, 'records.sqlite'));
+    records.exec(`DELETE FROM "sealTiles"`);
+    records.close();
+    expect((await inProcess('seal')).stderr).toMatch(/^LogNotAsSealed: Hashes are missing from what is kept of the tree/);
     const asJson = await inProcess('verify', '--against', file, earlier, '--json');
     expect(asJson.code).toBe(1);
     const findings: { found: string; index?: number }[] = JSON.parse(asJson.stdout).findings;
@@ -244,7 +290,7 @@ describe('a clear error for', () => {
   test.each([
     [['--key', 'x'], '--key is for checkpoints'],
     [['--proof', 'x'], '--proof needs --key'],
-    [['--proof', 'x', '--key', 'x', '--seals'], '--proof needs --key, and nothing else'],
+    [['--proof', 'x', '--key', 'x', '--seals'], '--proof needs --key, and goes with nothing else but --against'],
     [['--export', 'x'], 'An export is compared with something'],
     [['--export', 'x', '--seals', '--against', 'x'], '--seals is for a store'],
   ])('options that do not go together: %j', async (args, problem) => {
@@ -272,7 +318,7 @@ describe('a clear error for', () => {
     await json('brand', 'add', '--name', 'Juniper');
     const outcome = await inProcess('seal');
     expect(outcome).toMatchObject({ code: 1, stdout: expect.stringContaining('venue-booking-service/') });
-    expect(outcome.stderr).toMatch(/^InternalError: Sealed, but not kept elsewhere\. SEAL_FILE: .*EISDIR/);
+    expect(outcome.stderr).toMatch(/^NotKeptElsewhere: Sealed, but not kept elsewhere\. SEAL_FILE: .*EISDIR/);
     expect((await inProcess('verify', '--seals')).code).toBe(0);
   });
 });

@@ -1,0 +1,35 @@
+import { type Checkpoint, openCheckpoint } from './checkpoint.ts';
+import { isConsistent } from './merkle-tree.ts';
+import { fromBase64, type Problem, type VerifierKey } from './signed-note.ts';
+
+/** That a log has only grown from one checkpoint to another. JSON as it is handed out. */
+export type Consistency = {
+  /** The signed notes. */
+  readonly from: string;
+  readonly to: string;
+  /** Base64 of the hashes. */
+  readonly proof: readonly string[];
+};
+
+/** Whether two checkpoints say the same of a log. */
+export const isSame = (one: Checkpoint, other: Checkpoint): boolean =>
+  one.size === other.size && one.root.equals(other.root);
+
+/**
+ * The checkpoint to which a log has grown from one that was kept.
+ * @returns what is wrong with that: only what begins with a kept checkpoint counts, because whoever holds the key can sign two logs
+ */
+export function grownFrom(
+  kept: readonly Checkpoint[],
+  { from, to, proof }: Consistency,
+  key: VerifierKey,
+): Checkpoint | Problem {
+  const [before, after] = [openCheckpoint(from, key), openCheckpoint(to, key)];
+  if ('problem' in before) return { problem: `the checkpoint that it begins with ${before.problem}` };
+  if ('problem' in after) return { problem: `the checkpoint that it ends with ${after.problem}` };
+  if (!kept.some((checkpoint) => isSame(checkpoint, before)))
+    return { problem: 'it begins with a checkpoint that is none of those that were kept' };
+  const hashes = proof.map(fromBase64).filter((hash) => hash !== undefined);
+  const isShown = hashes.length === proof.length && isConsistent({ from: before, to: after, proof: hashes });
+  return isShown ? after : { problem: 'it does not show that the log has only grown' };
+}
