@@ -20,6 +20,13 @@ const CORES_FOR_EACH_ROLE = 4;
 
 function configOrExit() {
   try {
+    const [argument] = process.argv.slice(2);
+    // Whoever writes --port 8080 is not to find a service on another port.
+    if (argument !== undefined)
+      throw new ConfigError(
+        argument,
+        'the service takes no arguments; its settings are environment variables (see README)',
+      );
     return readConfig(process.env);
   } catch (error) {
     exitWithOneLine(error);

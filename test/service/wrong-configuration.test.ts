@@ -12,6 +12,15 @@ test.each([
   expect(ended.stderr).toMatch(new RegExp(`^${variable}: .+\n$`));
 });
 
+test('with an argument the start fails with 2 and one line that says where settings are', async () => {
+  const ended = await runNode('src/main.js', ['--port', '8080'], { DATA_DIR: temporaryDataDir() });
+  expect(ended).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: '--port: the service takes no arguments; its settings are environment variables (see README)\n',
+  });
+});
+
 test('with a server that does not answer the start fails with 1 and one line that names the setting and the reason', async () => {
   const ended = await runNode('src/main.js', [], {
     DATA_DIR: temporaryDataDir(),
