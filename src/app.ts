@@ -5,7 +5,14 @@ import type { Logger } from 'pino';
 import manifest from '../package.json' with { type: 'json' };
 import { projections } from '../projections/index.ts';
 import { api, unroutable } from './api/api.ts';
-import { handleClientError, handleError, sendNotFound } from './api/errors.ts';
+import {
+  answerUncommonRequests,
+  handleClientError,
+  handleError,
+  lacksHost,
+  sendLacksHost,
+  sendNotFound,
+} from './api/errors.ts';
 import { healthRoutes } from './api/health.ts';
 import { sealKeyRoute } from './api/seal-key.ts';
 import { type Audit, createAudit } from './audit/audit.ts';
@@ -162,11 +169,14 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
     // Only the API has schemas, and brings what compiles them. Without these, Fastify would load its own, and ajv with it.
     schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     clientErrorHandler: handleClientError,
+    // Node would refuse such a request without our error shape.
+    http: { requireHostHeader: false },
     frameworkErrors: (error, request, reply) =>
       asksForPage(request) ? void sendMalformedPage(reply) : refuseUnroutable(error, request, reply),
   });
   app.log = loggerInstance;
   noteArrivals(app.server);
+  answerUncommonRequests(app.server);
   answerInTime(app);
   app.setErrorHandler((error: FastifyError, request, reply) =>
     // The body of a form that nothing takes is not read, either.
@@ -175,7 +185,8 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
   app.setNotFoundHandler((request, reply) =>
     asksForPage(request) ? sendNotFoundPage(reply) : sendNotFound(request, reply),
   );
-  app.addHook('onRequest', (_request, reply, done) => {
+  app.addHook('onRequest', (request, reply, done) => {
+    if (lacksHost(request)) return void sendLacksHost(reply);
     // Clients that keep their connection move to another process with the next request.
     if (stopping()) reply.header('connection', 'close');
     done();

@@ -1,4 +1,6 @@
+import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { ERROR_STATUS, type ErrorBody, type ErrorCode } from '../contract/errors.ts';
 import type { Refusal } from '../domain/decision.ts';
@@ -97,7 +99,35 @@ export function handleClientError(error: NodeJS.ErrnoException, socket: Socket):
   if (error.code === 'ECONNRESET' || !socket.writable) return;
   const details =
     error.code === 'HPE_HEADER_OVERFLOW' ? 'The headers are too large.' : 'The request is not valid HTTP/1.1.';
-  const body = JSON.stringify({ error: 'ValidationError', details } satisfies ErrorBody);
-  const head = `HTTP/1.1 400 Bad Request\r\nContent-Length: ${Buffer.byteLength(body)}`;
+  endWith(socket, '400 Bad Request', { error: 'ValidationError', details });
+}
+
+/**
+ * Answers requests that Node would refuse without a body: with an expectation other than `100-continue`, or for a tunnel. For those
+ * without a Host it has to be told so (`requireHostHeader`), see {@link lacksHost}.
+ */
+export function answerUncommonRequests(server: Server): void {
+  server.on('checkExpectation', ({ socket }: IncomingMessage) =>
+    endWith(socket, '400 Bad Request', {
+      error: 'ValidationError',
+      details: 'The header Expect asks for something that this server does not do.',
+    }),
+  );
+  server.on('connect', (_request: IncomingMessage, socket: Duplex) =>
+    endWith(socket, '404 Not Found', { error: 'ResourceNotFound', details: 'There is no CONNECT.' }),
+  );
+}
+
+/** Whether a request lacks the header that HTTP/1.1 demands. */
+export const lacksHost = ({ headers, raw }: FastifyRequest): boolean =>
+  headers.host === undefined && raw.httpVersion === '1.1';
+
+export const sendLacksHost = (reply: FastifyReply): FastifyReply =>
+  sendError(reply.header('connection', 'close'), 'ValidationError', 'The header Host is required.');
+
+/** Answers on a connection that no reply belongs to, and closes it. */
+function endWith(socket: Duplex, status: string, answer: ErrorBody): void {
+  const body = JSON.stringify(answer);
+  const head = `HTTP/1.1 ${status}\r\nContent-Length: ${Buffer.byteLength(body)}`;
   socket.end(`${head}\r\nContent-Type: application/json; charset=utf-8\r\nConnection: close\r\n\r\n${body}`);
 }

@@ -38,12 +38,12 @@ export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, http
     }
     validate ??= ajv().compile(schema);
     // Not the value: Fastify would copy the headers whenever they are read from then on.
-    return validate(value) || { error: (validate.errors ?? []).map(inDomainWords) };
+    return validate(value) || { error: (validate.errors ?? []).map((error) => inDomainWords(error, httpPart)) };
   };
 };
 
 /** A limit is refused in the same words as by the domain (docs/decisions/limits.md), a date as by the command line. */
-function inDomainWords(error: ErrorObject): ErrorObject {
+function inDomainWords(error: ErrorObject, httpPart: string | undefined): ErrorObject {
   const { data, parentSchema = {} } = error;
   const {
     type,
@@ -59,11 +59,26 @@ function inDomainWords(error: ErrorObject): ErrorObject {
   if (parentSchema.format === 'date' && error.keyword === 'format')
     return { ...error, message: 'must be a date in the form YYYY-MM-DD' };
   if (parentSchema.format === 'date-time' && error.keyword === 'format') return { ...error, message: MOMENT_RULE };
-  const isInteger = typeof data === 'number' && type === 'integer';
+  // In a path everything is text: there is no type to be mistaken about.
+  const isInteger = type === 'integer' && (typeof data === 'number' || httpPart === 'params');
   if (isInteger && typeof minimum === 'number' && typeof maximum === 'number')
     return { ...error, message: rangeRule({ min: minimum, max: maximum, step: 1 }) };
-  return error;
+  if (error.keyword === 'type' && httpPart === 'querystring' && Array.isArray(data))
+    return { ...error, message: 'must be given only once' };
+  const named = error.keyword === 'type' && typeof type === 'string' ? TYPES[type] : undefined;
+  if (named === undefined) return error;
+  const isQuoted = typeof data === 'string' && (type === 'integer' || type === 'number');
+  return { ...error, message: isQuoted ? `must be ${named}, not a string` : `must be ${named}` };
 }
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'a string',
+  integer: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+  object: 'an object',
+  array: 'an array',
+};
 
 function integersOf(schema: TSchema): string[] {
   const { properties = {} }: { readonly properties?: { readonly [name: string]: { readonly type?: unknown } } } =

@@ -133,12 +133,19 @@ describe('every failure has the same error shape', () => {
     expect(service.app.server.requestTimeout).toBe(30_000);
   });
 
-  test('a request that is not HTTP', async () => {
-    await service.app.listen({ host: '127.0.0.1', port: 0 });
+  test.each([
+    ['that is not HTTP', 'NONSENSE\r\n\r\n', 400],
+    ['without a Host', 'GET /api/v1/bookings HTTP/1.1\r\n\r\n', 400],
+    ['without a Host, for a page', 'GET /console HTTP/1.1\r\nAccept: text/html\r\n\r\n', 400],
+    ['without a Host, in HTTP/1.0', 'GET /api/v1/bookings HTTP/1.0\r\n\r\n', 401],
+    ['that expects what nobody does', 'GET /api/v1/bookings HTTP/1.1\r\nHost: x\r\nExpect: 200-ok\r\n\r\n', 400],
+    ['for a tunnel', 'CONNECT x:443 HTTP/1.1\r\nHost: x:443\r\n\r\n', 404],
+  ])('a request %s', async (_, request, status) => {
+    if (!service.app.server.listening) await service.app.listen({ host: '127.0.0.1', port: 0 });
     const address = service.app.server.address();
     if (address === null || typeof address === 'string') throw new Error('not listening');
     const answer = await new Promise<string>((resolve, reject) => {
-      const socket = connect(address.port, '127.0.0.1', () => socket.write('NONSENSE\r\n\r\n'));
+      const socket = connect(address.port, '127.0.0.1', () => socket.write(request));
       let text = '';
       socket.on('data', (chunk) => {
         text += chunk;
@@ -146,9 +153,40 @@ describe('every failure has the same error shape', () => {
       socket.on('close', () => resolve(text));
       socket.on('error', reject);
     });
-    expect(answer).toMatch(/^HTTP\/1\.1 400/);
-    expect(JSON.parse(answer.slice(answer.indexOf('{')))).toEqual(shape('ValidationError'));
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(answer).toMatch(/\r\ncontent-type: application\/json; charset=utf-8\r\n/i);
+    expect(JSON.parse(answer.slice(answer.indexOf('{')))).toEqual(
+      shape({ 400: 'ValidationError', 401: 'InvalidApiKey', 404: 'ResourceNotFound' }[status] ?? ''),
+    );
   });
+});
+
+test('the type of a value is named in words', async () => {
+  const details = async (method: 'GET' | 'POST', url: string, body?: object) => {
+    const answer = await service.app.inject({
+      ...{ method, url: `/api/v1${url}`, headers: { authorization: `Bearer ${brand.key}` } },
+      ...(body && { payload: body }),
+    });
+    expect(answer.statusCode).toBe(400);
+    return answer.json().details;
+  };
+  const booking = { spaceId: 1, startTime: '2026-12-10', startHour: 9 };
+  for (const [found, expected] of [
+    [details('POST', '/bookings', { ...booking, spaceId: '1' }), 'spaceId must be a whole number, not a string.'],
+    [details('POST', '/bookings', { ...booking, startHour: null }), 'startHour must be a whole number.'],
+    [details('POST', '/bookings', { ...booking, startTime: 7 }), 'startTime must be a string.'],
+    [details('POST', '/bookings', { ...booking, message: null }), 'message must be a string.'],
+    [
+      details('POST', '/webhooks', { url: 'https://a.example', events: '15' }),
+      'events must be a whole number, not a string.',
+    ],
+    [
+      details('GET', '/spaces/one/availability?date=2026-12-10'),
+      'spaceId must be a whole number, 0 to 9007199254740991.',
+    ],
+    [details('GET', '/bookings?status=Pending&status=Approved'), 'status must be given only once.'],
+  ] as const)
+    expect(await found).toBe(expected);
 });
 
 describe('other origins', () => {
