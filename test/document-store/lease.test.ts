@@ -222,7 +222,7 @@ describe.each(documentEngines)('leases on %s', (_, createDatabase) => {
       // Deliverers of webhooks.
       await documents.insert('webhook', { owner: 'o', until: expiresAt, failingSince: expiresAt, expiresAt });
       await documents.insert('free', { owner: '', until: '1970-01-01T00:00:00.000Z', expiresAt });
-      const here = await leases({ durationMs: 150 });
+      const here = await leases({ durationMs: 1_000 });
       const first: Record<string, boolean> = {};
       for (const name of ['elsewhere', 'gone', 'running', 'webhook', 'free'])
         first[name] = (await here.tryAcquire(name)) !== undefined;
