@@ -1,6 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify';
 import { defined } from '../domain/defined.ts';
-import type { Problem, ReadModelsStatus } from '../read-models/read-models.ts';
+import type { Problem, ReadModelsStatus } from '../read-models/status.ts';
 import { timeLeft } from '../runtime/estimate.ts';
 import { within } from '../runtime/within.ts';
 

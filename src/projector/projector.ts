@@ -4,14 +4,9 @@ import type { AnyProjection } from '../../projections/projection.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
 import type { Heartbeats } from '../document-store/heartbeats.ts';
 import type { EventStore } from '../event-store/event-store.ts';
-import {
-  type LiveReadModels,
-  openReadModels,
-  type ReadModels,
-  type ReadModelsStatus,
-  type Said,
-} from '../read-models/read-models.ts';
+import { type LiveReadModels, openReadModels, type ReadModels, type Said } from '../read-models/read-models.ts';
 import { openReadModelState } from '../read-models/state.ts';
+import type { ReadModelsStatus } from '../read-models/status.ts';
 import { type BulkOptions, Upkeep } from './upkeep.ts';
 
 export type ProjectorDeps = {

@@ -1,7 +1,7 @@
 import Fastify from 'fastify';
 import { expect, it } from 'vitest';
 import { type Health, healthRoutes, MAX_LAG } from '../../src/api/health.ts';
-import type { ReadModelsStatus } from '../../src/read-models/read-models.ts';
+import type { ReadModelsStatus } from '../../src/read-models/status.ts';
 
 const up = async () => {};
 const down = async () => {
