@@ -6,7 +6,8 @@ import { createLruCache } from '../runtime/lru-cache.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
 import { type AttemptsDeps, createAttempts } from './attempts.ts';
 import { classOf, isReliable, mayTry, type ReceiverState } from './breaker.ts';
-import { AT_ONCE, type DeliveryDocument, type NewDelivery } from './deliveries.ts';
+import type { NewDelivery } from './deliveries.ts';
+import { AT_ONCE, type DeliveryDocument } from './delivery.ts';
 import { createDuePoll } from './due-poll.ts';
 import { createPermits, type InFlightLimits, type Permit } from './in-flight.ts';
 import {

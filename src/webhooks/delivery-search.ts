@@ -12,7 +12,7 @@ import { isKnown, upcast } from '../domain/upcast.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { merged } from '../runtime/merged.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
-import { type DeliveryDocument, deliveryCollection } from './deliveries.ts';
+import { type DeliveryDocument, deliveryCollection } from './delivery.ts';
 import { concerns } from './registrations.ts';
 
 /** A place in a list of deliveries, which is ordered by creation, newest first, and by id among those of a millisecond. */

@@ -3,7 +3,8 @@ import type { BaseLogger } from 'pino';
 import type { Clock } from '../runtime/clock.ts';
 import { inPages } from '../runtime/in-pages.ts';
 import { mayTry, type ReceiverState } from './breaker.ts';
-import { AT_ONCE, type Deliveries, isDueBelieved } from './deliveries.ts';
+import type { Deliveries } from './deliveries.ts';
+import { AT_ONCE, isDueBelieved } from './delivery.ts';
 import type { Receivers } from './receivers.ts';
 
 /** How often to look for retries and for deliveries that other processes have added. */

@@ -8,7 +8,7 @@ import type { EventStore } from '../event-store/event-store.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
-import { RETENTION_MS } from './deliveries.ts';
+import { RETENTION_MS } from './delivery.ts';
 
 /** Clocks differ: an event that is nearly as old as its delivery may get counts as older. */
 const MARGIN_MS = 24 * 3_600_000;

@@ -1,6 +1,6 @@
 import type { Stored } from '../document-store/document-store.ts';
 import type { Lease } from '../document-store/lease.ts';
-import type { DeliveryDocument } from './deliveries.ts';
+import type { DeliveryDocument } from './delivery.ts';
 import type { Receiver } from './receivers.ts';
 import type { Unstored } from './unstored.ts';
 

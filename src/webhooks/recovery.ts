@@ -7,7 +7,8 @@ import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
 import type { EventStore, Position } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { inPages } from '../runtime/in-pages.ts';
-import { type Deliveries, RETENTION_MS } from './deliveries.ts';
+import type { Deliveries } from './deliveries.ts';
+import { RETENTION_MS } from './delivery.ts';
 import { concerns, type Registrations } from './registrations.ts';
 
 /** Events recovered together: their deliveries share a commit. */

@@ -1,4 +1,4 @@
-import type { Attempt } from './deliveries.ts';
+import type { Attempt } from './delivery.ts';
 import { CONTENT_TYPE, USER_AGENT } from './sending.ts';
 import { markOf, signatureHeaders } from './signature.ts';
 

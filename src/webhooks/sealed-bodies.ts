@@ -1,7 +1,7 @@
 import { defined } from '../domain/defined.ts';
 import { ERASED, ownerOf } from '../domain/personal-text.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
-import type { Attempt, DeliveryDocument } from './deliveries.ts';
+import type { Attempt, DeliveryDocument } from './delivery.ts';
 
 export type SealedBodies = ReturnType<typeof createSealedBodies>;
 

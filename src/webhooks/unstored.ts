@@ -1,5 +1,6 @@
 import type { Stored } from '../document-store/document-store.ts';
-import { type Attempt, type Deliveries, type DeliveryDocument, type Outcome, sequenceIn } from './deliveries.ts';
+import type { Deliveries, Outcome } from './deliveries.ts';
+import { type Attempt, type DeliveryDocument, sequenceIn } from './delivery.ts';
 
 /**
  * A delivery that may be sent before it is stored (docs/decisions/webhook-deliveries.md). It is stored once, with its result, unless

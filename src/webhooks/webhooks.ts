@@ -21,13 +21,8 @@ import { loadOnce } from '../runtime/load-once.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import type { ReceiverState } from './breaker.ts';
 import { createDeliverer } from './deliverer.ts';
-import {
-  type Attempt,
-  type DeliveryDocument,
-  type ListDeliveries,
-  type Listener,
-  openDeliveries,
-} from './deliveries.ts';
+import { type ListDeliveries, type Listener, openDeliveries } from './deliveries.ts';
+import type { Attempt, DeliveryDocument } from './delivery.ts';
 import { openDeliveryNews } from './delivery-news.ts';
 import {
   type BookingPlace,
@@ -50,8 +45,8 @@ import type { SenderOptions } from './sender.ts';
 import type { Sender } from './sending.ts';
 
 export type { ReceiverState } from './breaker.ts';
-export type { Attempt, DeliveryDocument } from './deliveries.ts';
-export { AT_ONCE, RETENTION_MS } from './deliveries.ts';
+export type { Attempt, DeliveryDocument } from './delivery.ts';
+export { AT_ONCE, RETENTION_MS } from './delivery.ts';
 export type { BookingPlace, DeliveryCursor } from './delivery-search.ts';
 export type { RequestHeaders } from './request-headers.ts';
 

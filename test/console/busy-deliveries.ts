@@ -3,7 +3,8 @@ import { noticeOf } from '../../src/contract/webhook-payload.ts';
 import { type Account, accountKey } from '../../src/domain/account.ts';
 import { toTimestamp } from '../../src/domain/calendar.ts';
 import { webhookId as toWebhookId } from '../../src/domain/ids.ts';
-import { AT_ONCE, type DeliveryDocument, deliveryCollection, openDeliveries } from '../../src/webhooks/deliveries.ts';
+import { openDeliveries } from '../../src/webhooks/deliveries.ts';
+import { AT_ONCE, type DeliveryDocument, deliveryCollection } from '../../src/webhooks/delivery.ts';
 import { accepted } from '../accepted.ts';
 import { approved, cancelled, requested, reviewed } from '../webhooks/deliverable-events.ts';
 

@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { brandId, communityId, spaceId } from '../../src/domain/ids.ts';
-import { deliveryCollection } from '../../src/webhooks/deliveries.ts';
+import { deliveryCollection } from '../../src/webhooks/delivery.ts';
 import { accepted } from '../accepted.ts';
 import { eventually } from '../eventually.ts';
 import { inDays } from '../in-days.ts';

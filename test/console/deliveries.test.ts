@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { OPERATOR } from '../../src/domain/account.ts';
 import { brandId, communityId, spaceId, timestamp } from '../../src/domain/ids.ts';
-import { type DeliveryDocument, deliveryCollection } from '../../src/webhooks/deliveries.ts';
+import { type DeliveryDocument, deliveryCollection } from '../../src/webhooks/delivery.ts';
 import { accepted } from '../accepted.ts';
 import { Browser, type Page } from '../browser.ts';
 import { eventually } from '../eventually.ts';

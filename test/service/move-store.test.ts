@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import * as oidc from 'openid-client';
 import { expect, onTestFinished, test } from 'vitest';
 import { everyDocument } from '../../src/document-store/queries.ts';
-import { deliveryCollection } from '../../src/webhooks/deliveries.ts';
+import { deliveryCollection } from '../../src/webhooks/delivery.ts';
 import { fanOutGroup } from '../../src/webhooks/fan-out-groups.ts';
 import { TestApp } from '../authorization-server/test-app.ts';
 import { mongoServer } from '../document-store/engines.ts';

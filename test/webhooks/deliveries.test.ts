@@ -4,7 +4,8 @@ import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import { toTimestamp } from '../../src/domain/calendar.ts';
 import { defined } from '../../src/domain/defined.ts';
 import { webhookId } from '../../src/domain/ids.ts';
-import { type Deliveries, type DeliveryDocument, openDeliveries } from '../../src/webhooks/deliveries.ts';
+import { type Deliveries, openDeliveries } from '../../src/webhooks/deliveries.ts';
+import type { DeliveryDocument } from '../../src/webhooks/delivery.ts';
 import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 import { approved } from './deliverable-events.ts';
 

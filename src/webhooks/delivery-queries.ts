@@ -1,0 +1,75 @@
+import type { DeliveryState } from '../contract/delivery.ts';
+import type { Find } from '../document-store/document-store.ts';
+import { declareQuery } from '../document-store/queries.ts';
+import { toTimestamp } from '../domain/calendar.ts';
+import { defined } from '../domain/defined.ts';
+import type { Timestamp } from '../domain/ids.ts';
+import { type DeliveryDocument, deliveryCollection } from './delivery.ts';
+
+export const dueOf = declareQuery(
+  deliveryCollection,
+  (webhookId: string, limit: number, to: Timestamp, from?: Timestamp): Find<DeliveryDocument> => ({
+    where: { state: 'Pending', webhookId, due: { ...defined({ from }), to } },
+    sort: [{ field: 'due' }],
+    limit,
+  }),
+  ['wh_1', 10, toTimestamp(1)],
+  ['wh_1', 10, toTimestamp(1), toTimestamp(0)],
+);
+
+/** The first pending deliveries of the first registrations after `webhookId`. */
+export const firstPendingAfter = declareQuery(
+  deliveryCollection,
+  (webhookId: string, limit: number): Find<DeliveryDocument> => ({
+    where: { state: 'Pending', webhookId: { above: webhookId } },
+    sort: [{ field: 'webhookId' }, { field: 'due' }],
+    limit,
+  }),
+  ['', 1],
+);
+
+export const notDueBefore = declareQuery(
+  deliveryCollection,
+  (webhookId: string, from: Timestamp): Find<DeliveryDocument> => ({
+    where: { state: 'Pending', webhookId, due: { from } },
+  }),
+  ['wh_1', toTimestamp(0)],
+);
+
+export const pendingInSequences = declareQuery(
+  deliveryCollection,
+  (webhookId: string, sequences: readonly string[]): Find<DeliveryDocument> => ({
+    where: { state: 'Pending', webhookId, sequence: { in: sequences } },
+  }),
+  ['wh_1', ['booking-1', 'booking-2']],
+);
+
+/** Those without a sequence come first. */
+export const pendingBySequence = declareQuery(
+  deliveryCollection,
+  (webhookId: string, limit: number): Find<DeliveryDocument> => ({
+    where: { state: 'Pending', webhookId },
+    sort: [{ field: 'sequence' }],
+    limit,
+  }),
+  ['wh_1', 10],
+);
+
+export const pendingOf = declareQuery(
+  deliveryCollection,
+  (webhookId: string): Find<DeliveryDocument> => ({ where: { state: 'Pending', webhookId } }),
+  ['wh_1'],
+);
+
+export const newestOf = declareQuery(
+  deliveryCollection,
+  (webhookId: string, state: DeliveryState, before: Timestamp | undefined, limit: number): Find<DeliveryDocument> => ({
+    where: { state, webhookId, ...defined({ createdAt: before && { below: before } }) },
+    sort: [{ field: 'createdAt', direction: 'descending' }],
+    limit,
+  }),
+  ['wh_1', 'Failed', undefined, 10],
+  ['wh_1', 'Failed', toTimestamp(0), 10],
+  ['wh_1', 'Pending', undefined, 10],
+  ['wh_1', 'Pending', toTimestamp(0), 10],
+);
