@@ -177,7 +177,9 @@ describe('a log that somebody has rewritten', () => {
     const records = new DatabaseSync(join(folder, 'records.sqlite'));
     records.exec(`DELETE FROM "sealTiles"`);
     records.close();
-    expect((await inProcess('seal')).stderr).toMatch(/^LogNotAsSealed: Hashes are missing from what is kept of the tree/);
+    expect((await inProcess('seal')).stderr).toMatch(
+      /^LogNotAsSealed: Hashes are missing from what is kept of the tree/,
+    );
     const asJson = await inProcess('verify', '--against', file, earlier, '--json');
     expect(asJson.code).toBe(1);
     const findings: { found: string; index?: number }[] = JSON.parse(asJson.stdout).findings;
