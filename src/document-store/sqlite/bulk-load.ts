@@ -52,12 +52,12 @@ export async function startBulkLoad<D extends object>(file: OwnFile, collection:
     return thread;
   }
 
-  const rowOf = ({ key, position, document }: Projected<D>): Value[] => [
-    key,
-    position,
-    document === undefined ? null : JSON.stringify(document),
-    ...valuesOf(document, table.fields),
-  ];
+  const rowOf = ({ key, position, document }: Projected<D>): Value[] => {
+    const row: Value[] = [key, position, document === undefined ? null : JSON.stringify(document)];
+    // To spread it where the row is made would take half as long again as all the rest of this.
+    row.push(...valuesOf(document, table.fields));
+    return row;
+  };
 
   return {
     async projected(keys) {
