@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
 import type { AnyProjection } from '../../projections/projection.ts';
 import type { DocumentStore } from '../document-store/document-store.ts';
@@ -23,7 +22,7 @@ export type ProjectorDeps = {
   readonly news?: string;
   /** How long a read model is kept that no process has wanted, in milliseconds. Default 24 h. */
   readonly retireAfterMs?: number;
-  /** How often to look for what to take over, build or drop, in milliseconds. Default 250. */
+  /** How often at least to look for what to take over, build or drop, in milliseconds. Default 250. */
   readonly tickMs?: number;
   /** From how many events in the log read models are built in bulk, default 5,000, and the steps of that. */
   readonly bulk?: BulkOptions;
@@ -68,7 +67,7 @@ export async function openProjector(deps: ProjectorDeps): Promise<Projector> {
         if (!failing) logger.error({ err: error }, 'The read models cannot be kept up to date; retrying');
         failing = true;
       }
-      await delay(tickMs, undefined, { signal }).catch(() => {});
+      await state.change(tickMs, signal).catch(() => {});
     }
     await upkeep.stop();
   }

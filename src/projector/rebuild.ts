@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { defined } from '../domain/defined.ts';
 import {
   idOf,
@@ -20,7 +19,7 @@ export type RebuildProgress = {
 
 /** How long a rebuild may wait for a service that knows these versions of the read models, in milliseconds. */
 const BEGIN_WITHIN_MS = 30_000;
-const POLL_MS = 50;
+const LOOK_EVERY_MS = 50;
 const STAYS = '. The former documents stay in use, and the service tries again';
 
 /**
@@ -51,7 +50,7 @@ export async function rebuild(
     signal?.throwIfAborted();
     if (performance.now() - begun > beginWithinMs)
       throw new Error('No running process looks after these read models. Is the service of another release?');
-    await delay(POLL_MS);
+    await state.change(LOOK_EVERY_MS);
   }
 
   const building = new Map<ReadModelId, string>();
@@ -81,6 +80,6 @@ export async function rebuild(
     const total = Math.max(0, ...positions.groups.map(({ events }) => events));
     if (now > done) onProgress?.(defined({ done: now, total: total > 0 ? total : undefined }));
     done = Math.max(done, now);
-    await delay(POLL_MS);
+    await state.change(LOOK_EVERY_MS);
   }
 }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { AnyProjection } from '../../projections/projection.ts';
 import type { DocumentStore, Stored } from '../document-store/document-store.ts';
 import { defined } from '../domain/defined.ts';
@@ -82,6 +83,8 @@ export const placeOf = ({ groups }: Positions, collection: string): Place =>
   groups.find(({ collections }) => collections.includes(collection)) ?? START;
 
 const KEY = 'all';
+/** How often it is looked whether the states have changed, on an engine that answers at once: that takes some 5 µs. */
+const LOOK_EVERY_MS = 20;
 const NO_STATES: ReadModelStates = { models: {}, dropping: [] };
 const NO_POSITIONS: Positions = { groups: [], states: 0 };
 
@@ -106,10 +109,30 @@ export async function openReadModelState(documents: DocumentStore) {
     return (await positions.get(KEY)) ?? { key: KEY, version: 0, document: NO_POSITIONS };
   }
 
+  function versionNow(): number | undefined {
+    try {
+      return states.getNow?.(KEY)?.version;
+    } catch {
+      // Whoever reads them next will tell.
+      return undefined;
+    }
+  }
+
   let lastPositions: Stored<Positions> | undefined;
 
   return {
     readStates,
+
+    /** Waits for a change of the states, by whichever process, or for so long; on an engine that has to be asked, in any case that long. */
+    async change(withinMs: number, signal?: AbortSignal): Promise<void> {
+      const before = versionNow();
+      const stepMs = states.getNow === undefined ? withinMs : Math.min(LOOK_EVERY_MS, withinMs);
+      for (let waitedMs = 0; waitedMs < withinMs; waitedMs += stepMs) {
+        await delay(stepMs, undefined, { signal });
+        if (versionNow() !== before) return;
+      }
+    },
+
     positions: async (): Promise<Positions> => (await readPositions()).document,
 
     /** How far any collection is, those of other releases included. */

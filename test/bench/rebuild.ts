@@ -15,7 +15,7 @@ import { startNode } from '../service/node-process.ts';
 import { type Bench, type Figure, interleaved, percentile } from './figure.ts';
 import { appendAnswered, appendBookings, dateIn, makeVenue, SLOTS_PER_DAY, type Venue, withCore } from './venue.ts';
 
-/** Enough that what a rebuild takes whatever the length of the log, some 300 ms, does not count. */
+/** Enough that what a rebuild takes whatever the length of the log, some 100 ms, does not count. */
 const EVENTS = 200_000;
 const ROUNDS = 3;
 /** Pauses between two bookings and between two reads, in milliseconds, while a rebuild runs. */

@@ -685,6 +685,19 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
   });
 });
 
+test('on the embedded engine, what another process asks for is begun at once', async () => {
+  const store = async () => {
+    const opened = await openSqliteDocumentStore({ folder });
+    ends.push(() => opened.close());
+    return opened;
+  };
+  const documents = await store();
+  const projector = await start(documents, BOTH, { tickMs: 60_000 });
+  expect(await projector.readable(10_000)).toBe(true);
+  await rebuild({ documents: await store(), projections: BOTH });
+  expect(await stateOf(documents, 'counts@1')).toMatchObject({ live: 'counts@1.2' });
+});
+
 test('what a power failure takes from one read model alone is folded again, and not read before', async () => {
   const store = join(folder, 'store');
   const copy = join(folder, 'copy');
