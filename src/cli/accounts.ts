@@ -1,6 +1,6 @@
 import { CommanderError } from '@commander-js/extra-typings';
 import type { Account } from '../domain/account.ts';
-import { type Refusal, refuse } from '../domain/decision.ts';
+import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { brandId, communityId } from '../domain/ids.ts';
 import type { OperatorCore } from './operation.ts';
 
@@ -24,6 +24,19 @@ export function requiredAccount(options: AccountOptions): Account {
 }
 
 const wrongUsage = (message: string) => new CommanderError(2, 'venue.account', message);
+
+/**
+ * Lists what belongs to an account, or to all of them without one. Of an account that does not exist there is no list: an empty one
+ * would look like an account that has nothing.
+ */
+export async function ownedBy<T>(
+  core: OperatorCore,
+  account: Account | undefined,
+  list: () => Promise<readonly T[]>,
+): Promise<readonly T[] | Refusal> {
+  const owner = account && (await nameOf(core, account));
+  return isRefusal(owner) ? owner : list();
+}
 
 /** The name of an account, or a refusal if it does not exist. */
 export async function nameOf(

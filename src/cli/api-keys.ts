@@ -4,7 +4,7 @@ import { toOperatorApiKey, toOperatorIssuedApiKey } from '../contract/api-key.ts
 import { isRefusal } from '../domain/decision.ts';
 import { LABEL, listOf } from '../domain/limits.ts';
 import { ALL_PERMISSIONS, Permission, permissionNames } from '../domain/permissions.ts';
-import { namedAccount, nameOf, requiredAccount } from './accounts.ts';
+import { namedAccount, nameOf, ownedBy, requiredAccount } from './accounts.ts';
 import { sumOrNames, wholeNumber } from './arguments.ts';
 import { operate } from './operation.ts';
 import { fields, table } from './print.ts';
@@ -71,8 +71,9 @@ Examples:
     .addHelpText('after', '\nExample:\n  venue api-key list --brand 1')
     .action((named, command) => {
       const account = namedAccount(named);
-      return operate(command, async ({ queries }) => {
-        const all = await queries.operator.apiKeys(account);
+      return operate(command, async (core) => {
+        const all = await ownedBy(core, account, () => core.queries.operator.apiKeys(account));
+        if (isRefusal(all)) return all;
         const rows = all.map(({ apiKeyId, owner, permissions, label, preview, issuedAt, revokedAt }) => ({
           Id: apiKeyId,
           Account: `${owner.kind} ${owner.id}`,

@@ -5,7 +5,7 @@ import type { Account } from '../domain/account.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { BOOKING_STATUSES } from '../domain/space-day.ts';
-import { requiredAccount } from './accounts.ts';
+import { ownedBy, requiredAccount } from './accounts.ts';
 import { date, wholeNumber } from './arguments.ts';
 import { bookingFacts, price } from './booking-text.ts';
 import { bookingHistoryCommand } from './history.ts';
@@ -26,9 +26,12 @@ export function bookingCommands(venue: Command): void {
     .addHelpText('after', '\nExample:\n  venue booking list --community 1 --status Pending --from 2026-03-01')
     .action(({ status, from, to, ...named }, command) => {
       const account = requiredAccount(named);
-      return operate(command, async ({ queries }) => {
-        const found = queries.bookings.readableList(account, defined({ status, startDate: from, endDate: to }));
-        const all = await Array.fromAsync(found);
+      return operate(command, async (core) => {
+        const filter = defined({ status, startDate: from, endDate: to });
+        const all = await ownedBy(core, account, () =>
+          Array.fromAsync(core.queries.bookings.readableList(account, filter)),
+        );
+        if (isRefusal(all)) return all;
         const rows = all.map((each) => ({
           Id: each.bookingId,
           Date: each.date,

@@ -1,7 +1,7 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import { toOperatorAddedClient, toOperatorClient } from '../contract/client.ts';
 import { isRefusal, refuse } from '../domain/decision.ts';
-import { namedAccount, nameOf, requiredAccount } from './accounts.ts';
+import { namedAccount, nameOf, ownedBy, requiredAccount } from './accounts.ts';
 import { wholeNumber } from './arguments.ts';
 import { operate } from './operation.ts';
 import { fields, table } from './print.ts';
@@ -49,8 +49,9 @@ export function clientCommands(venue: Command): void {
     .addHelpText('after', '\nExample:\n  venue client list --brand 1')
     .action((named, command) => {
       const account = namedAccount(named);
-      return operate(command, async ({ authorizationServer }) => {
-        const all = await authorizationServer.clients.listClients(account);
+      return operate(command, async (core) => {
+        const all = await ownedBy(core, account, () => core.authorizationServer.clients.listClients(account));
+        if (isRefusal(all)) return all;
         const rows = all.map((found) => ({
           'Client id': found.clientId,
           Account: found.account.replace(':', ' '),

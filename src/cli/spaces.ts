@@ -4,6 +4,7 @@ import { isRefusal, type Refusal } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { DEFAULT_ANSWER_HOURS } from '../domain/limits.ts';
 import { formatAmount } from '../domain/pricing.ts';
+import { namedAccount, ownedBy } from './accounts.ts';
 import { amount, decimal, hours, wholeNumber } from './arguments.ts';
 import { type Answer, type OperatorCore, operate } from './operation.ts';
 import { fields, table } from './print.ts';
@@ -75,8 +76,10 @@ export function spaceCommands(venue: Command): void {
     .option('--community <id>', 'only spaces of this community', wholeNumber)
     .addHelpText('after', '\nExample:\n  venue space list --community 1')
     .action(({ community }, command) =>
-      operate(command, async ({ queries, config }) => {
-        const all = await queries.operator.spaces(community);
+      operate(command, async (core) => {
+        const { queries, config } = core;
+        const all = await ownedBy(core, namedAccount({ community }), () => queries.operator.spaces(community));
+        if (isRefusal(all)) return all;
         const rows = all.map((space) => ({
           Id: space.spaceId,
           Community: space.communityId,

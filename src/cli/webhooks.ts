@@ -5,7 +5,7 @@ import { isRefusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { webhookEventNames } from '../domain/webhook.ts';
 import type { Attempt } from '../webhooks/webhooks.ts';
-import { namedAccount } from './accounts.ts';
+import { namedAccount, ownedBy } from './accounts.ts';
 import { moment, wholeNumber } from './arguments.ts';
 import { operate } from './operation.ts';
 import { fields, table } from './print.ts';
@@ -21,8 +21,10 @@ export function webhookCommands(venue: Command): void {
     .addHelpText('after', '\nExample:\n  venue webhook list --brand 1')
     .action((named, command) => {
       const account = namedAccount(named);
-      return operate(command, async ({ queries, webhooks }) => {
-        const registered = await queries.operator.webhooks(account);
+      return operate(command, async (core) => {
+        const { queries, webhooks } = core;
+        const registered = await ownedBy(core, account, () => queries.operator.webhooks(account));
+        if (isRefusal(registered)) return registered;
         const all = await Promise.all(
           registered.map(async (each) => {
             const { breaker } = await webhooks.receiver(each.webhookId);
@@ -57,6 +59,8 @@ export function webhookCommands(venue: Command): void {
           limit,
           ...defined({ state }),
         });
+        if (all.length === 0 && (await webhooks.isUnknown(id)))
+          return refuse('ResourceNotFound', `There is no webhook ${id}.`);
         const rows = all.map((each) => ({
           Id: each.deliveryId,
           Event: each.event,

@@ -59,6 +59,8 @@ export type Webhooks = {
   stop(): Promise<void>;
 
   listDeliveries(which: ListDeliveries): Promise<DeliveryDocument[]>;
+  /** Whether there never was a registration with this id. */
+  isUnknown(webhookId: string): Promise<boolean>;
   /** Searches the newest deliveries of some registrations, a part at a time. */
   searchDeliveries(search: SearchDeliveries): Promise<FoundDeliveries>;
   /** What happened to a booking that these registrations are to be sent, with the deliveries of it, newest first. */
@@ -179,7 +181,10 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
   let starting: Promise<void> | undefined;
   let stopping = false;
 
+  const isUnknown = async (webhookId: string): Promise<boolean> => (await credentials.webhook(webhookId)) === undefined;
+
   async function activeRecipient(webhookId: string): Promise<Recipient | Refusal> {
+    if (await isUnknown(webhookId)) return refuse('ResourceNotFound', `There is no webhook ${webhookId}.`);
     const recipient = await registrations.recipient(webhookId);
     return 'inactive' in recipient ? refuse('ValidationError', `${recipient.inactive}.`) : recipient;
   }
@@ -250,6 +255,7 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
       delivererNews.close();
     },
 
+    isUnknown,
     listDeliveries: async (which) => bodies.opened(await deliveries.list(which)),
     getDelivery: async (deliveryId) => readable(await deliveries.get(deliveryId)),
     onDelivery: deliveries.onChange,

@@ -81,6 +81,32 @@ describe('without a running service', () => {
     expect((await inProcess('brand', 'list')).stdout).toBe('None.\n');
   });
 
+  test('of what does not exist there is no list: an empty one would look like one that has nothing', async () => {
+    useDataDir(temporaryDataDir());
+    for (const of of [
+      ['booking', 'list', '--community', '7'],
+      ['booking', 'list', '--brand', '7'],
+      ['space', 'list', '--community', '7'],
+      ['api-key', 'list', '--brand', '7'],
+      ['client', 'list', '--brand', '7'],
+      ['webhook', 'list', '--community', '7'],
+    ])
+      expect(await inProcess(...of), of.join(' ')).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `ResourceNotFound: There is no ${of[2]?.slice(2)} 7.\n`,
+      });
+    for (const of of [['deliveries'], ['test'], ['recover', '--since', '2026-11-01'], ['disable']])
+      expect(await inProcess('webhook', ...of, 'wh_x'), of[0]).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: 'ResourceNotFound: There is no webhook wh_x.\n',
+      });
+    await inProcess('brand', 'add', '--name', 'Mill');
+    for (const list of ['booking', 'api-key', 'client', 'webhook'])
+      expect(await inProcess(list, 'list', '--brand', '1'), list).toMatchObject({ code: 0, stdout: 'None.\n' });
+  });
+
   test('finds a read model that differs from the log, and rebuilds it', async () => {
     const dataDir = temporaryDataDir();
     useDataDir(dataDir);
