@@ -95,8 +95,11 @@ export function tool<I extends TObject, O extends TObject>(definition: Definitio
         { title, description, inputSchema, outputSchema, annotations },
         async (input): Promise<CallToolResult> => {
           try {
-            const wanted = refuseCaller(call.caller) ?? checked(input);
-            const outcome = isRefusal(wanted) ? wanted : await answered(definition.run(wanted, call), call);
+            const refused = refuseCaller(call.caller);
+            const wanted = refused === undefined ? checked(input) : undefined;
+            // What is wrong with the input is in the refusal itself: the advice is on what the rules refuse.
+            if (isRefusal(wanted)) return failed(wanted);
+            const outcome = wanted === undefined ? refused : await answered(definition.run(wanted, call), call);
             if (isRefusal(outcome)) return failed(outcome, definition.advice?.[outcome.refused]);
             const shown = visible(outcome);
             return { content: [{ type: 'text', text: JSON.stringify(shown) }], structuredContent: { ...shown } };
@@ -121,7 +124,7 @@ function notAvailable(error: UnavailableError): CallToolResult {
   return { isError: true, content: [{ type: 'text', text: `InternalError: ${toldOf(error)}. ${advice}` }] };
 }
 
-function failed({ refused, details }: Refusal, advice: string | undefined): CallToolResult {
+function failed({ refused, details }: Refusal, advice?: string): CallToolResult {
   const text = advice === undefined ? `${refused}: ${details}` : `${refused}: ${details} ${advice}`;
   return { isError: true, content: [{ type: 'text', text }] };
 }
