@@ -27,7 +27,10 @@ export function createAuthentication({ authenticate, challenge }: Authentication
     const [header, details] =
       token === undefined
         ? [challenge, 'Send an API key or an access token: Authorization: Bearer <token>.']
-        : [`${challenge}, error="invalid_token"`, 'The key or token is malformed, expired, revoked or unknown.'];
+        : [
+            `${challenge}, error="invalid_token"`,
+            'The key or token is malformed, expired, revoked, unknown or not for this API (resource=api).',
+          ];
     return sendError(reply.header('www-authenticate', header), 'InvalidApiKey', details);
   }
 
