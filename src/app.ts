@@ -45,6 +45,7 @@ import { type BackgroundRole, type RunningRoles, startRoles } from './roles.ts';
 import { noteArrivals } from './runtime/arrivals.ts';
 import { diskWarning } from './runtime/disk.ts';
 import { answerInTime } from './runtime/request-deadline.ts';
+import { onAddress } from './runtime/unusable-address.ts';
 import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts';
 
 /** The assembled service before anything runs. The command line uses it beside a running service. */
@@ -304,7 +305,8 @@ export async function startService(config: Config, logger: Logger, threads?: Thr
   await Promise.all(running.map((each) => each.begin()));
   // The first start has made one meanwhile.
   await core.authorizationServer.signingKeys.current();
-  await app?.listen({ host: config.host, port: config.port });
+  const { host, port } = config;
+  await onAddress({ host, port }, async () => app?.listen({ host, port }));
 
   async function closeApp(drainMs: number): Promise<void> {
     if (app === undefined) return;

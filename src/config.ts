@@ -118,7 +118,8 @@ type Value = (name: string) => string | undefined;
 function number(value: Value, name: string, fallback: number, fits: (n: number) => boolean, rule: string): number {
   const text = value(name);
   if (text === undefined) return fallback;
-  const parsed = Number(text);
+  // Not every text that JavaScript takes for a number is one for people: 0x10, 1e3.
+  const parsed = /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
   if (!Number.isFinite(parsed) || !fits(parsed)) throw new ConfigError(name, `must be ${rule}, got "${text}"`);
   return parsed;
 }

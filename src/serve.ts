@@ -8,6 +8,7 @@ import { startRoleThread } from './role-threads.ts';
 import { FIRST_ACCOUNT } from './runtime/first-account.ts';
 import { collectAtRest } from './runtime/rest.ts';
 import { Unavailable } from './runtime/unavailable.ts';
+import { UnusableAddress } from './runtime/unusable-address.ts';
 import { UnusableStore } from './runtime/unusable-store.ts';
 
 /** How long the whole stop may take. The README promises 10 s. */
@@ -34,14 +35,17 @@ function configOrExit() {
   }
 }
 
+/** Errors whose message says what to do. */
+const ONE_LINE = [ConfigError, UnusableStore, UnusableAddress, Unavailable] as const;
+
 /** Ends the process with the one line that says what to do, if the error has one. */
 function exitWithOneLine(error: unknown): void {
-  if (!(error instanceof ConfigError || error instanceof UnusableStore || error instanceof Unavailable)) return;
+  if (!(ONE_LINE.some((kind) => error instanceof kind) && error instanceof Error)) return;
   console.error(error.message);
   process.exit(error instanceof ConfigError ? 2 : 1);
 }
 
-/** Runs the service until a signal stops it. Exits with 2 when the configuration is invalid, with 1 when a store cannot be used. */
+/** Runs the service until a signal stops it. Exits with 2 when the configuration is invalid, with 1 when a store or the address cannot be used. */
 export async function serve(): Promise<void> {
   const config = configOrExit();
   const logger = createLogger(config);

@@ -1,10 +1,13 @@
-import { expect, test } from 'vitest';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../free-port.ts';
 import { runNode } from './node-process.ts';
 import { temporaryDataDir } from './service-process.ts';
 
 test.each([
   ['PORT', '99999'],
+  ['PORT', '0x1F90'],
   ['DATA_DIR', '/dev/null/nowhere'],
 ])('with %s=%s the start fails with 2 and one line that names the variable', async (variable, value) => {
   const ended = await runNode('src/main.js', [], { DATA_DIR: temporaryDataDir(), [variable]: value });
@@ -19,6 +22,23 @@ test('with an argument the start fails with 2 and one line that says where setti
     stdout: '',
     stderr: '--port: the service takes no arguments; its settings are environment variables (see README)\n',
   });
+});
+
+test('with a port that is taken or a host of another machine the start fails with 1 and one line that names the setting', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  onTestFinished(() => void other.close());
+  const { port } = other.address() as AddressInfo;
+  for (const [settings, problem] of [
+    [
+      { PORT: String(port) },
+      `PORT: ${port} of 127.0.0.1 is in use by another process. Stop that one, or choose another port`,
+    ],
+    [{ PORT: String(await freePort()), HOST: '192.0.2.7' }, 'HOST: 192.0.2.7 is no address of this machine'],
+  ] as const) {
+    const env = { DATA_DIR: temporaryDataDir(), DEMO: 'false', LOG_LEVEL: 'warn', ...settings };
+    expect(await runNode('src/main.js', [], env)).toEqual({ code: 1, stdout: '', stderr: `${problem}\n` });
+  }
 });
 
 test('with a server that does not answer the start fails with 1 and one line that names the setting and the reason', async () => {
