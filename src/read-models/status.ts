@@ -4,7 +4,7 @@ import { type EventStore, LOG_START, logEnd, type Position } from '../event-stor
 import { createEstimate, type Estimate } from '../runtime/estimate.ts';
 import { isFailing, type KnownModels } from './known-models.ts';
 import { idOf, isUnreadable, type Positions, placeOf, type ReadModelState, type ReadModelStateStore } from './state.ts';
-import type { createWaiting } from './waiting.ts';
+import type { Waiting } from './waiting.ts';
 
 /** The state of the read models that this process reads, whichever process projects. */
 export type ReadModelsStatus = {
@@ -26,9 +26,9 @@ export type Problem = {
   | { readonly state: 'unattended' }
 );
 
-/** How fast the collections that are being built get on. */
 export type Progress = ReturnType<typeof createProgress>;
 
+/** How fast the collections that are being built get on. */
 export function createProgress(known: KnownModels) {
   const estimates = new Map<string, Estimate>();
   return {
@@ -51,13 +51,14 @@ export const isAttended = async (
   heartbeats: Pick<Heartbeats<object>, 'silentFor' | 'silenceMs'>,
 ): Promise<boolean> => state?.owner !== undefined && (await heartbeats.silentFor(state.owner)) < heartbeats.silenceMs;
 
+/** Looks at what is known and at the log, each time it is asked. */
 export function createStatus(deps: {
   readonly events: Pick<EventStore, 'readAll'>;
   readonly projections: readonly AnyProjection[];
   readonly heartbeats: Pick<Heartbeats<object>, 'silentFor' | 'silenceMs' | 'sinceLastBeat' | 'onBeat'>;
   readonly state: Pick<ReadModelStateStore, 'positions'>;
   readonly known: KnownModels;
-  readonly waiting: ReturnType<typeof createWaiting>;
+  readonly waiting: Waiting;
   readonly progress: Progress;
 }) {
   const { events, projections, heartbeats, state, known, waiting, progress } = deps;

@@ -21,6 +21,9 @@ const WAIT_MS = 2_000;
 /** Pauses between reads of the positions; the last one repeats. */
 const PAUSES_MS = [1, 1, 2, 2, 4, 8, 16, 25] as const;
 
+/** See {@link createWaiting}. */
+export type Waiting = ReturnType<typeof createWaiting>;
+
 type Waiter = { readonly position: Position; readonly which: WaitFor; readonly resolve: (reached: boolean) => void };
 
 /** How far the read models are, and who waits for that (docs/decisions/read-your-writes.md). */
