@@ -20,7 +20,7 @@ const LIMITS: Readonly<Record<string, string>> = {
   'read-your-writes, projected by another thread': 'waking the projector and then the thread that waits for it',
   'read-your-writes': 'folding the event and committing its documents',
   'rebuild of':
-    'one thread reads, parses, folds and serialises, which takes it up to twice as long as reading; the one that inserts has less to do',
+    'processor time on two cores: one thread reads, parses, folds and serialises, twice as long as reading alone; beside it one inserts, others collect garbage, and the bookings and reads go on',
   'rebuild, only requests':
     'the same, and then the indexes of as many documents as there are events, which one thread makes after the last is inserted',
   'webhook deliveries':
