@@ -98,8 +98,14 @@ export async function serve(): Promise<void> {
 }
 
 /** Shows whoever started the service where to find things. */
-async function greet({ core: { config, users }, demo }: Service): Promise<void> {
-  const { publicUrl, dataDir } = config;
+async function greet({ core: { config, users }, app, demo }: Service): Promise<void> {
+  const { publicUrl, dataDir, roles } = config;
+  if (app === undefined) {
+    console.log(
+      `\n  Venue Booking Service: ${[...roles].join(', ')}. Nothing listens here, because ROLES lacks api.\n`,
+    );
+    return;
+  }
   const lines = [
     '',
     `  Venue Booking Service on ${publicUrl}`,

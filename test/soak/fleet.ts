@@ -102,7 +102,7 @@ export function createFleet(store: Pick<Store, 'settings'>): Fleet {
     async start({ roles = ALL_ROLES, release } = {}) {
       const answers = roles.split(',').includes('api');
       // A process that answers no requests says only that it runs.
-      const isUp = answers ? '/healthz' : /Venue Booking Service on/;
+      const isUp = answers ? '/healthz' : /Venue Booking Service/;
       const process = await startNode('src/main.js', isUp, { ...settings, ROLES: roles }, release);
       started.push(process);
       running.add(process);

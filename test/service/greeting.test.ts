@@ -1,0 +1,20 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { startNode } from './node-process.ts';
+import { temporaryDataDir } from './service-process.ts';
+
+async function greetingOf(ROLES: string): Promise<string> {
+  const env = { DATA_DIR: temporaryDataDir(), DEMO: 'false', LOG_LEVEL: 'silent', ROLES };
+  const service = await startNode('src/main.js', /Venue Booking Service.*\n\n/s, env);
+  onTestFinished(async () => void (await service.end('SIGKILL')));
+  return service.output.stdout;
+}
+
+test('a process says where it answers', async () => {
+  expect(await greetingOf('api,projector')).toMatch(/^\n {2}Venue Booking Service on http:\/\/localhost:\d+\n/);
+});
+
+test('a process without the role api sends nobody to an address where nothing listens', async () => {
+  expect(await greetingOf('projector,webhooks')).toBe(
+    '\n  Venue Booking Service: projector, webhooks. Nothing listens here, because ROLES lacks api.\n\n',
+  );
+});
