@@ -23,6 +23,18 @@ class FileLocked extends Unavailable {
   }
 }
 
+/** There is no room on the disk of a file. Nothing was stored. */
+class DiskFull extends Unavailable {
+  constructor({ what, path }: Pick<FileName, 'what' | 'path'>, cause: unknown) {
+    super(
+      `The disk of the ${what} ${path} is full`,
+      cause,
+      'The disk is full, so nothing can be written at the moment',
+    );
+    this.name = 'DiskFull';
+  }
+}
+
 export type RetryWhileBusy = <Result>(attempt: () => Result) => Promise<Result>;
 
 /**
@@ -54,7 +66,7 @@ export function createRetryWhileBusy(file: Pick<FileName, 'what' | 'path'>, turn
         } catch (error) {
           if (!isBusy(error)) {
             lockedSince = undefined;
-            throw error;
+            throw primaryCode(error) === FULL ? new DiskFull(file, error) : error;
           }
           const now = performance.now();
           if (now > foundLocked(now, startedAt)) throw new FileLocked(file, error);
@@ -78,6 +90,7 @@ export const isDamage = (error: unknown): boolean => DAMAGE.has(primaryCode(erro
 
 // sqlite.org/rescode.html
 const BUSY = 5;
+const FULL = 13;
 const DAMAGE: ReadonlySet<number | undefined> = new Set([11, 26]);
 
 /** SQLite's primary result code: the low byte of an extended one. */

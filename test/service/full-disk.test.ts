@@ -55,7 +55,12 @@ test('a disk that is nearly full warns in /readyz before it refuses, and refuses
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/no room to build read models: \d+ MB are/) });
 
   fill('last', 0);
-  await expect.poll(async () => (await book(31)).status).toBe(500);
+  await expect
+    .poll(() => book(31))
+    .toMatchObject({
+      status: 500,
+      body: { error: 'InternalError', details: expect.stringMatching(/^The disk is full, so nothing can be written/) },
+    });
   unlinkSync(join(dataDir, 'last'));
   unlinkSync(join(dataDir, 'filler'));
   await expect.poll(async () => (await book(32)).status).toBe(201);
