@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
-import type { Collection, DocumentStore, Find } from '../../src/document-store/document-store.ts';
-import { declareQuery } from '../../src/document-store/queries.ts';
+import type { Collection, DocumentStore } from '../../src/document-store/document-store.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import type { WritesElsewhere } from '../../src/document-store/sqlite/documents.ts';
 import { closeStores, openStores } from '../../src/engines.ts';
@@ -161,16 +160,15 @@ test('a column that another release has added is filled by what a thread sends t
     const tickets: Collection<Ticket> = { name: 'tickets', kind: 'record', indexes: [{ fields: ['row'] }] };
     const before = await older.open(tickets);
     await before.insert('a', { row: 1, seat: 1 });
-    const bySeat = declareQuery(
-      { ...tickets, indexes: [...tickets.indexes, { fields: ['seat'] }] },
-      (seat: number): Find<Ticket> => ({ where: { seat } }),
-      [1],
-    );
     const after = await newer.open({ ...tickets, indexes: [...tickets.indexes, { fields: ['seat'] }] });
     await after.insert('b', { row: 1, seat: 2 });
     await before.insert('c', { row: 2, seat: 2 });
     await before.replace('a', { row: 1, seat: 2 }, 1, { row: 1, seat: 1 });
-    expect((await Array.fromAsync(after.find(bySeat(2)))).map(({ key }) => key)).toEqual(['a', 'b', 'c']);
+    expect((await Array.fromAsync(after.find(ask({ where: { seat: 2 } })))).map(({ key }) => key)).toEqual([
+      'a',
+      'b',
+      'c',
+    ]);
   } finally {
     await Promise.all([older.close(), newer.close()]);
     await threaded.remove();
