@@ -14,10 +14,7 @@ import {
 import { type Proposed, propose, type StoredAt } from './append-stream.ts';
 import { type Connection, isTransient } from './connection.ts';
 import { NoLeader } from './leader.ts';
-import { checkOpen, isAway, type Patience, type Reads } from './reads.ts';
-
-/** How often an append is repeated. None starts once two deadlines have passed. */
-const RETRIES = 3;
+import { checkOpen, isAway, type Patience, RETRIES, type Reads } from './reads.ts';
 
 /** Appends that are repeated until it is known whether the server has them. */
 export class Appends {
@@ -84,6 +81,7 @@ export class Appends {
       },
       {
         retries: RETRIES,
+        // None starts once two deadlines have passed.
         maxRetryTime: this.#connection.deadlineMs * 2,
         minTimeout: 50,
         factor: 3,

@@ -16,7 +16,8 @@ import type { NodeClient } from './node-client.ts';
 import { readOf, type Task } from './rights.ts';
 import { positionOf, serverPosition, storedEvent } from './stored-event.ts';
 
-const RETRIES = 3;
+/** Retries of a read that makes no progress, and of an append. */
+export const RETRIES = 3;
 
 /** How often a read is resumed that makes no progress, and until when. */
 export type Patience = { readonly retries: number; readonly givesUpAt: number };
