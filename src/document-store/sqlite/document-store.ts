@@ -222,7 +222,9 @@ const ttlOf = (ttl: string | undefined) => (ttl === undefined ? {} : { ttl });
 
 function tables({ database }: SqliteFile): string[] {
   const rows = database
-    .prepare(`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite@_%' ESCAPE '@'`)
+    .prepare(
+      `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite@_%' ESCAPE '@' AND name NOT LIKE '#%'`,
+    )
     .all();
   return rows.map(({ name }) => String(name));
 }

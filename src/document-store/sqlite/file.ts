@@ -6,6 +6,7 @@ import type { FileName } from '../../sqlite/file-name.ts';
 import { openForeignCommits } from '../../sqlite/foreign-commits.ts';
 import { GroupCommit } from '../../sqlite/group-commit.ts';
 import { type CollectionStamp, collectionStamp } from '../../sqlite/shared-counts.ts';
+import { createWriteCounts, openWriteCounts } from '../../sqlite/write-counts.ts';
 
 /** A SQLite database in WAL mode, shared by any number of processes on the machine. */
 export type SqliteFile = {
@@ -55,6 +56,8 @@ export async function openSqliteFile(
   // A record that was removed or replaced, such as a user or a key, leaves nothing behind in the file.
   if (durability === 'durable') database.exec('PRAGMA secure_delete = ON');
 
+  await transaction(database, 'lazy', () => createWriteCounts(database));
+  const counts = openWriteCounts(database);
   const foreign = openForeignCommits(database, file.path);
   const readSchemaVersion = database.prepare('PRAGMA schema_version');
   const readChanges = database.prepare('SELECT total_changes() AS changes');
@@ -110,6 +113,7 @@ export async function openSqliteFile(
       account = foreign.account();
       before = readChanges.get()?.changes;
       work();
+      if (!isDurable && readChanges.get()?.changes !== before) counts.add();
     };
     const committed = () => {
       for (const stamp of written) stamp.note();

@@ -1,0 +1,47 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { isKnownDead, type ProcessIdentity, THIS_PROCESS } from '../runtime/process-liveness.ts';
+
+/** The name of the table. It is not a name that a collection can have. */
+const WRITE_COUNTS = '#write-counts';
+
+const OWN = JSON.stringify(THIS_PROCESS);
+
+/**
+ * How many transactions each process has made in a file, one row per process. `PRAGMA data_version` says only that another connection
+ * has committed; these rows say whose commit it was.
+ */
+export type WriteCounts = {
+  /** Counts a transaction of this process. Call inside it. @returns the new count */
+  add(): number;
+  /** The count of this process, and the sum over the others. */
+  read(): { readonly own: number; readonly others: number };
+};
+
+/** Call in a transaction or on a file that has the table. */
+export function openWriteCounts(database: DatabaseSync): WriteCounts {
+  const add = database.prepare(
+    `INSERT INTO "${WRITE_COUNTS}" (process, count) VALUES (?, 1) ON CONFLICT (process) DO UPDATE SET count = count + 1 RETURNING count`,
+  );
+  const read = database.prepare(
+    `SELECT total(count) FILTER (WHERE process = ?1) AS own, total(count) FILTER (WHERE process <> ?1) AS others FROM "${WRITE_COUNTS}"`,
+  );
+  return {
+    add: () => Number(add.get(OWN)?.count),
+    read() {
+      const { own, others } = read.get(OWN) ?? {};
+      return { own: Number(own), others: Number(others) };
+    },
+  };
+}
+
+/** Creates the table, and removes the rows of processes that have ended. Call inside a transaction. */
+export function createWriteCounts(database: DatabaseSync): void {
+  database.exec(
+    `CREATE TABLE IF NOT EXISTS "${WRITE_COUNTS}" (process TEXT PRIMARY KEY, count INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
+  );
+  const remove = database.prepare(`DELETE FROM "${WRITE_COUNTS}" WHERE process = ?`);
+  for (const { process } of database.prepare(`SELECT process FROM "${WRITE_COUNTS}"`).all()) {
+    const identity: ProcessIdentity = JSON.parse(String(process));
+    if (isKnownDead(identity)) remove.run(String(process));
+  }
+}
