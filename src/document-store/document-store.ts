@@ -74,6 +74,12 @@ export type Projected<D extends object> = {
   readonly isNew?: boolean;
 };
 
+/** How far a collection is: it shows the log up to `position`, which is that many events. */
+export type Checkpoint = { readonly position: string; readonly events: number };
+
+/** A checkpoint, and the position of the one it replaces: empty if there is none. */
+export type NextCheckpoint = Checkpoint & { readonly after: string };
+
 /** How sure a write has to be. */
 export type Sureness = {
   /** A power failure, though not a crash, may undo it for about 50 ms after it has resolved. Engines may ignore that. */
@@ -117,8 +123,10 @@ export type Documents<D extends object> = {
    * Writes the output of a projection. Documents only move forward: a write whose position is not after the stored one changes
    * nothing, and a removed document leaves a tombstone with its position. Readers do not see tombstones
    * (docs/decisions/position-guarded-documents.md).
+   * @param checkpoint of the collection once it has these documents. Stored with them: no failure keeps it and loses them
+   * @returns false if the stored checkpoint is not the one that `checkpoint` replaces, because another projector has moved it
    */
-  project(writes: readonly Projected<D>[]): Promise<void>;
+  project(writes: readonly Projected<D>[], checkpoint?: NextCheckpoint): Promise<boolean>;
 
   /** What `project` last wrote to these keys, tombstones included; keys that were never projected are absent. */
   projected(keys: readonly string[]): Promise<ReadonlyMap<string, Projected<D>>>;
@@ -132,7 +140,7 @@ export type BulkLoad<D extends object> = {
   /** As {@link Documents.projected}. What is being written is seen only once `write` has resolved. */
   projected(keys: readonly string[]): Promise<ReadonlyMap<string, Projected<D>>>;
   /** Writes a step, as {@link Documents.project} does; each key at most once. Interrupted, it may have written a part. */
-  write(step: readonly Projected<D>[]): Promise<void>;
+  write(step: readonly Projected<D>[], checkpoint?: NextCheckpoint): Promise<boolean>;
   /** Makes the indexes. The collection is then complete and can be opened. */
   finish(): Promise<void>;
   /** Ends the load, finished or not, and what is running. What was written stays, and another load can go on with it. */
@@ -147,13 +155,15 @@ export type DocumentStore = {
    * @returns undefined if the collection was opened before it was loaded, so that it is filled by `project`
    */
   load<D extends object>(collection: Collection<D>): Promise<BulkLoad<D> | undefined>;
+  /** The checkpoints of these collections, default all; those that were never projected with one are absent. */
+  checkpoints(names?: readonly string[]): Promise<ReadonlyMap<string, Checkpoint>>;
   /**
    * The position of the last projected write to a collection of kind `readModel` that is still there after a power failure, which
    * may have taken more of this collection than of others. Undefined if the collection loses nothing that others keep.
    */
   lastWritten(name: string): Promise<string | undefined>;
   /**
-   * Drops a collection with its documents, a large one in small steps. Rejects if `signal` is aborted between two
+   * Drops a collection with its documents and its checkpoint, a large one in small steps. Rejects if `signal` is aborted between two
    * steps, and leaves a part, to be dropped another time.
    */
   drop(name: string, signal?: AbortSignal): Promise<void>;

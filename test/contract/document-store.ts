@@ -423,6 +423,48 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
       expect((await views.get('1'))?.document.name).toBe('Tim');
     });
 
+    it('stores a checkpoint with the documents, and only the one after the stored one', async () => {
+      const other = await database.open();
+      const checkpoint = (position: string, after: string) => ({ position, events: Number(position), after });
+      expect(await store.checkpoints()).toEqual(new Map());
+      expect(await views.project([write('1', '05', 'Tom')], checkpoint('05', ''))).toBe(true);
+      expect(await views.project([], checkpoint('07', '05'))).toBe(true);
+      const stale = await other.open(petViews);
+      expect(await stale.project([write('1', '06', 'Tim')], checkpoint('06', '05'))).toBe(false);
+      expect(await stale.project([write('1', '06', 'Tim')], checkpoint('06', ''))).toBe(false);
+      expect(await views.project([write('2', '08', 'Jim')])).toBe(true);
+      const stored = new Map([[petViews.name, { position: '07', events: 7 }]]);
+      for (const reader of [store, other]) {
+        expect(await reader.checkpoints()).toEqual(stored);
+        expect(await reader.checkpoints([petViews.name, 'others'])).toEqual(stored);
+        expect(await reader.checkpoints(['others'])).toEqual(new Map());
+      }
+      expect(await store.names()).toEqual([petViews.name, 'pets@1']);
+    });
+
+    it('lets only one of two projectors move a checkpoint', async () => {
+      const stale = await (await database.open()).open(petViews);
+      let position = '';
+      for (let step = 1; step <= 20; step++) {
+        const next = { position: String(step).padStart(2, '0'), events: step, after: position };
+        const moved = await Promise.all([
+          views.project([], next),
+          stale.project([], { ...next, position: `${next.position}-` }),
+        ]);
+        expect(moved.filter(Boolean)).toHaveLength(1);
+        position = (await store.checkpoints()).get(petViews.name)?.position ?? '';
+      }
+    });
+
+    it('drops the checkpoint with its collection', async () => {
+      await views.project([], { position: '05', events: 5, after: '' });
+      await store.drop(petViews.name);
+      expect(await store.checkpoints()).toEqual(new Map());
+      const anew = await store.open(petViews);
+      expect(await anew.project([], { position: '06', events: 6, after: '05' })).toBe(false);
+      expect(await anew.project([], { position: '01', events: 1, after: '' })).toBe(true);
+    });
+
     it('ends at the highest position of each key, whoever writes and in whatever order', async () => {
       const other = await (await database.open()).open(petViews);
       await fc.assert(
@@ -519,6 +561,25 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
       expect(await views.count(ask({ where: { kind: 'dog' } }))).toBe(0);
       expect(await views.count(ask({ where: { kind: 'cow' } }))).toBe(300);
       expect(await views.count(ask())).toBe(1_600);
+    });
+
+    it('stores a checkpoint with each step, whichever load goes on', async () => {
+      const first = await begin(store);
+      expect(await first.write(many(1_600, 1), { position: position(1), events: 1, after: '' })).toBe(true);
+      expect(await first.write([], { position: position(2), events: 2, after: position(1) })).toBe(true);
+      const other = await database.open();
+      const second = await begin(other);
+      expect(await second.write(many(3, 3), { position: position(3), events: 3, after: position(2) })).toBe(true);
+      expect(await first.write(many(1_600, 4), { position: position(4), events: 4, after: position(2) })).toBe(false);
+      for (const load of [first, second]) {
+        await load.finish();
+        await load.close();
+      }
+      const views = await other.open(petViews);
+      expect(await views.project([], { position: position(5), events: 5, after: position(3) })).toBe(true);
+      expect(await store.checkpoints()).toEqual(new Map([[petViews.name, { position: position(5), events: 5 }]]));
+      await store.drop(petViews.name);
+      expect(await store.checkpoints()).toEqual(new Map());
     });
 
     it('does no harm when two processes load the same collection', async () => {

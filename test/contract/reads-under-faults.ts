@@ -99,7 +99,14 @@ export async function fillDocuments({ records, readModel }: DocumentSubject): Pr
   const all = Array.from({ length: COUNT }, (_, n) => n);
   for (let from = 0; from < COUNT; from += 100)
     await Promise.all(all.slice(from, from + 100).map((n) => records.insert(keyOf(n), numbered(n))));
-  await readModel.project(all.map((n) => ({ key: keyOf(n), position: keyOf(n), document: numbered(n) })));
+  await readModel.project(
+    all.map((n) => ({ key: keyOf(n), position: keyOf(n), document: numbered(n) })),
+    {
+      position: keyOf(COUNT),
+      events: COUNT,
+      after: '',
+    },
+  );
 }
 
 /** Every read of the port `DocumentStore`. */
@@ -124,6 +131,7 @@ export const documentReads: Reads<DocumentSubject> = {
   count: ({ records }) => records.count(ask({ where: { half: 'odd' } })),
   projected: ({ readModel }) => readModel.projected(KEYS),
   'open, and find': async ({ store }) => Array.fromAsync((await store.open(records)).find(ask())),
+  checkpoints: ({ store }) => store.checkpoints(),
   lastWritten: ({ store }) => store.lastWritten(readModel.name),
   names: ({ store }) => store.names(),
   collections: ({ store }) => store.collections(),

@@ -32,6 +32,7 @@ test('folding goes on while a step is written, until the next one is twice as lo
       write: async (step) => {
         steps.push(step);
         await gate.promise;
+        return true;
       },
       finish: async () => {},
       close: async () => {},

@@ -52,7 +52,7 @@ export function mongoBulkLoad<D extends object>(deps: {
       return found;
     },
 
-    async write(step) {
+    async write(step, checkpoint) {
       for (let from = 0; from < step.length; from += CHUNK * AT_ONCE) {
         const chunks = Array.from({ length: AT_ONCE }, (_, i) => {
           const start = from + i * CHUNK;
@@ -62,6 +62,7 @@ export function mongoBulkLoad<D extends object>(deps: {
       }
       // What this step has written need not be remembered any longer.
       for (const { key } of step) stored.delete(key);
+      return documents.project([], checkpoint);
     },
 
     finish,

@@ -17,6 +17,7 @@ import {
   type Documents,
 } from '../document-store.ts';
 import { mongoBulkLoad } from './bulk-load.ts';
+import { CHECKPOINTS, type CheckpointEntry, createCheckpoints } from './checkpoints.ts';
 import { clientOptions, optionsIn, WITHOUT_TIMEOUT } from './client-options.ts';
 import { type Entry, mongoDocuments, type Retry } from './documents.ts';
 import { noticeEndedSockets } from './ended-sockets.ts';
@@ -109,10 +110,12 @@ export async function openMongoDocumentStore({
 
   const registry = createRegistry(db.collection<RegistryEntry>(REGISTRY), retry);
 
+  const checkpoints = createCheckpoints(db.collection<CheckpointEntry>(CHECKPOINTS), retry);
+
   async function namesOfAll(): Promise<string[]> {
     const found = await retry(() => db.listCollections({}, { nameOnly: true }).toArray());
     const names = found.map(({ name }) => name);
-    return names.filter((name) => !name.startsWith('system.') && name !== REGISTRY).sort();
+    return names.filter((name) => !name.startsWith('system.') && name !== REGISTRY && name !== CHECKPOINTS).sort();
   }
 
   /** Makes what is missing of a collection. Whatever this process has seen, another one may have dropped it since. */
@@ -131,7 +134,9 @@ export async function openMongoDocumentStore({
 
   const documentsOf = <D extends object>(declared: Collection<D>): Documents<D> =>
     mongoDocuments<D>(db.collection<Entry>(declared.name), declared, {
-      ...{ retry, repeatsWrites: server.repeatsWrites },
+      retry,
+      repeatsWrites: server.repeatsWrites,
+      advance: (checkpoint) => checkpoints.advance(declared.name, checkpoint),
     });
 
   /** A collection without its indexes: that it is being loaded is not remembered, opening it makes what is missing. */
@@ -156,6 +161,8 @@ export async function openMongoDocumentStore({
 
     load: loadCollection,
 
+    checkpoints: checkpoints.read,
+
     // Positions are acknowledged by as many servers as documents.
     lastWritten: async () => undefined,
 
@@ -167,7 +174,7 @@ export async function openMongoDocumentStore({
           if (!(error instanceof MongoServerError) || (await namesOfAll()).includes(name)) throw error;
         }),
       );
-      await registry.remove(name);
+      await Promise.all([registry.remove(name), checkpoints.remove(name)]);
     },
 
     names: namesOfAll,

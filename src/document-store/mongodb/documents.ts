@@ -3,7 +3,7 @@ import type { AnyBulkWriteOperation, Document, Collection as MongoCollection, Wi
 import { AbortError } from 'p-retry';
 import { inPages } from '../../runtime/in-pages.ts';
 import { Unavailable } from '../../runtime/unavailable.ts';
-import type { Collection, Documents, Find, Projected, Stored, Unread } from '../document-store.ts';
+import type { Collection, Documents, Find, NextCheckpoint, Projected, Stored, Unread } from '../document-store.ts';
 import { existingKeys, isDuplicate } from './duplicate-keys.ts';
 import { unavailable } from './failures.ts';
 import { gatherReads } from './gathered-reads.ts';
@@ -36,7 +36,11 @@ export type Retry = <R>(operation: () => Promise<R>) => Promise<R>;
 export function mongoDocuments<D extends object>(
   collection: MongoCollection<Entry>,
   { ttl }: Pick<Collection<D>, 'ttl'>,
-  deps: { readonly retry: Retry; readonly repeatsWrites: () => boolean },
+  deps: {
+    readonly retry: Retry;
+    readonly repeatsWrites: () => boolean;
+    readonly advance: (checkpoint: NextCheckpoint) => Promise<boolean>;
+  },
 ): Documents<D> {
   const { retry, repeatsWrites } = deps;
   const fieldsOf = (document: D): Pick<Entry, 'd' | typeof EXPIRES> => {
@@ -145,19 +149,20 @@ export function mongoDocuments<D extends object>(
       });
     },
 
-    async project(writes) {
-      if (writes.length === 0) return;
+    async project(writes, checkpoint) {
       // An unordered bulk write may apply two writes to one key in any order, so only the last of them is sent.
       const last = new Map<string, Projected<D>>();
       for (const write of writes) {
         const previous = last.get(write.key);
         if (previous === undefined || previous.position < write.position) last.set(write.key, write);
       }
-      await retry(async () => {
-        const existing = await bulk([...last.values()], true);
-        // Already stored at a later position, or concurrently inserted by another process at an earlier one.
-        if (existing.length > 0) await bulk(existing, false);
-      });
+      if (last.size > 0)
+        await retry(async () => {
+          const existing = await bulk([...last.values()], true);
+          // Already stored at a later position, or concurrently inserted by another process at an earlier one.
+          if (existing.length > 0) await bulk(existing, false);
+        });
+      return checkpoint === undefined || deps.advance(checkpoint);
     },
 
     async projected(keys) {

@@ -3,10 +3,11 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { answer } from '../../runtime/calls.ts';
 import { openDatabase } from '../../sqlite/database.ts';
 import type { LoadCalls, Setup } from './bulk-load.ts';
+import { prepareCheckpoints } from './checkpoints.ts';
 import { checkpointEvery16MiB } from './file.ts';
 import { NOTE_WRITTEN } from './own-files.ts';
 
-const { name, upsert: upsertSql }: Setup = workerData.data;
+const { name, collection, upsert: upsertSql }: Setup = workerData.data;
 const database = await openDatabase(name);
 // What has left the WAL is read from the system's cache, which takes a quarter off making the indexes. A checkpoint that often
 // leaves little to move before that. What is sorted for an index and does not fit into the cache goes to a temporary file, so that
@@ -16,18 +17,20 @@ checkpointEvery16MiB(database);
 database.exec('PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 10000');
 const upsert = database.prepare(upsertSql);
 const note = database.prepare(NOTE_WRITTEN);
+const checkpoints = prepareCheckpoints(database);
 
 if (parentPort === null) throw new Error('To be run in a thread');
 answer<LoadCalls>(parentPort, {
-  async write({ rows, lastWritten }) {
-    orRollBack(() => {
+  async write({ rows, lastWritten, checkpoint }) {
+    return orRollBack(() => {
       if (!database.isTransaction) database.exec('BEGIN IMMEDIATE');
       for (const row of rows) upsert.run(...row);
-      if (lastWritten === undefined) return;
+      if (lastWritten === undefined) return true;
       note.run(lastWritten);
-      database.exec('COMMIT');
+      const isNext = checkpoint === undefined || checkpoints.advance(collection, checkpoint);
+      database.exec(isNext ? 'COMMIT' : 'ROLLBACK');
+      return isNext;
     });
-    return undefined;
   },
   async run(sql) {
     orRollBack(() => database.exec(sql));
@@ -36,9 +39,9 @@ answer<LoadCalls>(parentPort, {
 });
 
 /** Rolls back what `work` belongs to if it throws. */
-function orRollBack(work: () => void): void {
+function orRollBack<R>(work: () => R): R {
   try {
-    work();
+    return work();
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK');
     throw error;

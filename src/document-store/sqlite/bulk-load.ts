@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Ask, createAsk } from '../../runtime/calls.ts';
 import { startWorker } from '../../runtime/start-worker.ts';
 import type { FileName } from '../../sqlite/file-name.ts';
-import type { BulkLoad, Collection, Projected } from '../document-store.ts';
+import type { BulkLoad, Collection, NextCheckpoint, Projected } from '../document-store.ts';
 import type { OwnFile } from './own-files.ts';
 import type { Value } from './query.ts';
 import { upsertInto } from './statements.ts';
@@ -16,6 +16,7 @@ const LOOK_UP = 500;
 /** What the thread is started with. */
 export type Setup = {
   readonly name: FileName;
+  readonly collection: string;
   readonly upsert: string;
 };
 
@@ -27,8 +28,11 @@ export type LoadCalls = {
       readonly rows: readonly (readonly Value[])[];
       /** The last position of the step, with its last rows. */
       readonly lastWritten?: string;
+      /** The checkpoint of the step, with its last rows. */
+      readonly checkpoint?: NextCheckpoint | undefined;
     };
-    readonly result: undefined;
+    /** False if another load has moved the checkpoint: the step is not written. */
+    readonly result: boolean;
   };
   readonly run: { readonly argument: string; readonly result: undefined };
 };
@@ -48,7 +52,7 @@ export async function startBulkLoad<D extends object>(file: OwnFile, collection:
   let settling: Promise<unknown> | undefined;
 
   function begin(): LoadThread {
-    thread ??= startThread({ name: file.name, upsert: upsertInto(table) });
+    thread ??= startThread({ name: file.name, collection: collection.name, upsert: upsertInto(table) });
     return thread;
   }
 
@@ -71,28 +75,29 @@ export async function startBulkLoad<D extends object>(file: OwnFile, collection:
       return found;
     },
 
-    async write(step) {
+    async write(step, checkpoint) {
       const lastWritten = step.reduce((last, { position }) => (position > last ? position : last), '');
       // Most collections are too small for a thread to be worth its start.
       if (thread === undefined && step.length <= CHUNK) {
-        await file.write(() => {
+        return file.write(() => {
+          if (checkpoint !== undefined && !file.checkpoints.advance(collection.name, checkpoint)) return false;
           for (const projected of step) upsert.run(...rowOf(projected));
           file.noteWritten(lastWritten);
+          return true;
         });
-        return;
       }
       const { ask } = begin();
-      const written: Promise<undefined>[] = [];
-      for (let from = 0; from < step.length; from += CHUNK) {
+      const written: Promise<boolean>[] = [];
+      for (let from = 0; from === 0 || from < step.length; from += CHUNK) {
         const rows = step.slice(from, from + CHUNK).map(rowOf);
         const isLast = from + CHUNK >= step.length;
-        const chunk = ask('write', { rows, ...(isLast && { lastWritten }) });
+        const chunk = ask('write', { rows, ...(isLast && { lastWritten, checkpoint }) });
         // Awaited below. One that fails while this prepares the next is not unhandled.
         chunk.catch(() => {});
         written.push(chunk);
         await nextTurn();
       }
-      await Promise.all(written);
+      return !(await Promise.all(written)).includes(false);
     },
 
     async finish() {

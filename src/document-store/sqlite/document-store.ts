@@ -5,6 +5,7 @@ import { type Clock, systemClock } from '../../runtime/clock.ts';
 import { freeBytes } from '../../runtime/disk.ts';
 import { compact, emptyWal } from '../../sqlite/database.ts';
 import {
+  type Checkpoint,
   type Collection,
   checkCollection,
   type DeclaredCollection,
@@ -12,6 +13,7 @@ import {
   type Documents,
 } from '../document-store.ts';
 import { startBulkLoad } from './bulk-load.ts';
+import { CHECKPOINTS, prepareCheckpoints } from './checkpoints.ts';
 import { openSqliteDocuments, type WritesElsewhere } from './documents.ts';
 import type { SqliteFile } from './file.ts';
 import { openSqliteFiles, readModelsFile } from './files.ts';
@@ -55,6 +57,7 @@ export async function openSqliteDocumentStore({
   const both = [files.readModel, files.record];
   const { mend } = readModelsFile(folder);
   const own = new OwnFiles({ folder, mend, store: await numberOf(files.readModel) });
+  const checkpoints = prepareCheckpoints(files.readModel.database);
   const opened = new Map<string, unknown>();
   const sweeps = new Map<string, (now: string) => Promise<void>>();
   const ttls = new Map<string, string>();
@@ -74,11 +77,11 @@ export async function openSqliteDocumentStore({
   async function openCollection<D extends object>(collection: Collection<D>): Promise<Documents<D>> {
     if (own.has(collection.name)) {
       const file = await own.open(collection.name);
-      return openSqliteDocuments(file, collection, { projected: file.noteWritten });
+      return openSqliteDocuments(file, collection, { projected: file.noteWritten, checkpoints: file.checkpoints });
     }
     const { kind } = collection;
     const elsewhere = writesElsewhere?.kinds.includes(kind) ? writesElsewhere.writes : undefined;
-    const documents = await openSqliteDocuments(files[kind], collection, { elsewhere });
+    const documents = await openSqliteDocuments(files[kind], collection, { elsewhere, checkpoints });
     if (collection.ttl !== undefined) {
       sweeps.set(collection.name, documents.sweep);
       ttls.set(collection.name, collection.ttl);
@@ -109,6 +112,15 @@ export async function openSqliteDocumentStore({
       return startBulkLoad(await own.open(name), collection);
     },
 
+    async checkpoints(names) {
+      const found = new Map<string, Checkpoint>();
+      for (const name of names ?? [...tables(files.readModel), ...own.names()]) {
+        const checkpoint = own.has(name) ? (await own.open(name)).checkpoints.read(name) : checkpoints.read(name);
+        if (checkpoint !== undefined) found.set(name, checkpoint);
+      }
+      return found;
+    },
+
     async lastWritten(name) {
       if (own.has(name)) return (await own.open(name)).lastWritten();
       // The position of a collection in the common file goes back together with its documents; one that is gone has lost all.
@@ -123,7 +135,10 @@ export async function openSqliteDocumentStore({
       for (const file of both) {
         if (!tables(file).includes(name)) continue;
         await dismantle(file, name, signal);
-        await file.write(() => file.database.exec(`DROP TABLE IF EXISTS ${table}`));
+        await file.write(() => {
+          file.database.exec(`DROP TABLE IF EXISTS ${table}`);
+          if (file === files.readModel) checkpoints.remove(name);
+        });
         file.caches.get(name)?.invalidateDocuments();
         file.caches.delete(name);
         await giveBackSpace(file);
@@ -226,5 +241,5 @@ function tables({ database }: SqliteFile): string[] {
       `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite@_%' ESCAPE '@' AND name NOT LIKE '#%'`,
     )
     .all();
-  return rows.map(({ name }) => String(name));
+  return rows.map(({ name }) => String(name)).filter((name) => name !== CHECKPOINTS);
 }

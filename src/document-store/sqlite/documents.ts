@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ThreadEnded } from '../../runtime/calls.ts';
 import { createLruCache } from '../../runtime/lru-cache.ts';
 import type { Collection, Documents, Find, Projected, Stored, Sureness, Unread } from '../document-store.ts';
+import type { Checkpoints } from './checkpoints.ts';
 import type { SqliteFile } from './file.ts';
 import { type KeysetRange, orderOf, rangesAfter, type Sql, selectCount, selectRange, toValue } from './query.ts';
 import { prepareStatements } from './statements.ts';
@@ -74,6 +75,7 @@ export type SqliteDocuments<D extends object> = Documents<D> & {
 /**
  * A collection in a table of `file`, which is created if absent.
  * @param options.projected called in the transaction that completes what a projection writes, with its last position
+ * @param options.checkpoints of the file, for a read model
  * @param options.elsewhere who writes single documents instead of this thread; undefined while there is nobody
  */
 export async function openSqliteDocuments<D extends object>(
@@ -82,7 +84,9 @@ export async function openSqliteDocuments<D extends object>(
   {
     projected = () => {},
     elsewhere = () => undefined,
+    checkpoints,
   }: {
+    readonly checkpoints?: Checkpoints | undefined;
     readonly projected?: (position: string) => void;
     readonly elsewhere?: (() => WritesElsewhere | undefined) | undefined;
   } = {},
@@ -305,21 +309,27 @@ export async function openSqliteDocuments<D extends object>(
       );
     },
 
-    async project(writes) {
+    async project(writes, checkpoint) {
       const last = writes.reduce((most, { position }) => (position > most ? position : most), '');
-      for (let from = 0; from < writes.length; from += WRITE_BATCH) {
+      let isNext = true;
+      for (let from = 0; from === 0 || from < writes.length; from += WRITE_BATCH) {
         if (from > 0) await nextTurn();
         const batch = writes.slice(from, from + WRITE_BATCH);
-        await commit(() => {
+        const isLast = from + WRITE_BATCH >= writes.length;
+        if (batch.length === 0 && checkpoint === undefined) break;
+        isNext = await commit(() => {
+          if (isLast && checkpoint !== undefined && checkpoints?.advance(name, checkpoint) === false) return false;
           for (const { key, position, document, isNew = false } of batch) {
             const known = cache.get(key);
             const isAbsent = known?.at === changes && known.entry === ABSENT;
             invalidate(key);
             statements.project(key, position, document, isNew || isAbsent);
           }
-          if (from + WRITE_BATCH >= writes.length) projected(last);
+          if (isLast) projected(last);
+          return true;
         });
       }
+      return isNext;
     },
 
     async projected(keys) {

@@ -1,16 +1,19 @@
 import { join } from 'node:path';
 import type { FileName } from '../../sqlite/file-name.ts';
 import type { Collection } from '../document-store.ts';
+import { createCheckpoints } from './checkpoints.ts';
 import { openSqliteFile, type SqliteFile } from './file.ts';
 
 /** The files of the embedded document store, by the kind of the collections in them. */
 export type SqliteFiles = Readonly<Record<Collection<object>['kind'], SqliteFile>>;
 
 /** Opens both files in `folder`, creating what is missing. */
-export const openSqliteFiles = async (folder: string): Promise<SqliteFiles> => ({
-  readModel: await openSqliteFile(readModelsFile(folder), 'lazy'),
-  record: await openSqliteFile(recordsFile(folder), 'durable'),
-});
+export async function openSqliteFiles(folder: string): Promise<SqliteFiles> {
+  const readModel = await openSqliteFile(readModelsFile(folder), 'lazy');
+  const record = await openSqliteFile(recordsFile(folder), 'durable');
+  await createCheckpoints(readModel);
+  return { readModel, record };
+}
 
 export const readModelsFile = (folder: string): FileName => ({
   what: 'read-model file',

@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { StatementSync } from 'node:sqlite';
 import type { FileName } from '../../sqlite/file-name.ts';
+import { type Checkpoints, createCheckpoints, prepareCheckpoints } from './checkpoints.ts';
 import { openSqliteFile, type SqliteFile } from './file.ts';
 
 /** The folder, in that of the store, with the collections that have files of their own. */
@@ -16,6 +17,7 @@ const PAGE_SIZE = 8_192;
 /** A file with one collection, and the position of the last write to it. */
 export type OwnFile = SqliteFile & {
   readonly name: FileName;
+  readonly checkpoints: Checkpoints;
   lastWritten(): string;
   /** Notes the position of a write, in its transaction. */
   noteWritten(position: string): void;
@@ -110,11 +112,13 @@ export class OwnFiles {
           INSERT INTO last_written SELECT '' WHERE NOT EXISTS (SELECT * FROM last_written);
         `),
       );
+    await createCheckpoints(file);
     let read: StatementSync | undefined;
     let note: StatementSync | undefined;
     return {
       ...file,
       name,
+      checkpoints: prepareCheckpoints(file.database),
       lastWritten() {
         read ??= file.database.prepare('SELECT position FROM last_written');
         return String(read.get()?.position ?? '');
