@@ -3,6 +3,7 @@ import Provider, {
   type AccessToken,
   type ClientAuthMethod,
   type ClientCredentials,
+  type ClientMetadata,
   type Configuration,
   errors,
   type KoaContextWithOIDC,
@@ -55,67 +56,26 @@ export type ProviderDeps = {
  * oidc-provider, configured for docs/specification.md#oauth. It keeps no state in memory, so any process can take over at any time.
  */
 export function buildProvider(deps: ProviderDeps, { keys }: KeySet): Provider {
-  const { issuer, secretKey, resources, users, clients, oidcAdapter, clientDocument, signedOut } = deps;
-  const storedId = storedTokenIds(secretKey);
-
-  const configuration: Configuration = {
+  const { issuer, secretKey, resources, users, clients, oidcAdapter, clientDocument } = deps;
+  const provider = new Provider(issuer, {
     adapter: (model) => (model === 'Client' ? clients.adapter : oidcAdapter.adapter(model)),
     jwks: { keys: keys.map(({ privateJwk }) => privateJwk) },
     enabledJWA: {
       idTokenSigningAlgValues: [SIGNING_ALGORITHM],
       userinfoSigningAlgValues: [SIGNING_ALGORITHM],
     },
-    routes: {
-      authorization: PATHS.authorization,
-      token: PATHS.token,
-      registration: PATHS.registration,
-      userinfo: PATHS.userinfo,
-      revocation: PATHS.revocation,
-      introspection: PATHS.introspection,
-      end_session: PATHS.logout,
-      jwks: PATHS.jwks,
-    },
-
-    // docs/specification.md#limits. Plain numbers, because the default functions would shorten some refresh tokens on rotation.
-    ttl: {
-      AccessToken: HOUR,
-      ClientCredentials: HOUR,
-      AuthorizationCode: 5 * MINUTE,
-      RefreshToken: 30 * DAY,
-      IdToken: HOUR,
-      Interaction: 30 * MINUTE,
-      Session: 14 * DAY,
-      // From its last refresh on (docs/decisions/refresh-tokens.md).
-      Grant: (_ctx, { clientId }) => (clientId === CONSOLE_CLIENT_ID ? 14 * DAY : GRANT),
-    },
+    routes: ROUTES,
+    ttl: LIFETIMES,
     // Apps stay connected when the user signs out: that is what `offline_access` means.
     expiresWithSession: () => false,
-    rotateRefreshToken(ctx) {
-      // Checked before the token is consumed: a mistake in the request must not cost the client its grant.
-      const { resource, scope } = ctx.oidc.params ?? {};
-      if (resource !== ctx.oidc.entities.RefreshToken?.resource) throw new errors.InvalidTarget();
-      const named = resources.named(String(resource));
-      if (scope !== undefined && named !== undefined) refuseUnfitScopes(ctx, named);
-      return true;
-    },
-
+    rotateRefreshToken: (ctx) => checkRefresh(ctx, resources),
     pkce: { required: () => true },
     responseTypes: ['code'],
     scopes: SCOPES,
     claims: { openid: ['sub'], profile: ['preferred_username', 'updated_at'], email: ['email', 'email_verified'] },
     clientAuthMethods: CLIENT_AUTH_METHODS,
     clientBasedCORS,
-    clients: [
-      {
-        client_id: CONSOLE_CLIENT_ID,
-        client_name: 'Venue Booking console',
-        token_endpoint_auth_method: 'none',
-        grant_types: ['authorization_code'],
-        response_types: ['code'],
-        redirect_uris: [`${issuer}${CONSOLE_CALLBACK_PATH}`],
-        post_logout_redirect_uris: [`${issuer}/console`, `${issuer}/`],
-      },
-    ],
+    clients: [consoleClient(issuer)],
     extraClientMetadata: {
       properties: [ACCOUNT_OF_CLIENT],
       validator(ctx, _key, _value, metadata) {
@@ -124,156 +84,220 @@ export function buildProvider(deps: ProviderDeps, { keys }: KeySet): Provider {
         completeScope(metadata);
       },
     },
-
-    cookies: {
-      // The first one signs, all of them verify.
-      keys: keysIn(secretKey).map((key) => derivedKey(key, purposes.oidcCookies).toString('base64url')),
-      names: { session: 'venue_session', interaction: 'venue_interaction', resume: 'venue_resume' },
-      long: COOKIE,
-      short: COOKIE,
-    },
+    cookies: cookiesOf(secretKey),
     interactions: { url: (_ctx, { uid }) => `${PATHS.interaction}/${uid}` },
     renderError(ctx, out) {
       ctx.type = 'html';
       ctx.body = errorPage(`${out.error_description ?? out.error}.`);
     },
-
-    async findAccount(_ctx, sub, token): Promise<OidcAccount | undefined> {
-      const user = await users.get(sub);
-      if (user === undefined) return undefined;
-      const account = token?.grantId === undefined ? undefined : accountOfGrant(token.grantId);
-      // When a user leaves an account, the apps that user connected to it lose access.
-      if (account !== undefined && !user.accounts.some((held) => accountKey(held) === account)) return undefined;
-      const claims = {
-        sub: user.id,
-        preferred_username: user.email,
-        updated_at: Math.floor(Date.parse(user.createdAt) / 1000),
-        email: user.email,
-        // Addresses are entered by an operator and never confirmed by mail.
-        email_verified: false,
-      };
-      return { accountId: user.id, claims: () => claims };
-    },
-    async loadExistingGrant(ctx) {
-      const { client, session, result, provider } = ctx.oidc;
-      if (client === undefined || session === undefined) return undefined;
-      const grantId = result?.consent?.grantId ?? session.grantIdFor(client.clientId);
-      const grant = grantId === undefined ? undefined : await provider.Grant.find(grantId);
-      if (client.clientId !== CONSOLE_CLIENT_ID) return grant;
-      return grant ?? grantOfConsole(ctx);
-    },
-
-    extraTokenClaims(ctx, token) {
-      const account =
-        token.kind === 'ClientCredentials'
-          ? ctx.oidc.client?.[ACCOUNT_OF_CLIENT]
-          : token.grantId && accountOfGrant(token.grantId);
-      return account ? { [ACCOUNT_CLAIM]: account } : undefined;
-    },
-    formats: {
-      customizers: {
-        // oidc-provider does not store JWTs. This record makes userinfo, introspection and revocation work for them.
-        jwt: async (_ctx, token, { payload }) => {
-          const id = storedId(token.jti);
-          const { exp, iat } = payload;
-          if (typeof exp !== 'number' || typeof iat !== 'number') throw new Error('The token has no exp or iat');
-          await oidcAdapter.adapter(token.kind).upsert(id, { ...fieldsOf(token), jti: id, exp, iat }, exp - iat);
-        },
-      },
-    },
-
-    features: {
-      devInteractions: { enabled: false },
-      pushedAuthorizationRequests: { enabled: false },
-      dPoP: { enabled: false },
-      clientCredentials: { enabled: true },
-      userinfo: { enabled: true },
-      clientIdMetadataDocument: { enabled: true, ack: 'draft-02' },
-      registration: { enabled: true, issueRegistrationAccessToken: false },
-      revocation: {
-        enabled: true,
-        allowedPolicy(_ctx, client, token) {
-          if (token.clientId === client.clientId) return true;
-          // Anyone can impersonate a public client: to it, another client's token does not exist.
-          if (client.clientAuthMethod === 'none') return false;
-          throw new errors.InvalidRequest('client is not authorized to revoke the presented token');
-        },
-      },
-      introspection: {
-        enabled: true,
-        allowedPolicy: (_ctx, client, token) =>
-          token.clientId === client.clientId || client.clientAuthMethod !== 'none',
-      },
-      rpInitiatedLogout: {
-        enabled: true,
-        logoutSource(ctx, form) {
-          ctx.body = signOutPage(form, appAfterSignOut(ctx.oidc));
-        },
-        async postLogoutSuccessSource(ctx) {
-          ctx.body = await afterSignOut(ctx);
-        },
-      },
-      resourceIndicators: {
-        enabled: true,
-        // Resource indicators are required (docs/decisions/oauth-resources.md).
-        defaultResource(_ctx, _client, oneOf) {
-          if (oneOf === undefined) throw new errors.InvalidTarget(RESOURCE_REQUIRED);
-          return oneOf;
-        },
-        useGrantedResource() {
-          throw new errors.InvalidTarget(RESOURCE_REQUIRED);
-        },
-        getResourceServerInfo(ctx, indicator) {
-          // With two resources, the refresh token would be valid for both.
-          const requested = ctx.oidc.params?.resource;
-          if (Array.isArray(requested) && requested.length > 1)
-            throw new errors.InvalidTarget('only one resource is allowed');
-          const resource = resources.named(indicator);
-          if (resource === undefined) throw new errors.InvalidTarget(RESOURCE_REQUIRED);
-          if (SCOPES_CHECKED.has(ctx.oidc.params?.grant_type)) refuseUnfitScopes(ctx, resource);
-          const { audience, scope } = resource;
-          return { audience, scope, accessTokenFormat: 'jwt', jwt: { sign: { alg: SIGNING_ALGORITHM } } };
-        },
-      },
-    },
+    findAccount: (_ctx, sub, token) => findAccount(users, sub, token?.grantId),
+    loadExistingGrant,
+    extraTokenClaims,
+    formats: { customizers: { jwt: storeJwt(oidcAdapter, storedTokenIds(secretKey)) } },
+    features: featuresOf(resources),
     discovery: {
       service_documentation: `${issuer}/docs`,
-      // RFC 8414 takes `client_secret_basic` for the only method where nothing is said.
+      // Without these, clients assume `client_secret_basic` alone (RFC 8414).
       revocation_endpoint_auth_methods_supported: CLIENT_AUTH_METHODS,
       introspection_endpoint_auth_methods_supported: CLIENT_AUTH_METHODS,
     },
     // Only client metadata documents are fetched: registration drops every other URL.
     fetch: (url) => clientDocument(String(url)),
-  };
-
-  const provider = new Provider(issuer, configuration);
+  });
   // Trusts the forwarding headers, which request-rewriting.ts sets to the issuer's host and protocol.
   provider.proxy = true;
   provider.use((_ctx, next) => eachDocumentOnce(next));
-  provider.use(async (ctx, next) => {
-    // Security headers for pages. oidc-provider sets the content type and cache control of its responses itself.
-    const { 'content-type': _, 'cache-control': __, ...headers } = pageHeaders([]);
-    ctx.set(headers);
-    // Shorter than the ten minutes for which a new key is published before it signs.
-    if (CACHEABLE.has(ctx.path)) ctx.set('cache-control', 'public, max-age=300');
-    if (ctx.path === PATHS.authorization) {
-      const parameters = new URLSearchParams(ctx.querystring);
-      completeAuthorization(parameters, { resources, client: await requestingClient(provider, parameters) });
-      ctx.querystring = parameters.toString();
-    }
-    await next();
-    answerSignOutOfNobody(ctx);
-    if (hasSignedOut(ctx)) await signedOut(ctx.get('cookie'));
-    await rewriteAnswer(ctx, oidcAdapter);
-    const { AuthorizationCode, RotatedRefreshToken } = ctx.oidc?.entities ?? {};
-    if (ctx.path !== PATHS.token || ctx.status !== 200) return;
-    if (AuthorizationCode !== undefined) await oidcAdapter.answered('AuthorizationCode', AuthorizationCode.jti);
-    if (RotatedRefreshToken === undefined) return;
-    await oidcAdapter.answered('RefreshToken', RotatedRefreshToken.jti);
-    // If that fails, the next refresh makes up for it. This one has been served.
-    await oidcAdapter.prolong(RotatedRefreshToken.grantId ?? '', GRANT).catch(() => {});
-  });
+  provider.use((ctx, next) => handle(ctx, next, provider, deps));
   return provider;
+}
+
+const ROUTES: Configuration['routes'] = {
+  authorization: PATHS.authorization,
+  token: PATHS.token,
+  registration: PATHS.registration,
+  userinfo: PATHS.userinfo,
+  revocation: PATHS.revocation,
+  introspection: PATHS.introspection,
+  end_session: PATHS.logout,
+  jwks: PATHS.jwks,
+};
+
+/** docs/specification.md#limits. Plain numbers, because the default functions shorten some refresh tokens on rotation. */
+const LIFETIMES: Configuration['ttl'] = {
+  AccessToken: HOUR,
+  ClientCredentials: HOUR,
+  AuthorizationCode: 5 * MINUTE,
+  RefreshToken: 30 * DAY,
+  IdToken: HOUR,
+  Interaction: 30 * MINUTE,
+  Session: 14 * DAY,
+  // Counted from the last refresh (docs/decisions/refresh-tokens.md).
+  Grant: (_ctx, { clientId }) => (clientId === CONSOLE_CLIENT_ID ? 14 * DAY : GRANT),
+};
+
+/** Checked before the token is consumed: a mistake in the request must not cost the client its grant. */
+function checkRefresh({ oidc }: KoaContextWithOIDC, resources: Resources): true {
+  const { resource, scope } = oidc.params ?? {};
+  if (resource !== oidc.entities.RefreshToken?.resource) throw new errors.InvalidTarget();
+  const named = resources.named(String(resource));
+  if (scope !== undefined && named !== undefined) refuseUnfitScopes(oidc.params, named);
+  return true;
+}
+
+const consoleClient = (issuer: string): ClientMetadata => ({
+  client_id: CONSOLE_CLIENT_ID,
+  client_name: 'Venue Booking console',
+  token_endpoint_auth_method: 'none',
+  grant_types: ['authorization_code'],
+  response_types: ['code'],
+  redirect_uris: [`${issuer}${CONSOLE_CALLBACK_PATH}`],
+  post_logout_redirect_uris: [`${issuer}/console`, `${issuer}/`],
+});
+
+const cookiesOf = (secretKey: SecretKey): Configuration['cookies'] => ({
+  // The first one signs, all of them verify.
+  keys: keysIn(secretKey).map((key) => derivedKey(key, purposes.oidcCookies).toString('base64url')),
+  names: { session: 'venue_session', interaction: 'venue_interaction', resume: 'venue_resume' },
+  long: COOKIE,
+  short: COOKIE,
+});
+
+async function findAccount(users: Users, sub: string, grantId?: string): Promise<OidcAccount | undefined> {
+  const user = await users.get(sub);
+  if (user === undefined) return undefined;
+  const account = grantId === undefined ? undefined : accountOfGrant(grantId);
+  // When a user leaves an account, the apps that user connected to it lose access.
+  if (account !== undefined && !user.accounts.some((held) => accountKey(held) === account)) return undefined;
+  const claims = {
+    sub: user.id,
+    preferred_username: user.email,
+    updated_at: Math.floor(Date.parse(user.createdAt) / 1000),
+    email: user.email,
+    // Addresses are entered by an operator and never confirmed by mail.
+    email_verified: false,
+  };
+  return { accountId: user.id, claims: () => claims };
+}
+
+async function loadExistingGrant(ctx: KoaContextWithOIDC) {
+  const { client, session, result, provider } = ctx.oidc;
+  if (client === undefined || session === undefined) return undefined;
+  const grantId = result?.consent?.grantId ?? session.grantIdFor(client.clientId);
+  const grant = grantId === undefined ? undefined : await provider.Grant.find(grantId);
+  if (client.clientId !== CONSOLE_CLIENT_ID) return grant;
+  return grant ?? grantOfConsole(ctx);
+}
+
+function extraTokenClaims({ oidc }: KoaContextWithOIDC, token: AccessToken | ClientCredentials) {
+  const account =
+    token.kind === 'ClientCredentials'
+      ? oidc.client?.[ACCOUNT_OF_CLIENT]
+      : 'grantId' in token && token.grantId && accountOfGrant(token.grantId);
+  return account ? { [ACCOUNT_CLAIM]: account } : undefined;
+}
+
+/** oidc-provider does not store JWTs. This record makes userinfo, introspection and revocation work for them. */
+const storeJwt =
+  (oidcAdapter: OidcAdapter, storedId: (jti: string) => string) =>
+  async (
+    _ctx: KoaContextWithOIDC,
+    token: AccessToken | ClientCredentials,
+    { payload }: { readonly payload: Record<string, unknown> },
+  ): Promise<void> => {
+    const id = storedId(token.jti);
+    const { exp, iat } = payload;
+    if (typeof exp !== 'number' || typeof iat !== 'number') throw new Error('The token has no exp or iat');
+    await oidcAdapter.adapter(token.kind).upsert(id, { ...fieldsOf(token), jti: id, exp, iat }, exp - iat);
+  };
+
+const featuresOf = (resources: Resources): Configuration['features'] => ({
+  devInteractions: { enabled: false },
+  pushedAuthorizationRequests: { enabled: false },
+  dPoP: { enabled: false },
+  clientCredentials: { enabled: true },
+  userinfo: { enabled: true },
+  clientIdMetadataDocument: { enabled: true, ack: 'draft-02' },
+  registration: { enabled: true, issueRegistrationAccessToken: false },
+  revocation: {
+    enabled: true,
+    allowedPolicy(_ctx, client, token) {
+      if (token.clientId === client.clientId) return true;
+      // Anyone can impersonate a public client: to it, another client's token does not exist.
+      if (client.clientAuthMethod === 'none') return false;
+      throw new errors.InvalidRequest('client is not authorized to revoke the presented token');
+    },
+  },
+  introspection: {
+    enabled: true,
+    allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId || client.clientAuthMethod !== 'none',
+  },
+  rpInitiatedLogout: {
+    enabled: true,
+    logoutSource(ctx, form) {
+      ctx.body = signOutPage(form, appAfterSignOut(ctx.oidc));
+    },
+    async postLogoutSuccessSource(ctx) {
+      ctx.body = await afterSignOut(ctx);
+    },
+  },
+  resourceIndicators: {
+    enabled: true,
+    // Resource indicators are required (docs/decisions/oauth-resources.md).
+    defaultResource(_ctx, _client, oneOf) {
+      if (oneOf === undefined) throw new errors.InvalidTarget(RESOURCE_REQUIRED);
+      return oneOf;
+    },
+    useGrantedResource() {
+      throw new errors.InvalidTarget(RESOURCE_REQUIRED);
+    },
+    getResourceServerInfo(ctx, indicator) {
+      const requested = ctx.oidc.params?.resource;
+      // With two resources, the refresh token would be valid for both.
+      if (Array.isArray(requested) && requested.length > 1)
+        throw new errors.InvalidTarget('only one resource is allowed');
+      const resource = resources.named(indicator);
+      if (resource === undefined) throw new errors.InvalidTarget(RESOURCE_REQUIRED);
+      if (SCOPES_CHECKED.has(ctx.oidc.params?.grant_type)) refuseUnfitScopes(ctx.oidc.params, resource);
+      const { audience, scope } = resource;
+      return { audience, scope, accessTokenFormat: 'jwt', jwt: { sign: { alg: SIGNING_ALGORITHM } } };
+    },
+  },
+});
+
+type RequestContext = Parameters<Parameters<Provider['use']>[0]>[0];
+
+/** Completes a request before oidc-provider handles it, and its answer after that. */
+async function handle(
+  ctx: RequestContext,
+  next: () => Promise<unknown>,
+  provider: Provider,
+  { resources, oidcAdapter, signedOut }: ProviderDeps,
+): Promise<void> {
+  // Security headers for pages. oidc-provider sets the content type and cache control of its responses itself.
+  const { 'content-type': _, 'cache-control': __, ...headers } = pageHeaders([]);
+  ctx.set(headers);
+  // Shorter than the ten minutes for which a new key is published before it signs.
+  if (CACHEABLE.has(ctx.path)) ctx.set('cache-control', 'public, max-age=300');
+  if (ctx.path === PATHS.authorization) {
+    const parameters = new URLSearchParams(ctx.querystring);
+    completeAuthorization(parameters, { resources, client: await requestingClient(provider, parameters) });
+    ctx.querystring = parameters.toString();
+  }
+  await next();
+  answerSignOutOfNobody(ctx);
+  if (hasSignedOut(ctx)) await signedOut(ctx.get('cookie'));
+  await rewriteAnswer(ctx, oidcAdapter);
+  if (ctx.path === PATHS.token && ctx.status === 200) await recordAnswered(ctx, oidcAdapter);
+}
+
+/** Records that a code or refresh token was exchanged, so that another use of it is a replay. */
+async function recordAnswered({ oidc }: RequestContext, oidcAdapter: OidcAdapter): Promise<void> {
+  const { AuthorizationCode, RotatedRefreshToken } = oidc?.entities ?? {};
+  if (AuthorizationCode !== undefined) await oidcAdapter.answered('AuthorizationCode', AuthorizationCode.jti);
+  if (RotatedRefreshToken === undefined) return;
+  await oidcAdapter.answered('RefreshToken', RotatedRefreshToken.jti);
+  // If that fails, the next refresh makes up for it. This one has been served.
+  await oidcAdapter.prolong(RotatedRefreshToken.grantId ?? '', GRANT).catch(() => {});
 }
 
 const COOKIE = { httpOnly: true, sameSite: 'lax', signed: true } as const;
@@ -292,12 +316,12 @@ const CLIENT_AUTH_METHODS: ClientAuthMethod[] = ['none', 'client_secret_basic', 
 const SCOPES_CHECKED: ReadonlySet<unknown> = new Set([undefined, 'client_credentials']);
 
 /** @throws {errors.InvalidScope} if the request asks for an unknown scope, or for none that the resource has */
-function refuseUnfitScopes(ctx: KoaContextWithOIDC, { audience }: Resource): void {
-  const scope = String(ctx.oidc.params?.scope ?? '');
+function refuseUnfitScopes(params: KoaContextWithOIDC['oidc']['params'], { audience }: Resource): void {
+  const scope = String(params?.scope ?? '');
   const scopes = scope.split(' ').filter((name) => name !== '');
   const fitting = fittingScopes(scopes, audience);
   // Without a user there is nobody to identify and nothing to refresh.
-  const ofUser = ctx.oidc.params?.grant_type !== 'client_credentials';
+  const ofUser = params?.grant_type !== 'client_credentials';
   const enough = ofUser ? fitting !== undefined : AUDIENCE_SCOPES[audience].some((name) => fitting?.has(name));
   if (enough) return;
   const available = [...AUDIENCE_SCOPES[audience], ...(ofUser ? [...IDENTITY_SCOPES, OFFLINE_SCOPE] : [])].join(', ');

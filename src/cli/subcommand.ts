@@ -1,0 +1,19 @@
+import type { Command } from '@commander-js/extra-typings';
+import { isRefusal, type Refusal } from '../domain/decision.ts';
+import { wholeNumber } from './arguments.ts';
+import type { Answer } from './operation.ts';
+
+/** Adds a command to a group. Its help shows the examples, each without the leading `venue`. */
+export function subcommand(group: Command, name: string, description: string, ...examples: readonly string[]): Command {
+  const heading = examples.length === 1 ? 'Example' : 'Examples';
+  const help = `\n${heading}:\n${examples.map((example) => `  venue ${example}`).join('\n')}`;
+  return group.command(name).description(description).addHelpText('after', help);
+}
+
+/** Adds the options `--community ID` and `--brand ID`, of which `namedAccount` and `requiredAccount` take one. */
+export const withAccount = (command: Command, { community, brand }: Record<'community' | 'brand', string>) =>
+  command.option('--community <id>', community, wholeNumber).option('--brand <id>', brand, wholeNumber);
+
+/** The answer made of an outcome, unless that is a refusal. */
+export const answer = <T>(outcome: T | Refusal, answerOf: (outcome: T) => Answer): Answer | Refusal =>
+  isRefusal(outcome) ? outcome : answerOf(outcome);
