@@ -40,81 +40,21 @@ type Answer = { readonly status: number; readonly page: string };
  * set for that path, so that a link or form made elsewhere does nothing.
  */
 export function registerInteractions(app: FastifyInstance, deps: InteractionDeps): void {
-  const { secretKey, issuer, resources, users, keepClient, accountName, attempts } = deps;
-  const formKey = derivedKey(secretKey, purposes.interactionForms);
+  const formKey = derivedKey(deps.secretKey, purposes.interactionForms);
   const formTokenOf = (uid: string) => createHmac('sha256', formKey).update(uid).digest('base64url');
 
-  async function renderSignIn(interaction: Interaction, problem?: string, email?: string): Promise<string> {
-    const isConsole = interaction.params.client_id === CONSOLE_CLIENT_ID;
-    return signInPage({
-      ...formPageOf(interaction),
-      app: isConsole ? undefined : await askingApp(interaction),
-      isFirst: isConsole && !(await users.exist()),
-      ...defined({ problem }),
-      ...(email === undefined ? hinted(interaction) : { email }),
-    });
-  }
+  app.get(`${PATHS.interaction}/:uid`, async (request, reply) => {
+    const interaction = await interactionOf(deps, request, reply);
+    if (interaction === undefined) return send(reply, expired());
+    const form = formOf(interaction);
+    if (interaction.prompt.name === 'login') return send(reply, await signIn(deps, interaction, form), interaction);
+    return send(reply, await consent(deps, interaction, form), interaction);
+  });
 
-  async function renderConsent(interaction: Interaction, problem?: string): Promise<Answer> {
-    const user = await users.get(interaction.session?.accountId ?? '');
-    if (user === undefined) return expired();
-    const accounts = user.accounts.map(async (account) => ({ account, name: await accountName(account) }));
-    const page = consentPage({
-      ...formPageOf(interaction),
-      app: await askingApp(interaction),
-      scopes: requestedScopes(interaction),
-      user: user.email,
-      otherUser: signInAgain(interaction),
-      accounts: await Promise.all(accounts),
-      ...defined({ problem }),
-    });
-    return { status: problem === undefined ? 200 : 422, page };
-  }
-
-  const formPageOf = ({ uid }: Interaction) => ({
+  const formOf = ({ uid }: Interaction): Form => ({
     action: `${PATHS.interaction}/${uid}`,
     formToken: formTokenOf(uid),
   });
-
-  async function askingApp({ params }: Interaction): Promise<App> {
-    const id = text(params.client_id);
-    const client = await (await deps.provider()).Client.find(id);
-    return appOf({ id, name: client?.clientName }, text(params.redirect_uri));
-  }
-
-  const expired = (): Answer => ({
-    status: 400,
-    page: errorPage('This sign-in has expired, or was started in another browser.'),
-  });
-  const forged = (): Answer => ({ status: 403, page: errorPage('This form did not come from this site.') });
-
-  /** The interaction of a request; undefined if it has ended or belongs to another browser. */
-  async function interactionOf(request: FastifyRequest, reply: FastifyReply): Promise<Interaction | undefined> {
-    try {
-      const interaction = await (await deps.provider()).interactionDetails(request.raw, reply.raw);
-      return interaction.uid === uidOf(request) ? interaction : undefined;
-    } catch (error) {
-      const { errors } = await oidcProvider();
-      if (error instanceof errors.SessionNotFound) return undefined;
-      throw error;
-    }
-  }
-
-  function isOurs(request: FastifyRequest): boolean {
-    const { origin } = request.headers;
-    if (origin !== undefined && origin !== issuer) return false;
-    const given = Buffer.from(form(request).get('form_token') ?? '');
-    const expected = Buffer.from(formTokenOf(uidOf(request)));
-    return given.length === expected.length && timingSafeEqual(given, expected);
-  }
-
-  async function finish(request: FastifyRequest, reply: FastifyReply, result: InteractionResults) {
-    const provider = await deps.provider();
-    return reply.redirect(await provider.interactionResult(request.raw, reply.raw, result), 303);
-  }
-
-  const send = (reply: FastifyReply, { status, page }: Answer, interaction?: Interaction) =>
-    sendPage(reply, status, page, formTarget(interaction?.params.redirect_uri));
 
   /** Handles a form. Refuses it unless it came from our page and its interaction is waiting for `prompt`. */
   const onForm = (
@@ -123,88 +63,177 @@ export function registerInteractions(app: FastifyInstance, deps: InteractionDeps
     answer: (interaction: Interaction, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>,
   ) =>
     app.post(`${PATHS.interaction}/:uid/${path}`, async (request, reply) => {
-      if (!isOurs(request)) return send(reply, forged());
-      const interaction = await interactionOf(request, reply);
+      const { origin } = request.headers;
+      const isOurs = (origin === undefined || origin === deps.issuer) && hasToken(request, formTokenOf(uidOf(request)));
+      if (!isOurs) return send(reply, forged());
+      const interaction = await interactionOf(deps, request, reply);
       if (interaction === undefined) return send(reply, expired());
       if (prompt !== 'any' && interaction.prompt.name !== prompt) return send(reply, expired());
       return answer(interaction, request, reply);
     });
 
-  app.get(`${PATHS.interaction}/:uid`, async (request, reply) => {
-    const interaction = await interactionOf(request, reply);
-    if (interaction === undefined) return send(reply, expired());
-    if (interaction.prompt.name === 'login')
-      return send(reply, { status: 200, page: await renderSignIn(interaction) }, interaction);
-    return send(reply, await renderConsent(interaction), interaction);
-  });
-
   onForm('sign-in', 'login', async (interaction, request, reply) => {
-    const email = form(request).get('email') ?? '';
-    const password = form(request).get('password') ?? '';
-    const wait = await attempts.begin(email, request.ip);
+    const email = formFields(request).get('email') ?? '';
+    const refuse = async (status: number, problem: string) =>
+      send(
+        reply,
+        { ...(await signIn(deps, interaction, formOf(interaction), { problem, email })), status },
+        interaction,
+      );
+    const wait = await deps.attempts.begin(email, request.ip);
     if (wait > 0) {
       const minutes = Math.ceil(wait / 60_000);
-      const problem = `Too many wrong passwords. Please try again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`;
       reply.header('retry-after', Math.ceil(wait / 1_000));
-      return send(reply, { status: 429, page: await renderSignIn(interaction, problem, email) }, interaction);
+      return refuse(
+        429,
+        `Too many wrong passwords. Please try again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`,
+      );
     }
-    const user = await users.verifyPassword(email, password);
-    if (user === undefined) {
-      const page = await renderSignIn(interaction, 'Wrong e-mail or password.', email);
-      return send(reply, { status: 422, page }, interaction);
-    }
-    await attempts.succeeded(email, request.ip);
-    return finish(request, reply, { login: { accountId: user.id, amr: ['pwd'] } });
+    const user = await deps.users.verifyPassword(email, formFields(request).get('password') ?? '');
+    if (user === undefined) return refuse(422, 'Wrong e-mail or password.');
+    await deps.attempts.succeeded(email, request.ip);
+    return finish(deps, request, reply, { login: { accountId: user.id, amr: ['pwd'] } });
   });
 
   onForm('consent', 'consent', async (interaction, request, reply) => {
-    const user = await users.get(interaction.session?.accountId ?? '');
-    const chosen = form(request).get('account');
+    const user = await deps.users.get(interaction.session?.accountId ?? '');
+    const chosen = formFields(request).get('account');
     const account = user?.accounts.find((held) => accountKey(held) === chosen);
     if (user === undefined || account === undefined)
-      return send(reply, await renderConsent(interaction, 'Choose an account.'), interaction);
-
-    const provider = await deps.provider();
-    const clientId = text(interaction.params.client_id);
-    const previous = interaction.grantId === undefined ? undefined : await provider.Grant.find(interaction.grantId);
-    // A grant is bound to one account: choosing another account makes a new grant (docs/decisions/accounts.md).
-    const reused =
-      previous !== undefined && accountOfGrant(previous.jti) === accountKey(account) ? previous : undefined;
-    const grant = reused ?? new provider.Grant({ accountId: user.id, clientId });
-    if (reused === undefined) grant.jti = newGrantId(account);
-    const scopes = requestedScopes(interaction);
-    grant.addOIDCScope(scopes);
-    const resource = resources.named(text(interaction.params.resource));
-    if (resource !== undefined) {
-      const available = resource.scope.split(' ');
-      grant.addResourceScope(
-        resource.uri,
-        scopes.filter((scope) => available.includes(scope)),
+      return send(
+        reply,
+        await consent(deps, interaction, formOf(interaction), { problem: 'Choose an account.' }),
+        interaction,
       );
-    }
-    await keepClient(clientId);
-    return finish(request, reply, { consent: { grantId: await grant.save() } });
+    const grantId = await saveGrant(deps, interaction, user.id, account);
+    return finish(deps, request, reply, { consent: { grantId } });
   });
 
   onForm('cancel', 'any', (_interaction, request, reply) =>
-    finish(request, reply, { error: 'access_denied', error_description: 'The user denied access' }),
+    finish(deps, request, reply, { error: 'access_denied', error_description: 'The user denied access' }),
   );
+}
 
-  function signInAgain({ params }: Interaction): string {
-    const query = new URLSearchParams();
-    for (const [name, value] of Object.entries(params)) if (typeof value === 'string') query.set(name, value);
-    query.set('prompt', 'login consent');
-    return `${PATHS.authorization}?${query}`;
+/** Where the forms of a page are sent, and the token that proves that they came from it. */
+type Form = { readonly action: string; readonly formToken: string };
+type Typed = { readonly problem?: string; readonly email?: string };
+
+async function signIn(deps: InteractionDeps, interaction: Interaction, form: Form, typed: Typed = {}): Promise<Answer> {
+  const { client_id: clientId, login_hint: hint } = interaction.params;
+  const isConsole = clientId === CONSOLE_CLIENT_ID;
+  const page = signInPage({
+    action: form.action,
+    formToken: form.formToken,
+    app: isConsole ? undefined : await requestingApp(deps, interaction),
+    isFirst: isConsole && !(await deps.users.exist()),
+    ...defined({ problem: typed.problem, email: typed.email ?? (typeof hint === 'string' ? hint : undefined) }),
+  });
+  return { status: 200, page };
+}
+
+async function consent(
+  deps: InteractionDeps,
+  interaction: Interaction,
+  form: Form,
+  { problem }: Typed = {},
+): Promise<Answer> {
+  const user = await deps.users.get(interaction.session?.accountId ?? '');
+  if (user === undefined) return expired();
+  const accounts = user.accounts.map(async (account) => ({ account, name: await deps.accountName(account) }));
+  const page = consentPage({
+    action: form.action,
+    formToken: form.formToken,
+    app: await requestingApp(deps, interaction),
+    scopes: requestedScopes(interaction),
+    user: user.email,
+    otherUser: signInAgain(interaction),
+    accounts: await Promise.all(accounts),
+    ...defined({ problem }),
+  });
+  return { status: problem === undefined ? 200 : 422, page };
+}
+
+const expired = (): Answer => ({
+  status: 400,
+  page: errorPage('This sign-in has expired, or was started in another browser.'),
+});
+const forged = (): Answer => ({ status: 403, page: errorPage('This form did not come from this site.') });
+
+const send = (reply: FastifyReply, { status, page }: Answer, interaction?: Interaction) =>
+  sendPage(reply, status, page, formTarget(interaction?.params.redirect_uri));
+
+async function requestingApp({ provider }: InteractionDeps, { params }: Interaction): Promise<App> {
+  const id = text(params.client_id);
+  const client = await (await provider()).Client.find(id);
+  return appOf({ id, name: client?.clientName }, text(params.redirect_uri));
+}
+
+/** The interaction of a request; undefined if it has ended or belongs to another browser. */
+async function interactionOf(
+  { provider }: InteractionDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Interaction | undefined> {
+  try {
+    const interaction = await (await provider()).interactionDetails(request.raw, reply.raw);
+    return interaction.uid === uidOf(request) ? interaction : undefined;
+  } catch (error) {
+    const { errors } = await oidcProvider();
+    if (error instanceof errors.SessionNotFound) return undefined;
+    throw error;
   }
 }
 
-const form = (request: FastifyRequest) =>
+function hasToken(request: FastifyRequest, token: string): boolean {
+  const given = Buffer.from(formFields(request).get('form_token') ?? '');
+  const expected = Buffer.from(token);
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+async function finish(
+  { provider }: InteractionDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  result: InteractionResults,
+) {
+  return reply.redirect(await (await provider()).interactionResult(request.raw, reply.raw, result), 303);
+}
+
+/** Records what the user allowed. A grant is bound to one account: another account gets another grant (docs/decisions/accounts.md). */
+async function saveGrant(deps: InteractionDeps, interaction: Interaction, userId: string, account: Account) {
+  const provider = await deps.provider();
+  const clientId = text(interaction.params.client_id);
+  const previous = interaction.grantId === undefined ? undefined : await provider.Grant.find(interaction.grantId);
+  const reused = previous !== undefined && accountOfGrant(previous.jti) === accountKey(account) ? previous : undefined;
+  const grant = reused ?? new provider.Grant({ accountId: userId, clientId });
+  if (reused === undefined) grant.jti = newGrantId(account);
+  const scopes = requestedScopes(interaction);
+  grant.addOIDCScope(scopes);
+  const resource = deps.resources.named(text(interaction.params.resource));
+  if (resource !== undefined) {
+    const available = new Set(resource.scope.split(' '));
+    grant.addResourceScope(
+      resource.uri,
+      scopes.filter((scope) => available.has(scope)),
+    );
+  }
+  await deps.keepClient(clientId);
+  return grant.save();
+}
+
+/** The URL at which the same request starts over, with another user. */
+function signInAgain({ params }: Interaction): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(params)) if (typeof value === 'string') query.set(name, value);
+  query.set('prompt', 'login consent');
+  return `${PATHS.authorization}?${query}`;
+}
+
+const formFields = (request: FastifyRequest) =>
   new URLSearchParams(Buffer.isBuffer(request.body) ? request.body.toString('utf8') : '');
 const text = (value: unknown) => (typeof value === 'string' ? value : '');
 const uidOf = ({ params }: FastifyRequest) =>
   typeof params === 'object' && params !== null && 'uid' in params ? text(params.uid) : '';
-
-const hinted = ({ params }: Interaction) => (typeof params.login_hint === 'string' ? { email: params.login_hint } : {});
 
 const KNOWN: ReadonlySet<string> = new Set(SCOPES);
 const requestedScopes = ({ params }: Interaction) =>
