@@ -38,7 +38,7 @@ export type LogCheck = {
 const TELL_EVERY = 1_000;
 
 /**
- * Computes the tree of a log anew from its events, and compares it with everything that is known of it.
+ * Recomputes the tree of a log from its events, and compares it with everything that is known of it.
  * @param deps.events all events in log order
  * @param deps.checkpoints of this log, in any order
  * @param deps.kept what was kept of the events, each from the first one on
@@ -64,7 +64,7 @@ export async function checkLog(deps: {
     for (let at = checkpoints[next]; at?.size === tree.size(); at = checkpoints[next]) {
       next += 1;
       if (at.root.equals(await tree.root())) {
-        // After a change no root is what it was, unless somebody has signed the changed log, too.
+        // After a change no root stays the same, unless the changed log was signed, too.
         confirmed += 1;
         if (refuted === undefined) confirmedUpTo = at.size;
       } else refuted ??= at.size;

@@ -21,7 +21,7 @@ export type StoreCheck = LogCheck & {
 };
 
 /**
- * Computes the tree of a store's log anew, and compares it with what was kept of it. Needs no secret, changes nothing, and may run
+ * Recomputes the tree of a store's log, and compares it with what was kept of it. Needs no secret, changes nothing, and may run
  * beside the service.
  * @param deps.seals whether to compare it with the checkpoints and hashes that the store itself has, too
  * @param deps.checkpoints that were kept elsewhere

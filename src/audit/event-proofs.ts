@@ -8,7 +8,7 @@ import type { SealRecord, SealRecords } from './seal-records.ts';
 import { fromBase64, type Problem, type VerifierKey } from './signed-note.ts';
 import { nodesOf, TILE_WIDTH } from './tree-tiles.ts';
 
-/** That events are part of a log, for somebody who has nothing but the key of its checkpoints. JSON as it is handed out. */
+/** Proofs that events are part of a log, for a verifier who has only the key of its checkpoints. JSON as it is printed. */
 export type EventProofs = {
   /** The signed note. */
   readonly checkpoint: string;

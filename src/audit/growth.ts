@@ -17,7 +17,7 @@ export const isSame = (one: Checkpoint, other: Checkpoint): boolean =>
 
 /**
  * The checkpoint to which a log has grown from one that was kept.
- * @returns what is wrong with that: only what begins with a kept checkpoint counts, because whoever holds the key can sign two logs
+ * @returns what is wrong with that: only what begins with a kept checkpoint counts, because the holder of the key can sign two logs
  */
 export function grownFrom(
   kept: readonly Checkpoint[],

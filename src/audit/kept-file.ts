@@ -4,7 +4,7 @@ import { type Checkpoint, openCheckpoint } from './checkpoint.ts';
 import { readKeptSeals, UnreadableKept } from './kept-seals.ts';
 import type { VerifierKey } from './signed-note.ts';
 
-/** A file of checkpoints that somebody kept, all of them signed with the key. */
+/** A file of checkpoints that an auditor kept, all of them signed with the key. */
 export type KeptFile = {
   readonly checkpoints: readonly (Checkpoint & { readonly note: string })[];
   /** The hashes of the events, if they were kept, too. */

@@ -53,7 +53,7 @@ function hasInfiniteNumber(value: object): boolean {
 type Json = JsonObject[string];
 type Piece = { readonly text: string } | { readonly value: Json };
 
-/** Equal to RFC 8785 wherever that has a form. Not by recursion, because whoever wrote the event decided how deep it is. */
+/** Equal to RFC 8785 wherever that has a form. Not recursive, because an event may be nested deeper than the stack allows. */
 function extendedForm(object: JsonObject): string {
   const written: string[] = [];
   const pending: Piece[] = [{ value: object }];

@@ -5,7 +5,7 @@ import { leafLine, readKeptSeals, UnreadableKept } from './kept-seals.ts';
 import type { SealRecord, SealRecords } from './seal-records.ts';
 import { TILE_WIDTH } from './tree-tiles.ts';
 
-/** Keeps checkpoints elsewhere. Whatever it has missed it makes good the next time. */
+/** Keeps checkpoints elsewhere. A missed copy is made up for the next time. */
 export type SealCopy = {
   /** The setting that asks for it. */
   readonly setting: string;
@@ -96,7 +96,7 @@ export function createSealFile(deps: {
     } catch (error) {
       if (isMissing(error)) return held;
       if (!(error instanceof UnreadableKept)) throw error;
-      // What the writer before could not finish is written anew. Anything else in the file is somebody's.
+      // A checkpoint that an earlier write left unfinished is written again. Other content belongs to another writer.
       if (!error.isCut || !isBegun(await textFrom(held.end), origin))
         throw new Error(`${file} holds something else than checkpoints: ${error.message}`);
     }

@@ -41,8 +41,8 @@ const SEAL_KEYS: Collection<SealKeyRecord> = { name: 'sealKeys', kind: 'record',
 const SEALS_SENT: Collection<SentRecord> = { name: 'sealsSent', kind: 'record', indexes: [] };
 
 /**
- * Everything that seals are made of besides the log. None of it holds a position, so it goes to other engines as it stands. Whoever
- * moves a store has to take all of it, or the seals of the store end there.
+ * Everything that seals are made of besides the log. None of it holds a position, so it moves to other engines unchanged. A move
+ * that leaves some of it behind ends the seals of the store.
  */
 export const SEAL_COLLECTIONS: readonly string[] = [SEALS, SEAL_TILES, SEAL_KEYS, SEALS_SENT].map(({ name }) => name);
 

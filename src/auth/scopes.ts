@@ -35,7 +35,7 @@ export function resourceOfScopes(scopes: readonly string[]): Audience | undefine
 
 /**
  * The scopes of a request that a resource has. Those of the other one are dropped as long as some remain, because clients ask
- * for whatever the metadata lists; unknown ones only if the user is to be identified, as OpenID Connect Core 1.0, 3.1.2.1 asks.
+ * for everything that the metadata lists; unknown ones only if the user is to be identified, as OpenID Connect Core 1.0, 3.1.2.1 asks.
  *
  * @returns undefined if the request has to be refused (`invalid_scope`)
  */

@@ -29,7 +29,7 @@ export type KeySet = {
 export type SigningKeys = {
   /** Fails if the keys that were found were sealed with another secret key. Waits for none that is being made. */
   check(): Promise<void>;
-  /** The current key set, whichever process changed it. Cheap enough to call every time. */
+  /** The current key set, including changes by other processes. Cheap enough to call every time. */
   current(): Promise<KeySet>;
   /**
    * Creates a new key. It is published at once and signs ten minutes later; older keys stay until the tokens they signed have

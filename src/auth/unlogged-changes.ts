@@ -11,7 +11,7 @@ export type MembershipLog = { record(change: MembershipEvent, context: ChangeCon
 type Unlogged = {
   readonly change: MembershipEvent;
   readonly context: ChangeContext;
-  /** What follows from it is done, so that it does not hit what came after: a session of the new password, an app connected anew. */
+  /** Its consequences are done. Doing them twice could hit later state: a session of the new password, an app connected again. */
   readonly isSettled?: true;
 };
 

@@ -40,7 +40,7 @@ export type Users = {
   byEmail(email: string): Promise<User | undefined>;
   /** The users who belong to the account, or all users, ordered by e-mail. */
   list(account?: Account): Promise<User[]>;
-  /** Whether there is anybody who could sign in, or has been since this process has first found somebody. */
+  /** Whether any user exists, or has existed since this process first found one. */
   exist(): Promise<boolean>;
   /** Takes equally long for an unknown e-mail and a wrong password. */
   verifyPassword(email: string, password: string): Promise<User | undefined>;
@@ -71,7 +71,7 @@ export type UserRevocation = {
 type UserDocument = User &
   WithUnlogged & {
     readonly passwordHash: string;
-    /** Set for one who is removed, until the log tells of it. Nobody sees the record any more, and it has no personal data. */
+    /** Set when the user is removed, until the log has the event. The record then has no personal data, and lookups skip it. */
     readonly isRemoved?: true;
   };
 

@@ -64,8 +64,8 @@ async function isTrusted({ oidc }: Context, grants: Grants): Promise<boolean> {
 }
 
 /**
- * Shows a page instead of sending the browser on with an answer to which the user has said nothing, an error above all: otherwise
- * whoever registers a client could use our address for links that lead to any other (RFC 9700, 4.11.2).
+ * Shows a page before a redirect with an answer that the user has not confirmed, such as an error. Otherwise anyone could register
+ * a client and use our address as an open redirector (RFC 9700, 4.11.2).
  */
 function holdBack(ctx: Context, to: string, way: Way): void {
   const { clientId: id = '', clientName: name } = ctx.oidc?.client ?? {};

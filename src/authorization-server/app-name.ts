@@ -8,7 +8,7 @@ const PILE = /\p{M}{5}/v;
 /** Some emoji are joined or selected by such characters. */
 const EMOJI = /\p{RGI_Emoji}/gv;
 
-/** As many spaces as there are, of whatever kind: browsers show a plain one, and keep the others apart. */
+/** A run of spaces of any kind. Browsers collapse plain spaces but show the other kinds. */
 const SPACES = /\p{Zs}+/gv;
 
 /**

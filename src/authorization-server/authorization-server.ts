@@ -217,7 +217,7 @@ export async function createAuthorizationServer(deps: {
     async endSession({ headers }, { raw }) {
       const { endSession } = await loadedProvider();
       const { provider } = await current();
-      // Rewritten, so that cookie attributes follow the issuer's protocol, whatever a proxy says.
+      // Rewritten, so that cookie attributes follow the issuer's protocol and not a proxy's headers.
       const body = Buffer.alloc(0);
       await endSession(provider, await rewriting.rewrite({ method: 'GET', url: '/', headers, body }), raw);
     },

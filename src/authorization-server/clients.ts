@@ -69,7 +69,7 @@ type ClientDocument = WithUnlogged & {
   readonly createdAt: string;
   /** Only for a registered client that no user has allowed yet. */
   readonly expiresAt?: string;
-  /** Set for one that is removed, until the log tells of it. It does not exist for anyone any more. */
+  /** Set when the client is removed, until the log has the event. Lookups no longer find it. */
   readonly isRemoved?: true;
 };
 

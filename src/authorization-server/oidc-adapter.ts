@@ -76,7 +76,7 @@ export async function createOidcAdapter(deps: {
   }
 
   async function upsert(model: string, id: string, payload: AdapterPayload, expiresIn: number) {
-    // A session of nobody holds nothing, and everyone who asks to sign out would get one (`sign-out.ts`).
+    // A session without a user holds nothing, and each anonymous sign-out request would create one (`sign-out.ts`).
     if (model === 'Session' && payload.accountId === undefined) return;
     const key = oidcRecordKey(model, id);
     const now = clock();
@@ -107,7 +107,7 @@ export async function createOidcAdapter(deps: {
     throw await invalidGrant('grant not found');
   }
 
-  // An answer is recorded before it is sent: without one, nobody has got tokens, and a second use proves no theft.
+  // An answer is recorded before it is sent. Without a record no client has received tokens, so a second use proves no theft.
   const isUnanswered = ({ consumedAt, answered = false }: OidcRecord) => consumedAt !== undefined && !answered;
 
   /** How many requests wait for each token that is being used. */

@@ -9,7 +9,7 @@ import { FIRST_ACCOUNT } from '../runtime/first-account.ts';
 
 /** What is known about an app that asks for access. The rest is what the app says of itself. */
 export type App = {
-  /** What it calls itself. Nobody has checked it. */
+  /** What the app calls itself; unverified. */
   readonly name?: string;
   /** The host that published its metadata document, if its client id is the URL of one. */
   readonly publishedBy?: string;
@@ -31,7 +31,7 @@ const MAX_TYPED_PASSWORD = 2 * PASSWORD.max;
 
 export type SignInPage = FormPage & {
   readonly email?: string;
-  /** There is nobody yet who could sign in. */
+  /** True while no user exists. */
   readonly isFirst: boolean;
 };
 
@@ -59,9 +59,9 @@ export const signInPage = ({ action, formToken, app, email = '', problem, isFirs
     </div>`,
   });
 
-/** How the first account is made: by whoever runs the service, because nobody else may. */
+/** How the operator makes the first account. Only an operator may. */
 const firstAccount = html`<div class="stack tight"><h2>There is no account yet</h2>
-        <p>Whoever runs the service makes the first one, in the folder of the service and with its settings: a community or a brand, and a user who acts for it.</p>
+        <p>The operator of this service creates the first one, in the folder of the service and with its settings: a community or a brand, and a user who acts for it.</p>
         <pre tabindex="0">${FIRST_ACCOUNT.join('\n')}</pre>
         <p class="small muted">The number is the one that the first command prints. Then sign in here.</p></div>`;
 
@@ -85,7 +85,7 @@ export const consentPage = (consent: ConsentPage): string =>
         <p>It asks to act for you. Allow it only if you started this yourself.</p>
       </div>
       ${facts(consent.app)}
-      <p class="small muted">${consent.app.name !== undefined && 'Nobody has checked this name. '}Judge the app by the address.${
+      <p class="small muted">${consent.app.name !== undefined && 'This name is not verified. '}Judge the app by the address.${
         consent.app.sendsBackTo.onDevice && ' Any program on this device could use it.'
       }</p>
       <form class="fields" method="post" action="${consent.action}/consent">
@@ -152,7 +152,7 @@ export const signOutPage = (form: string, app: App | undefined): string =>
     main: html`<div class="card">
       <div class="stack tight"><h1>Sign out?</h1>
         <p class="muted">This ends the console in this browser, too. Connected apps stay connected.</p></div>
-      ${app && html`${facts(app)}<p class="small muted">An app sent you here. Whatever you answer, you go on to this address.</p>`}
+      ${app && html`${facts(app)}<p class="small muted">An app sent you here. You go on to this address either way.</p>`}
       ${raw(form)}
       <button class="button full" type="submit" form="op.logoutForm" name="logout" value="yes">Sign out</button>
       <button class="button quiet full" type="submit" form="op.logoutForm">Stay signed in</button>
@@ -217,7 +217,7 @@ type LeavingPage = { readonly app: App; readonly way: Way };
 export const leavingPage = (leaving: LeavingPage): string =>
   goOnPage('Continue to the app?', 'An app sent you here and waits for the answer. It gets no access.', leaving);
 
-/** Asks whether to go on to the app that has sent somebody here to sign out who was not signed in. */
+/** Asks before returning to an app that requested sign-out when no user was signed in. */
 export const signedOutOfAppPage = (leaving: LeavingPage): string =>
   goOnPage('You are signed out', 'An app sent you here to sign out, and wants you back.', leaving);
 

@@ -320,7 +320,7 @@ function refuseUnfitScopes(params: KoaContextWithOIDC['oidc']['params'], { audie
   const scope = String(params?.scope ?? '');
   const scopes = scope.split(' ').filter((name) => name !== '');
   const fitting = fittingScopes(scopes, audience);
-  // Without a user there is nobody to identify and nothing to refresh.
+  // Without a user there is no identity to prove and nothing to refresh.
   const ofUser = params?.grant_type !== 'client_credentials';
   const enough = ofUser ? fitting !== undefined : AUDIENCE_SCOPES[audience].some((name) => fitting?.has(name));
   if (enough) return;

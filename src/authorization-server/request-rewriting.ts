@@ -25,7 +25,7 @@ const FORM = 'application/x-www-form-urlencoded';
 /**
  * Adapts requests for oidc-provider (docs/decisions/oauth-resources.md, docs/decisions/token-revocation.md). Resources become
  * the absolute URIs it requires, JWT access tokens the ids they are stored under (it rejects structured tokens at introspection
- * and revocation), and the host it builds URLs from is always the issuer's, whatever `Host` or `X-Forwarded-*` say.
+ * and revocation), and the host it builds URLs from is always the issuer's, never that of `Host` or `X-Forwarded-*`.
  */
 export function createRequestRewriting(deps: {
   issuer: string;

@@ -2,7 +2,7 @@ import { isIPv6 } from 'node:net';
 import { normalisedEmail } from '../auth/users.ts';
 import type { AttemptCounts } from './attempt-counts.ts';
 
-/** Wrong passwords within the window: for an e-mail from one network, and from one network for whatever e-mail. */
+/** Wrong passwords within the window: for an e-mail from one network, and from one network for any e-mail. */
 export type SignInLimits = { readonly perEmail: number; readonly perNetwork: number };
 
 const WINDOW_MS = 15 * 60_000;
@@ -49,7 +49,7 @@ export function createSignInAttempts(deps: {
   };
 }
 
-/** An IPv4 address, or the first 64 bits of an IPv6 address: whoever has one of those has all of them. */
+/** An IPv4 address, or the /64 prefix of an IPv6 address: a subscriber gets a whole /64. */
 export function networkOf(address: string): string {
   const [plain = ''] = address.split('%');
   if (!isIPv6(plain)) return plain;

@@ -11,9 +11,9 @@ const CONFIRM = `${PATHS.logout}/confirm`;
 /**
  * Corrects what oidc-provider answers at the sign-out endpoints. Called once it has answered.
  *
- * Without anybody signed in it would start a session, for a form that ends it at once: one more record for everyone who calls.
+ * With no user signed in, oidc-provider would start a session only for a form that ends it: one more record per call.
  * Such a session is not stored (`oidc-adapter.ts`), so the answer is what the form would have led to. Where that is an app, a page
- * asks first: whoever registers a client could use our address for links that lead to any other (RFC 9700, 4.11.2).
+ * asks first. Otherwise anyone could register a client and use our address as an open redirector (RFC 9700, 4.11.2).
  */
 export function answerSignOutOfNobody(ctx: Answered): void {
   if (ctx.oidc?.session?.accountId !== undefined) return;
@@ -34,7 +34,7 @@ export function answerSignOutOfNobody(ctx: Answered): void {
 }
 
 /**
- * The app to which somebody goes on after signing out, if any. oidc-provider has checked the address, and drops it if it does not
+ * The app to which the user returns after signing out, if any. oidc-provider has checked the address, and drops it if it does not
  * belong to the app.
  */
 export function appAfterSignOut(oidc: Answered['oidc'] | undefined): App | undefined {
@@ -47,7 +47,7 @@ export function appAfterSignOut(oidc: Answered['oidc'] | undefined): App | undef
 /** Whether the request that was answered has signed the user of this browser out. */
 export const hasSignedOut = (ctx: Answered): boolean => ctx.path === CONFIRM && ctx.oidc?.session?.destroyed === true;
 
-/** The page after the question, whichever the answer was: it says what is so. */
+/** The page after the question. It says whether the user is signed out. */
 export async function afterSignOut(ctx: KoaContextWithOIDC): Promise<string> {
   const { accountId } = await ctx.oidc.provider.Session.get(ctx);
   return accountId === undefined ? signedOutPage() : staySignedInPage();

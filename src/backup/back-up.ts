@@ -41,7 +41,7 @@ export type BackUp = {
   /** Where the consumer groups stand now. */
   readonly groups: () => Promise<GroupPositions>;
   readonly secretKey: SecretKey;
-  /** Whether the secret key is copied, too. Whoever has both can read all secrets. */
+  /** Whether the secret key is copied, too. Both together are enough to read all secrets. */
   readonly withSecretKey: boolean;
   readonly folder: string;
   readonly onProgress: (progress: { readonly done: number }) => void;

@@ -27,7 +27,7 @@ import { type Answer, type Invoked, operatorConfig, printAnswer } from './operat
 import { table } from './print.ts';
 import { onStores, progressBarOf, tellCount } from './stores.ts';
 
-/** How many ids of each kind a restore skips: more than anyone hands out between two backups. */
+/** How many ids of each kind a restore skips: more than a service assigns between two backups. */
 const SKIPPED_IDS = 1_000_000;
 
 export function backupCommands(venue: Command): void {
@@ -35,7 +35,7 @@ export function backupCommands(venue: Command): void {
     .command('backup')
     .description('copy log and records into a folder, also while the service runs; goes on where it was interrupted')
     .argument('<dir>', 'an empty or new folder, or that of a backup that was interrupted')
-    .option('--with-secret-key', 'copy the secret key, too; whoever has the backup can then read all secrets')
+    .option('--with-secret-key', 'copy the secret key, too; the backup alone is then enough to read all secrets')
     .addHelpText('after', '\nExample:\n  venue backup /backups/2026-11-21')
     .action(async (dir, { withSecretKey = false }, command) => {
       const config = operatorConfig();
@@ -65,7 +65,7 @@ export function backupCommands(venue: Command): void {
     .command('restore')
     .description('restore a backup, or make one store of what was restored with the tools of the engines')
     .argument('[dir]', 'the folder of a backup')
-    .option('--adopt', 'take log and records as they are now; the read models are built anew')
+    .option('--adopt', 'take log and records as they are now; the read models are rebuilt')
     .option('--overwrite', 'replace what is in the store: embedded files are moved aside, collections are dropped')
     .option('--skip-ids <count>', 'how many ids of each kind are not handed out again', skippedIds, SKIPPED_IDS)
     .addHelpText(

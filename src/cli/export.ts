@@ -35,8 +35,8 @@ export function exportCommands(venue: Command): void {
       'after',
       `
 The last line has the counts and the SHA-256 of everything before it. The same command goes on with a file that was interrupted.
-With records, the secrets stay sealed: whoever imports the export needs the same SECRET_KEY. No process starts on the store any
-more, because its log goes on where the export is imported. To use it again all the same, see: venue unfence --help
+With records, the secrets stay sealed: an import needs the same SECRET_KEY. The store is fenced, so no process starts on it: its
+log continues where the export is imported. To use it again all the same, see: venue unfence --help
 
 Examples:
   venue export log.ndjson
@@ -92,7 +92,7 @@ Example:
     });
 }
 
-/** Sees to it that nobody uses a store any more. @throws {StoreInUse} if somebody does; the store then stays as it was */
+/** Fences a store, so that no process uses it. @throws {StoreInUse} if a process does; the store then stays as it was */
 async function fenceStore(config: Config): Promise<void> {
   const isNew = await onStores(config, async (stores, { logger, clock }) => {
     const identity = await openIdentity(config, stores, logger, clock);

@@ -13,8 +13,8 @@ export function sealCommands(venue: Command): void {
     .addHelpText(
       'after',
       `
-The service does so by itself every minute in which something happened. Keep checkpoints where nobody who runs the service can
-change them: what came after the last one that is kept elsewhere, nobody can vouch for (docs/audit.md).
+The service does so by itself every minute in which something happened. Keep checkpoints where the operators of the service cannot
+change them. Events after the last checkpoint that is kept elsewhere are not covered.
 
 Examples:
   venue seal
@@ -30,7 +30,7 @@ Examples:
           // As others read it: without an empty line at the end.
           text: sealed.note.trimEnd(),
           ...(problems.length > 0 && {
-            failure: { error: 'NotKeptElsewhere', details: `Sealed, but not kept elsewhere. ${problems.join('. ')}` },
+            failure: { error: 'NotKeptElsewhere', details: `Sealed, but the checkpoint could not be published. ${problems.join('. ')}` },
           }),
         };
       }),
@@ -42,8 +42,7 @@ Examples:
     .addHelpText(
       'after',
       `
-Everybody can also get it at /.well-known/seal-key. Whoever checks checkpoints should have it from the start, and not from the store
-that they check.
+It is also public at /.well-known/seal-key. An auditor should take it at the start, and not from the store under audit.
 
 Example:
   venue seal-key`,

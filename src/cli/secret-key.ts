@@ -6,16 +6,16 @@ export function secretKeyCommands(venue: Command): void {
 
   secretKey
     .command('rotate')
-    .description('seal all records and the keys of personal data anew, under the first key of SECRET_KEYS')
+    .description('re-seal all records and the keys of personal data under the first key of SECRET_KEYS')
     .addHelpText(
       'after',
       `
 To replace a key, while the service runs:
   1. Make a new one:                           openssl rand -base64 32
-  2. Start every process anew with both:       SECRET_KEYS=OLD,NEW
+  2. Restart every process with both:          SECRET_KEYS=OLD,NEW
   3. And once more, so that the new one seals: SECRET_KEYS=NEW,OLD
   4. With the same setting:                    venue secret-key rotate
-  5. Start every process anew with:            SECRET_KEY=NEW
+  5. Restart every process with:               SECRET_KEY=NEW
 A service of one process that stops for a moment can skip step 2. On the embedded engines the old key is in DATA_DIR/secret.key.
 
 What is sealed in the log stays readable: the old key is kept among the records, sealed under the new one. A backup from before
@@ -27,7 +27,7 @@ Example:
     .action((_, command) =>
       operate(command, async ({ resealRecords }) => {
         const resealed = await resealRecords((done) =>
-          command.configureOutput().writeErr?.(`${done.toLocaleString('en')} records sealed anew\n`),
+          command.configureOutput().writeErr?.(`${done.toLocaleString('en')} records sealed again\n`),
         );
         const what = resealed === 1 ? '1 record was' : `${resealed.toLocaleString('en')} records were`;
         return {
@@ -35,7 +35,7 @@ Example:
           text:
             resealed === 0
               ? 'Everything is sealed under this key already.'
-              : `${what} sealed anew. From now on the first of SECRET_KEYS is enough: set it as SECRET_KEY.`,
+              : `${what} sealed again. From now on the first of SECRET_KEYS is enough: set it as SECRET_KEY.`,
         };
       }),
     );

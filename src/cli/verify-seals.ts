@@ -84,7 +84,7 @@ export async function verifyProof(file: string, key: string, against: readonly s
     json: { proved: length, size: checked.size, kept: isKept },
     text: isKept
       ? `${proved}, which is one that was kept or has grown from one.`
-      : `${proved}.\nNot checked: whether you have kept that checkpoint. Whoever holds the key can sign another log. Name what you have with --against.`,
+      : `${proved}.\nNot checked: whether you have kept that checkpoint. The holder of the key can sign another log. Name what you kept with --against.`,
   };
 }
 
@@ -155,7 +155,7 @@ function isLinesOfJson(file: string): boolean {
     closeSync(descriptor);
     return first.toString('latin1') === '{';
   } catch {
-    // Whoever reads it next says why it cannot be.
+    // The next read reports why the file cannot be read.
     return false;
   }
 }
@@ -238,7 +238,7 @@ function answerOf(found: Found, problems: readonly string[], sealed?: number): A
   };
 }
 
-/** What came after the last checkpoint, nobody can vouch for. */
+/** The events after the last checkpoint, which no checkpoint covers. */
 function notCovered({ events, confirmedUpTo, findings }: Found, sealed: number | undefined): string[] {
   if (findings.length > 0 || events <= confirmedUpTo) return [];
   const left = count(events - confirmedUpTo, 'later event');

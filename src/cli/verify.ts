@@ -10,7 +10,7 @@ export function verifyCommand(venue: Command): void {
     .description(
       'compare the read models with the log, or the log with its seals; exits with 1 if anything is not as it was',
     )
-    .option('--seals', 'hash every event anew and compare with all checkpoints and hashes that the store has')
+    .option('--seals', 'hash every event again and compare with all checkpoints and hashes that the store has')
     .option('--against <files...>', 'compare the log with checkpoints and earlier exports that were kept elsewhere')
     .option('--export <file>', 'check this export instead of a store; needs neither service, store nor secret')
     .option('--proof <file>', 'check what venue proof --json has printed; needs neither service, store nor secret')

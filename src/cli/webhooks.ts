@@ -136,7 +136,7 @@ function addDeliveryCommands(webhook: Command): void {
   onDelivery(
     webhook,
     'resend',
-    'send a delivery again, whatever its state; needs a running process with the webhooks role',
+    'send a delivery again, in any state; needs a running process with the webhooks role',
     async ({ webhooks }, id) =>
       answer(await webhooks.resend(id), (resent) => ({
         json: toOperatorDelivery(resent),

@@ -71,7 +71,7 @@ export async function openClockWatch(deps: {
     return problem;
   }
 
-  /** One look after another, each of its own: whoever asks wants to know about a moment after that. */
+  /** One comparison after another, never shared: each caller asks about a moment after its call. */
   function look(): Promise<string | undefined> {
     const next = looking.then(lookNow);
     looking = next;

@@ -4,12 +4,12 @@ import type { SteadyClock } from '../runtime/steady-clock.ts';
 /** How far a clock may be off before nothing is done by it. Clocks that are kept in time by NTP are within a second. */
 export const TOLERANCE_MS = 30_000;
 
-/** A clock that has moved by more than this against time that nobody can set has been set. */
+/** A clock that has moved by more than this against the monotonic clock has been set. */
 export const SET_MS = 1_000;
 
 export const isOff = (deviationMs: number): boolean => Math.abs(deviationMs) > TOLERANCE_MS;
 
-/** How far `wall` is ahead of `steady`, in milliseconds: constant until somebody sets the clock. */
+/** How far `wall` is ahead of `steady`, in milliseconds: constant until the clock is set. */
 export function offsetOf(wall: Clock, steady: SteadyClock): number {
   for (;;) {
     const before = steady.now();

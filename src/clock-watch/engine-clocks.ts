@@ -16,12 +16,12 @@ export type EngineClocks = {
 
 /** How often clocks are compared that agree and have not been set. */
 const COMPARE_EVERY_MS = 10 * 60_000;
-/** How often while they do not agree: nobody may have touched this one. */
+/** How often while they do not agree: the fault may lie with the engine. */
 const COMPARE_AGAIN_MS = 10_000;
 const ANSWER_WITHIN_MS = 3_000;
 
 /**
- * Compares this machine's clock with those of the engines. They are asked rarely: in between, time that nobody can set shows
+ * Compares this machine's clock with those of the engines. They are asked rarely: in between, the monotonic clock shows
  * whether this clock has been set, and then they are asked at once.
  */
 export function createEngineClocks(deps: {
@@ -61,7 +61,7 @@ export function createEngineClocks(deps: {
         try {
           deviation = await deviationFrom(engine);
         } catch {
-          // An engine that is away says nothing against a clock that nobody has touched since.
+          // An unreachable engine is no evidence against a clock that has not been set since.
           if (last !== undefined && !isSet) return last;
           return {
             problem: `The clock of this machine cannot be compared with that of ${engine.name}, which does not answer`,

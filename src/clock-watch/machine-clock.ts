@@ -13,7 +13,7 @@ type ClockRecord = {
   readonly since?: string;
   /** How far the clock was ahead of that count when it was last believed, in milliseconds. */
   readonly offset?: number;
-  /** Unique to the last time that somebody declared the clock to be right. */
+  /** Unique to the last time that an operator declared the clock to be right. */
   readonly accepted?: string;
   /** The end of the log then: what is in there no longer counts against the clock. */
   readonly acceptedAt?: Position;

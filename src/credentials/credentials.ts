@@ -12,7 +12,7 @@ type LiveWebhook = Webhook & { readonly activeSince: Position };
 
 /**
  * Whether API keys and webhook registrations still hold, as the log itself says: a key that was revoked, or a registration that
- * was disabled or removed, stops within 2 s in every process, whatever the read models do (docs/decisions/credentials.md).
+ * was disabled or removed, stops within 2 s in every process, also while read models lag (docs/decisions/credentials.md).
  */
 export type Credentials = {
   /** The key with this hash. @throws {Unavailable} if the log cannot be read */

@@ -7,7 +7,7 @@ import { within } from '../runtime/within.ts';
 
 /** How old a cached state may be when it is used. */
 const FRESH_MS = 1_000;
-/** How long a read of the log may take. With {@link FRESH_MS}, whatever was ended stops within 2 s. */
+/** How long a read of the log may take. With {@link FRESH_MS}, a revoked credential stops within 2 s. */
 const READ_WITHIN_MS = 1_500;
 const CACHED_STREAMS = 10_000;
 
@@ -18,7 +18,7 @@ type Known<S> = {
   readonly at: number;
 };
 
-/** The state of streams as the log has it, whatever the read models do (docs/decisions/credentials.md). */
+/** The state of streams as the log has it, independent of the read models (docs/decisions/credentials.md). */
 export type LiveStates<S> = {
   /**
    * The state of a stream, not older than 1.5 s; undefined if the stream does not exist. While the log cannot be read, a state
@@ -58,7 +58,7 @@ export function createLiveStates<S, E extends DomainEvent>(deps: {
     return { state, revision, at };
   }
 
-  /** One read of a stream at a time; whoever asks meanwhile shares it. */
+  /** One read of a stream at a time; calls meanwhile share it. */
   function shared(stream: string): Promise<Known<S>> {
     const running = reads.get(stream);
     if (running !== undefined) return running;

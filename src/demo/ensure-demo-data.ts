@@ -17,7 +17,7 @@ type DemoDeps = Omit<SeedDeps, 'at'> & {
   readonly heartbeats: Heartbeats<object>;
   readonly dataDir: string;
   readonly publicUrl: string;
-  /** Resolves once somebody keeps the read models up to date: the data are made step by step, each seen by the next. */
+  /** Resolves once a projector runs: the data are made step by step, and each step reads the one before. */
   readonly projecting: () => Promise<void>;
   /** Whether every read model has been built within so many milliseconds. */
   readonly readable: (timeoutMs: number) => Promise<boolean>;

@@ -25,8 +25,8 @@ const PAGE = 200;
 const PROGRESS_EVERY = 100_000;
 
 /**
- * Copies for requests of access. Looks through all events and all records for whatever names the subject, so that nothing has to be
- * thought of that a later release keeps (docs/decisions/personal-data.md).
+ * Copies for requests of access. Looks through all events and all records for the subject's names, so that
+ * data which a later release adds is found without a list (docs/decisions/personal-data.md).
  */
 export function createCopyOf(deps: {
   readonly events: Pick<EventStore, 'readAll'>;
@@ -76,7 +76,7 @@ export function createCopyOf(deps: {
   };
 }
 
-/** What names a subject: its account or id, and whatever belongs to it alone. */
+/** What names a subject: its account or id, and the ids of what belongs to it alone. */
 function namesOf(subject: Subject) {
   const [kind = '', id = ''] = split(subject);
   const isUser = kind === 'user';
@@ -115,7 +115,7 @@ function split(subject: Subject): readonly [kind: string, id: string] {
 /** Records that say where something is and nothing besides. Their keys are hashes of secrets. */
 const INDEXES: readonly string[] = ['apiKeyIndex'];
 
-/** Fields that open a door, or stand for what does. They say nothing about anybody. */
+/** Fields that hold credentials or their hashes. They say nothing about a person. */
 const SECRETS = /^sealed|^hash$|Hash$|^fingerprint$/;
 
 function withoutSecrets<T>(value: T): T;

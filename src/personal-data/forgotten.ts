@@ -7,8 +7,8 @@ import { destroyIn, subjectKeys } from './subject-keys.ts';
 import { writtenIn } from './written.ts';
 
 /**
- * Destroys the keys of all subjects of which the log says that they were forgotten. For whatever brings records back from a copy: a
- * restore, an import. Call it once log and records are there, and before any process may start.
+ * Destroys the keys of all subjects that the log says were forgotten. For a restore or an import, which bring records back from a
+ * copy. Call it once log and records are there, and before any process may start.
  * @returns the subjects whose keys were there again
  */
 export async function destroyForgottenKeys(deps: {

@@ -96,7 +96,7 @@ export function createPersonalData(deps: {
     },
 
     /**
-     * A digest by which a request is recognised when it is repeated, and from which nobody can guess what it says. Refuses if the
+     * A digest by which a repeated request is recognised, and from which its text cannot be guessed. Refuses if the
      * subject has been forgotten.
      */
     async fingerprint(subject: Subject, request: string): Promise<string | Refusal> {

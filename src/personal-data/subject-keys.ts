@@ -68,7 +68,7 @@ export function createSubjectKeys(deps: {
   return {
     /**
      * The key to seal with, made on first use. Known without a promise while it was read less than {@link SEALS_FOR_MS} ago, by a
-     * clock that nobody can set.
+     * monotonic clock.
      */
     forSealing(subject: Subject): KeyOrForgotten | Promise<KeyOrForgotten> {
       const known = sealing.get(subject);
@@ -111,7 +111,7 @@ export function createSubjectKeys(deps: {
       return destroyed;
     },
 
-    /** How many subjects have been forgotten. What is left of them never goes, so it changes with each, whatever clocks say. */
+    /** How many subjects have been forgotten. Their tombstones stay, so the count changes with each, independent of clocks. */
     async forgottenVersion(): Promise<number> {
       return (await records()).count(everyForgotten());
     },

@@ -87,7 +87,7 @@ async function beginningIn(
   let isOver = false;
   for await (const { line, text } of linesOf(file)) {
     if ('trailer' in line) throw new UnusableCopy(`${file} holds a complete export; name another file`);
-    // Records and groups are written anew: they are read after the last event.
+    // Records and groups are written again: they are read after the last event.
     isOver ||= !isEvent(line) && !('export' in line);
     if (isOver) continue;
     hash.update(text).update('\n');

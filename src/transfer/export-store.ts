@@ -26,7 +26,7 @@ export type ExportStore = {
   readonly lines: Lines;
   /** What an export that was interrupted has written, and its last event. */
   readonly begun?: { readonly counts: Counts; readonly last: PortableEvent | undefined };
-  /** The second part of an export of everything: nobody may change the store meanwhile. */
+  /** The second part of a full export. The store must not change meanwhile. */
   readonly records?: {
     readonly documents: Pick<DocumentStore, 'collections' | 'open'>;
     readonly groups: readonly FanOutStanding[];

@@ -8,7 +8,7 @@ type RecordKind = {
   readonly positions?: readonly string[];
   /** Fields that say something of the machine that the store is on. */
   readonly ofMachine?: readonly string[];
-  /** It is of the place and made anew in another one. */
+  /** It belongs to the store's location and is made again elsewhere. */
   readonly stays?: true;
 };
 

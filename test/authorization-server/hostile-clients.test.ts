@@ -136,7 +136,7 @@ describe('names', () => {
       expect(page.title).not.toContain(name);
     }
     expect(consent.text).toContain('It calls itself');
-    expect(consent.text).toContain('Nobody has checked this name.');
+    expect(consent.text).toContain('This name is not verified.');
   });
 
   test('an app without a name is said to have none, and its id is not shown in its place', async () => {

@@ -117,7 +117,7 @@ describe('with a session', () => {
     expect(own.text).not.toContain('class="host"');
     const asked = await app.browser.open(logout({ client_id: app.id, post_logout_redirect_uri: REDIRECT }));
     expect(asked.text).toContain(`<bdi dir="ltr" class="host">${new URL(REDIRECT).host}</bdi>`);
-    expect(asked.text).toContain('Whatever you answer, you go on to this address.');
+    expect(asked.text).toContain('You go on to this address either way.');
     for (const answer of [{}, { logout: 'yes' }]) {
       const again = await app.browser.open(logout({ client_id: app.id, post_logout_redirect_uri: REDIRECT }));
       expect((await app.browser.send(again, '/logout/confirm', answer)).url.href).toBe(REDIRECT);
