@@ -3,7 +3,7 @@ import { refuse } from '../domain/decision.ts';
 import { operate } from './operation.ts';
 
 export function clockCommands(venue: Command): void {
-  const clock = venue.command('clock').description('whether the clock of this machine can be believed');
+  const clock = venue.command('clock').description('whether the clock of this machine can be trusted');
 
   clock
     .command('check')
@@ -15,7 +15,7 @@ export function clockCommands(venue: Command): void {
       operate(command, async ({ clockWatch }) => {
         const problem = await clockWatch.look();
         return problem === undefined
-          ? { json: { believed: true }, text: 'The clock of this machine can be believed.' }
+          ? { json: { believed: true }, text: 'The clock of this machine can be trusted.' }
           : {
               json: { believed: false, problem },
               text: `${problem}.`,
@@ -35,7 +35,7 @@ export function clockCommands(venue: Command): void {
             'ValidationError',
             'The clocks of the engines decide whether this one is right. Set it to their time.',
           );
-        return { json: { accepted: true }, text: 'Done. A running service believes the clock within seconds.' };
+        return { json: { accepted: true }, text: 'Done. A running service trusts the clock within seconds.' };
       }),
     );
 }

@@ -6,7 +6,7 @@ import { machineTime, type SteadyClock } from '../runtime/steady-clock.ts';
 import { createEngineClocks } from './engine-clocks.ts';
 import { openMachineClock } from './machine-clock.ts';
 
-/** Whether the clock of this machine can be believed (docs/decisions/clocks.md). */
+/** Whether the clock of this machine can be trusted (docs/decisions/clocks.md). */
 export type ClockWatch = {
   /** Looks at the clock. Resolves to a sentence that says what is wrong with it, if anything is. */
   look(): Promise<string | undefined>;
@@ -67,7 +67,7 @@ export async function openClockWatch(deps: {
     }
     if (before === undefined && problem !== undefined)
       logger.error({ clock: problem }, `${problem}. Requests are answered, but nothing is done by the clock`);
-    if (before !== undefined && problem === undefined) logger.warn('The clock of this machine is believed again');
+    if (before !== undefined && problem === undefined) logger.warn('The clock of this machine is trusted again');
     return problem;
   }
 

@@ -11,7 +11,7 @@ import type { Finding } from './engine-clocks.ts';
 type ClockRecord = {
   /** Since when the machine has been counting time. */
   readonly since?: string;
-  /** How far the clock was ahead of that count when it was last believed, in milliseconds. */
+  /** How far the clock was ahead of that count when it was last trusted, in milliseconds. */
   readonly offset?: number;
   /** Unique to the last time that an operator declared the clock to be right. */
   readonly accepted?: string;
@@ -38,8 +38,8 @@ export type MachineClock = {
 };
 
 /**
- * Whether a clock can be believed that no other can be compared with. It must go on as it did when it was first believed, for as
- * long as the machine runs, over restarts of the service; and no event may lie ahead of it when it is first believed.
+ * Whether a clock can be trusted that no other can be compared with. It must go on as it did when it was first trusted, for as
+ * long as the machine runs, over restarts of the service; and no event may lie ahead of it when it is first trusted.
  */
 export async function openMachineClock(deps: {
   readonly documents: DocumentStore;
@@ -49,8 +49,8 @@ export async function openMachineClock(deps: {
 }): Promise<MachineClock> {
   const { events, wall, steady } = deps;
   const records = await deps.documents.open(COLLECTION);
-  /** What this process goes by; undefined until the clock has been believed. */
-  let believed: { readonly offset: number; readonly accepted: string | undefined } | undefined;
+  /** What this process goes by; undefined until the clock has been trusted. */
+  let trusted: { readonly offset: number; readonly accepted: string | undefined } | undefined;
 
   async function change(fields: ClockRecord): Promise<void> {
     for (;;) {
@@ -61,8 +61,8 @@ export async function openMachineClock(deps: {
     }
   }
 
-  async function believe(now: number, accepted: string | undefined): Promise<Finding> {
-    believed = { offset: now, accepted };
+  async function trust(now: number, accepted: string | undefined): Promise<Finding> {
+    trusted = { offset: now, accepted };
     await change(defined({ since: steady.since, offset: now }));
     return { problem: undefined };
   }
@@ -79,24 +79,24 @@ export async function openMachineClock(deps: {
   return {
     async look({ lastEvent } = { lastEvent: true }) {
       const now = offsetOf(wall, steady);
-      if (believed !== undefined && !isOff(now - believed.offset)) {
+      if (trusted !== undefined && !isOff(now - trusted.offset)) {
         // Small corrections add up over months, so they are followed.
-        return Math.abs(now - believed.offset) > SET_MS ? believe(now, believed.accepted) : { problem: undefined };
+        return Math.abs(now - trusted.offset) > SET_MS ? trust(now, trusted.accepted) : { problem: undefined };
       }
       const record = (await records.get(KEY))?.document ?? {};
-      if (believed !== undefined && record.accepted !== believed.accepted) return believe(now, record.accepted);
+      if (trusted !== undefined && record.accepted !== trusted.accepted) return trust(now, record.accepted);
       const isSameRun = steady.since !== undefined && record.since === steady.since;
-      const before = isSameRun ? record.offset : believed?.offset;
+      const before = isSameRun ? record.offset : trusted?.offset;
       if (before !== undefined) {
         const moved = now - before;
-        if (!isOff(moved)) return believe(now, record.accepted);
+        if (!isOff(moved)) return trust(now, record.accepted);
         const direction = moved > 0 ? 'forward' : 'back';
         return {
           problem: `The clock of this machine was set ${direction} by ${lengthOf(moved)} while the machine was running. ${IF_RIGHT}`,
         };
       }
       const ahead = lastEvent ? await lastEventAhead(record) : 0;
-      if (ahead <= TOLERANCE_MS) return believe(now, record.accepted);
+      if (ahead <= TOLERANCE_MS) return trust(now, record.accepted);
       return {
         problem: `The clock of this machine is ${lengthOf(ahead)} behind the last event in the log. ${IF_RIGHT}`,
       };

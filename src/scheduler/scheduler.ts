@@ -13,7 +13,7 @@ import type { Clock } from '../runtime/clock.ts';
 
 export type Scheduler = {
   /**
-   * Does what is due now, if the clock can be believed. Resolves to the number of bookings changed.
+   * Does what is due now, if the clock can be trusted. Resolves to the number of bookings changed.
    * @param lookAround whether to examine bookings whose stored moments lie in the future, too
    * @throws {AggregateError} with all failures, after everything else has been done
    */

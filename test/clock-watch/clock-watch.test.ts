@@ -64,7 +64,7 @@ describe('a machine whose engines are embedded', () => {
     ['forward', 20 * DAY_MS, 'forward by 20 days'],
     ['back', -HOUR_MS, 'back by 1 hour'],
   ])(
-    'a clock that is set %s is not believed until it is set right, and each change is logged once',
+    'a clock that is set %s is not trusted until it is set right, and each change is logged once',
     async (_, by, how) => {
       const watch = await open();
       expect(await watch.look()).toBeUndefined();
@@ -80,7 +80,7 @@ describe('a machine whose engines are embedded', () => {
       expect(logger.error).toHaveBeenCalledTimes(1);
       machine.wall -= by;
       expect(await watch.look()).toBeUndefined();
-      expect(logger.warn.mock.calls).toEqual([['The clock of this machine is believed again']]);
+      expect(logger.warn.mock.calls).toEqual([['The clock of this machine is trusted again']]);
     },
   );
 
