@@ -30,7 +30,10 @@ Examples:
           // As others read it: without an empty line at the end.
           text: sealed.note.trimEnd(),
           ...(problems.length > 0 && {
-            failure: { error: 'NotKeptElsewhere', details: `Sealed, but the checkpoint could not be published. ${problems.join('. ')}` },
+            failure: {
+              error: 'NotKeptElsewhere',
+              details: `Sealed, but the checkpoint could not be published. ${problems.join('. ')}`,
+            },
           }),
         };
       }),

@@ -320,7 +320,9 @@ describe('a clear error for', () => {
     await json('brand', 'add', '--name', 'Juniper');
     const outcome = await inProcess('seal');
     expect(outcome).toMatchObject({ code: 1, stdout: expect.stringContaining('venue-booking-service/') });
-    expect(outcome.stderr).toMatch(/^NotKeptElsewhere: Sealed, but the checkpoint could not be published\. SEAL_FILE: .*EISDIR/);
+    expect(outcome.stderr).toMatch(
+      /^NotKeptElsewhere: Sealed, but the checkpoint could not be published\. SEAL_FILE: .*EISDIR/,
+    );
     expect((await inProcess('verify', '--seals')).code).toBe(0);
   });
 });
