@@ -93,9 +93,7 @@ export async function openSealRecords(documents: Pick<DocumentStore, 'open'>): P
     const since = first ?? stored?.document.first;
     const document: TileRecord = { hashes: bytes.toString('base64'), ...(since !== undefined && { first: since }) };
     const isKept =
-      stored === undefined
-        ? await tiles.insert(key, document)
-        : await tiles.replace(key, document, stored.version, stored.document);
+      stored === undefined ? await tiles.insert(key, document) : await tiles.replace(key, document, stored.version);
     if (!isKept) throw new Error(`Another process writes the hashes of tile ${key}`);
   }
 

@@ -80,12 +80,6 @@ export type Checkpoint = { readonly position: string; readonly events: number };
 /** A checkpoint, and the position of the one it replaces: empty if there is none. */
 export type NextCheckpoint = Checkpoint & { readonly after: string };
 
-/** How sure a write has to be. */
-export type Sureness = {
-  /** A power failure, though not a crash, may undo it for about 50 ms after it has resolved. Engines may ignore that. */
-  readonly mayBeUndone?: boolean;
-};
-
 export type Documents<D extends object> = {
   get(key: string): Promise<Stored<D> | undefined>;
   /** The same without a promise, on an engine that answers at once: for what is on the path of every request. */
@@ -108,13 +102,10 @@ export type Documents<D extends object> = {
   count(query: Query<D>): Promise<number>;
 
   /** @returns false, without writing, if the key or a unique value is taken */
-  insert(key: string, document: D, sureness?: Sureness): Promise<boolean>;
+  insert(key: string, document: D): Promise<boolean>;
 
-  /**
-   * @param known the document at `version`, if the caller has it; saves the store a look at it
-   * @returns false, without writing, if the document does not exist, is not at `version`, or a unique value is taken
-   */
-  replace(key: string, document: D, version: number, known?: D, sureness?: Sureness): Promise<boolean>;
+  /** @returns false, without writing, if the document does not exist, is not at `version`, or a unique value is taken */
+  replace(key: string, document: D, version: number): Promise<boolean>;
 
   /** @returns false if the document does not exist or is not at `version` */
   delete(key: string, version?: number): Promise<boolean>;

@@ -85,8 +85,7 @@ export type CreateGroup = Group & {
   readonly after: Position;
 };
 
-/** @param isNew whether it is known that nobody has been handed the event before */
-export type HandleEvent = (event: StoredEvent, isNew?: boolean) => Promise<void>;
+export type HandleEvent = (event: StoredEvent) => Promise<void>;
 
 export type Consume = Group & {
   /** Events that this consumer handles concurrently. Default 8. */

@@ -1,19 +1,17 @@
-import type { Columns, PlainCollection, Sureness, Written } from '../document-store/sqlite/documents.ts';
+import type { PlainCollection, Written } from '../document-store/sqlite/documents.ts';
 import type { Append, AppendOutcome } from '../event-store/sqlite/log-writer.ts';
 
 /** What other threads ask of the one that writes. */
 export type StoreCalls = {
   readonly append: { readonly argument: Append; readonly result: AppendOutcome };
   readonly insert: {
-    readonly argument: Addressed & { readonly written: Written; readonly sureness: Sureness | undefined };
+    readonly argument: Addressed & { readonly written: Written };
     readonly result: boolean;
   };
   readonly replace: {
     readonly argument: Addressed & {
       readonly written: Written;
       readonly version: number;
-      readonly known: Columns | undefined;
-      readonly sureness: Sureness | undefined;
     };
     readonly result: boolean;
   };

@@ -48,10 +48,9 @@ function answerOver(port: MessagePort): void {
 
   answer<StoreCalls>(port, {
     append: (append) => required(logWriter).append(append),
-    insert: ({ collection, key, written, sureness }) =>
-      required(documentWriter).insert(known(collection), key, written, sureness),
-    replace: ({ collection, key, written, version, known: before, sureness }) =>
-      required(documentWriter).replace(known(collection), key, written, version, before, sureness),
+    insert: ({ collection, key, written }) => required(documentWriter).insert(known(collection), key, written),
+    replace: ({ collection, key, written, version }) =>
+      required(documentWriter).replace(known(collection), key, written, version),
     delete: ({ collection, key, version }) => required(documentWriter).delete(known(collection), key, version),
     async sweep({ collection, now }) {
       await required(documentWriter).sweep(known(collection), now);

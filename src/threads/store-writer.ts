@@ -114,10 +114,9 @@ function createWriter() {
     up = {
       append: (append) => ask('append', append),
       writes: {
-        insert: (collection, key, written, sureness) =>
-          ask('insert', { collection: named(collection), key, written, sureness }),
-        replace: (collection, key, written, version, known, sureness) =>
-          ask('replace', { collection: named(collection), key, written, version, known, sureness }),
+        insert: (collection, key, written) => ask('insert', { collection: named(collection), key, written }),
+        replace: (collection, key, written, version) =>
+          ask('replace', { collection: named(collection), key, written, version }),
         delete: (collection, key, version) => ask('delete', { collection: named(collection), key, version }),
         sweep: (collection, now) => ask('sweep', { collection: named(collection), now }),
       },

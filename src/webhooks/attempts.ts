@@ -132,9 +132,7 @@ export function createAttempts(deps: AttemptsDeps) {
   async function recipientOfUnstored(webhookId: string, unstored: Unstored): Promise<Recipient | undefined> {
     const [recipient, standing] = await Promise.all([
       registrations.recipient(webhookId),
-      unstored.isNew && unstored.earlier.length === 0
-        ? ('new' as const)
-        : deliveries.standingOf(unstored.delivery, unstored.earlier),
+      deliveries.standingOf(unstored.delivery, unstored.earlier),
     ]).catch(() => []);
     if (standing === 'stored') unstored.abandon();
     return standing !== 'new' || recipient === undefined || 'inactive' in recipient ? undefined : recipient;

@@ -49,10 +49,9 @@ export type Deliverer = {
    * Stores a new delivery and sees to it that it is sent. One to a reliable receiver with nothing due is sent first and then stored
    * with its result. Adds nothing if the registration has a delivery for that event.
    * @param earlier the ids of the earlier events of the same booking; if they are not known, it is stored first
-   * @param isNew nobody has made a delivery of that event before, as far as is known; saves a look
    * @returns resolves once it is stored, at the latest about 100 ms later if there is no answer
    */
-  deliver(delivery: NewDelivery, earlier: readonly string[] | undefined, isNew?: boolean): Promise<void>;
+  deliver(delivery: NewDelivery, earlier: readonly string[] | undefined): Promise<void>;
 };
 
 export type DelivererDeps = Omit<AttemptsDeps, 'isStopping' | 'logger'> & {

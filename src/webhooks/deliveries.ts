@@ -1,6 +1,6 @@
 import { DELIVERY_STATES, type DeliveryState } from '../contract/delivery.ts';
 import type { Notice } from '../contract/webhook-payload.ts';
-import type { DocumentStore, Documents, Stored, Sureness } from '../document-store/document-store.ts';
+import type { DocumentStore, Documents, Stored } from '../document-store/document-store.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { defined } from '../domain/defined.ts';
 import type { Timestamp } from '../domain/ids.ts';
@@ -82,7 +82,6 @@ export async function openDeliveries({
   async function change(
     known: Stored<DeliveryDocument> | undefined,
     next: (delivery: DeliveryDocument) => DeliveryDocument | undefined,
-    sureness?: Sureness,
   ): Promise<DeliveryDocument | undefined> {
     let stored = known;
     while (stored !== undefined) {
@@ -90,8 +89,8 @@ export async function openDeliveries({
       if (changed === undefined) return undefined;
       const isWritten =
         stored.version === NOT_STORED
-          ? await collection.insert(stored.key, changed, sureness)
-          : await collection.replace(stored.key, changed, stored.version, stored.document, sureness);
+          ? await collection.insert(stored.key, changed)
+          : await collection.replace(stored.key, changed, stored.version);
       if (isWritten) {
         notifyListeners(changed);
         return changed;
@@ -294,29 +293,23 @@ export async function openDeliveries({
      * that is still pending.
      */
     record(stored: Stored<DeliveryDocument>, attempts: readonly Attempt[], outcome: Outcome) {
-      // A success that is forgotten is at worst sent again, as when a process dies before it has stored one.
-      const sureness = { mayBeUndone: outcome.state === 'Delivered' };
-      return change(
-        stored,
-        (delivery) => {
-          const tried = { ...delivery, attempts: [...delivery.attempts, ...attempts].slice(-MAX_ATTEMPTS) };
-          if (outcome.state === 'Delivered')
-            return { ...tried, ...ended(), state: 'Delivered', tries: delivery.tries + 1 };
-          if (delivery.state !== 'Pending') return tried;
-          const tries = delivery.tries + 1;
-          const { triedFrom } = delivery;
-          return outcome.state === 'Pending'
-            ? {
-                ...tried,
-                tries,
-                due: toTimestamp(clock() + outcome.delay),
-                planned: { tries, delay: outcome.delay },
-                triedFrom: triedFrom ?? outcome.running,
-              }
-            : { ...tried, ...ended(), tries, state: 'Failed', reason: outcome.reason };
-        },
-        sureness,
-      );
+      return change(stored, (delivery) => {
+        const tried = { ...delivery, attempts: [...delivery.attempts, ...attempts].slice(-MAX_ATTEMPTS) };
+        if (outcome.state === 'Delivered')
+          return { ...tried, ...ended(), state: 'Delivered', tries: delivery.tries + 1 };
+        if (delivery.state !== 'Pending') return tried;
+        const tries = delivery.tries + 1;
+        const { triedFrom } = delivery;
+        return outcome.state === 'Pending'
+          ? {
+              ...tried,
+              tries,
+              due: toTimestamp(clock() + outcome.delay),
+              planned: { tries, delay: outcome.delay },
+              triedFrom: triedFrom ?? outcome.running,
+            }
+          : { ...tried, ...ended(), tries, state: 'Failed', reason: outcome.reason };
+      });
     },
 
     /** Cancels the pending deliveries of a registration. */

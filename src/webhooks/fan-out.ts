@@ -68,7 +68,7 @@ export async function startFanOut(deps: FanOutDeps): Promise<Consumer> {
     readModels.waitFor(position, { projections: [webhooks], timeoutMs });
 
   /** @throws {Unavailable} if something that it needs is away. Any other error is a failure. */
-  async function fanOut(stored: StoredEvent, isNew = false): Promise<void> {
+  async function fanOut(stored: StoredEvent): Promise<void> {
     const event = upcast(stored);
     if (!isDeliverable(event)) return;
     // The read model of registrations may lag behind the event. Once it has passed it, it has every registration made before the
@@ -82,7 +82,7 @@ export async function startFanOut(deps: FanOutDeps): Promise<Consumer> {
       const earlier = await earlierEvents(deps, event);
       await addEarlier(earlier, event, subscribers);
       const notice = noticeOf(event);
-      await Promise.all(subscribers.map((subscriber) => add(subscriber, event, notice, earlier.ids, isNew)));
+      await Promise.all(subscribers.map((subscriber) => add(subscriber, event, notice, earlier.ids)));
     }
   }
 
@@ -91,11 +91,10 @@ export async function startFanOut(deps: FanOutDeps): Promise<Consumer> {
     event: Recorded<DeliverableEvent>,
     notice: Notice,
     earlier: readonly string[] | undefined,
-    isNew = false,
   ): Promise<void> {
     const { webhookId, account } = webhook;
     const { id: eventId, position } = event;
-    return deliver({ webhookId, account, eventId, position, ...notice }, earlier, isNew);
+    return deliver({ webhookId, account, eventId, position, ...notice }, earlier);
   }
 
   /** What the same booking went through before comes first, even if another process has yet to get to it. */
@@ -119,9 +118,9 @@ export async function startFanOut(deps: FanOutDeps): Promise<Consumer> {
   }
 
   /** @throws if this process cannot go on */
-  async function handle(stored: StoredEvent, isNew?: boolean): Promise<void> {
+  async function handle(stored: StoredEvent): Promise<void> {
     try {
-      await fanOut(stored, isNew);
+      await fanOut(stored);
     } catch (error) {
       if (error instanceof Unavailable && (error instanceof Behind || !leftFor.has(stored.id))) {
         if (!(error instanceof Behind)) leftFor.set(stored.id, true);

@@ -38,13 +38,13 @@ export function createNewDeliveries(deps: {
   const turnsOf = new WeakMap<Unstored, number>();
   let timer: NodeJS.Timeout | undefined;
 
-  async function deliver(added: NewDelivery, earlier: readonly string[] | undefined, isNew = false): Promise<void> {
+  async function deliver(added: NewDelivery, earlier: readonly string[] | undefined): Promise<void> {
     const { webhookId } = added;
     const delivery = deliveries.draft(added);
     const { key } = delivery;
     const same = unstored.get(key);
     if (same !== undefined) return same.stored;
-    const one = createUnstored(deliveries, delivery, { earlier: earlier ?? [], isNew });
+    const one = createUnstored(deliveries, delivery, { earlier: earlier ?? [] });
     unstored.set(key, one);
     timer ??= setTimeout(turn, UNSTORED_TURN_MS);
     let lane: Lane | undefined;

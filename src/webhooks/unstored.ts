@@ -12,8 +12,6 @@ export type Unstored = {
   readonly sequence: string;
   /** The ids of the earlier events of its sequence. */
   readonly earlier: readonly string[];
-  /** The store cannot have it, unless a release that goes another way or `recover` has been here at the same moment. */
-  readonly isNew: boolean;
   /** Resolves once the store has it, as pending or with its result. Rejects if it could not be stored. */
   readonly stored: Promise<void>;
   /**
@@ -32,7 +30,7 @@ export type Unstored = {
 export function createUnstored(
   deliveries: Deliveries,
   delivery: Stored<DeliveryDocument>,
-  known: Pick<Unstored, 'earlier' | 'isNew'>,
+  known: Pick<Unstored, 'earlier'>,
 ): Unstored {
   const { promise: stored, resolve, reject } = Promise.withResolvers<void>();
   // Whoever waits for it hears of it. Nobody may.

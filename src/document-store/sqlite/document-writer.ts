@@ -26,20 +26,13 @@ export async function openDocumentWriter(folder: string): Promise<DocumentWriter
     documents.hasColumns(columns) ? { json, columns } : { json, columns: JSON.parse(json) };
 
   return {
-    async insert(collection, key, written, sureness) {
+    async insert(collection, key, written) {
       const documents = await open(collection);
-      return documents.insertWritten(key, complete(documents, written), sureness);
+      return documents.insertWritten(key, complete(documents, written));
     },
-    async replace(collection, key, written, version, known, sureness) {
+    async replace(collection, key, written, version) {
       const documents = await open(collection);
-      const isKnown = known !== undefined && documents.hasColumns(known);
-      return documents.replaceWritten(
-        key,
-        complete(documents, written),
-        version,
-        isKnown ? known : undefined,
-        sureness,
-      );
+      return documents.replaceWritten(key, complete(documents, written), version);
     },
     delete: async (collection, key, version) => (await open(collection)).delete(key, version),
     sweep: async (collection, now) => (await open(collection)).sweep(now),

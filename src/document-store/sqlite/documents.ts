@@ -2,14 +2,12 @@ import type { SQLOutputValue, StatementSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ThreadEnded } from '../../runtime/calls.ts';
 import { createLruCache } from '../../runtime/lru-cache.ts';
-import type { Collection, Documents, Find, Projected, Stored, Sureness, Unread } from '../document-store.ts';
+import type { Collection, Documents, Find, Projected, Stored, Unread } from '../document-store.ts';
 import type { Checkpoints } from './checkpoints.ts';
 import type { SqliteFile } from './file.ts';
 import { type KeysetRange, orderOf, rangesAfter, type Sql, selectCount, selectRange, toValue } from './query.ts';
 import { prepareStatements } from './statements.ts';
 import { openTable, readTable } from './table.ts';
-
-export type { Sureness } from '../document-store.ts';
 
 /** Parsed documents cached per collection. */
 const MAX_CACHED_DOCUMENTS = 10_000;
@@ -34,38 +32,24 @@ const ABSENT: CacheEntry<never> = {};
 export type PlainCollection = Collection<{ readonly [field: string]: unknown }>;
 
 /** The fields of a document that its table has columns for. A document is its own columns. */
-export type Columns = object;
+type Columns = object;
 
 /** A document as it is written. */
 export type Written = { readonly json: string; readonly columns: Columns };
 
 /** Writes documents in another thread, so that this one never waits for the disk. Results are those of the port. */
 export type WritesElsewhere = {
-  insert(collection: PlainCollection, key: string, written: Written, sureness: Sureness | undefined): Promise<boolean>;
-  /** @param known the columns of the document at `version`, if at hand */
-  replace(
-    collection: PlainCollection,
-    key: string,
-    written: Written,
-    version: number,
-    known: Columns | undefined,
-    sureness: Sureness | undefined,
-  ): Promise<boolean>;
+  insert(collection: PlainCollection, key: string, written: Written): Promise<boolean>;
+  replace(collection: PlainCollection, key: string, written: Written, version: number): Promise<boolean>;
   delete(collection: PlainCollection, key: string, version: number | undefined): Promise<boolean>;
   sweep(collection: PlainCollection, now: string): Promise<void>;
 };
 
 export type SqliteDocuments<D extends object> = Documents<D> & {
   /** As `insert`, of what is written already. */
-  insertWritten(key: string, written: Written, sureness?: Sureness): Promise<boolean>;
+  insertWritten(key: string, written: Written): Promise<boolean>;
   /** As `replace`, of what is written already. */
-  replaceWritten(
-    key: string,
-    written: Written,
-    version: number,
-    known?: Columns,
-    sureness?: Sureness,
-  ): Promise<boolean>;
+  replaceWritten(key: string, written: Written, version: number): Promise<boolean>;
   /** Whether the columns of a document from another thread are all that the table has: another release may have added some. */
   hasColumns(columns: Columns): boolean;
   /** Removes expired documents. */
@@ -145,15 +129,11 @@ export async function openSqliteDocuments<D extends object>(
   }
 
   /** Writes in a transaction, in which what is cached is valid, and tells the other threads. */
-  const commit = <R>(work: () => R, { mayBeUndone = false }: Sureness = {}): Promise<R> =>
-    file.write(
-      () => {
-        if (stamp.hasChanged()) invalidateDocuments();
-        return work();
-      },
-      stamp,
-      mayBeUndone ? 'lazy' : undefined,
-    );
+  const commit = <R>(work: () => R): Promise<R> =>
+    file.write(() => {
+      if (stamp.hasChanged()) invalidateDocuments();
+      return work();
+    }, stamp);
 
   /** Call for every write, inside its transaction. */
   function invalidate(key: string): void {
@@ -166,13 +146,9 @@ export async function openSqliteDocuments<D extends object>(
    * Writes in the other thread, or here if there is none.
    * @param here is told whether a thread that ended may have done it already
    */
-  async function write<R>(
-    there: (other: WritesElsewhere) => Promise<R>,
-    here: (repeated: boolean) => R,
-    sureness?: Sureness,
-  ): Promise<R> {
+  async function write<R>(there: (other: WritesElsewhere) => Promise<R>, here: (repeated: boolean) => R): Promise<R> {
     const other = file.isClosed() ? undefined : elsewhere();
-    if (other === undefined) return commit(() => here(false), sureness);
+    if (other === undefined) return commit(() => here(false));
     try {
       return await there(other);
     } catch (error) {
@@ -185,28 +161,25 @@ export async function openSqliteDocuments<D extends object>(
   const columnsOf = (document: Columns): Columns =>
     Object.fromEntries(statements.table.fields.map((field) => [field, Reflect.get(document, field)]));
 
-  const insertWritten: SqliteDocuments<D>['insertWritten'] = (key, { json, columns }, sureness) =>
+  const insertWritten: SqliteDocuments<D>['insertWritten'] = (key, { json, columns }) =>
     write(
-      (other) => other.insert(plain, key, { json, columns: columnsOf(columns) }, sureness),
+      (other) => other.insert(plain, key, { json, columns: columnsOf(columns) }),
       (repeated) => {
         invalidate(key);
         return statements.insert(key, columns, json) || (repeated && statements.read(key)?.document === json);
       },
-      sureness,
     );
 
-  const replaceWritten: SqliteDocuments<D>['replaceWritten'] = (key, { json, columns }, version, known, sureness) =>
+  const replaceWritten: SqliteDocuments<D>['replaceWritten'] = (key, { json, columns }, version) =>
     write(
-      (other) =>
-        other.replace(plain, key, { json, columns: columnsOf(columns) }, version, known && columnsOf(known), sureness),
+      (other) => other.replace(plain, key, { json, columns: columnsOf(columns) }, version),
       (repeated) => {
         invalidate(key);
-        if (statements.replace(key, columns, json, version, known)) return true;
+        if (statements.replace(key, columns, json, version)) return true;
         const now = repeated ? statements.read(key) : undefined;
         if (Number(now?.version) > version + 1) throw new ThreadEnded();
         return now?.document === json;
       },
-      sureness,
     );
 
   /** Rows as arrays of their columns: an object per row would take half as long again as reading it. */
@@ -289,10 +262,9 @@ export async function openSqliteDocuments<D extends object>(
       return Number(run(selectCount(statements.table, query?.where, indexes))[0]?.[0]);
     },
 
-    insert: (key, document, sureness) => insertWritten(key, writtenOf(document), sureness),
+    insert: (key, document) => insertWritten(key, writtenOf(document)),
     insertWritten,
-    replace: (key, document, version, known, sureness) =>
-      replaceWritten(key, writtenOf(document), version, known, sureness),
+    replace: (key, document, version) => replaceWritten(key, writtenOf(document), version),
     replaceWritten,
     hasColumns: (columns) => statements.table.fields.every((field) => field in columns),
 

@@ -1,4 +1,3 @@
-import { open } from 'node:fs/promises';
 import type { DatabaseSync } from 'node:sqlite';
 import { requestBatch } from '../../runtime/arrivals.ts';
 import { type Durability, openDatabase, transaction } from '../../sqlite/database.ts';
@@ -14,9 +13,8 @@ export type SqliteFile = {
   /**
    * Runs `work` in a transaction that it may share with other writes (`GroupCommit.write`).
    * @param stamp of the collection, if it changes nothing but documents of one: the caches of other collections remain valid then
-   * @param atLeast default: that of the file
    */
-  write<R>(work: () => R, stamp?: CollectionStamp, atLeast?: Durability): Promise<R>;
+  write<R>(work: () => R, stamp?: CollectionStamp): Promise<R>;
   /** Call before using a cached value: invalidates what other processes may have changed. What other threads have, the stamps tell. */
   validate(): void;
   /** Tells whether other threads of this process have written to a collection. */
@@ -39,8 +37,6 @@ type CollectionCache = {
  * loop would be too long when it is busy.
  */
 const CHECK_VALID_MS = 0.05;
-/** How long a lazy commit to a durable file waits for others before it is brought to the disk, which keeps nobody waiting. */
-const SYNC_AFTER_MS = 50;
 
 /** @param file.pageSize of a file that is created, in bytes. Default 4,096 */
 export async function openSqliteFile(
@@ -97,12 +93,9 @@ export async function openSqliteFile(
   const written = new Set<CollectionStamp>();
   let changesOthers = false;
 
-  const commitsThatAre = (durability: Durability) =>
-    new GroupCommit({ durability, transaction: (work) => commit(work, durability) });
-  const commits = commitsThatAre(durability);
-  const lazyCommits = durability === 'lazy' ? commits : commitsThatAre('lazy');
+  const commits = new GroupCommit({ durability, transaction: commit });
 
-  async function commit(work: () => void, durability: Durability): Promise<void> {
+  async function commit(work: () => void): Promise<void> {
     let account: ((hasWritten: boolean) => void) | undefined;
     let before: unknown;
     const run = () => {
@@ -113,7 +106,7 @@ export async function openSqliteFile(
       account = foreign.account();
       before = readChanges.get()?.changes;
       work();
-      if (!isDurable && readChanges.get()?.changes !== before) counts.add();
+      if (durability === 'lazy' && readChanges.get()?.changes !== before) counts.add();
     };
     const committed = () => {
       for (const stamp of written) stamp.note();
@@ -125,21 +118,6 @@ export async function openSqliteFile(
       invalidateDocuments();
       throw error;
     }
-    if (isDurable && durability === 'lazy') sync ??= setTimeout(bringToDisk, SYNC_AFTER_MS).unref();
-  }
-
-  const isDurable = durability === 'durable';
-  let sync: NodeJS.Timeout | undefined;
-
-  /** Not by SQLite, which would keep this thread waiting. The locks that others rely on are not on this file. */
-  async function bringToDisk(): Promise<void> {
-    sync = undefined;
-    try {
-      const log = await open(`${file.path}-wal`);
-      await log.datasync().finally(() => log.close());
-    } catch {
-      // Closed meanwhile, which brings everything to the disk, or it is the disk that fails: the next durable commit will say so.
-    }
   }
 
   return {
@@ -147,9 +125,9 @@ export async function openSqliteFile(
     validate,
     caches,
     stampOf: (collection) => collectionStamp(file.path, collection),
-    write(work, stamp, atLeast = durability) {
+    write(work, stamp) {
       if (closed) return Promise.reject(new Error('The document store is closed'));
-      return (atLeast === 'lazy' ? lazyCommits : commits).write(() => {
+      return commits.write(() => {
         if (stamp === undefined) changesOthers = true;
         else written.add(stamp);
         return work();
@@ -158,8 +136,7 @@ export async function openSqliteFile(
     isClosed: () => closed,
     async close() {
       closed = true;
-      clearTimeout(sync);
-      await Promise.all([commits.settled(), lazyCommits.settled()]);
+      await commits.settled();
       if (database.isOpen) database.close();
       foreign.close();
     },

@@ -62,11 +62,7 @@ export function prepareStatements(database: DatabaseSync, table: Table, ttl: str
   }
 
   /** The indexes of the columns whose value changes; all of them if the key does not exist. */
-  function changedColumns(key: string, values: readonly Value[], known: object | undefined): number[] {
-    if (known !== undefined) {
-      const before = valuesOf(known, fields);
-      return columnNumbers.filter((index) => before[index] !== values[index]);
-    }
+  function changedColumns(key: string, values: readonly Value[]): number[] {
     const before = selectColumns ? selectColumns.get(key) : undefined;
     return columnNumbers.filter((index) => before?.[`$.${fields[index]}`] !== values[index]);
   }
@@ -81,10 +77,9 @@ export function prepareStatements(database: DatabaseSync, table: Table, ttl: str
       return insert.run(key, null, json, ...valuesOf(columns, fields)).changes === 1;
     },
 
-    /** @param known the columns of the document at `version`, if at hand */
-    replace(key: string, columns: object, json: string, version: number, known: object | undefined): boolean {
+    replace(key: string, columns: object, json: string, version: number): boolean {
       const values = valuesOf(columns, fields);
-      const changed = changedColumns(key, values, known);
+      const changed = changedColumns(key, values);
       const statement = update('UPDATE OR IGNORE', '', 'version = ?2 AND document IS NOT NULL', changed);
       return statement.run(key, version, json, ...changed.map((index) => values[index] ?? null)).changes === 1;
     },
@@ -93,7 +88,7 @@ export function prepareStatements(database: DatabaseSync, table: Table, ttl: str
     project(key: string, position: string, document: object | undefined, isNew: boolean): void {
       const json = document === undefined ? null : JSON.stringify(document);
       const values = valuesOf(document, fields);
-      const changed = isNew || !selectColumns ? undefined : changedColumns(key, values, undefined);
+      const changed = isNew || !selectColumns ? undefined : changedColumns(key, values);
       if (changed === undefined || changed.length === fields.length) {
         upsert.run(key, position, json, ...values);
         return;

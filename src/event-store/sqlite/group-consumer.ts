@@ -35,8 +35,6 @@ const now = systemClock();
 
 /** An event claimed by this consumer. */
 type Claimed = ReadEvent & {
-  /** See {@link HandleEvent}. */
-  readonly isNew: boolean;
   /** Whether the file says that it is claimed. */
   isStored: boolean;
 };
@@ -90,8 +88,6 @@ export class GroupConsumer {
   #checkpoint = 0;
   /** No event of the group's types that this consumer might still claim lies between the checkpoint and this position. */
   #scanned = 0;
-  /** Where the log ended when this consumer began to claim what is new. Others may have been handed what lies before. */
-  #begunAt = Number.POSITIVE_INFINITY;
   /** When to renew the leases of what it has claimed in the file. */
   #renewAt = Number.POSITIVE_INFINITY;
   /** When to say again that it takes part. */
@@ -172,7 +168,6 @@ export class GroupConsumer {
     // If this fails, the leases expire, and what is not in the file lies behind the checkpoint.
     await this.#write().catch(this.#groups.onError);
     this.#standing = 'out';
-    this.#begunAt = Number.POSITIVE_INFINITY;
     for (const list of [this.#handled, this.#notHandled, this.#queue]) list.splice(0);
     this.#scanned = 0;
     this.#hasMore = true;
@@ -210,7 +205,7 @@ export class GroupConsumer {
 
   async #handle(claimed: Claimed): Promise<void> {
     try {
-      await this.#handler(claimed.event, claimed.isNew);
+      await this.#handler(claimed.event);
       // A transaction that is under way may be storing the claim.
       if (claimed.isStored || this.#isWriting) this.#handled.push(claimed);
       this.#absence.over();
@@ -287,7 +282,7 @@ export class GroupConsumer {
   /** Claims events of which the file is not told. */
   #takeAlone(): void {
     const { events, reached, hasMore } = this.#groups.tail.read(this.#scanned, this.#types, this.#capacity());
-    this.#queue.push(...events.map((read) => ({ ...read, isNew: this.#isNew(read), isStored: false })));
+    this.#queue.push(...events.map((read) => ({ ...read, isStored: false })));
     this.#scanned = reached;
     this.#hasMore = hasMore;
     if (events.length > 0 && this.#storeAt === Number.POSITIVE_INFINITY) this.#storeAt = now() + STORE_EVERY_MS;
@@ -304,9 +299,6 @@ export class GroupConsumer {
       for (const claimed of done.published) claimed.isStored = true;
       this.#queue.push(...done.claimed);
       this.#standing = done.standing;
-      // What is claimed while it waits, others may have claimed as well.
-      if (done.standing === 'waiting') this.#begunAt = Number.POSITIVE_INFINITY;
-      else if (done.standing !== before) this.#begunAt = this.#groups.tail.end();
       this.#scanned = done.scanned;
       this.#checkpoint = done.checkpoint;
       if (done.standing !== before) this.#groups.changes.committed();
@@ -395,7 +387,7 @@ export class GroupConsumer {
   /** Claims events that were given back or whose lease has expired. */
   #claimDue(time: number, leaseEnd: number, capacity: number): Claimed[] {
     const rows: Row[] = this.#statements.due.all(this.#group, time, time + FARTHEST_DUE_MS, capacity);
-    return rows.map((row) => this.#claim({ position: Number(row.position), event: storedEvent(row) }, false, leaseEnd));
+    return rows.map((row) => this.#claim({ position: Number(row.position), event: storedEvent(row) }, leaseEnd));
   }
 
   #claimNew(leaseEnd: number, capacity: number): Claimed[] {
@@ -404,16 +396,12 @@ export class GroupConsumer {
     const { events, reached, hasMore } = this.#groups.tail.read(from, this.#types, capacity);
     this.#statements.advance.run(reached, this.#group);
     this.#hasMore = hasMore;
-    return events.map((read) => this.#claim(read, this.#isNew(read), leaseEnd));
+    return events.map((read) => this.#claim(read, leaseEnd));
   }
 
-  #isNew({ position }: ReadEvent): boolean {
-    return position > this.#begunAt;
-  }
-
-  #claim(read: ReadEvent, isNew: boolean, leaseEnd: number): Claimed {
+  #claim(read: ReadEvent, leaseEnd: number): Claimed {
     this.#statements.claim.run(this.#group, read.position, this.#id, leaseEnd);
-    return { ...read, isNew, isStored: true };
+    return { ...read, isStored: true };
   }
 
   #readCheckpoint(): number {

@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
-import { mkdtemp, open, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
@@ -85,22 +85,6 @@ describe('SQLite document store', () => {
     await delay(1);
     expect(await read()).toEqual([7, 0, 2, 7]);
     await other.close();
-  });
-
-  it('brings to the disk, in the background, what did not wait for it', async () => {
-    const documents = await store.open(records);
-    const handle = await open(join(folder, 'records.sqlite-wal'));
-    const synced = vi.spyOn(Object.getPrototypeOf(handle), 'datasync');
-    await handle.close();
-    try {
-      await documents.insert('durable', { n: 1 });
-      await delay(100);
-      expect(synced).not.toHaveBeenCalled();
-      await Promise.all([1, 2, 3].map((n) => documents.insert(`lazy-${n}`, { n }, { mayBeUndone: true })));
-      await eventually(() => expect(synced).toHaveBeenCalledTimes(1));
-    } finally {
-      synced.mockRestore();
-    }
   });
 
   it('has every acknowledged record after all writing processes were killed', async () => {
