@@ -14,7 +14,15 @@ import { table } from './print.ts';
 
 export function bookingCommands(venue: Command): void {
   const booking = venue.command('booking').description('manage bookings and booking requests');
+  listCommand(booking);
+  showCommand(booking);
 
+  bookingHistoryCommand(booking);
+  approveCommand(booking);
+  cancelCommand(booking);
+}
+
+function listCommand(booking: Command): void {
   booking
     .command('list')
     .description('list the bookings a community or brand sees')
@@ -44,16 +52,18 @@ export function bookingCommands(venue: Command): void {
         return { json: all.map(toOperatorBooking), text: table(rows) };
       });
     });
+}
 
+function showCommand(booking: Command): void {
   booking
     .command('show')
     .description('show a booking')
     .argument('<id>', 'id of the booking', wholeNumber)
     .addHelpText('after', '\nExample:\n  venue booking show 7')
     .action((id, _, command) => operate(command, (core) => shown(core, id)));
+}
 
-  bookingHistoryCommand(booking);
-
+function approveCommand(booking: Command): void {
   booking
     .command('approve')
     .description('approve a request on behalf of the community')
@@ -68,7 +78,9 @@ export function bookingCommands(venue: Command): void {
         return isRefusal(outcome) ? outcome : shown(core, id);
       }),
     );
+}
 
+function cancelCommand(booking: Command): void {
   booking
     .command('cancel')
     .description('decline a request or cancel a booking on behalf of either party')

@@ -10,7 +10,12 @@ export function clientCommands(venue: Command): void {
   const client = venue
     .command('client')
     .description('manage service clients: OAuth clients that act for an account without a user');
+  addCommand(client);
+  listCommand(client);
+  removeCommand(client);
+}
 
+function addCommand(client: Command): void {
   client
     .command('add')
     .description('add a service client for a community or brand; its secret is shown only once')
@@ -40,7 +45,9 @@ export function clientCommands(venue: Command): void {
         };
       });
     });
+}
 
+function listCommand(client: Command): void {
   client
     .command('list')
     .description('list service clients, without their secrets')
@@ -61,7 +68,9 @@ export function clientCommands(venue: Command): void {
         return { json: all.map(toOperatorClient), text: table(rows) };
       });
     });
+}
 
+function removeCommand(client: Command): void {
   client
     .command('remove')
     .description('remove a service client, or an app that registered itself; its tokens stop working immediately')

@@ -11,7 +11,14 @@ import { fields, table } from './print.ts';
 
 export function spaceCommands(venue: Command): void {
   const space = venue.command('space').description('manage spaces, which can be booked');
+  addCommand(space);
+  changeCommand(space);
+  closeCommand(space);
+  openCommand(space);
+  listCommand(space);
+}
 
+function addCommand(space: Command): void {
   space
     .command('add')
     .description('add a space to a community')
@@ -32,7 +39,9 @@ export function spaceCommands(venue: Command): void {
         return isRefusal(id) ? id : shown(core, id);
       }),
     );
+}
 
+function changeCommand(space: Command): void {
   space
     .command('change')
     .description('change the terms of a space; existing bookings keep theirs')
@@ -51,7 +60,9 @@ export function spaceCommands(venue: Command): void {
         after(core, id, core.commands.catalogue.changeSpace({ spaceId: id, terms }, context)),
       );
     });
+}
 
+function closeCommand(space: Command): void {
   space
     .command('close')
     .description('stop taking new bookings; existing ones stay')
@@ -60,7 +71,9 @@ export function spaceCommands(venue: Command): void {
     .action((id, _, command) =>
       operate(command, (core, context) => after(core, id, core.commands.catalogue.closeSpace(id, context))),
     );
+}
 
+function openCommand(space: Command): void {
   space
     .command('open')
     .description('start taking bookings again')
@@ -69,7 +82,9 @@ export function spaceCommands(venue: Command): void {
     .action((id, _, command) =>
       operate(command, (core, context) => after(core, id, core.commands.catalogue.openSpace(id, context))),
     );
+}
 
+function listCommand(space: Command): void {
   space
     .command('list')
     .description('list all spaces, or those of one community')

@@ -11,7 +11,15 @@ import { fields, table } from './print.ts';
 
 export function userCommands(venue: Command): void {
   const user = venue.command('user').description('manage users, who sign in to the console and connect apps');
+  addCommand(user);
+  joinCommand(user);
+  leaveCommand(user);
+  listCommand(user);
+  passwordCommand(user);
+  removeCommand(user);
+}
 
+function addCommand(user: Command): void {
   user
     .command('add')
     .description('add a user to a community or brand; prompts for the password or reads it from stdin')
@@ -34,7 +42,9 @@ Examples:
         return shown(await core.users.add({ email, password, accounts: [account] }, context));
       });
     });
+}
 
+function joinCommand(user: Command): void {
   user
     .command('join')
     .description('let a user act for another community or brand')
@@ -50,7 +60,9 @@ Examples:
         return withUser(core.users, email, async ({ id }) => shown(await core.users.addAccount(id, account, context)));
       });
     });
+}
 
+function leaveCommand(user: Command): void {
   user
     .command('leave')
     .description('stop a user acting for a community or brand, and disconnect the apps they connected to it')
@@ -64,7 +76,9 @@ Examples:
         withUser(users, email, async ({ id }) => shown(await users.removeAccount(id, account, context))),
       );
     });
+}
 
+function listCommand(user: Command): void {
   user
     .command('list')
     .description('list users')
@@ -84,7 +98,9 @@ Examples:
         return { json: all.map(toOperatorUser), text: table(rows) };
       });
     });
+}
 
+function passwordCommand(user: Command): void {
   user
     .command('password')
     .description('set a new password (prompts, or reads stdin) and sign the user out everywhere')
@@ -97,7 +113,9 @@ Examples:
         ),
       ),
     );
+}
 
+function removeCommand(user: Command): void {
   user
     .command('remove')
     .description('remove a user, end their sessions and disconnect their apps')
