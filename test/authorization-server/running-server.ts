@@ -4,8 +4,8 @@ import type { User, Users } from '../../src/auth/users.ts';
 import {
   type AuthorizationServer,
   createAuthorizationServer,
-  type Limits,
 } from '../../src/authorization-server/authorization-server.ts';
+import type { Limits } from '../../src/authorization-server/routes.ts';
 import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { isRefusal } from '../../src/domain/decision.ts';

@@ -1,0 +1,134 @@
+import rateLimit from '@fastify/rate-limit';
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import type Provider from 'oidc-provider';
+import { isUnavailable } from '../runtime/unavailable.ts';
+import type { AttemptCounts } from './attempt-counts.ts';
+import { type InteractionDeps, registerInteractions } from './interactions.ts';
+import { PATHS } from './paths.ts';
+import { CORS_PREFLIGHT, protectedResourceRoutes } from './protected-resources.ts';
+import type { RequestRewriting } from './request-rewriting.ts';
+import { networkOf, type SignInLimits } from './sign-in-attempts.ts';
+import { sendUnavailable } from './unavailable.ts';
+
+export type Limits = SignInLimits & {
+  /** Registrations per network and hour. */
+  readonly registrations: number;
+  /** Requests to the authorization and to the sign-out endpoint per IP address and minute; each may write to the store. */
+  readonly authorizations: number;
+  /** Requests to the token, revocation and introspection endpoints per IP address and minute. */
+  readonly tokenRequests: number;
+};
+
+/** oidc-provider as it is configured now, and its request handler. */
+export type CurrentProvider = {
+  readonly provider: Provider;
+  readonly handle: ReturnType<Provider['callback']>;
+};
+
+type Deps = Omit<InteractionDeps, 'provider'> & {
+  readonly limits: Limits;
+  readonly counts: AttemptCounts;
+  readonly rewriting: RequestRewriting;
+  readonly current: () => Promise<CurrentProvider>;
+};
+
+const MAX_BODY = 64 * 1024;
+const HOUR_MS = 60 * 60_000;
+
+type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+
+/** All paths of the authorization server (docs/specification.md#oauth), including its pages. */
+export const authorizationRoutes =
+  (deps: Deps): FastifyPluginAsync =>
+  async (app) => {
+    // oidc-provider parses bodies itself and answers malformed ones as the standards require.
+    app.removeAllContentTypeParsers();
+    app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: MAX_BODY }, (_request, body, done) =>
+      done(null, body),
+    );
+    if (!app.hasDecorator('createRateLimit')) await app.register(rateLimit, { global: false });
+    app.setErrorHandler(sendError);
+
+    const forward: Handler = (request, reply) => forwardTo(deps, app, request, reply);
+    for (const path of [PATHS.openidConfiguration, PATHS.oauthMetadata, PATHS.jwks])
+      app.route({ method: ['GET', 'OPTIONS'], url: path, handler: forward });
+    addBrowserRoutes(app, forward, deps.limits.authorizations);
+
+    const tokenLimit = { rateLimit: { max: deps.limits.tokenRequests, timeWindow: '1 minute' } };
+    for (const path of [PATHS.token, PATHS.revocation, PATHS.introspection])
+      app.route({ method: ['POST', 'OPTIONS'], url: path, config: tokenLimit, handler: forward });
+    app.route({ method: ['GET', 'POST', 'OPTIONS'], url: PATHS.userinfo, handler: forward });
+
+    app.post(PATHS.registration, { onRequest: limitRegistrations(deps) }, forward);
+    app.options(PATHS.registration, (_request, reply) => reply.code(204).headers(CORS_PREFLIGHT).send());
+
+    protectedResourceRoutes(app, { issuer: deps.issuer, resources: deps.resources });
+    registerInteractions(app, { ...deps, provider: async () => (await deps.current()).provider });
+  };
+
+/** The endpoints to which apps send the user's browser. */
+function addBrowserRoutes(app: FastifyInstance, forward: Handler, perMinute: number): void {
+  const config = { rateLimit: { max: perMinute, timeWindow: '1 minute' } };
+  app.get(PATHS.authorization, { config }, forward);
+  app.post(PATHS.authorization, repeatAsGet(PATHS.authorization));
+  // Not an empty uid: oidc-provider treats a trailing slash as the endpoint itself, which would bypass the limit and rewriting.
+  app.get(`${PATHS.authorization}/:uid(^[\\w-]+$)`, forward);
+
+  app.get(PATHS.logout, { config }, forward);
+  app.post(PATHS.logout, repeatAsGet(PATHS.logout));
+  app.post(`${PATHS.logout}/confirm`, forward);
+  // A reload or bookmark of the page that the form leads to.
+  app.get(`${PATHS.logout}/confirm`, (_request, reply) => reply.redirect(PATHS.logout, 303));
+  app.get(`${PATHS.logout}/success`, forward);
+}
+
+function sendError(error: { statusCode?: number; message: string }, request: FastifyRequest, reply: FastifyReply) {
+  if (isUnavailable(error)) return sendUnavailable(error, request, reply);
+  const status = error.statusCode ?? 500;
+  if (status >= 500) request.log.error({ err: error, reqId: request.id }, 'unexpected error');
+  const [code, description] =
+    status >= 500 ? ['server_error', 'an unexpected error occurred'] : ['invalid_request', error.message];
+  return reply.code(status).send({ error: code, error_description: description });
+}
+
+async function forwardTo(
+  { current, rewriting }: Deps,
+  app: FastifyInstance,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const { provider, handle } = await current();
+  if (provider.listenerCount('server_error') === 0)
+    provider.on('server_error', (_ctx, error) => app.log.error({ err: error }, 'authorization server error'));
+  const rewritten = await rewriting.rewrite({
+    method: request.method,
+    url: request.url,
+    headers: request.headers,
+    body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
+  });
+  // Headers set by hooks (security headers, rate limits) would otherwise be lost with the hijacked reply.
+  for (const [name, value] of Object.entries(reply.getHeaders()))
+    if (value !== undefined) reply.raw.setHeader(name, value);
+  await handle(rewritten, reply.raw);
+  // Only now: the request deadline must still be able to answer a request that takes too long.
+  reply.hijack();
+}
+
+/** Repeats a POST as a GET: session cookies are `SameSite=Lax`, so forms on other sites do not send them. */
+const repeatAsGet = (path: string) => (request: FastifyRequest, reply: FastifyReply) => {
+  const body = Buffer.isBuffer(request.body) ? request.body.toString('utf8') : '';
+  return reply.redirect(`${path}?${new URLSearchParams(body)}`, 303);
+};
+
+const limitRegistrations =
+  ({ counts, limits }: Deps) =>
+  async (request: FastifyRequest, reply: FastifyReply) => {
+    // Browser apps may register from any origin: no cookies are involved.
+    reply.header('access-control-allow-origin', '*');
+    const perHour = { max: limits.registrations, windowMs: HOUR_MS };
+    const wait = await counts.add(['registration', networkOf(request.ip)], perHour);
+    if (wait === 0) return undefined;
+    const seconds = Math.ceil(wait / 1_000);
+    const error_description = `too many registrations from this address, try again in ${seconds} seconds`;
+    return reply.code(429).header('retry-after', seconds).send({ error: 'invalid_request', error_description });
+  };
