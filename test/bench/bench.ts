@@ -1,118 +1,124 @@
 import '../../src/runtime/startup.ts';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { cpus, loadavg, release, totalmem, type } from 'node:os';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpus, loadavg, release, tmpdir, totalmem, type } from 'node:os';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import manifest from '../../package.json' with { type: 'json' };
-import { availability } from './availability.ts';
-import { bookings } from './bookings.ts';
-import { deliveries } from './deliveries.ts';
-import type { Bench, Figure, Unmeasured } from './figure.ts';
-import { hanging } from './hanging.ts';
-import { memory } from './memory.ts';
-import { pages } from './pages.ts';
-import { readYourWrites } from './read-your-writes.ts';
-import { reads } from './reads.ts';
-import { rebuild } from './rebuild.ts';
-import { quotedIn, type Run, reportOf } from './report.ts';
-import { servers } from './servers.ts';
-import { slowDisk } from './slow-disk.ts';
-import { start, startOnLongLog } from './start.ts';
-import { COLUMNS, cellsOf } from './table.ts';
+import { type Checkout, openCheckout, slowDiskIn } from './checkout.ts';
+import { resultOf } from './figure.ts';
+import { type Disk, FULL, type Measurement, measurements, QUICK } from './measurements.ts';
+import { openReceiver } from './receiver.ts';
+import { type Measured, pageOf, textTable } from './report.ts';
 
-const BENCHES: Readonly<Record<string, Bench>> = {
-  availability,
-  reads,
-  pages,
-  'slow-disk': slowDisk,
-  bookings,
-  'read-your-writes': readYourWrites,
-  rebuild,
-  webhooks: deliveries,
-  hanging,
-  start,
-  'start-on-long-log': startOnLongLog,
-  memory,
-  servers,
-};
+const NAMES = Object.keys(measurements);
+const USAGE = `npm run bench -- [--against DIR] [--only NAME[,…]] [--rounds N] [--quick] [--json] [--report] [--servers]
 
-const USAGE = `npm run bench -- [--json | --report] [--only ${Object.keys(BENCHES).join('|')}[,…]]`;
+Measures the service of this checkout and, in turns with it, that of another one whose packages are installed.
+
+  --only     some of ${NAMES.join(', ')}
+  --rounds   how often the quick ones are measured (default: 5)
+  --quick    with less load and shorter pauses, to see that it works
+  --json     prints every round as JSON
+  --report   writes docs/benchmarks.md
+  --servers  on the EVENTSTORE_URL and MONGODB_URL of the environment: servers of your own, in which streams are left behind
+`;
 
 const { values: options } = parseArgs({
   options: {
+    against: { type: 'string' },
+    only: { type: 'string' },
+    rounds: { type: 'string', default: '5' },
+    quick: { type: 'boolean', default: false },
     json: { type: 'boolean' },
     report: { type: 'boolean' },
-    only: { type: 'string' },
+    servers: { type: 'boolean' },
     help: { type: 'boolean' },
   },
 });
-const names = options.only === undefined ? Object.keys(BENCHES) : options.only.split(',');
-if (options.help || names.some((name) => BENCHES[name] === undefined)) {
+const names = options.only?.split(',') ?? NAMES;
+const rounds = Number(options.rounds);
+const { EVENTSTORE_URL: eventStore, MONGODB_URL: mongo } = process.env;
+const lacksServers = options.servers && (!eventStore || !mongo);
+if (options.help || lacksServers || !(rounds >= 1) || names.some((name) => measurements[name] === undefined)) {
   console.error(USAGE);
   process.exit(options.help ? 0 : 2);
 }
 
+const ROOT = new URL('../..', import.meta.url).pathname;
+const servers = options.servers && eventStore && mongo ? { eventStore, mongo } : undefined;
 const [busy = 0] = loadavg();
-const figures: (Figure | Unmeasured)[] = [];
-for (const name of names) {
-  if (!options.json) console.error(`Measuring ${name} …`);
+const folder = mkdtempSync(join(tmpdir(), 'venue-bench-'));
+const slow = slowDiskIn(folder);
+const receiver = await openReceiver();
+const own = await openCheckout(ROOT, servers);
+const other = options.against === undefined ? undefined : await openCheckout(resolve(options.against), servers);
+const results: Measured[] = [];
+try {
+  for (const name of names) {
+    const measurement = measurements[name];
+    for (const disk of measurement?.disks ?? (['fast'] as const))
+      if (measurement !== undefined) results.push(...(await measure(name, measurement, disk)));
+  }
+} finally {
+  await Promise.all([own.close(), other?.close(), receiver.close()]);
+  rmSync(folder, { recursive: true, force: true });
+}
+report();
+
+/** Measures in turns. One that fails does not take the others with it. */
+async function measure(name: string, measurement: Measurement, disk: Disk): Promise<Measured[]> {
+  const label = disk === 'slow' ? `${name} on a slow disk` : name;
+  if (disk === 'slow' && slow === undefined) {
+    console.error(`${label}: not measured, it takes Linux and a C compiler (cc)`);
+    return [];
+  }
+  const values = { own: [] as Values[], other: [] as Values[] };
+  const run = async (checkout: Checkout) => {
+    const size = options.quick ? QUICK : FULL;
+    return measurement.measure({ checkout, size, receiver, disk: disk === 'slow' ? { ...slow } : {} });
+  };
   try {
-    figures.push(...((await BENCHES[name]?.()) ?? []));
+    for (let round = 0; round < (measurement.isLong ? 1 : rounds); round += 1) {
+      if (other !== undefined) values.other.push(await run(other));
+      values.own.push(await run(own));
+      if (!options.json) console.error(`${label} ${JSON.stringify([values.own.at(-1), values.other.at(-1)])}`);
+    }
   } catch (error) {
-    // One that fails does not take the others with it.
-    const [reason] = (error instanceof Error ? error.message : String(error)).split('\n');
-    console.error(error);
-    figures.push({ name, notMeasured: `it failed: ${reason}` });
+    console.error(`${label} failed:`, error);
     process.exitCode = 1;
   }
-}
-for (const name of Object.keys(BENCHES))
-  if (!names.includes(name)) figures.push({ name, notMeasured: 'left out of this run' });
-
-const cpu = `${cpus().length} × ${cpus()[0]?.model.trim()}`;
-if (options.json) {
-  console.log(JSON.stringify({ node: process.version, cpus: cpus().length, cpu: cpus()[0]?.model, figures }, null, 2));
-} else {
-  print(figures);
-  if (options.report) writeReport();
-}
-
-function print(figures: readonly (Figure | Unmeasured)[]): void {
-  const rows = figures.flatMap((figure) => ('notMeasured' in figure ? [] : [cellsOf(figure)]));
-  const table = [COLUMNS, ...rows];
-  const widths = COLUMNS.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
-  console.log(`\nNode ${process.version}, ${cpu}\n`);
-  for (const row of table)
-    console.log(
-      row
-        .map((cell, i) => cell.padEnd(widths[i] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    );
-  for (const figure of figures)
-    if ('notMeasured' in figure) console.log(`\n${figure.name}: not measured, because ${figure.notMeasured}`);
+  const of = (rounds: readonly Values[], key: string) => rounds.map((each) => each[key] ?? Number.NaN);
+  if (values.own.length === 0) return [];
+  return Object.entries(measurement.figures).map(([key, figure]) => ({
+    ...resultOf(
+      figure,
+      { own: of(values.own, key), other: of(values.other, key) },
+      disk === 'fast' || figure.floor !== undefined,
+    ),
+    disk,
+  }));
 }
 
-/** Writes docs/benchmarks.md with its plots, and quotes it in README. */
-function writeReport(): void {
-  const run: Run = {
+type Values = Readonly<Record<string, number>>;
+
+function report(): void {
+  console.log(options.json ? JSON.stringify(results, null, 2) : `\n${textTable(results)}`);
+  if (options.report) writePage();
+}
+
+function writePage(): void {
+  const page = pageOf({
     date: new Date().toISOString().slice(0, 10),
-    command: ['npm run bench -- --report', ...(options.only === undefined ? [] : ['--only', options.only])].join(' '),
+    command: ['npm run bench --', ...process.argv.slice(2)].join(' '),
     machine: {
-      Machine: `${cpu}, ${Math.round(totalmem() / 2 ** 30)} GiB`,
+      Machine: `${cpus().length} × ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GiB`,
       System: `${type()} ${release()}`,
       Node: process.version,
       SQLite: process.versions.sqlite ?? 'unknown',
-      Service: manifest.version,
       // Others' work on the machine makes every figure worse, and ranges wider.
       'Load before the run': busy.toFixed(1),
     },
-    figures,
-  };
-  const { page, quote, plots } = reportOf(run);
-  const at = (path: string) => new URL(`../../${path}`, import.meta.url);
-  mkdirSync(at('docs/benchmarks'), { recursive: true });
-  writeFileSync(at('docs/benchmarks.md'), page);
-  for (const [path, svg] of Object.entries(plots)) writeFileSync(at(`docs/${path}`), svg);
-  writeFileSync(at('README.md'), quotedIn(readFileSync(at('README.md'), 'utf8'), run, quote));
-  console.log('\nWritten: docs/benchmarks.md, its plots, and the quote in README.md');
+    results,
+  });
+  writeFileSync(join(ROOT, 'docs/benchmarks.md'), page);
+  console.error('\nWritten: docs/benchmarks.md');
 }

@@ -1,59 +1,52 @@
-/** The least and the greatest of the rounds. */
-export type Range = readonly [min: number, max: number];
-export type Ranges = { readonly value?: Range; readonly ceiling?: Range; readonly ratio?: Range };
-
-/** A measured number, with its baseline. */
+/** A number that is measured, and how far it may go. */
 export type Figure = {
   readonly name: string;
-  readonly value: number;
-  readonly unit: string;
-  /** The theoretical maximum, or the same operation without the service, measured in the same run. */
-  readonly ceiling?: { readonly what: string; readonly value: number };
-  /** `value / ceiling`, from interleaved rounds. */
-  readonly ratio?: number;
-  /** Over the rounds, of which the numbers above are the medians. */
-  readonly ranges?: Ranges;
-  /** The target: for the ratio if there is one, otherwise for the value. */
-  readonly aim?: { readonly atLeast: number } | { readonly below: number };
+  readonly unit: '/s' | 'ms' | 'µs' | 's' | 'MiB' | '%' | '×' | 'kB' | 'events/s';
+  /** For the ratio of this checkout to the other one, on the fast disk. */
+  readonly ratioFloor?: Floor;
+  /** For the value itself. */
+  readonly floor?: Floor;
 };
 
-/** What could not be measured here, and why. */
-export type Unmeasured = { readonly name: string; readonly notMeasured: string };
+export type Floor = { readonly atLeast: number } | { readonly atMost: number };
+/** The least and the greatest of the rounds. */
+type Range = readonly [min: number, max: number];
+export type Summary = { readonly median: number; readonly range: Range };
 
-export type Bench = () => Promise<readonly (Figure | Unmeasured)[]>;
+/** What was measured of a figure in each round: in this checkout and, at the same index, in the one it is compared with. */
+export type Rounds = { readonly own: readonly number[]; readonly other: readonly number[] };
 
-export const median = (values: readonly number[]): number => percentile(values, 50);
+export type Result = {
+  readonly figure: Figure;
+  readonly own: Summary;
+  readonly other?: Summary;
+  /** `own / other`, round by round. */
+  readonly ratio?: Summary;
+  readonly floor?: Floor;
+  /** `noise`: the median misses the floor, some round reaches it. */
+  readonly met?: 'yes' | 'noise' | 'no';
+};
 
-/** @param p 0 to 100 */
-export function percentile(values: readonly number[], p: number): number {
+export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor((p / 100) * sorted.length))] ?? Number.NaN;
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
-/** Whether a figure reaches its aim. */
-export function meets({ value, ratio = value }: Figure, aim: NonNullable<Figure['aim']>): boolean {
-  return 'atLeast' in aim ? ratio >= aim.atLeast : ratio < aim.below;
+const summaryOf = (values: readonly number[]): Summary => ({
+  median: median(values),
+  range: [Math.min(...values), Math.max(...values)],
+});
+
+/** @param hasFloor whether the floor of the figure applies to these rounds */
+export function resultOf(figure: Figure, { own, other }: Rounds, hasFloor = true): Result {
+  const ratio = other.length === 0 ? undefined : summaryOf(own.map((value, i) => value / (other[i] ?? Number.NaN)));
+  const measured = { figure, own: summaryOf(own), ...(ratio && { other: summaryOf(other), ratio }) };
+  const [floor, against] = figure.floor ? [figure.floor, measured.own] : [figure.ratioFloor, ratio];
+  if (!hasFloor || floor === undefined || against === undefined) return measured;
+  return { ...measured, floor, met: judge(against, floor) };
 }
 
-export const rangeOf = (values: readonly number[]): Range => [Math.min(...values), Math.max(...values)];
-
-/** Measures two things alternately, so that both see the same machine: their medians, and the median of the ratios per round. */
-export async function interleaved(
-  rounds: number,
-  measure: { readonly value: () => Promise<number>; readonly ceiling: () => Promise<number> },
-): Promise<{
-  readonly value: number;
-  readonly ceiling: number;
-  readonly ratio: number;
-  readonly ranges: Required<Ranges>;
-}> {
-  const values: number[] = [];
-  const ceilings: number[] = [];
-  for (let round = 0; round < rounds; round += 1) {
-    ceilings.push(await measure.ceiling());
-    values.push(await measure.value());
-  }
-  const ratios = values.map((value, round) => value / (ceilings[round] ?? Number.NaN));
-  const ranges = { value: rangeOf(values), ceiling: rangeOf(ceilings), ratio: rangeOf(ratios) };
-  return { value: median(values), ceiling: median(ceilings), ratio: median(ratios), ranges };
+function judge({ median: middle, range }: Summary, floor: Floor): 'yes' | 'noise' | 'no' {
+  const reaches = (value: number) => ('atLeast' in floor ? value >= floor.atLeast : value <= floor.atMost);
+  return reaches(middle) ? 'yes' : range.some(reaches) ? 'noise' : 'no';
 }

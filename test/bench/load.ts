@@ -9,6 +9,8 @@ export type Load = {
   readonly url: string;
   readonly connections: number;
   readonly seconds: number;
+  /** So many requests instead, however long they take. */
+  readonly amount?: number;
   readonly key?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Requests per second over all connections, evenly spread; as many as possible by default. */
@@ -42,10 +44,11 @@ function nextOf(requests: Load['requests']): (request: autocannon.Request) => au
 }
 
 /** As many as the connections take, by a sender that costs little. */
-async function asMany({ url, connections, seconds, requests }: Load, headers: Headers): Promise<Loaded> {
+async function asMany({ url, connections, seconds, amount, requests }: Load, headers: Headers): Promise<Loaded> {
   const result = await autocannon({
     ...{ url, connections, headers },
     duration: seconds,
+    ...(amount !== undefined && { amount }),
     requests: requests.some(({ body }) => body !== undefined)
       ? [{ setupRequest: nextOf(requests) }]
       : requests.map(({ path }) => ({ path })),

@@ -1,7 +1,7 @@
-import type { Figure, Unmeasured } from './figure.ts';
-import { limitOf } from './limits.ts';
-import { plotRatios, plotShares } from './plot.ts';
-import { COLUMNS, cellsOf } from './table.ts';
+import type { Floor, Result, Summary } from './figure.ts';
+import type { Disk } from './measurements.ts';
+
+export type Measured = Result & { readonly disk: Disk };
 
 /** One run of the benchmarks. */
 export type Run = {
@@ -10,15 +10,50 @@ export type Run = {
   readonly command: string;
   /** What it ran on, and in which versions, by name. */
   readonly machine: Readonly<Record<string, string>>;
-  readonly figures: readonly (Figure | Unmeasured)[];
+  readonly results: readonly Measured[];
 };
 
-/** The report on a run: `docs/benchmarks.md`, its plots by path, and what README quotes of it. */
-export function reportOf({ date, command, machine, figures }: Run) {
-  const measured = figures.flatMap((figure) => ('notMeasured' in figure ? [] : [figure]));
-  const unmeasured = figures.flatMap((figure) => ('notMeasured' in figure ? [figure] : []));
-  const quote = tableOf(measured.filter(({ aim }) => aim !== undefined));
-  const page = `# Benchmarks
+/** A number as people read it. */
+function number(value: number): string {
+  const size = Math.abs(value);
+  const digits = size >= 100 ? 0 : size >= 10 ? 1 : 2;
+  return value.toLocaleString('en', { maximumFractionDigits: digits });
+}
+
+const withRange = ({ median, range }: Summary, unit: string): string => {
+  const [least, greatest] = range.map(number);
+  return `${number(median)}${least === greatest ? '' : ` (${least}–${greatest})`}${unit === '' ? '' : ` ${unit}`}`;
+};
+
+const floorText = (floor: Floor): string =>
+  'atLeast' in floor ? `≥ ${number(floor.atLeast)}` : `≤ ${number(floor.atMost)}`;
+
+const MET = { yes: 'yes', noise: 'within the noise', no: 'NO' } as const;
+
+const COLUMNS = ['Figure', 'This checkout', 'The other one', 'Ratio', 'Floor', 'Met'] as const;
+
+/** A result in words, one per column: the median and, in brackets, the least and greatest of the rounds. */
+export const cellsOf = ({ figure, own, other, ratio, floor, met, disk }: Measured): readonly string[] => [
+  `${figure.name}${disk === 'slow' ? ', slow disk' : ''}`,
+  withRange(own, figure.unit),
+  other === undefined ? '' : withRange(other, figure.unit),
+  ratio === undefined ? '' : withRange(ratio, '×'),
+  floor === undefined ? '' : floorText(floor),
+  met === undefined ? '' : MET[met],
+];
+
+/** For a terminal. */
+export function textTable(results: readonly Measured[]): string {
+  const table = [COLUMNS, ...results.map(cellsOf)];
+  const widths = COLUMNS.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
+  const line = (row: readonly string[]) => row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('  ');
+  return table.map((row) => line(row).trimEnd()).join('\n');
+}
+
+/** `docs/benchmarks.md`. */
+export function pageOf({ date, command, machine, results }: Run): string {
+  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return `# Benchmarks
 
 Written by \`${command}\` on ${date}. Do not edit: run it again.
 
@@ -26,50 +61,10 @@ ${Object.entries(machine)
   .map(([name, value]) => `- ${name}: ${value}`)
   .join('\n')}
 
-Each figure and its baseline were measured in turns in the same run; shown are the medians and, in brackets, the least and the
-greatest of the rounds. Where there is a ratio, the aim is for the ratio. Everything ran in the default configuration.
+Each checkout is used from outside only (HTTP, command line, files and \`/proc\`), in turns, with a new process and a new store in each round,
+in the default configuration. Shown are the medians and, in brackets, the least and the greatest of the rounds. On the slow disk
+an fsync takes 20 ms longer. A floor is for the ratio if there is one, otherwise for the value.
 
-## Figures with an aim
-
-![Ratios to the baseline](benchmarks/ratios.svg)
-
-![Figures as a share of their aim](benchmarks/shares.svg)
-
-${quote}
-
-## Other figures
-
-${tableOf(measured.filter(({ aim }) => aim === undefined))}
-
-## Not measured
-
-${unmeasured.length === 0 ? 'Nothing was left out.' : unmeasured.map(({ name, notMeasured }) => `- ${name}: ${notMeasured}`).join('\n')}
+${[line(COLUMNS), line(COLUMNS.map(() => '---')), ...results.map((result) => line(cellsOf(result)))].join('\n')}
 `;
-  return {
-    page,
-    quote,
-    plots: { 'benchmarks/ratios.svg': plotRatios(measured), 'benchmarks/shares.svg': plotShares(measured) },
-  };
-}
-
-function tableOf(figures: readonly Figure[]): string {
-  if (figures.length === 0) return 'None.';
-  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
-  const columns = [...COLUMNS, 'What limits it now'];
-  const rows = figures.map((figure) => line([...cellsOf(figure), limitOf(figure.name)]));
-  return [line(columns), line(columns.map(() => '---')), ...rows].join('\n');
-}
-
-const BEGIN = '<!-- benchmarks: written by npm run bench -- --report -->';
-const END = '<!-- /benchmarks -->';
-
-/** README with the quote in its place. @throws if README has no place for it */
-export function quotedIn(readme: string, { date, machine }: Pick<Run, 'date' | 'machine'>, quote: string): string {
-  const from = readme.indexOf(BEGIN);
-  const to = readme.indexOf(END);
-  if (from < 0 || to < from) throw new Error(`README lacks ${BEGIN} … ${END}`);
-  const on = `Measured on ${date}: ${Object.entries(machine)
-    .map(([name, value]) => `${name} ${value}`)
-    .join(', ')}.`;
-  return `${readme.slice(0, from)}${BEGIN}\n${on}\n\n${quote}\n${readme.slice(to)}`;
 }

@@ -1,4 +1,4 @@
-/* Makes every fsync take 20 ms longer: loaded with LD_PRELOAD by slow-disk.ts. */
+/* Makes every fsync take 20 ms longer: loaded with LD_PRELOAD by checkout.ts. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <unistd.h>

@@ -2,10 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { type Core, type Service, startService } from '../../src/app.ts';
+import { type Core, openCore, type Service, startService } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import type { Demo } from '../../src/demo/demo-file.ts';
-import { withCore } from '../bench/venue.ts';
 import { freePort } from '../free-port.ts';
 import { fillBusyStore } from './busy-store.ts';
 
@@ -43,7 +42,12 @@ export async function startDemo(
   const demo = withAccounts(service.demo);
   if (fill !== undefined) {
     await service.stop();
-    await withCore(dataDir, (core) => fill(core, demo));
+    const core = await openCore(config, logger);
+    core.projector.start();
+    await core.projector.readable(10_000);
+    await fill(core, demo);
+    await core.projector.stop();
+    await core.close();
     service = await startService(config, logger);
   }
   return {

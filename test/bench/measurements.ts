@@ -1,0 +1,373 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { request } from 'undici';
+import type { Environment } from '../service/node-process.ts';
+import { type Checkout, registerWebhook, type Service } from './checkout.ts';
+import { type Figure, median } from './figure.ts';
+import { load } from './load.ts';
+import type { Receiver } from './receiver.ts';
+import { availabilityRequests, bookingRequests, dateIn } from './requests.ts';
+
+/** How much is measured. */
+export type Size = {
+  readonly seconds: number;
+  /** One after another. */
+  readonly samples: number;
+  /** Bookings whose deliveries wait, and bookings in the log of a rebuild. */
+  readonly waiting: number;
+  readonly rebuilt: number;
+  readonly burst: number;
+  /** What a service is given to come to rest. */
+  readonly restMs: number;
+};
+
+export const FULL: Size = {
+  ...{ seconds: 4, samples: 200, waiting: 2_500, rebuilt: 100_000, burst: 100_000, restMs: 30_000 },
+};
+export const QUICK: Size = {
+  ...{ seconds: 1, samples: 50, waiting: 500, rebuilt: 5_000, burst: 5_000, restMs: 2_000 },
+};
+
+export type Disk = 'fast' | 'slow';
+
+type Setting = {
+  readonly checkout: Checkout;
+  readonly size: Size;
+  /** Settings of the service's process that make its disk what it is. */
+  readonly disk: Environment;
+  readonly receiver: Receiver;
+};
+
+/** What is measured together, in one process of the service, on a store of its own. */
+export type Measurement = {
+  readonly figures: Readonly<Record<string, Figure>>;
+  /** By default the fast one. */
+  readonly disks?: readonly Disk[];
+  /** Once instead of in every round: it takes minutes. */
+  readonly isLong?: boolean;
+  /** @returns a number per figure */
+  readonly measure: (setting: Setting) => Promise<Readonly<Record<string, number>>>;
+};
+
+const BOTH_DISKS = ['fast', 'slow'] as const;
+const LISTED = 10_000;
+const HOOKS = 4;
+const PER_SECOND = 1_000;
+
+export const measurements: Readonly<Record<string, Measurement>> = {
+  'one-client': {
+    figures: { p50: { name: 'POST by one client, p50', unit: 'ms', ratioFloor: { atMost: 0.7 } } },
+    disks: BOTH_DISKS,
+    measure: (setting) =>
+      withNewService(setting, async (service) => {
+        await book(service, 32, 1);
+        const took = await samples(setting.size.samples, bookingRequests(service.venue, 5_000), (body) =>
+          timed(() => post(service, '/bookings', body)),
+        );
+        return { p50: median(took) };
+      }),
+  },
+
+  'request-to-receiver': {
+    figures: { p50: { name: 'request to receiver, idle, p50', unit: 'ms', ratioFloor: { atMost: 0.7 } } },
+    disks: BOTH_DISKS,
+    measure: (setting) =>
+      withNewService(setting, async (service) => {
+        const { receiver } = setting;
+        await registerWebhook(service, receiver.url);
+        const took = await samples(setting.size.samples, bookingRequests(service.venue, 5_000), async (body) => {
+          await pause(20);
+          const [sentAt, expected] = [performance.timeOrigin + performance.now(), receiver.arrivals.length + 1];
+          await post(service, '/bookings', body);
+          await receiver.received(expected);
+          return (receiver.arrivals.at(-1)?.at ?? Number.NaN) - sentAt;
+        });
+        return { p50: median(took) };
+      }),
+  },
+
+  'many-clients': {
+    figures: {
+      perSecond: { name: 'POST by 32 clients', unit: '/s', ratioFloor: { atLeast: 1.25 } },
+      cpu: { name: 'processor time per booking', unit: 'µs', ratioFloor: { atMost: 0.65 } },
+    },
+    disks: BOTH_DISKS,
+    measure: (setting) =>
+      withNewService(setting, async (service) => {
+        await book(service, 32, setting.size.seconds / 2);
+        const before = await cpuAtRest(service);
+        const { perSecond, booked } = await book(service, 32, setting.size.seconds);
+        const cpu = (((await cpuAtRest(service)) - before) / booked) * 1_000;
+        return { perSecond, cpu };
+      }),
+  },
+
+  'busy-deliveries': {
+    figures: {
+      p50: { name: 'event to receiver while 32 clients book, p50', unit: 'ms' },
+      perSecond: { name: 'bookings made and delivered meanwhile', unit: '/s' },
+    },
+    disks: BOTH_DISKS,
+    measure: (setting) =>
+      withNewService(setting, async (service) => {
+        const { receiver, size } = setting;
+        await registerWebhook(service, receiver.url);
+        const before = receiver.arrivals.length;
+        const warmUp = await book(service, 32, 1);
+        await receiver.received(before + warmUp.booked);
+        const startedAt = performance.now();
+        const { booked } = await book(service, 32, size.seconds);
+        await receiver.received(before + warmUp.booked + booked);
+        const seconds = (performance.now() - startedAt) / 1_000;
+        const arrived = receiver.arrivals.slice(before + warmUp.booked);
+        return { p50: median(arrived.map(({ at, eventAt }) => at - eventAt)), perSecond: booked / seconds };
+      }),
+  },
+
+  availability: {
+    figures: { perSecond: { name: 'GET availability', unit: '/s', ratioFloor: { atLeast: 0.9 } } },
+    measure: (setting) =>
+      withNewService(setting, async (service) => {
+        await book(service, 8, 0.5);
+        const request = { url: service.url, key: service.venue.key, requests: availabilityRequests(service.venue) };
+        const read = async (seconds: number) => only('200', await load({ ...request, connections: 32, seconds }));
+        await read(1);
+        return { perSecond: (await read(setting.size.seconds)).perSecond };
+      }),
+  },
+
+  deliveries: {
+    figures: { perSecond: { name: 'deliveries from the log', unit: '/s', ratioFloor: { atLeast: 1 } } },
+    disks: BOTH_DISKS,
+    measure: async ({ checkout, size, disk, receiver }) => {
+      const begin = receiver.arrivals.length;
+      const content = { bookings: size.waiting, hooks: Array.from({ length: HOOKS }, () => receiver.url) };
+      await checkout.withVenue(
+        (venue) => checkout.withService(venue, () => receiver.received(begin + HOOKS * size.waiting), disk),
+        content,
+      );
+      const arrivals = receiver.arrivals.slice(begin).map(({ at }) => at);
+      return { perSecond: (arrivals.length / (Math.max(...arrivals) - Math.min(...arrivals))) * 1_000 };
+    },
+  },
+
+  rebuild: {
+    figures: {
+      perSecond: { name: 'rebuild of all read models', unit: 'events/s', ratioFloor: { atLeast: 1 } },
+    },
+    disks: BOTH_DISKS,
+    measure: (setting) =>
+      withNewService(
+        setting,
+        async ({ venue }) => {
+          const command = (...args: readonly string[]) => timed(() => setting.checkout.venueCommand(venue, ...args));
+          const overhead = await command('read-model', 'list');
+          return { perSecond: (setting.size.rebuilt / ((await command('rebuild')) - overhead)) * 1_000 };
+        },
+        setting.size.rebuilt,
+      ),
+  },
+
+  list: {
+    figures: {
+      unchanged: { name: 'list of 10,000, unchanged', unit: '/s', ratioFloor: { atLeast: 1 } },
+      changed: { name: 'list of 10,000, changed before each', unit: '/s', ratioFloor: { atLeast: 1 } },
+    },
+    measure: (setting) =>
+      withNewService(
+        setting,
+        async (service) => {
+          const { url, venue } = service;
+          const request = { url, key: venue.key, connections: 4, requests: [{ path: '/api/v1/bookings' }] };
+          await load({ ...request, seconds: 1 });
+          const { perSecond } = only('200', await load({ ...request, seconds: setting.size.seconds }));
+          const list = () => timed(() => get(service, '/bookings'));
+          const took = await samples(setting.size.samples / 4, bookingRequests(venue, 5_000), async (body) => {
+            await post(service, '/bookings', body);
+            return list();
+          });
+          return { unchanged: perSecond, changed: 1_000 / median(took) };
+        },
+        LISTED,
+      ),
+  },
+
+  start: {
+    figures: {
+      first: { name: 'first start, until it is ready', unit: 's' },
+      again: { name: 'start, until it is ready', unit: 's', floor: { atMost: 0.7 } },
+    },
+    measure: ({ checkout, disk }) =>
+      checkout.withVenue(async (venue) => {
+        const demo = { ...disk, DATA_DIR: `${venue.settings.DATA_DIR}-demo`, DEMO: 'true' };
+        const start = () => checkout.withService(venue, async ({ startedIn }) => startedIn / 1_000, demo);
+        return { first: await start(), again: await start() };
+      }),
+  },
+
+  'slow-disk': {
+    figures: {
+      ratio: { name: 'reader while bookings wait for a slow disk, p50, ÷ idle', unit: '×', floor: { atMost: 2 } },
+      p50: { name: 'reader while bookings wait for a slow disk, p50', unit: 'ms' },
+      written: { name: 'bookings written meanwhile, of 1,000/s attempted', unit: '/s' },
+    },
+    disks: ['slow'],
+    measure: (setting) =>
+      withNewService(setting, async (service) => {
+        const { url, venue } = service;
+        const path = `/spaces/${venue.spaceIds[0]}/availability?date=${dateIn(1)}`;
+        const read = async () => {
+          const took: number[] = [];
+          for (const end = performance.now() + setting.size.seconds * 1_000; performance.now() < end; ) {
+            took.push(await timed(() => get(service, path)));
+            // A reader among many, not a load of its own.
+            await pause(2);
+          }
+          return median(took);
+        };
+        await read();
+        const idle = await read();
+        const requests = bookingRequests(venue, PER_SECOND * (setting.size.seconds + 1));
+        const sent = { url, key: venue.key, seconds: setting.size.seconds, requests, connections: 64 };
+        const [p50, { perSecond }] = await Promise.all([read(), load({ ...sent, rate: PER_SECOND })]);
+        return { ratio: p50 / idle, p50, written: perSecond };
+      }),
+  },
+
+  'two-processes': {
+    figures: {
+      p50: {
+        name: 'POST in one process while another projects it, under steady traffic, p50',
+        unit: 'ms',
+        floor: { atMost: 10 },
+      },
+    },
+    measure: (setting) =>
+      withNewService(setting, ({ url, venue }) =>
+        setting.checkout.withService(
+          venue,
+          async (other) => {
+            const { size } = setting;
+            const requests = bookingRequests(venue, 100 * (size.seconds + 1));
+            const steady = load({ url, key: venue.key, connections: 8, seconds: size.seconds, rate: 50, requests });
+            const took = await samples(size.samples, bookingRequests(venue, 5_000), async (body) => {
+              await pause(5);
+              return timed(() => post(other, '/bookings', body));
+            });
+            await steady;
+            return { p50: median(took) };
+          },
+          setting.disk,
+        ),
+      ),
+  },
+
+  rest: {
+    isLong: true,
+    figures: {
+      cpu: { name: 'at rest, of one core', unit: '%', floor: { atMost: 0.5 } },
+      memory: { name: 'memory, idle', unit: 'MiB', floor: { atMost: 100 } },
+    },
+    measure: (setting) =>
+      withNewService(setting, async (service) => {
+        await pause(setting.size.restMs);
+        const before = service.cpuMs();
+        await pause(setting.size.restMs);
+        return { cpu: ((service.cpuMs() - before) / setting.size.restMs) * 100, memory: service.memoryMiB() };
+      }),
+  },
+
+  burst: {
+    isLong: true,
+    figures: {
+      most: { name: 'memory, most during a burst of 100,000 bookings and deliveries', unit: 'MiB' },
+      after: { name: 'memory, 30 s after it', unit: 'MiB', floor: { atMost: 200 } },
+    },
+    measure: (setting) =>
+      withNewService(setting, async (service) => {
+        const { receiver } = setting;
+        await registerWebhook(service, receiver.url);
+        let most = 0;
+        const watch = setInterval(() => {
+          most = Math.max(most, service.memoryMiB());
+        }, 250);
+        const before = receiver.arrivals.length;
+        let booked = 0;
+        while (booked < setting.size.burst) booked += (await book(service, 64, setting.size.seconds)).booked;
+        await receiver.received(before + booked);
+        clearInterval(watch);
+        await pause(setting.size.restMs);
+        // Once a minute the log is sealed, which takes memory for a few seconds.
+        const after: number[] = [];
+        for (let i = 0; i < 13; i += 1, await pause(setting.size.restMs / 6)) after.push(service.memoryMiB());
+        return { most, after: median(after) };
+      }),
+  },
+};
+
+const withNewService = <T>(
+  { checkout, disk }: Setting,
+  work: (service: Service) => Promise<T>,
+  bookings = 0,
+): Promise<T> => checkout.withVenue((venue) => checkout.withService(venue, work, disk), { bookings });
+
+/** Books as fast as the service takes it. */
+async function book({ url, venue }: Service, connections: number, seconds: number) {
+  const requests = bookingRequests(venue, 15_000 * seconds + 1_000);
+  const loaded = only('201', await load({ url, key: venue.key, connections, seconds, requests }));
+  return { perSecond: loaded.perSecond, booked: loaded.statuses[201] ?? 0 };
+}
+
+function only<T extends Awaited<ReturnType<typeof load>>>(status: string, loaded: T): T {
+  if (Object.keys(loaded.statuses).join() === status && loaded.errors === 0) return loaded;
+  throw new Error(`Responses were ${JSON.stringify(loaded.statuses)}, and ${loaded.errors} errors`);
+}
+
+type Request = { readonly path: string; readonly body?: object };
+
+async function post(service: Service, path: string, body: object | undefined): Promise<void> {
+  await send(service, path, { method: 'POST', body: JSON.stringify(body) }, 201);
+}
+
+const get = (service: Service, path: string): Promise<void> => send(service, path, { method: 'GET' }, 200);
+
+async function send(
+  { url, venue }: Service,
+  path: string,
+  options: { readonly method: 'GET' | 'POST'; readonly body?: string },
+  expected: number,
+): Promise<void> {
+  const headers = { authorization: `Bearer ${venue.key}`, 'content-type': 'application/json' };
+  const { statusCode, body } = await request(`${url}/api/v1${path}`, { ...options, headers });
+  await body.dump();
+  if (statusCode !== expected) throw new Error(`${options.method} ${path} was answered with ${statusCode}`);
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now();
+  await work();
+  return performance.now() - startedAt;
+}
+
+/** Takes so many samples, after a tenth as many that do not count. */
+async function samples(
+  count: number,
+  requests: readonly Request[],
+  sample: (body: object | undefined) => Promise<number>,
+): Promise<number[]> {
+  const taken: number[] = [];
+  const warmUp = Math.ceil(count / 10);
+  for (const { body } of requests.slice(0, warmUp + count)) taken.push(await sample(body));
+  return taken.slice(warmUp);
+}
+
+/** Processor time in milliseconds, once what was begun is done. */
+async function cpuAtRest(service: Service): Promise<number> {
+  let used = service.cpuMs();
+  for (let waited = 0; waited < 10_000; waited += 250) {
+    await pause(250);
+    const before = used;
+    used = service.cpuMs();
+    if (used - before <= 20) break;
+  }
+  return used;
+}
