@@ -172,7 +172,7 @@ describe.skipIf('missing' in mongoServer)('a server that stands still', { timeou
     await eventually(async () => expect((await get('/bookings')).status).toBe(200));
   });
 
-  test('EventStoreDB: every way in answers in time, with what it knows, and goes on afterwards', async () => {
+  test('EventStoreDB: every interface answers in time from what it knows, and goes on afterwards', async () => {
     const proxy = stop('EventStoreDB');
     const [posted, readiness, ...reads] = await Promise.all([
       book(50, 'esdb'),

@@ -126,7 +126,7 @@ const limitedTo = (size: number, events: ReturnType<Kept['events']>) =>
 
 const kinds = (findings: readonly Finding[]): string[] => findings.map(({ found }) => found);
 
-describe('a log that nobody has touched', () => {
+describe('an unchanged log', () => {
   test('is in keeping with everything, and the newest checkpoint goes on from a kept one', async () => {
     const store = await keptStore();
     await store.append(7);
@@ -141,8 +141,8 @@ describe('a log that nobody has touched', () => {
   });
 });
 
-describe.each(Object.entries(ATTACKS))('whoever holds everything %s', (_, { work, isCut }) => {
-  test('is found out by one kept checkpoint, also after sealing anew with the stolen key', async () => {
+describe.each(Object.entries(ATTACKS))('an attacker who holds everything and %s', (_, { work, isCut }) => {
+  test('is detected by one kept checkpoint, also after sealing again with the stolen key', async () => {
     const store = await keptStore();
     await store.attack(work);
     const found = async () => kinds((await check(store, store.files.one)).findings);
@@ -197,7 +197,7 @@ describe.each(Object.entries(ATTACKS))('whoever holds everything %s', (_, { work
     expect(await event(undefined, store.earlier)).toMatchObject({ index: 200, kept: label });
   });
 
-  test('is found out by the store itself, unless everything in it is sealed anew', async () => {
+  test('is detected by the store itself, unless everything in it is sealed again', async () => {
     const store = await keptStore();
     await store.attack(work);
     const { findings } = await check(store, undefined, { seals: true });

@@ -82,14 +82,14 @@ describe('a checkpoint', () => {
     expect(openCheckpoint(note, key)).toEqual({ origin: key.name, size: 12, root });
   });
 
-  test('of another log says so', () => {
+  test('of another log is named as such', () => {
     const problem = { problem: 'is of another log, example.com/log, and not of example.com/other' };
     expect(openCheckpoint(made, someKey('example.com/other'))).toEqual(problem);
     const misplaced = signNote(made.slice(0, made.indexOf('\n\n') + 1), someKey('example.com/other'));
     expect(openCheckpoint(misplaced, someKey('example.com/other'))).toEqual(problem);
   });
 
-  test('signed with another key of the same name says so', () => {
+  test('signed with another key of the same name is named as such', () => {
     const stranger = someKey('example.com/log', 'another');
     expect(openCheckpoint(made, stranger)).toEqual({
       problem: `is not signed with the key example.com/log+${stranger.id.toString('hex')}`,

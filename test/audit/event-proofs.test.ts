@@ -71,7 +71,7 @@ test('Go accepts the proofs', async ({ skip }) => {
   });
 });
 
-test('whatever is altered in a proof, it is refused', async () => {
+test('refuses a proof in which anything was altered', async () => {
   const { prove, key, all } = await proved();
   const made = await prove([all[700], all[1_299]].filter((event) => event !== undefined));
   expect(checkProofs(made, key)).toMatchObject({ size: 1_300 });
@@ -136,7 +136,7 @@ test('no proof is handed out that does not hold', async () => {
   );
 });
 
-test('events that are not sealed yet are told from those that are', async () => {
+test('distinguishes sealed events from events that are not sealed yet', async () => {
   const { append, events, head } = await proved(undefined, 10);
   await append(4);
   const all = await Array.fromAsync(events().readAll());

@@ -89,7 +89,7 @@ describe('SEAL_FILE', () => {
     }
   });
 
-  test('that holds something else is left as it is, and said to', async () => {
+  test('that holds other content is left unchanged, and reported', async () => {
     const store = await storeWithFile();
     for (const text of ['my diary\n', 'my diary\n\nmore\n', 'leaf 0 nothing\n', 'a\nb\nc\n\n— a b\n']) {
       writeFileSync(store.file, text);
@@ -272,7 +272,7 @@ describe('SEAL_WEBHOOK', () => {
     expect(copyProblems.size).toBe(0);
   });
 
-  test('that cannot be reached is said without its URL, and keeps nothing from being sealed', async () => {
+  test('that cannot be reached is reported without its URL, and sealing goes on', async () => {
     const store = await sealedStore();
     const { url, server } = await receiver();
     server.close();

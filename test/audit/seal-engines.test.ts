@@ -56,7 +56,7 @@ async function appendAll(events: EventStore, meanwhile: () => Promise<void> = as
   }
 }
 
-test('the tree is the same on every engine, whatever others write to theirs and by whatever prefix', async () => {
+test('the tree is the same on every engine, with any prefix and beside foreign events', async () => {
   const embedded = await openEvents({ dataDir: await someFolder() } as Parameters<typeof openEvents>[0], logger);
   await appendAll(embedded);
   const head = await (await sealed(embedded)).seal();

@@ -56,7 +56,7 @@ test('seals whenever something has happened, and only then', async () => {
   expect(lines).toEqual([]);
 });
 
-test('says once why it cannot, seals nothing meanwhile, and says when it can again', async () => {
+test('logs once why it cannot seal, seals nothing meanwhile, and logs when it can again', async () => {
   const store = await sealedStore();
   await store.append(300);
   await (await store.sealing()).seal();

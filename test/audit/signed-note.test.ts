@@ -14,7 +14,7 @@ describe('a verifier key', () => {
     expect(read && openNote(vectors.checkpoints[0] ?? '', read)).toHaveProperty('text');
   });
 
-  test('is read back, whatever its name and bytes', () => {
+  test('round-trips any name and any bytes', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (name, seed) => {
         fc.pre(/^[^\s+]+$/u.test(name));

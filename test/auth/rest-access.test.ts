@@ -68,7 +68,7 @@ test('scopes grant permissions: anything else is 403', async () => {
   expect((await service.get('/bookings', { key: nothing })).json().error).toBe('InsufficientPermissions');
 });
 
-test('403 for a missing scope says which scope to ask for; other refusals do not (RFC 6750, 3.1)', async () => {
+test('403 for a missing scope names the scope to ask for; other refusals do not (RFC 6750, 3.1)', async () => {
   const app = await TestApp.register(url);
   const { access_token: reader } = await app.tokens({ ...asBrand(), scope: 'service.api.read' });
   const { access_token: hooks } = await app.tokens({ ...asBrand(), scope: 'service.api.webhooks' });

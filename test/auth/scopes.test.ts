@@ -3,11 +3,11 @@ import { SCOPE_DESCRIPTIONS, SCOPES, whatScopesAllow } from '../../src/auth/scop
 
 const BRAND_ONLY = ['service.api.write', 'service.mcp'];
 
-test('a brand is told everything that an app asks for, each thing once', () => {
+test('a brand sees everything that an app asks for, each item once', () => {
   expect(whatScopesAllow(SCOPES, ['Brand'])).toEqual([...new Set(Object.values(SCOPE_DESCRIPTIONS))]);
 });
 
-test('a community is not told of requests for bookings, which it cannot make', () => {
+test('a community does not see the permission to request bookings, which it cannot use', () => {
   expect(whatScopesAllow(['openid', 'service.api.read', 'service.api.write'], ['Community'])).toEqual([
     'Know who you are',
     'Read availability, bookings and reviews',
@@ -18,7 +18,7 @@ test('a community is not told of requests for bookings, which it cannot make', (
   expect(whatScopesAllow(['service.api.write'], ['Community'])).toEqual([]);
 });
 
-test('whoever may still choose between the two is told what depends on it', () => {
+test('a user who may still choose the account sees what depends on the choice', () => {
   for (const scope of SCOPES) {
     const [told = ''] = whatScopesAllow([scope], ['Brand', 'Community']);
     expect(told).toMatch(SCOPE_DESCRIPTIONS[scope] ?? '');

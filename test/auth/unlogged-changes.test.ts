@@ -17,7 +17,7 @@ const password = 'correct horse battery';
 const email = 'ada@example.com';
 const ada = { email, password, accounts: [brand, community] };
 
-describe.each(documentEngines)('what the log is told of users, on %s', (_name, createDatabase) => {
+describe.each(documentEngines)('events about users, on %s', (_name, createDatabase) => {
   let documents: DocumentStore;
   /** What fails at this moment, as if the process had died there. */
   const fails: { log: boolean; revocation: boolean; of: string | undefined } = {
@@ -97,7 +97,7 @@ describe.each(documentEngines)('what the log is told of users, on %s', (_name, c
     expect(told()).toEqual(['MemberAdded Brand:1']);
   });
 
-  test('while the log does not answer, changes happen; it is told of them later, once, and by whom', async () => {
+  test('while the log is down, changes happen; their events follow later, once, with the actor', async () => {
     const { users } = await open();
     fails.log = true;
     const { id } = accepted(await users.add(ada, BY_OPERATOR));
@@ -117,7 +117,7 @@ describe.each(documentEngines)('what the log is told of users, on %s', (_name, c
     expect((await later.users.get(id))?.accounts).toEqual([community]);
   });
 
-  test('what follows from a change is made up for when it was interrupted, before the log is told', async () => {
+  test('the consequences of an interrupted change are completed before its event is appended', async () => {
     const { users, told } = await open();
     const { id } = accepted(await users.add(ada, BY_OPERATOR));
     fails.revocation = true;
@@ -174,7 +174,7 @@ describe.each(documentEngines)('what the log is told of users, on %s', (_name, c
     expect(told().filter((change) => change === 'MemberRemoved Brand:1')).toHaveLength(1);
   });
 
-  test('a removed user is gone for everyone while the log still has to be told, and so is the e-mail', async () => {
+  test('a removed user and the e-mail are gone in every process, also before the event is appended', async () => {
     const { users } = await open();
     const { id } = accepted(await users.add(ada, BY_OPERATOR));
     const bea = accepted(await users.add({ ...ada, email: 'bea@example.com', accounts: [brand] }, BY_OPERATOR));

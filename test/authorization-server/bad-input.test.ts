@@ -272,7 +272,7 @@ describe('sign-in and consent', () => {
   }
   const credentials = { email: 'ada@example.com', password: PASSWORD };
 
-  test('whatever a user may have as e-mail and password can be typed in', async () => {
+  test('every permitted e-mail and password can be typed in', async () => {
     const { page } = await signInPage();
     expect(page.text).toMatch(/name="email"[^>]* maxlength="254"/);
     // A browser counts an emoji twice, the rule for passwords once.
@@ -375,7 +375,7 @@ describe('pages that submit themselves', () => {
     expect(page.text).toMatch(/name="code" value="[\w-]{40,}"/);
   });
 
-  test('signing in as someone else signs the first user out and asks the second one', async () => {
+  test('signing in as another user signs the first user out and asks the second one', async () => {
     const bea = await running.users.add(
       { email: 'bea@example.com', password: PASSWORD, accounts: [BRAND] },
       BY_OPERATOR,
@@ -395,7 +395,7 @@ describe('pages that submit themselves', () => {
 });
 
 describe('limits', () => {
-  test('wrong passwords end the attempts from there alone, in every process, and the answer says for how long', async () => {
+  test('wrong passwords block their network alone, in every process, and the answer states for how long', async () => {
     const options = { secretKey, limits: { perEmail: 3 }, trustProxy: true };
     const processes = await Promise.all([1, 2].map(async () => runServer(await database.open(), options)));
     try {
@@ -467,7 +467,7 @@ describe('limits', () => {
   });
 });
 
-test('URLs in the metadata are the issuer’s, whatever Host and the forwarding headers say', async () => {
+test('URLs in the metadata are the issuer’s, with any Host and forwarding headers', async () => {
   const forged = {
     'x-forwarded-host': 'evil.example',
     'x-forwarded-proto': 'https',

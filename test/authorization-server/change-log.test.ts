@@ -12,7 +12,7 @@ import { TestApp } from './test-app.ts';
 
 const secretKey = randomBytes(32);
 
-describe.each(documentEngines)('what the log is told of apps and clients, on %s', (_name, createDatabase) => {
+describe.each(documentEngines)('events about apps and clients, on %s', (_name, createDatabase) => {
   let database: TestDatabase;
   let documents: DocumentStore;
   let running: RunningServer;
@@ -39,7 +39,7 @@ describe.each(documentEngines)('what the log is told of apps and clients, on %s'
       .grantsOf({ account: BRAND })
       .then((grants) => grants.filter(({ clientId }) => clientId === app.id));
 
-  test('an app registers itself unnoticed; that a user connects it is told, and again only when it may do more', async () => {
+  test('registering an app appends no event; connecting it does, and again only when it gets more scopes', async () => {
     const app = await TestApp.register(running.url);
     expect(told()).toEqual([]);
     await app.tokens({ ...consent, scope: 'openid service.api.read' });
@@ -125,7 +125,7 @@ describe.each(documentEngines)('what the log is told of apps and clients, on %s'
     expect(JSON.stringify(told())).not.toContain(added.clientSecret);
   });
 
-  test('while the log does not answer, apps and clients end at once; it is told later', async () => {
+  test('while the log is down, apps and clients end at once; the events follow later', async () => {
     const { clients, connectedApps, accessTokens } = running.server;
     running.logFails(true);
     const app = await TestApp.register(running.url);
@@ -156,7 +156,7 @@ describe.each(documentEngines)('what the log is told of apps and clients, on %s'
     }
   });
 
-  test('a grant that ended is not there for anyone, while the log still has to be told', async () => {
+  test('a grant that ended is not found by any process, also before its event is appended', async () => {
     const app = await TestApp.register(running.url);
     await app.tokens(consent);
     const [grant] = await grantsOf(app);

@@ -65,12 +65,12 @@ async function open(clientId: string, redirect: string) {
   return { client, verifier, browser, page: await browser.open(url) };
 }
 
-test('the metadata says that such clients are supported', async () => {
+test('the metadata announces support for such clients', async () => {
   const metadata = await (await fetch(`${running.url}/.well-known/oauth-authorization-server`)).json();
   expect(metadata).toMatchObject({ client_id_metadata_document_supported: true });
 });
 
-test('an unregistered client gets tokens, whatever port of the user’s machine it listens on', async () => {
+test('an unregistered client gets tokens on any loopback port', async () => {
   const id = publish({ redirect_uris: ['http://127.0.0.1/callback'] });
   const { client, verifier, browser, page } = await open(id, 'http://127.0.0.1:4711/callback');
   const consent = await browser.send(page, '/sign-in', { email: running.user.email, password: PASSWORD });
@@ -168,7 +168,7 @@ describe('while its publisher is down', () => {
     }
   });
 
-  test('what nobody has a copy of is unavailable, and nothing is held against the client', async () => {
+  test('a document without a copy is unavailable, and the client is not penalised', async () => {
     const { id, token } = await connect();
     const copies = await (await database.open()).open({ name: 'clientDocuments', kind: 'record', indexes: [] });
     for await (const { key } of copies.find(ask())) await copies.delete(key);

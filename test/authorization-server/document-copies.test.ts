@@ -12,7 +12,7 @@ afterEach(() => database.remove());
 
 const processOf = async () => openDocumentCopies({ documents: await database.open(), clock: Date.now });
 
-test('a document that another process fetched than the one that is told of the consent is kept from its next fetch on', async () => {
+test('a document fetched by one process is kept by the process that handles the consent, from its next fetch on', async () => {
   const [fetching, allowing] = await Promise.all([processOf(), processOf()]);
   await fetching.fetched(URL_OF_CLIENT, '{}');
   await allowing.keep(URL_OF_CLIENT);
@@ -24,7 +24,7 @@ test('a document that another process fetched than the one that is told of the c
   expect(await allowing.get(URL_OF_CLIENT)).toBe('{}');
 });
 
-test('nothing is kept of a client without a document, nor of one that nobody allowed', async () => {
+test('nothing is kept of a client without a document, or of one that no user allowed', async () => {
   const copies = await processOf();
   await copies.keep('AWkONUIYk5EREFmWVcOHxt');
   await copies.fetched('AWkONUIYk5EREFmWVcOHxt', '{}');

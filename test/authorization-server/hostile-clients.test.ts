@@ -139,7 +139,7 @@ describe('names', () => {
     expect(consent.text).toContain('This name is not verified.');
   });
 
-  test('an app without a name is said to have none, and its id is not shown in its place', async () => {
+  test('an app without a name is shown as nameless, and its id does not take the place of a name', async () => {
     const { body } = await register({});
     const { consent } = await pagesFor(body.client_id ?? '');
     expect(consent.text).toContain('nothing: it gives no name');

@@ -69,14 +69,14 @@ describe('scope and resource are checked against each other at the start', () =>
     expect(await refusalOf({ resource, scope })).toMatchObject({ error: 'invalid_scope' });
   });
 
-  test('the refusal says what is available', async () => {
+  test('the refusal lists the available scopes', async () => {
     const { description } = await refusalOf({ resource: 'mcp', scope: 'service.api.read' });
     expect(description).toBe(
       'a requested scope is unknown or not available for this resource, which has service.mcp, openid, profile, email, offline_access',
     );
   });
 
-  test('a client that asks for everything gets what the resource has, is shown that, and is told', async () => {
+  test('a client that asks for everything gets the scopes of the resource, on the consent page and in the token answer', async () => {
     const all = 'openid profile email offline_access service.api.read service.api.write service.mcp';
     const { page, answer } = await tokensFor({ resource: 'mcp', scope: all }, 'mcp');
     expect(page.text).toContain('Let an AI assistant find spaces');

@@ -41,12 +41,12 @@ describe('without a session', () => {
     expect((await records()).length).toBe(before);
   });
 
-  test('the user is told so', async () => {
+  test('the page tells the user', async () => {
     const page = await new Browser(running.url).open(logout());
     expect([page.status, page.title]).toEqual([200, 'You are signed out · Venue Booking']);
   });
 
-  test('nobody is sent to an address that a stranger registered, but asked whether to go there', async () => {
+  test('the page asks before it follows an address that a stranger registered', async () => {
     const parameters = { client_id: leaving.id, post_logout_redirect_uri: REDIRECT, state: 'a b' };
     const page = await new Browser(running.url).open(logout(parameters));
     expect([page.url.origin, page.status, page.title]).toEqual([
@@ -94,7 +94,7 @@ describe('with a session', () => {
     return !page.text.includes('name="password"');
   };
 
-  test('staying signed in says so, and is so', async () => {
+  test('staying signed in keeps the session, and the page confirms it', async () => {
     const app = await signedIn();
     const asked = await app.browser.open(logout({ client_id: app.id }));
     expect(asked.text).toContain('Stay signed in');
@@ -103,7 +103,7 @@ describe('with a session', () => {
     expect(await isSignedIn(app)).toBe(true);
   });
 
-  test('signing out says so, and is so', async () => {
+  test('signing out ends the session, and the page confirms it', async () => {
     const app = await signedIn();
     const asked = await app.browser.open(logout({ client_id: app.id }));
     const page = await app.browser.send(asked, '/logout/confirm', { logout: 'yes' });
@@ -111,7 +111,7 @@ describe('with a session', () => {
     expect(await isSignedIn(app)).toBe(false);
   });
 
-  test('the page says where either answer leads', async () => {
+  test('the page shows where either answer leads', async () => {
     const app = await signedIn();
     const own = await app.browser.open(logout({ client_id: app.id }));
     expect(own.text).not.toContain('class="host"');
@@ -148,7 +148,7 @@ describe('with a session', () => {
     expect([page.url.pathname, page.status, page.title]).toEqual(['/connect/logout', 200, 'Sign out · Venue Booking']);
   });
 
-  test('the page says what signing out ends', async () => {
+  test('the page lists what signing out ends', async () => {
     const app = await signedIn();
     const page = await app.browser.open(logout());
     expect(page.text).toContain('the console in this browser');

@@ -39,7 +39,7 @@ async function post(path: string, form: Record<string, string>, headers: Record<
 }
 
 describe('metadata (RFC 8414)', () => {
-  test.each(['openid-configuration', 'oauth-authorization-server'])('%s says what is so', async (name) => {
+  test.each(['openid-configuration', 'oauth-authorization-server'])('%s matches what the server does', async (name) => {
     const metadata = await (await fetch(`${running.url}/.well-known/${name}`)).json();
     const methods = ['none', 'client_secret_basic', 'client_secret_post'];
     expect(metadata).toMatchObject({
@@ -105,7 +105,7 @@ describe('registration (RFC 7591, 2)', () => {
   }
   const DEVICE = 'urn:ietf:params:oauth:grant-type:device_code';
 
-  test('a grant that we do not have is left out, and the answer says what is left', async () => {
+  test('an unsupported grant type is left out, and the answer lists the remaining ones', async () => {
     const grants = await register({ grant_types: ['authorization_code', DEVICE, 'refresh_token', 'implicit'] });
     expect(grants).toMatchObject({ status: 201, body: { grant_types: ['authorization_code', 'refresh_token'] } });
     const types = await register({ response_types: ['code', 'code id_token'] });
@@ -151,7 +151,7 @@ describe('revocation (RFC 7009, 2.1)', () => {
   });
 });
 
-describe('nobody is sent to an address that a stranger registered (RFC 9700, 4.11.2)', () => {
+describe('no redirect goes to an address that a stranger registered (RFC 9700, 4.11.2)', () => {
   let app: TestApp;
   beforeEach(async () => {
     app = await TestApp.register(running.url);

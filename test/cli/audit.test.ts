@@ -230,13 +230,13 @@ describe.each(enginePairs)('on %s', (_name, createPair) => {
       }
     });
 
-    test('says nothing of what another account did', async () => {
+    test('lists no changes of another account', async () => {
       const mine = await service.core.queries.accountHistory.page(brand.account, { of: `space:${space}`, limit: 10 });
       expect(mine.changes).toEqual([]);
     });
   });
 
-  test('no event holds what a person is called, and each that concerns an account says so', async () => {
+  test('no event holds a person’s name, and each event of an account names the account', async () => {
     const known = new Set<string>();
     for await (const stored of service.core.events.readAll()) {
       const event = upcast(stored);

@@ -102,7 +102,7 @@ describe('venue charges', () => {
     expect(stderr).toBe('2026-12 is not over yet: this is what there has been so far.\n');
   });
 
-  test('prints the same as JSON, with the event of the log that says so', async () => {
+  test('prints the same as JSON, with the id of each event', async () => {
     const { brand, early, late } = booked;
     const printed = await json('charges', '--brand', `${brand.id}`, '--month', '2026-12');
     expect(printed).toEqual({
@@ -120,7 +120,7 @@ describe('venue charges', () => {
     expect(ids).toContain(printed.payments[1].eventId);
   });
 
-  test('says so when there was nothing', async () => {
+  test('reports that there was nothing', async () => {
     const { code, stdout, stderr } = await charges('--month', '2026-01');
     expect([code, stdout]).toEqual([0, `${HEADER}\r\n`]);
     expect(stderr).toBe('Acme was charged and refunded nothing in 2026-01.\n');
@@ -152,7 +152,7 @@ describe('venue charges', () => {
     ]);
   });
 
-  test('whoever stops reading stops the command, without a word', async () => {
+  test('ends quietly when its reader stops reading', async () => {
     const child = spawn(
       process.execPath,
       ['src/cli.js', 'charges', '--brand', `${booked.brand.id}`, '--month', '2026-12'],

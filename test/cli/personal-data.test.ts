@@ -116,7 +116,7 @@ describe('venue data', () => {
 });
 
 describe('venue forget', () => {
-  test('erases what a brand wrote, beside a running service, and says what stays', async () => {
+  test('erases what a brand wrote, beside a running service, and lists what stays', async () => {
     const id = await book('2026-12-10', 'Zwetschgenkuchen');
     expect((await inProcess('booking', 'show', String(id))).stdout).toContain('Zwetschgenkuchen');
     const { code, stdout } = await inProcess('forget', '--brand', String(brand.id));
@@ -151,7 +151,7 @@ describe('venue forget', () => {
     expect((await inProcess('booking', 'show', '900')).stdout).toContain('Nieselregen');
   });
 
-  test('erases the reasons of a user, and says what else there is of the user', async () => {
+  test('erases the reasons that a user wrote, and lists what else is stored about the user', async () => {
     const { users, commands, queries } = service.core;
     const email = 'ada@example.com';
     const user = accepted(await users.add({ email, password: PASSWORD, accounts: [community.account] }, context));

@@ -122,7 +122,7 @@ test('sealing prints the checkpoint, proof and verification follow it', async ()
     });
 });
 
-describe('a log that somebody has rewritten', () => {
+describe('a rewritten log', () => {
   /** Three checkpoints, with the hashes of the events, and an export; then event 12 is another one. */
   async function rewritten() {
     const folder = temporaryDataDir();
@@ -149,7 +149,7 @@ describe('a log that somebody has rewritten', () => {
     return { folder, file, earlier, key, write, notes, was: `${type} ${id}, revision 0 of ${stream}` };
   }
 
-  test('one checkpoint says that, several between which two, hashes and an earlier export which event', async () => {
+  test('one checkpoint shows a change, several show between which two, hashes or an earlier export show the event', async () => {
     const { folder, file, earlier, key, write, notes, was } = await rewritten();
     const last = notes.slice(notes.lastIndexOf('\n\nvenue') + 2);
     const found = async (...args: readonly string[]) => {

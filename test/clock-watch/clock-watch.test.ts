@@ -204,7 +204,7 @@ describe('a machine whose engines have a clock', () => {
     expect(await watch.look()).toBeUndefined();
   });
 
-  test('an engine that is away says nothing against a clock, unless it has been set', async () => {
+  test('an unreachable engine is no evidence against a clock, unless the clock has been set', async () => {
     engine.isAway = true;
     const watch = await open({ now });
     expect(await watch.look()).toContain('cannot be compared with that of EventStoreDB');
@@ -231,7 +231,7 @@ describe('a machine whose engines have a clock', () => {
     expect(await watch.look()).toContain('1 day ahead of that of EventStoreDB');
   });
 
-  test('nobody can accept a clock in its place', async () => {
+  test('a clock cannot be accepted in its place', async () => {
     expect(await (await open({ now })).accept()).toBe(false);
   });
 });

@@ -189,7 +189,7 @@ describe.each(enginePairs)('forgetting a brand on %s', (_, engines) => {
     ]);
   });
 
-  test('no event has changed, one says who was forgotten and when, and the read models still verify', async () => {
+  test('no event has changed, one records who was forgotten and when, and the read models still verify', async () => {
     const now = await events();
     expect(now.slice(0, eventsBefore.length)).toEqual(eventsBefore);
     expect(now.slice(eventsBefore.length)).toMatchObject([
@@ -249,7 +249,7 @@ describe.each(enginePairs)('forgetting a brand on %s', (_, engines) => {
     );
   });
 
-  test('what was begun and interrupted can be done again: the key is gone, and the log says so once', async () => {
+  test('an interrupted erasure can be repeated: the key is gone, and the log holds one event', async () => {
     const subject = subjectOf(rival.account);
     await service.core.personalData.destroyKey(subject, timestamp(forgottenAt));
     accepted(await service.core.commands.personalData.forget(subject, CONTEXT));

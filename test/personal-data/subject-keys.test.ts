@@ -45,7 +45,7 @@ test('processes that seal the first texts of a subject at the same moment use on
   }
 });
 
-test('a text that was sealed says nothing of itself, and is never sealed to the same twice', async () => {
+test('a sealed text reveals nothing, and sealing it twice gives two results', async () => {
   const process = await aProcess();
   const [one, other] = [await sealedBy(process, 'Forty guests'), await sealedBy(process, 'Forty guests')];
   expect(JSON.stringify(one)).not.toContain('Forty');

@@ -46,7 +46,7 @@ test.each([
   expect(listed.stderr).toContain(way);
 });
 
-test('damaged read models are thrown away and built anew with one command', async () => {
+test('one command discards damaged read models and rebuilds them', async () => {
   const dataDir = await store();
   DAMAGE.overwritten(join(dataDir, 'read-models.sqlite'));
   const rebuilt = await venue(dataDir, 'rebuild', '--from-nothing');

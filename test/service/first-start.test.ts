@@ -152,7 +152,7 @@ test('the next start makes up for an interrupted first one', async () => {
 
 const usersOf = async (documents: DocumentStore) => (await openUsers(documents, Date.now)).users;
 
-test('a start without demo data says how the first account is made, until there is one', async () => {
+test('a start without demo data explains how to make the first account, until there is one', async () => {
   const dataDir = temporaryDataDir();
   const env = { DEMO: 'false' };
   const first = await startServiceProcess(dataDir, env);

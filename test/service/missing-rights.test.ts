@@ -66,7 +66,7 @@ describe.concurrent('a start with a user of EventStoreDB', () => {
     expect(tookMs).toBeLessThan(AT_ONCE_MS);
   });
 
-  test('a command says so, too', async ({ start }) => {
+  test('a command reports it, too', async ({ start }) => {
     const { code, stderr } = await start({ lacks: ['append'] }, 'src/cli.js', 'brand', 'add', '--name', 'Acme');
     expect(stderr).toMatch(/^(InternalError: )?EVENTSTORE_URL: the user .*\$w.*docs\/operations\.md.*\n$/);
     expect(code).toBe(1);

@@ -62,7 +62,7 @@ test('a log that lost no more than its last moments is refused, too', async () =
   expect(refused.stderr).toContain('venue restore --adopt');
 });
 
-test('read models of another store are refused, with the command that builds them anew', async () => {
+test('read models of another store are refused, with the command that rebuilds them', async () => {
   const [one, other] = [temporaryDataDir(), temporaryDataDir()];
   for (const dataDir of [one, other]) {
     const added = await venue(dataDir, 'brand', 'add', '--name', 'Acme');

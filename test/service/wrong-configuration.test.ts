@@ -15,7 +15,7 @@ test.each([
   expect(ended.stderr).toMatch(new RegExp(`^${variable}: .+\n$`));
 });
 
-test('with an argument the start fails with 2 and one line that says where settings are', async () => {
+test('with an argument the start fails with 2 and one line that names where settings are', async () => {
   const ended = await runNode('src/main.js', ['--port', '8080'], { DATA_DIR: temporaryDataDir() });
   expect(ended).toEqual({
     code: 2,

@@ -70,7 +70,7 @@ describe.each(enginePairs)('the secret key is replaced on %s', (_, engines) => {
     expect(await sealedIn(service.core)).toEqual(sealedBefore);
   });
 
-  test('with both, everything is read, and sealed anew under the new one', async () => {
+  test('with both, everything is read, and sealed again under the new one', async () => {
     expect(sealedBefore.size).toBeGreaterThanOrEqual(4);
     const both = await open([NEW, OLD]);
     expect(await both.queries.bookings.get(brand.account, booking)).toMatchObject({ message: 'Zwetschgenkuchen' });

@@ -174,7 +174,7 @@ describe.each([
       expect(await liftFence(documents)).toBe(false);
     });
 
-    test('that is fenced while a process runs tells it to end', async () => {
+    test('that is fenced while a process runs ends that process', async () => {
       const { events, documents } = await (await stores(await createLog(), createDatabase))();
       await run(events, documents);
       const identity = await identityOf(events, documents);

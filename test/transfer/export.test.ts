@@ -159,7 +159,7 @@ describe('an export that was interrupted', () => {
     ]);
   });
 
-  test('writes its records anew, of which some may have expired since', async () => {
+  test('writes its records again, of which some may have expired since', async () => {
     const store = await busyStore();
     const folder = await temporaryFolder();
     const [early, late] = [join(folder, 'early'), join(folder, 'late')];

@@ -86,7 +86,7 @@ test('an import gives events, groups and records their places in the new log, an
   await importFrom(file, other);
 });
 
-test('an import destroys the keys of those of whom the log says that they were forgotten', async () => {
+test('an import destroys the keys of subjects that the log says were forgotten', async () => {
   const one = await busyStore();
   const keys: Collection<object> = { name: 'subjectKeys', kind: 'record', indexes: [] };
   // As in a file that somebody put together from copies of different times.
