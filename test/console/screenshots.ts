@@ -6,10 +6,11 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { inDays } from '../in-days.ts';
 import { hasChromium, launchChromium, openWindow, signIn, signInOnce, wrongOn } from './chromium.ts';
-import { startBusy } from './console.fixture.ts';
+import { startDemo } from './console.fixture.ts';
+import { fillHouse } from './house-store.ts';
 import { startBusyPages } from './pages.ts';
 
-const HELP = `npm run screenshots                       takes the pictures in README again
+const HELP = `npm run screenshots                       takes the pictures in README and docs/guides/console.md
 npm run screenshots -- --busy [FOLDER]    takes every page of a busy store (40 spaces, 2,000 bookings) at 390, 768, 1,024 and
                                           1,440 px, light and dark; axe looks at these, and at 320, 1,280 and 1,920 px;
                                           FOLDER: a temporary one unless given`;
@@ -37,7 +38,7 @@ await (values.busy
 
 async function takeForReadme(): Promise<void> {
   const folder = fileURLToPath(new URL('../../src/console/screenshots/', import.meta.url));
-  const running = await startBusy();
+  const running = await startDemo({}, fillHouse);
   const browser = await launchChromium();
   const [harbour] = running.demo.communities;
   const [northwind] = running.demo.brands;
