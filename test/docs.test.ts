@@ -9,8 +9,8 @@ const CODE = globSync(['src/**/*.ts', 'projections/**/*.ts', 'test/**/*.ts'], {
   cwd: ROOT,
   exclude: ['**/node_modules/**'],
 });
-const PAGES = ['README.md', 'src/README.md', ...globSync('docs/**/*.md', { cwd: ROOT })].filter((path) =>
-  existsSync(join(ROOT, path)),
+const PAGES = ['README.md', 'CONTRIBUTING.md', 'src/README.md', ...globSync('docs/**/*.md', { cwd: ROOT })].filter(
+  (path) => existsSync(join(ROOT, path)),
 );
 
 /** The anchors of a page, as GitHub derives them from its headings. */

@@ -1,41 +1,47 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { globSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import manifest from '../package.json' with { type: 'json' };
+import { runVenue } from '../src/cli/venue.ts';
 import { readConfig } from '../src/config.ts';
 import { newSigningSecret, serviceSignature } from '../src/webhooks/signature.ts';
 import { freePort } from './free-port.ts';
 import { startServiceProcess, temporaryDataDir } from './service/service-process.ts';
 
 const ROOT = new URL('..', import.meta.url).pathname;
-const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
-/** The first fenced block of a language after a heading. */
-function block(heading: string, language: string): string {
-  const [, section = ''] = readme.split(`\n## ${heading}\n`);
-  const [, code] = new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``).exec(section) ?? [];
-  if (code === undefined) throw new Error(`README has no ${language} under "${heading}"`);
-  return code;
+/** The fenced blocks of a language under a heading of a page. */
+function blocks(page: string, heading: string, language: string): readonly string[] {
+  const [, rest = ''] = read(page).split(`\n## ${heading}\n`);
+  const [section = ''] = rest.split('\n## ');
+  const found = [...section.matchAll(new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``, 'g'))].map(([, code = '']) => code);
+  if (found.length === 0) throw new Error(`${page} has no ${language} under "${heading}"`);
+  return found;
 }
 
+test('the README has at most 10 KB', () => {
+  expect(Buffer.byteLength(read('README.md'))).toBeLessThanOrEqual(10_000);
+});
+
 test('the table of settings lists exactly those that are read, with their defaults', () => {
-  const [, section = ''] = readme.split('\n## Configuration\n');
-  const rows = [...section.matchAll(/^\| `([A-Z_]+)` +\| (.+?) +\|/gm)].map(
+  const rows = [...read('docs/operations/settings.md').matchAll(/^\| `([A-Z_]+)` +\| (.+?) +\|/gm)].map(
     ([, name, fallback]) => [name, fallback] as const,
   );
-  const read = new Set<string>();
+  const names = new Set<string>();
   const env = new Proxy<Record<string, string>>(
     { DATA_DIR: temporaryDataDir() },
     {
       get(target, name) {
-        read.add(String(name));
+        names.add(String(name));
         return target[String(name)];
       },
     },
   );
   const config = readConfig(env);
-  expect(rows.map(([name]) => name).sort()).toEqual([...read].sort());
+  expect(rows.map(([name]) => name).sort()).toEqual([...names].sort());
 
   const defaults = new Map(rows.map(([name, fallback]) => [name, fallback?.replaceAll('`', '')]));
   expect(defaults.get('PORT')).toBe(String(config.port));
@@ -47,56 +53,72 @@ test('the table of settings lists exactly those that are read, with their defaul
   expect(defaults.get('WEBHOOKS_ALLOW_PRIVATE')).toBe(String(config.webhooksAllowPrivate));
   expect(defaults.get('DEMO')).toMatch(new RegExp(`^${config.demo}, `));
   expect(defaults.get('LOG_LEVEL')).toBe(config.logLevel);
-});
-
-test('every linked file exists', () => {
-  const links = [...readme.matchAll(/\]\(([^)#:]+)\)/g)].map(([, path = '']) => path);
-  expect(links.length).toBeGreaterThan(10);
-  expect(links.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
-});
-
-test('every folder mentioned exists', () => {
-  const [, section = ''] = readme.split('\n## Where things are\n');
-  const folders = [...section.matchAll(/`((?:src|projections|test)\/[\w./-]*)`/g)].map(([, path = '']) => path);
-  expect(folders.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  const duration = (name: string) => Temporal.Duration.from(defaults.get(name) ?? '').total('milliseconds');
+  expect(duration('CREDENTIALS_GRACE')).toBe(config.credentialsGraceMs);
+  expect(duration('RETIRE_AFTER')).toBe(config.retireAfterMs);
+  expect(duration('DRAIN')).toBe(config.drainMs);
 });
 
 const hasCurl = spawnSync('curl', ['--version']).status === 0;
 
-test.skipIf(!hasCurl)('the first booking works when pasted (needs curl)', async () => {
-  const dataDir = temporaryDataDir();
-  const service = await startServiceProcess(dataDir);
-  const folder = temporaryDataDir();
-  symlinkSync(dataDir, join(folder, 'data'));
-
-  const pasted = block('A first booking', 'sh').replaceAll('http://localhost:3000', service.url);
-  const booking = /curl[^#]*-d[^#]*/.exec(pasted)?.[0] ?? '';
-  const shell = spawn('sh', ['-eu', '-c', `${pasted}\n${booking}`], {
-    cwd: folder,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+/** Runs what a page tells the reader to paste, with `npm run venue` as the command line on this `DATA_DIR`. @returns what it prints */
+async function paste(code: string, { url, dataDir, folder }: { url: string; dataDir: string; folder: string }) {
+  const venue = `DATA_DIR='${dataDir}' '${process.execPath}' '${join(ROOT, 'src/cli.js')}'`;
+  const pasted = code
+    .replaceAll('http://localhost:3000', url)
+    .replaceAll(/npm run (?:--silent )?venue --/g, venue)
+    .replaceAll(/\bnode -p/g, `'${process.execPath}' -p`);
+  const shell = spawn('sh', ['-eu', '-c', pasted], { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] });
   let output = '';
   shell.stdout.setEncoding('utf8').on('data', (text: string) => {
     output += text;
   });
   await once(shell, 'close');
   expect(shell.exitCode).toBe(0);
+  return output;
+}
 
-  // Four JSON values, one directly after another.
-  const answers = JSON.parse(`[${output.replace(/([}\]])\s*(?=[{[]"|\[\{)/g, '$1,')}]`);
-  expect(answers).toMatchObject([
-    { timeSlots: expect.arrayContaining([{ hour: 10, label: '10:00 AM', isAvailable: true }]) },
-    { status: 'Pending', startHour: 10, totalPrice: 483 },
-    [{ status: 'Pending', startHour: 10 }],
-    { error: 'SlotUnavailable', details: expect.any(String) },
-  ]);
+/** A running service, and a folder in which its data are `./data`. */
+async function startInFolder() {
+  const dataDir = temporaryDataDir();
+  const { url } = await startServiceProcess(dataDir);
+  const folder = temporaryDataDir();
+  symlinkSync(dataDir, join(folder, 'data'));
+  return { url, dataDir, folder };
+}
+
+describe.skipIf(!hasCurl)('what a page tells the reader to paste (needs curl)', () => {
+  test('README, a first booking', async () => {
+    const at = await startInFolder();
+    const [first = '', approval = ''] = blocks('README.md', 'A first booking', 'sh');
+    const booking = /curl[^#]*-d[^#]*/.exec(first)?.[0] ?? '';
+    const output = await paste(`${first}\n${booking}`, at);
+
+    // Four JSON values, one directly after another.
+    const answers = JSON.parse(`[${output.replace(/([}\]])\s*(?=[{[]"|\[\{)/g, '$1,')}]`);
+    expect(answers).toMatchObject([
+      { timeSlots: expect.arrayContaining([{ hour: 10, label: '10:00 AM', isAvailable: true }]) },
+      { status: 'Pending', startHour: 10, totalPrice: 483 },
+      [{ status: 'Pending', startHour: 10 }],
+      { error: 'SlotUnavailable', details: expect.any(String) },
+    ]);
+
+    const id = String(answers[1].id);
+    const approved = await paste(`${approval.replace(/\bID\b/, id)}\nnpm run venue -- booking show ${id}`, at);
+    expect(approved).toMatch(new RegExp(`\\b${id}\\b[^]*Pending[^]*\\b${id}\\b[^]*Approved`));
+  });
+
+  test('docs/guides/oauth.md, a service client', async () => {
+    const [code = ''] = blocks('docs/guides/oauth.md', 'Connect a service without a user', 'sh');
+    const bookings = JSON.parse(await paste(code, await startInFolder()));
+    expect(bookings).toContainEqual(expect.objectContaining({ spaceName: 'Harbour Hall' }));
+  });
 });
 
-test('the receiver accepts what is signed and refuses everything else', async () => {
+test('the receiver in docs/guides/webhooks.md accepts what is signed and refuses everything else', async () => {
   const folder = temporaryDataDir();
   const port = await freePort();
-  const code = block('Webhooks', 'js');
-  expect(code.split('\n').filter((line) => line.trim() !== '')).toHaveLength(12);
+  const [code = ''] = blocks('docs/guides/webhooks.md', 'Verify the signature', 'js');
   writeFileSync(join(folder, 'receiver.mjs'), code.replace('4000', String(port)));
   const secret = newSigningSecret();
   const receiver = spawn(process.execPath, ['receiver.mjs'], {
@@ -122,4 +144,43 @@ test('the receiver accepts what is signed and refuses everything else', async ()
   expect(await post(serviceSignature(newSigningSecret(), body))).toBe(401);
   expect(await post('')).toBe(401);
   expect(await post('not hex at all')).toBe(401);
+});
+
+const PAGES = ['README.md', 'CONTRIBUTING.md', ...globSync('docs/**/*.md', { cwd: ROOT })];
+
+/** The help of a `venue` command; of `venue` itself if there is no such command. */
+async function helpOf(command: readonly string[]): Promise<string> {
+  const printed: string[] = [];
+  await runVenue([...command, '--help'], { out: (text) => printed.push(text), err: () => {} });
+  return printed.join('');
+}
+
+test('every command line in the docs names a command and options that exist', async () => {
+  const COMMAND = /(?:^|`|run (?:--silent )?|service )venue (?:-- )?([a-z][^`#>|\n]*)/gm;
+  const lines = PAGES.flatMap((page) =>
+    [...read(page).matchAll(COMMAND)].map(([, line = '']) => ({ page, words: line.trim().split(/\s+/) })),
+  );
+  expect(lines.length).toBeGreaterThan(30);
+  const wrong: string[] = [];
+  for (const { page, words } of lines) {
+    const [group = '', command = ''] = words;
+    const inGroup = await helpOf([group, command]);
+    const help = inGroup.startsWith(`Usage: venue ${group} ${command} `) ? inGroup : await helpOf([group]);
+    const isGroup = help.includes('\nCommands:\n');
+    const options = words.filter((word) => /^--[a-z]/.test(word));
+    if (!help.startsWith(`Usage: venue ${group} `) || (isGroup && command !== '' && !command.startsWith('-')))
+      wrong.push(`${page}: venue ${words.join(' ')}`);
+    for (const option of options)
+      if (!help.includes(option)) wrong.push(`${page}: venue ${words.join(' ')}: no ${option}`);
+  }
+  expect(wrong).toEqual([]);
+});
+
+test('every npm script in the docs exists', () => {
+  const scripts = new Set(Object.keys(manifest.scripts));
+  const named = PAGES.flatMap((page) =>
+    [...read(page).matchAll(/\bnpm run (?:--silent )?([a-z:]+)/g)].map(([, script = '']) => `${page}: ${script}`),
+  );
+  expect(named.length).toBeGreaterThan(10);
+  expect(named.filter((each) => !scripts.has(each.split(': ')[1] ?? ''))).toEqual([]);
 });

@@ -12,7 +12,7 @@ import { type Receiver, startReceiver } from './webhooks/receiver.ts';
 
 /**
  * Both parties of a booking look at everything that they can see of it, whichever way: neither finds out who of the other party
- * acted, nor with what (docs/decisions/history.md).
+ * acted, nor with what (docs/decisions/accounts.md).
  */
 
 const password = 'correct horse battery';

@@ -154,7 +154,7 @@ test('the leaf hash is SHA-256 of a zero byte and the canonical form in UTF-8', 
 });
 
 test('the decision page shows the form and the hash of an event as they are', () => {
-  const page = readFileSync(new URL('../../docs/decisions/portable-events.md', import.meta.url), 'utf8');
+  const page = readFileSync(new URL('../../docs/decisions/seals.md', import.meta.url), 'utf8');
   const [, form = '', hash] = /```json\n(.+)\n```.*?`([0-9a-f]{64})`/s.exec(page) ?? [];
   expect(canonicalForm(JSON.parse(form))).toBe(form);
   expect(leafHash(JSON.parse(form)).toString('hex')).toBe(hash);

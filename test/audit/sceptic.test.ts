@@ -13,15 +13,15 @@ import { reportEngine } from '../engines.ts';
 import { inDays } from '../in-days.ts';
 import { CONTEXT, type RunningService, runService } from '../running-service.fixture.ts';
 
-/** The program that docs/audit.md shows, to the letter. */
-const [, PROGRAM = ''] = /```python\n(.*?)```/s.exec(readFileSync('docs/audit.md', 'utf8')) ?? [];
+/** The program that docs/guides/audit.md shows, to the letter. */
+const [, PROGRAM = ''] = /```python\n(.*?)```/s.exec(readFileSync('docs/guides/audit.md', 'utf8')) ?? [];
 /** The one that .ci/run makes, or that of the machine. */
 const PYTHON = [new URL('../../.venv/bin/python3', import.meta.url).pathname, 'python3'].find(
   (python) => spawnSync(python, ['-c', 'import cryptography']).status === 0,
 );
 reportEngine(
   'client',
-  'the check of docs/audit.md',
+  'the check of docs/guides/audit.md',
   PYTHON === undefined ? 'NOT TESTED: no python3 with the package cryptography' : 'Python',
 );
 
@@ -72,7 +72,7 @@ test('the program is shorter than 60 lines', () => {
   expect(PROGRAM).toContain('Ed25519PublicKey');
 });
 
-describe.skipIf(PYTHON === undefined)('the program of docs/audit.md', () => {
+describe.skipIf(PYTHON === undefined)('the program of docs/guides/audit.md', () => {
   test('confirms a log, a proof of a booking, and that the log goes on from what was kept', async () => {
     await kept();
     expect(check('key.txt', 'seals.txt', 'log.ndjson', 'verified.json', 'proof.json')).toEqual({

@@ -48,11 +48,11 @@ async function conformance(args: readonly string[], onOutput: (output: string) =
   return { code: child.exitCode, output };
 }
 
-const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
+const guide = await readFile(new URL('../../docs/guides/mcp.md', import.meta.url), 'utf8');
 
-const inReadme = (name: string) => readme.split('\n').find((line) => line.startsWith(`| ${name} |`));
+const inGuide = (name: string) => guide.split('\n').find((line) => line.startsWith(`| ${name} |`));
 
-/** The row of README that says exactly what passed: every scenario with a check that passed beyond its first. */
+/** The row of docs/guides/mcp.md that says exactly what passed: every scenario with a check that passed beyond its first. */
 function rowOf(name: string, output: string): string {
   const scenarios = [...output.matchAll(/^[✓✗] ([\w-]+): (\d+) passed, (\d+) failed/gm)].map(
     ([, scenario = '', passed, failed]) => ({ scenario, passed: Number(passed), failed: Number(failed) }),
@@ -100,7 +100,7 @@ describe('the MCP server', () => {
       proxy.close();
       expect(output).toMatch(/✓ tools-list: \d+ passed, 0 failed/);
       expect(output).toMatch(/✓ dns-rebinding-protection: \d+ passed, 0 failed/);
-      expect(inReadme(revision)).toBe(rowOf(revision, output));
+      expect(inGuide(revision)).toBe(rowOf(revision, output));
       expect({ code, unexpected: /(?:Unexpected failures|Stale).*/is.exec(output)?.[0] }).toEqual({ code: 0 });
     },
     60_000,
@@ -120,13 +120,13 @@ test('the authorization server: metadata and the authorization code grant', asyn
   });
   expect(output).toMatch(/✓ authorization-server-metadata-endpoint: \d+ passed, 0 failed/);
   expect(output).toMatch(/✓ authorization-code-grant: \d+ passed, 0 failed/);
-  expect(inReadme('authorization server')).toBe(rowOf('authorization server', output));
+  expect(inGuide('authorization server')).toBe(rowOf('authorization server', output));
   expect(code).toBe(0);
 }, 60_000);
 
-test('README names the version of the suite that was run', async () => {
+test('the guide names the version of the suite that was run', async () => {
   const manifest = JSON.parse(await readFile(join(dirname(SUITE), '../package.json'), 'utf8'));
-  expect(readme).toContain(`\`@modelcontextprotocol/conformance\` ${manifest.version}`);
+  expect(guide).toContain(`\`@modelcontextprotocol/conformance\` ${manifest.version}`);
 });
 
 async function signIn(link: string) {
