@@ -38,7 +38,7 @@ export const bookings = projection<BookingDocument, BookingEvent>({
   name: 'bookings',
   version: 4,
   indexes: [
-    // Each ends with the order of lists (docs/decisions/lists-of-bookings.md).
+    // Each ends with the order of lists (docs/decisions/bookings.md).
     { fields: ['communityId', 'date', 'startHour', 'bookingId'] },
     { fields: ['brandId', 'date', 'startHour', 'bookingId'] },
     { fields: ['spaceId', 'date', 'startHour', 'bookingId'] },

@@ -208,7 +208,7 @@ export function secretKeyFile(env: Environment): string | undefined {
   return join(isSet('DATA_DIR') ? (env.DATA_DIR?.trim() ?? '') : DEFAULT_DATA_DIR, SECRET_KEY_FILE);
 }
 
-/** `SECRET_KEYS` has several, while the key is being replaced: the one that seals first (docs/decisions/secrets.md). */
+/** `SECRET_KEYS` has several, while the key is being replaced: the one that seals first (docs/decisions/credentials.md). */
 function secretKeys(
   one: string | undefined,
   several: string | undefined,

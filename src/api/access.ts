@@ -53,7 +53,7 @@ export function createAuthentication({ authenticate, challenge }: Authentication
 
 /**
  * The hook that enforces access to a route before the request is parsed: 401, then InsufficientPermissions, then ScopeViolation
- * (docs/decisions/order-of-refusals.md). It is created per route, so that calls need not look up what their route requires.
+ * (docs/decisions/rest-api.md). It is created per route, so that calls need not look up what their route requires.
  */
 export function createAccessHook(deps: AuthenticationDeps) {
   const authenticated = createAuthentication(deps);

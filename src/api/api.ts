@@ -80,7 +80,7 @@ function begin(request: FastifyRequest, reply: FastifyReply): void {
 
 /**
  * Answers requests whose URL cannot be read, so that no route and no hook sees them. Below the API they have to be authenticated first
- * all the same (docs/decisions/order-of-refusals.md).
+ * all the same (docs/decisions/rest-api.md).
  */
 export function unroutable(deps: Pick<ApiDeps, 'authenticate' | 'challenge'>) {
   const authenticated = createAuthentication(deps);

@@ -17,7 +17,7 @@ const KEPT_ANSWERS = 2_000;
 
 const stringify = serializerOf(AvailabilityResponse);
 
-/** Makes answers, and keeps those that are asked for again for as long as nothing has changed (docs/decisions/entity-tags.md). */
+/** Makes answers, and keeps those that are asked for again for as long as nothing has changed (docs/decisions/rest-api.md). */
 export function createAvailabilityAnswers(): (found: Availability) => Answer {
   const answers = createLruCache<string, Answer>(KEPT_ANSWERS);
   return (found) => {

@@ -17,7 +17,7 @@ type Kept = {
 
 /**
  * Makes the JSON of bookings, and keeps it: most are the same in the next list, and neither have to be read nor serialised again
- * (docs/decisions/streamed-lists.md).
+ * (docs/decisions/rest-api.md).
  */
 export function createBookingTexts(): (page: BookingRows) => readonly string[] {
   let of = '';

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type TSchema, Type } from '../contract/schema.ts';
 
-/** Makes the entity tag of an answer from the version of what it is made of (docs/decisions/entity-tags.md). */
+/** Makes the entity tag of an answer from the version of what it is made of (docs/decisions/rest-api.md). */
 export type EntityTag = (request: FastifyRequest, version: string) => string;
 
 /**

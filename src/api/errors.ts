@@ -15,7 +15,7 @@ export const sendRefusal = (reply: FastifyReply, { refused, details }: Refusal):
   sendError(reply, refused, details);
 
 /**
- * Messages for requests that Fastify itself rejects. 405, 413 and 415 become 404 and 400 (docs/decisions/errors.md).
+ * Messages for requests that Fastify itself rejects. 405, 413 and 415 become 404 and 400 (docs/decisions/rest-api.md).
  */
 const REQUEST_PROBLEMS: Readonly<Record<string, string>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'The body must be JSON: send Content-Type: application/json.',

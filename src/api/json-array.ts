@@ -9,7 +9,7 @@ const CHUNK = 32 * 1024;
 
 /**
  * Answers with a list, or with 304 if the client has it. Without a version, or while the list is behind it, the answer has no
- * entity tag: the client asks for the whole list again (docs/decisions/entity-tags.md).
+ * entity tag: the client asks for the whole list again (docs/decisions/rest-api.md).
  */
 export async function sendList<P>(
   request: FastifyRequest,
@@ -43,7 +43,7 @@ async function* from(chunks: readonly Buffer[]): AsyncGenerator<Buffer, undefine
 }
 
 /**
- * Streams a JSON array, with one chunk in memory however many items there are (docs/decisions/streamed-lists.md). A failure
+ * Streams a JSON array, with one chunk in memory however many items there are (docs/decisions/rest-api.md). A failure
  * before the first chunk still gets an error response; a later one aborts the connection.
  */
 async function sendJsonArray(

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { unicodeProblem } from '../domain/unicode.ts';
 
-/** A body that cannot be used. Its message goes to the client (docs/decisions/errors.md). */
+/** A body that cannot be used. Its message goes to the client (docs/decisions/rest-api.md). */
 class InvalidBody extends Error {
   readonly statusCode = 400;
 }

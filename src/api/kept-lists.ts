@@ -8,7 +8,7 @@ const LONG_BYTES = 64 * 1024;
 
 type Chunks = readonly Buffer[];
 
-/** Keeps long lists for as long as nothing in them has changed (docs/decisions/streamed-lists.md). */
+/** Keeps long lists for as long as nothing in them has changed (docs/decisions/rest-api.md). */
 export type KeptLists = {
   /** The list, if it is kept in this version. */
   get(key: string, version: ListVersion): Chunks | undefined;

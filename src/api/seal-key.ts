@@ -1,7 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify';
 import { sendError } from './errors.ts';
 
-/** Where the key is published that checkpoints of the log are checked with (docs/audit.md). */
+/** Where the key is published that checkpoints of the log are checked with (docs/guides/audit.md). */
 const SEAL_KEY_PATH = '/.well-known/seal-key';
 
 /** Publishes it, as one line of text, to everybody: whoever checks a log needs no account. */

@@ -24,7 +24,7 @@ function ajv(): Ajv {
 
 /**
  * Path parameters are strings, so integers have to be converted, but only from the plain decimal form: `0x5`, `5e0` and ` 5` are
- * refused. In a JSON body, `"5"` is a string and not converted (docs/decisions/errors.md).
+ * refused. In a JSON body, `"5"` is a string and not converted (docs/decisions/rest-api.md).
  *
  * A schema is compiled for the first request that it checks: compiling all of them would be a tenth of a start.
  */
@@ -42,7 +42,7 @@ export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, http
   };
 };
 
-/** A limit is refused in the same words as by the domain (docs/decisions/limits.md), a date as by the command line. */
+/** A limit is refused in the same words as by the domain (docs/decisions/rest-api.md), a date as by the command line. */
 function inDomainWords(error: ErrorObject, httpPart: string | undefined): ErrorObject {
   const { data, parentSchema = {} } = error;
   const {

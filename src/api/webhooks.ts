@@ -18,7 +18,7 @@ import { sendError, sendRefusal } from './errors.ts';
 
 /**
  * Registrations belong to the API key, or the OAuth client and account, that made them
- * (docs/decisions/webhook-registrations.md).
+ * (docs/decisions/webhook-deliveries.md).
  */
 const ownerOf = ({ credential, account }: Caller): WebhookOwner => ({
   credential: `${credential.kind}:${credential.id}`,

@@ -5,7 +5,7 @@ import type { JsonObject, StoredEvent } from '../event-store/event-store.ts';
 
 /**
  * An event as every engine holds it: as it was stored, never upcast and never opened. Its stream has no prefix. The position
- * belongs to the engine, and is no part of it (docs/decisions/portable-events.md).
+ * belongs to the engine, and is no part of it (docs/decisions/seals.md).
  */
 export type PortableEvent = Omit<StoredEvent, 'position'>;
 

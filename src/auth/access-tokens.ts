@@ -28,7 +28,7 @@ export type VerifiedToken = {
 export type AccessTokens = {
   /** @returns undefined for anything but a valid token that is bound to an account */
   verify(token: string): Promise<VerifiedToken | undefined>;
-  /** The caller of the REST API, given a valid token with audience `api` (docs/decisions/oauth-resources.md). */
+  /** The caller of the REST API, given a valid token with audience `api` (docs/decisions/oauth.md). */
   authenticate(token: string): Promise<Caller | undefined>;
   /** The id under which a token is stored, even if it was revoked; undefined if it is not ours or has expired. */
   storedId(token: string): Promise<string | undefined>;
@@ -60,7 +60,7 @@ type Signed = {
 
 /**
  * Verifies access tokens against the key set, without calling the authorization server. Every call looks up the token's record,
- * so that a revoked token stops working at once in every process (docs/decisions/token-revocation.md).
+ * so that a revoked token stops working at once in every process (docs/decisions/credentials.md).
  */
 export function createAccessTokens(deps: {
   issuer: string;

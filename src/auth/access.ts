@@ -8,7 +8,7 @@ export type Access = { readonly permission: PermissionName; readonly scope?: Acc
 
 /**
  * Checks whether a caller has access. Refuses `InsufficientPermissions` before `ScopeViolation`. Authentication (401) comes
- * before, validation of the request after (docs/decisions/order-of-refusals.md).
+ * before, validation of the request after (docs/decisions/rest-api.md).
  */
 export function refuseAccess({ permissions, account }: Caller, { permission, scope }: Access): Refusal | undefined {
   if (!allows(permissions, permission))

@@ -8,7 +8,7 @@ const PERIOD_MS = 5_000;
 
 /**
  * Finishes changes to users, grants and clients that a process has left behind, and tells the log of them
- * (docs/decisions/membership.md). Any number of processes may do it.
+ * (docs/decisions/accounts.md). Any number of processes may do it.
  */
 export function createChangeFollowUp(deps: {
   readonly changing: Changing;

@@ -1,7 +1,7 @@
 import type { AccountKind } from '../domain/account.ts';
 import { Permission, SCOPE_PERMISSIONS } from '../domain/permissions.ts';
 
-/** The `aud` of an access token (docs/decisions/oauth-resources.md). */
+/** The `aud` of an access token (docs/decisions/oauth.md). */
 export type Audience = 'api' | 'mcp';
 const AUDIENCES: readonly Audience[] = ['api', 'mcp'];
 
@@ -11,7 +11,7 @@ export const OFFLINE_SCOPE = 'offline_access';
 /** These identify the user and are not bound to a resource. */
 export const IDENTITY_SCOPES = ['openid', 'profile', 'email'] as const;
 export const API_SCOPES = ['service.api.read', 'service.api.write', 'service.api.webhooks'] as const;
-/** All scopes (docs/specification.md#scopes). */
+/** All scopes (docs/guides/oauth.md#scopes). */
 export const SCOPES = [...IDENTITY_SCOPES, OFFLINE_SCOPE, ...API_SCOPES, MCP_SCOPE] as const;
 
 /** The scopes that a token for an audience may carry. */
@@ -51,7 +51,7 @@ export function fittingScopes(scopes: readonly string[], audience: Audience): Se
   return grantsSomething ? fitting : undefined;
 }
 
-/** Everything but webhooks, for which there is no MCP tool (docs/decisions/mcp.md). */
+/** Everything but webhooks, for which there is no MCP tool (docs/guides/mcp.md). */
 const MCP_PERMISSIONS =
   Permission.ReadAvailability | Permission.ReadBookings | Permission.WriteBookings | Permission.ReadReviews;
 

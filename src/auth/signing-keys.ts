@@ -33,7 +33,7 @@ export type SigningKeys = {
   current(): Promise<KeySet>;
   /**
    * Creates a new key. It is published at once and signs ten minutes later; older keys stay until the tokens they signed have
-   * expired (docs/decisions/token-revocation.md). @returns the new key's id and when it starts to sign (ISO 8601, UTC)
+   * expired (docs/decisions/credentials.md). @returns the new key's id and when it starts to sign (ISO 8601, UTC)
    */
   rotate(): Promise<{ readonly kid: string; readonly signsFrom: string }>;
 };

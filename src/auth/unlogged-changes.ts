@@ -17,7 +17,7 @@ type Unlogged = {
 
 /**
  * What a record holds besides: its changes of which the log does not tell yet. They are written with what they change, so that no
- * failure can come in between (docs/decisions/membership.md).
+ * failure can come in between (docs/decisions/accounts.md).
  */
 export type WithUnlogged = {
   readonly unlogged?: readonly Unlogged[];

@@ -89,7 +89,7 @@ const unlogged = declareQuery(USERS, (): Find<UserDocument> => UNLOGGED, []);
 
 /**
  * Users are records in the document store (docs/decisions/accounts.md). The log tells what happens to them, without who they are
- * (docs/decisions/membership.md).
+ * (docs/decisions/accounts.md).
  */
 export async function createUsers(deps: {
   readonly documents: DocumentStore;

@@ -18,7 +18,7 @@ export type RequestingClient = {
 
 /**
  * Completes an authorization request with what its client left out, and drops scopes that the resource does not have
- * (docs/decisions/oauth-resources.md). What cannot be completed is left as it is, and refused later; so are parameters that were
+ * (docs/decisions/oauth.md). What cannot be completed is left as it is, and refused later; so are parameters that were
  * sent twice.
  *
  * @param client undefined if the client is not known; oidc-provider refuses the request then
@@ -40,7 +40,7 @@ export function completeAuthorization(
   const prompts = new Set(wordsOf(parameters.get('prompt')));
   // Without a user, nothing that needs consent can be added.
   const asksUser = !prompts.has('none');
-  // Assistants are used for weeks, and MCP clients ask for exactly the scope of the challenge (docs/decisions/oauth-resources.md).
+  // Assistants are used for weeks, and MCP clients ask for exactly the scope of the challenge (docs/decisions/oauth.md).
   if (scopes.has(MCP_SCOPE) && asksUser && client?.mayRefresh) scopes.add(OFFLINE_SCOPE);
   // OpenID Connect requires prompt=consent for offline_access; without it oidc-provider drops the scope.
   if (scopes.has(OFFLINE_SCOPE) && asksUser) prompts.add('consent');

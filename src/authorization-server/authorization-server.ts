@@ -23,7 +23,7 @@ import { createSignInAttempts } from './sign-in-attempts.ts';
 import { sayingUnavailable } from './unavailable.ts';
 
 export type AuthorizationServer = {
-  /** All paths of the authorization server (docs/specification.md#oauth), including its pages. */
+  /** All paths of the authorization server (docs/guides/oauth.md), including its pages. */
   readonly routes: FastifyPluginAsync;
   /** Signs out the browser that sent the request, without confirmation. Connected apps stay connected. */
   endSession(request: FastifyRequest, reply: FastifyReply): Promise<void>;

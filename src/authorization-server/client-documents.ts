@@ -25,7 +25,7 @@ export const isDocumentAway = (ctx: object): boolean => away.has(ctx);
 
 /**
  * Fetches a client's metadata from the URL that is its client id (OAuth Client ID Metadata Document, which MCP prefers to
- * registration; docs/decisions/client-registration.md). The URL comes from a stranger, so only public addresses are contacted,
+ * registration; docs/decisions/oauth.md). The URL comes from a stranger, so only public addresses are contacted,
  * over TLS and without following redirects, and the rules of registration apply to the metadata.
  *
  * While its publisher is down, a client that users have allowed goes by the copy of its document. Of others {@link isDocumentAway}

@@ -36,7 +36,7 @@ type ConfidentialClient = {
 export type Clients = {
   /**
    * Adds a client; its secret is returned only here. Refuses a name that is empty, too long, or has invisible characters
-   * (`ValidationError`; docs/decisions/limits.md).
+   * (`ValidationError`; docs/decisions/rest-api.md).
    */
   addClient(
     client: { account: Account; grant: 'client_credentials'; name: string },

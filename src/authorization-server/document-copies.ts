@@ -8,7 +8,7 @@ import { createLruCache } from '../runtime/lru-cache.ts';
 
 /**
  * The metadata documents of clients that users have allowed, as they were last fetched: a publisher that is down for a while does
- * not disconnect its users (docs/decisions/client-registration.md).
+ * not disconnect its users (docs/decisions/oauth.md).
  */
 export type DocumentCopies = {
   get(url: string): Promise<string | undefined>;

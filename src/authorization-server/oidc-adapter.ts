@@ -114,7 +114,7 @@ export async function createOidcAdapter(deps: {
   const waiting = new Map<string, number>();
 
   /**
-   * Refuses all but the first of several requests that use a token at once (docs/decisions/refresh-tokens.md): one after the other,
+   * Refuses all but the first of several requests that use a token at once (docs/decisions/oauth.md): one after the other,
    * each when the one before has been answered and its client has had time to store the new token. Clients repeat a refused request
    * with what they have stored by then; the 1.x MCP SDK does so at once. Any earlier, that would be the used token again, which
    * ends the grant.
@@ -142,7 +142,7 @@ export async function createOidcAdapter(deps: {
         const stored = await records.get(oidcRecordKey(model, id));
         if (stored === undefined || !isThere(stored)) return undefined;
         // A second use revokes the grant, but not while the first is unanswered: if a client sends a request twice at once (two
-        // tabs, a retry), one is served and the other refused (docs/decisions/refresh-tokens.md).
+        // tabs, a retry), one is served and the other refused (docs/decisions/oauth.md).
         if (isUnanswered(stored.document) && (await route()) === 'token') return refuseInTurn(stored.key);
         const payload = open(stored);
         // The userinfo endpoint refuses tokens with an audience. Ours have one, and are valid there if their scope has `openid`.

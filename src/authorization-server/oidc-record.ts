@@ -21,7 +21,7 @@ export type OidcRecord = WithUnlogged & {
   readonly account?: AccountKey;
   /** ISO 8601, UTC. Codes and refresh tokens can be used once. */
   readonly consumedAt?: string;
-  /** Whether the request that consumed it has been answered (docs/decisions/refresh-tokens.md). */
+  /** Whether the request that consumed it has been answered (docs/decisions/oauth.md). */
   readonly answered?: boolean;
   /** ISO 8601, UTC. */
   readonly createdAt: string;

@@ -245,6 +245,6 @@ export const appOf = (client: { readonly id: string; readonly name: string | und
 function whereTo(address: string): App['sendsBackTo'] {
   const url = new URL(address);
   if (url.protocol === 'https:') return { onDevice: false, address: url.host };
-  // Plain http is for loopback addresses only (docs/decisions/client-registration.md).
+  // Plain http is for loopback addresses only (docs/decisions/oauth.md).
   return { onDevice: true, address: url.protocol === 'http:' ? url.host : url.protocol };
 }

@@ -1,4 +1,4 @@
-/** Paths of the authorization server (docs/specification.md#oauth). */
+/** Paths of the authorization server (docs/guides/oauth.md). */
 export const PATHS = {
   openidConfiguration: '/.well-known/openid-configuration',
   /** The same document for OAuth clients without OpenID Connect (RFC 8414). MCP clients look here first. */

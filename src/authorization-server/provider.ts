@@ -53,7 +53,7 @@ export type ProviderDeps = {
 };
 
 /**
- * oidc-provider, configured for docs/specification.md#oauth. It keeps no state in memory, so any process can take over at any time.
+ * oidc-provider, configured for docs/guides/oauth.md. It keeps no state in memory, so any process can take over at any time.
  */
 export function buildProvider(deps: ProviderDeps, { keys }: KeySet): Provider {
   const { issuer, secretKey, resources, users, clients, oidcAdapter, clientDocument } = deps;
@@ -122,7 +122,7 @@ const ROUTES: Configuration['routes'] = {
   jwks: PATHS.jwks,
 };
 
-/** docs/specification.md#limits. Plain numbers, because the default functions shorten some refresh tokens on rotation. */
+/** docs/guides/rest-api.md#limits. Plain numbers, because the default functions shorten some refresh tokens on rotation. */
 const LIFETIMES: Configuration['ttl'] = {
   AccessToken: HOUR,
   ClientCredentials: HOUR,
@@ -131,7 +131,7 @@ const LIFETIMES: Configuration['ttl'] = {
   IdToken: HOUR,
   Interaction: 30 * MINUTE,
   Session: 14 * DAY,
-  // Counted from the last refresh (docs/decisions/refresh-tokens.md).
+  // Counted from the last refresh (docs/decisions/oauth.md).
   Grant: (_ctx, { clientId }) => (clientId === CONSOLE_CLIENT_ID ? 14 * DAY : GRANT),
 };
 
@@ -242,7 +242,7 @@ const featuresOf = (resources: Resources): Configuration['features'] => ({
   },
   resourceIndicators: {
     enabled: true,
-    // Resource indicators are required (docs/decisions/oauth-resources.md).
+    // Resource indicators are required (docs/decisions/oauth.md).
     defaultResource(_ctx, _client, oneOf) {
       if (oneOf === undefined) throw new errors.InvalidTarget(RESOURCE_REQUIRED);
       return oneOf;

@@ -10,7 +10,7 @@ const MAX_REDIRECTS = 20;
 const MAX_HOST = 253;
 
 /**
- * The rules for dynamically registered clients (RFC 7591; docs/decisions/client-registration.md). They act for users only.
+ * The rules for dynamically registered clients (RFC 7591; docs/decisions/oauth.md). They act for users only.
  * Plain http redirects are for programs on the user's own machine; those count as native apps (RFC 8252), even if they claim otherwise.
  * @throws {errors.InvalidClientMetadata}
  */

@@ -23,7 +23,7 @@ export type RequestRewriting = {
 const FORM = 'application/x-www-form-urlencoded';
 
 /**
- * Adapts requests for oidc-provider (docs/decisions/oauth-resources.md, docs/decisions/token-revocation.md). Resources become
+ * Adapts requests for oidc-provider (docs/decisions/oauth.md, docs/decisions/credentials.md). Resources become
  * the absolute URIs it requires, JWT access tokens the ids they are stored under (it rejects structured tokens at introspection
  * and revocation), and the host it builds URLs from is always the issuer's, never that of `Host` or `X-Forwarded-*`.
  */

@@ -22,7 +22,7 @@ Without options, it replays the log and compares every document of the read mode
 
 A checkpoint that was kept elsewhere tells whether anything that it seals was changed since; several tell between which two of them;
 kept hashes of the events (SEAL_FILE_LEAVES) or an earlier export tell which event. A proof counts if it leads to a checkpoint that was
-kept, or to one that the output of --against … --json shows the log to have grown to since. See docs/audit.md.
+kept, or to one that the output of --against … --json shows the log to have grown to since. See docs/guides/audit.md.
 
 Examples:
   venue verify

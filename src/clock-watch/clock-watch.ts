@@ -6,7 +6,7 @@ import { machineTime, type SteadyClock } from '../runtime/steady-clock.ts';
 import { createEngineClocks } from './engine-clocks.ts';
 import { openMachineClock } from './machine-clock.ts';
 
-/** Whether the clock of this machine can be trusted (docs/decisions/clocks.md). */
+/** Whether the clock of this machine can be trusted (docs/decisions/time.md). */
 export type ClockWatch = {
   /** Looks at the clock. Resolves to a sentence that says what is wrong with it, if anything is. */
   look(): Promise<string | undefined>;

@@ -39,7 +39,7 @@ export type Accepted<S, E extends DomainEvent> = {
 export type CommandHandler = {
   /**
    * Loads a stream, decides, appends what was decided and waits until the read models show it
-   * (docs/decisions/read-your-writes.md).
+   * (docs/decisions/read-models.md).
    */
   execute<S, E extends DomainEvent, D extends E>(
     stream: string,
@@ -57,7 +57,7 @@ export type CommandHandler = {
 const MAX_DECISIONS = 60;
 
 /**
- * The path of every command: load, decide, append (docs/decisions/streams.md). What is known of a stream may be stale, so it
+ * The path of every command: load, decide, append (docs/decisions/event-log.md). What is known of a stream may be stale, so it
  * never refuses on its own (a refusal is decided again on what the log holds), and the expected revision guards the append.
  */
 export function createCommandHandler(deps: {

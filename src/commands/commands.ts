@@ -30,7 +30,7 @@ export type Commands = {
   readonly personalData: PersonalDataCommands;
 };
 
-/** Booking ids are reserved in blocks, because each reservation is an append (docs/decisions/ids.md). */
+/** Booking ids are reserved in blocks, because each reservation is an append (docs/decisions/event-log.md). */
 const BOOKING_ID_BLOCK = 100;
 
 export async function createCommands(deps: {

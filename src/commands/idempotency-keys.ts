@@ -13,7 +13,7 @@ export const IDEMPOTENCY_KEY_KEPT_MS = 30 * 24 * 3_600_000;
 
 /**
  * What each idempotency key was first used for. The space-day makes sure that repeating a request never books twice; this
- * catches a key reused for a different request, which may belong to another day (docs/decisions/idempotency-keys.md).
+ * catches a key reused for a different request, which may belong to another day (docs/decisions/event-log.md).
  */
 export class IdempotencyKeys {
   readonly #documents: Documents<UsedKey>;

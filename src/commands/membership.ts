@@ -6,7 +6,7 @@ import type { CommandContext, CommandHandler } from './command-handler.ts';
 export type MembershipCommands = {
   /**
    * Tells the log of a change to the record of a user or client, which has taken effect already. Telling of it again does nothing
-   * (docs/decisions/membership.md).
+   * (docs/decisions/accounts.md).
    */
   record(change: MembershipEvent, context: CommandContext): Promise<void>;
 };

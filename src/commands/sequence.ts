@@ -20,7 +20,7 @@ export const reserved: Aggregate<number, IdsReserved> = { initial: 0, evolve: (_
 const CONTEXT: CommandContext = { actor: SYSTEM, correlationId: 'sequence' };
 
 /**
- * Hands out integer ids from blocks reserved in the log (hi/lo; docs/decisions/ids.md). A block lost with its process leaves
+ * Hands out integer ids from blocks reserved in the log (hi/lo; docs/decisions/event-log.md). A block lost with its process leaves
  * a gap.
  */
 export function createSequence(handler: CommandHandler, sequence: SequenceName, blockSize: number): Sequence {

@@ -18,7 +18,7 @@ const collection: Collection<PlacesDocument> = { name: 'webhookPlaces', kind: 'r
 const UNFINISHED_MS = 3_600_000;
 
 /**
- * Which registrations an owner has, counted over all processes (docs/decisions/webhook-registrations.md): a place is taken,
+ * Which registrations an owner has, counted over all processes (docs/decisions/webhook-deliveries.md): a place is taken,
  * compare-and-set, before the registration is appended. Whether one that was counted still exists is asked of the log, and only
  * when no place is left: a process may have died before it appended, or an earlier release may have removed it.
  */

@@ -143,7 +143,7 @@ export async function registerConsole(app: FastifyInstance, deps: ConsoleDeps): 
     return current;
   }
 
-  /** Whether a form came from this site and was made for this session and account (docs/decisions/console-forms.md). */
+  /** Whether a form came from this site and was made for this session and account (docs/decisions/console.md). */
   function isOwnForm(request: FastifyRequest, current: CurrentSession): boolean {
     const { origin } = request.headers;
     const sameOrigin = origin === undefined || origin === publicUrl;
@@ -353,7 +353,7 @@ const switchPage = (visit: Visit, accounts: readonly NamedAccount[], to: string)
 
 const TO_CONSOLE = { href: '/console', label: 'Go to the console' };
 
-/** For a form submitted again long after it took effect (docs/decisions/console-forms.md). */
+/** For a form submitted again long after it took effect (docs/decisions/console.md). */
 const ALREADY_SUBMITTED: Answer = {
   title: 'Already submitted',
   status: 409,

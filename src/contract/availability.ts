@@ -15,7 +15,7 @@ const TimeSlot = Type.Object(
   { title: 'TimeSlot', description: 'A start hour, and whether it can be booked.' },
 );
 
-/** The availability of a space on a date (docs/specification.md#resources). */
+/** The availability of a space on a date (docs/guides/rest-api.md#resources). */
 export const AvailabilityResponse = Type.Object(
   {
     spaceId: Id<SpaceId>('Space identifier.'),

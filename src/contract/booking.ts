@@ -98,7 +98,7 @@ const totalPrice = Type.Number({
 /** What REST and webhooks say of a booking alike. */
 const factsShown = { spaceId, spaceName, date, startHour, endHour, status: BookingStatus, totalPrice };
 
-/** A booking (docs/specification.md#resources). `usageHours` is an addition of ours (docs/decisions/slots.md). */
+/** A booking (docs/guides/rest-api.md#resources). `usageHours` is an addition of ours (docs/decisions/bookings.md). */
 export const BookingDto = Type.Object(
   {
     id: bookingId,
@@ -123,7 +123,7 @@ export const OperatorBooking = Type.Object({
 
 /**
  * A booking as the MCP server shows it. The brand's name and message are shown to the community only here, and set apart: they
- * are a third party's text, which a model could take for instructions (docs/decisions/mcp.md).
+ * are a third party's text, which a model could take for instructions (docs/guides/mcp.md).
  */
 export const AssistantBooking = Type.Object(
   {
@@ -144,7 +144,7 @@ export const AssistantBooking = Type.Object(
   { title: 'AssistantBooking', description: 'A booking, as assistants see it.' },
 );
 
-/** The data of a webhook delivery about a booking (docs/specification.md#events). */
+/** The data of a webhook delivery about a booking (docs/guides/webhooks.md#events). */
 const bookingData = { bookingId, ...factsShown, ...furtherShown };
 export const BookingRequestedData = Type.Object(
   { ...bookingData, message },
@@ -231,7 +231,7 @@ export const BookingsQuery = Type.Object({
 });
 
 const { spaceId: spaceSent, date: startTime, ...furtherSent } = SentDetails;
-/** A booking request. The specification calls its date `startTime` (docs/specification.md#endpoints). */
+/** A booking request. The specification calls its date `startTime` (docs/guides/rest-api.md#endpoints). */
 export const CreateBooking = Type.Object(
   { spaceId: spaceSent, startTime, ...furtherSent },
   { title: 'CreateBooking', description: 'A booking request.' },

@@ -3,7 +3,7 @@ import { keysOf } from '../domain/keys-of.ts';
 import { OneOf } from './scalars.ts';
 import { type Static, Type } from './schema.ts';
 
-/** The status of each error code (docs/specification.md#errors). */
+/** The status of each error code (docs/guides/rest-api.md#errors). */
 export const ERROR_STATUS = {
   InvalidApiKey: 401,
   InsufficientPermissions: 403,

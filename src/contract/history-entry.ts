@@ -26,7 +26,7 @@ const ActorKind = OneOf<NamedActor['kind']>(['apiKey', 'client', 'user', 'accoun
 
 export const Changes = Type.Record(Type.String(), Change, { description: 'The fields that changed, by name.' });
 
-/** Who did something, as far as the reader may know it (docs/decisions/history.md). */
+/** Who did something, as far as the reader may know it (docs/decisions/accounts.md). */
 export const PublicActor = Type.Object(
   {
     kind: ActorKind,

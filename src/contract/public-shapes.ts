@@ -51,7 +51,7 @@ export const OPERATOR_SHAPES = {
   OperatorWebhookSecret,
 } as const;
 
-/** Every shape that clients see (docs/decisions/public-shapes.md). */
+/** Every shape that clients see (docs/decisions/rest-api.md). */
 export const PUBLIC_SHAPES = {
   ...OPERATOR_SHAPES,
   AssistantBooking,

@@ -7,7 +7,7 @@ import { Id, Timestamp } from './scalars.ts';
 import { type Static, Type } from './schema.ts';
 import { shaped } from './shaped.ts';
 
-/** A review (docs/specification.md#resources). */
+/** A review (docs/guides/rest-api.md#resources). */
 export const ReviewDto = Type.Object(
   {
     id: Id<ReviewId>('Review identifier.'),

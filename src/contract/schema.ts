@@ -117,7 +117,7 @@ function unsafe(of: object): object {
   return marked(of, '~unsafe', null);
 }
 
-/** A schema whose limits are refused in these words, phrased to follow the name of a field (docs/decisions/limits.md). */
+/** A schema whose limits are refused in these words, phrased to follow the name of a field (docs/decisions/rest-api.md). */
 export function worded<T extends TSchema>(of: T, rule: string): T;
 export function worded(of: object, rule: string): object {
   return marked(of, '~rule', rule);

@@ -9,7 +9,7 @@ import { Timestamp } from './scalars.ts';
 import { type Static, type TObject, Type } from './schema.ts';
 import { shaped } from './shaped.ts';
 
-/** The events that go out to subscribers (docs/specification.md#events). */
+/** The events that go out to subscribers (docs/guides/webhooks.md#events). */
 export type DeliverableEvent = BookingRequested | BookingApproved | BookingCancelled | ReviewPosted;
 
 /** The kind of a delivery: an event that can be subscribed to, or `Test`, which an owner sends to try out a receiver. */
@@ -21,7 +21,7 @@ const payload = <K extends DeliveryKind, D extends TObject>(event: K, data: D) =
     { title: `${event}Delivery`, description: `The body of a delivery of ${event}.` },
   );
 
-/** The JSON of each kind of delivery, with no further fields (docs/specification.md#events). */
+/** The JSON of each kind of delivery, with no further fields (docs/guides/webhooks.md#events). */
 export const WebhookPayloads = {
   BookingRequested: payload('BookingRequested', BookingRequestedData),
   BookingApproved: payload('BookingApproved', BookingApprovedData),

@@ -9,7 +9,7 @@ import { shaped } from './shaped.ts';
 
 const WEBHOOK_ID = /^wh_[A-Za-z0-9_-]+$/;
 
-/** A registered endpoint (docs/specification.md#resources). */
+/** A registered endpoint (docs/guides/rest-api.md#resources). */
 export const WebhookDto = Type.Object(
   {
     id: Type.String({

@@ -10,7 +10,7 @@ import { baseUrlOf, type Settings } from './settings.ts';
 
 type Section = 'overview' | 'spaces' | 'bookings' | 'reviews' | 'webhooks' | 'deliveries' | 'assistants';
 
-/** What each error code means, for every operation (docs/specification.md#errors). */
+/** What each error code means, for every operation (docs/guides/rest-api.md#errors). */
 export const ERROR_MEANING: { readonly [C in ErrorCode]: string } = {
   InvalidApiKey: 'the key or token is missing, malformed, expired, revoked or for another resource',
   InsufficientPermissions: 'the key or token lacks the permission that the operation needs',

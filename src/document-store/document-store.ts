@@ -113,7 +113,7 @@ export type Documents<D extends object> = {
   /**
    * Writes the output of a projection. Documents only move forward: a write whose position is not after the stored one changes
    * nothing, and a removed document leaves a tombstone with its position. Readers do not see tombstones
-   * (docs/decisions/position-guarded-documents.md).
+   * (docs/decisions/read-models.md).
    * @param checkpoint of the collection once it has these documents. Stored with them: no failure keeps it and loses them
    * @returns false if the stored checkpoint is not the one that `checkpoint` replaces, because another projector has moved it
    */
@@ -124,7 +124,7 @@ export type Documents<D extends object> = {
 };
 
 /**
- * Fills a collection that nobody reads yet, in large steps (docs/decisions/rebuild-and-verify.md). Holds up neither this thread
+ * Fills a collection that nobody reads yet, in large steps (docs/decisions/read-models.md). Holds up neither this thread
  * nor the writers of other collections.
  */
 export type BulkLoad<D extends object> = {
@@ -172,7 +172,7 @@ export type DocumentStore = {
   room(): Promise<{ readonly free: number; readonly readModels: number } | undefined>;
   /**
    * What the engine's own clock shows, in milliseconds since the epoch: a moment between the call and its end. Undefined if the
-   * engine has no clock besides that of this machine (docs/decisions/clocks.md).
+   * engine has no clock besides that of this machine (docs/decisions/time.md).
    */
   now(): Promise<number | undefined>;
   /** Resolves if the store responds, rejects otherwise. */

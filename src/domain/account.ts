@@ -1,6 +1,6 @@
 import { type BrandId, brandId, type CommunityId, communityId } from './ids.ts';
 
-/** Every caller acts for one of these (docs/specification.md#accounts-and-visibility). */
+/** Every caller acts for one of these (docs/guides/rest-api.md#accounts-and-visibility). */
 export type Account =
   | { readonly kind: 'Community'; readonly id: CommunityId }
   | { readonly kind: 'Brand'; readonly id: BrandId };

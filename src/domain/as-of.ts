@@ -10,7 +10,7 @@ type Placed = { readonly revision: number; readonly metadata: Pick<EventMetadata
 /**
  * The events of a stream that a reader at a certain time would have seen: those before the first one that is later. Clocks may go
  * back, so that a later event of the stream can bear an earlier time. The order of the stream decides: whatever comes after an
- * event that had yet to happen had yet to happen itself (docs/decisions/history.md).
+ * event that had yet to happen had yet to happen itself (docs/decisions/accounts.md).
  */
 export function* until<E extends Placed>(events: Iterable<E>, { asOf, revision }: Until): Generator<E> {
   for (const event of events) {

@@ -7,7 +7,7 @@ import { picked } from './picked.ts';
 
 /**
  * What a brand asks for. These fields flow unchanged from the request through command, event and document to every public
- * shape of a booking (docs/decisions/public-shapes.md). src/README.md says how to add one.
+ * shape of a booking (docs/decisions/rest-api.md). src/README.md says how to add one.
  */
 export type BookingDetails = {
   readonly spaceId: SpaceId;
@@ -72,7 +72,7 @@ const ORIGINAL_FIELDS = ['spaceId', 'date', 'startHour', 'message'] as const sat
 
 /**
  * Equal for requests that ask for the same thing, whichever version of the service computed it: a field added later counts
- * only if it is present (docs/decisions/idempotency-keys.md).
+ * only if it is present (docs/decisions/event-log.md).
  */
 export function fingerprintOf(details: HeldDetails): string {
   const original: readonly Field[] = ORIGINAL_FIELDS;

@@ -4,7 +4,7 @@ import type { BookingRequested } from './events.ts';
 /**
  * When a booking starts, ends and expires, in milliseconds since the epoch, by the time-zone rules in force today. Its date,
  * hours and zone are the truth; the moments stored with it follow the rules of the day of the request, and only help to find it
- * (docs/decisions/time-zones.md).
+ * (docs/decisions/time.md).
  */
 
 type Booked<F extends keyof BookingRequested['data']> = Pick<BookingRequested['data'], 'date' | 'timeZone' | F>;

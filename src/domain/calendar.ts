@@ -1,6 +1,6 @@
 import type { PlainDate, Timestamp } from './ids.ts';
 
-/** Dates and hours of a community are wall-clock times in its IANA zone (docs/decisions/time-zones.md). */
+/** Dates and hours of a community are wall-clock times in its IANA zone (docs/decisions/time.md). */
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
@@ -143,7 +143,7 @@ export const localTime = (milliseconds: number, zone: string): string =>
 /**
  * The moment (milliseconds since the epoch) at which the clock shows `hour` on a day. `hour` may be fractional, and may be
  * 24. An hour that occurs twice means the first; a skipped one gives the moment the clock jumps to
- * (docs/decisions/time-zones.md).
+ * (docs/decisions/time.md).
  */
 export function momentOn(day: WallDay, hour: number): number {
   if (hasEveryHourOnce(day)) return day.start + Math.round(hour * HOUR_MS);

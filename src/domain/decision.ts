@@ -1,4 +1,4 @@
-/** Machine-readable codes of a refusal (docs/specification.md#errors). */
+/** Machine-readable codes of a refusal (docs/guides/rest-api.md#errors). */
 export type RefusalCode =
   | 'InsufficientPermissions'
   | 'ResourceNotFound'

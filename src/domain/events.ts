@@ -23,7 +23,7 @@ export const SCHEMA = 2;
 export const schemaOf = ({ data }: { readonly data: object }): number =>
   Object.values(data).some(isSealed) ? SCHEMA : 1;
 
-/** What every event carries besides its data (docs/decisions/event-metadata.md). */
+/** What every event carries besides its data (docs/decisions/event-log.md). */
 export type EventMetadata = {
   readonly at: Timestamp;
   readonly actor: Actor;
@@ -48,7 +48,7 @@ export type BookingFacts = Pick<BookingDetails, RepeatedField> & {
   readonly brandName: string;
   readonly endHour: number;
   readonly durationHours: number;
-  /** Hours left inside the window; present only if the event runs past its end (docs/decisions/slots.md). */
+  /** Hours left inside the window; present only if the event runs past its end (docs/decisions/bookings.md). */
   readonly usageHours?: number;
   /** Flat event fee plus service fee. */
   readonly totalPrice: Cents;
@@ -192,7 +192,7 @@ type MemberRole = 'Member';
 
 /**
  * What every event about members, their apps and an account's own clients holds. They tell of changes to records, which have the
- * credentials; no name or e-mail address of a person is among them (docs/decisions/membership.md).
+ * credentials; no name or e-mail address of a person is among them (docs/decisions/accounts.md).
  */
 type MembershipChange = {
   /** The change to the record. It is told of once, however often a process takes up what another left unfinished. */
@@ -231,13 +231,13 @@ type ClientRemoved = Event<'ClientRemoved', MembershipChange & { readonly client
 type ClientEvent = ClientAdded | ClientRemoved;
 export type MembershipEvent = MemberEvent | ClientEvent;
 
-/** Reserves a block of integer ids, both ends inclusive, for the process that appended it (docs/decisions/ids.md). */
+/** Reserves a block of integer ids, both ends inclusive, for the process that appended it (docs/decisions/event-log.md). */
 export type IdsReserved = Event<
   'IdsReserved',
   { readonly sequence: string; readonly from: number; readonly to: number }
 >;
 
-/** Identifies the log, so that no other log is taken for it (docs/decisions/store-identity.md). */
+/** Identifies the log, so that no other log is taken for it (docs/decisions/stores.md). */
 export type LogCreated = Event<'LogCreated', { readonly logId: string }>;
 
 /** An operator has told a read model to leave out an event that it cannot take (docs/decisions/read-models.md). */

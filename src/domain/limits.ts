@@ -3,7 +3,7 @@ import { UNICODE_RULE } from './unicode.ts';
 
 /**
  * The lengths, ranges and amounts that the rules allow. Deciders enforce them, and schemas, forms and the command line read
- * them from here, so that nothing is offered in one place and refused in another (docs/decisions/limits.md).
+ * them from here, so that nothing is offered in one place and refused in another (docs/decisions/rest-api.md).
  */
 
 /** How many characters (code points) a text may have. Unless `min` is 0, one of them must be visible. */
@@ -16,7 +16,7 @@ export type NumberLimit = { readonly min: number; readonly max: number; readonly
 export const NAME: TextLimit = { min: 1, max: 200 };
 /** The label of an API key, or the name of an account's own OAuth client. */
 export const LABEL: TextLimit = { min: 1, max: 100 };
-/** The note that comes with a booking request (docs/specification.md#limits). */
+/** The note that comes with a booking request (docs/guides/rest-api.md#limits). */
 export const MESSAGE: TextLimit = { min: 0, max: 500 };
 /** Why a booking was cancelled, or a webhook disabled. */
 export const REASON: TextLimit = { min: 0, max: 500 };
@@ -38,7 +38,7 @@ export const HOUR: NumberLimit = { min: 0, max: 23, step: 1 };
 export const DURATION_HOURS: NumberLimit = { min: 0.25, max: 23, step: 0.25 };
 /** How long a request may wait for an answer, in hours: from an hour to 90 days. */
 export const ANSWER_HOURS: NumberLimit = { min: 1, max: 90 * 24, step: 1 };
-/** The answer time of a space for which none was chosen (docs/decisions/expiry-and-completion.md). */
+/** The answer time of a space for which none was chosen (docs/decisions/bookings.md). */
 export const DEFAULT_ANSWER_HOURS = 72;
 /** The flat fee of an event, in cents. */
 export const EVENT_FEE: NumberLimit = { min: 0, max: 100_000_000_00, step: 1 };

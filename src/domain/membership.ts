@@ -10,7 +10,7 @@ export const evolveRecorded = (recorded: RecordedChanges, { data }: MembershipEv
 
 /**
  * Decides that the log tells of a change to the record of a user or client. The record is what counts, and it has changed: nothing
- * is refused. No event if the log tells of it already (docs/decisions/membership.md).
+ * is refused. No event if the log tells of it already (docs/decisions/accounts.md).
  */
 export const recordChange = (recorded: RecordedChanges, change: MembershipEvent): Decision<MembershipEvent> =>
   recorded.has(change.data.changeId) ? [] : [change];

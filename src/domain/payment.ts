@@ -9,7 +9,7 @@ import type {
 } from './events.ts';
 import { type Cents, cents, type Timestamp } from './ids.ts';
 
-/** A charge, or what was given back of it (docs/decisions/cancellation.md). */
+/** A charge, or what was given back of it (docs/decisions/bookings.md). */
 export type Payment = {
   readonly kind: 'charge' | 'refund';
   /** Never negative. */

@@ -2,7 +2,7 @@ import type { AccountKind } from './account.ts';
 import { keysOf } from './keys-of.ts';
 import { sumOf } from './limits.ts';
 
-/** Permission flags (docs/specification.md#permissions). A credential holds the sum of its flags. */
+/** Permission flags (docs/guides/rest-api.md#permissions). A credential holds the sum of its flags. */
 export const Permission = {
   ReadAvailability: 1,
   ReadBookings: 2,
@@ -14,7 +14,7 @@ export type PermissionName = keyof typeof Permission;
 
 /**
  * All flags; either kind of account may hold them. A Community key may carry WriteBookings too: the endpoint answers it with
- * ScopeViolation (docs/decisions/visibility.md).
+ * ScopeViolation (docs/decisions/accounts.md).
  */
 export const ALL_PERMISSIONS = sumOf(Permission);
 
@@ -27,7 +27,7 @@ export const usablePermissions = (kind: AccountKind): number =>
 export const permissionNames = (mask: number): PermissionName[] =>
   keysOf(Permission).filter((name) => allows(mask, name));
 
-/** OAuth scopes and the flags they grant (docs/specification.md#scopes). */
+/** OAuth scopes and the flags they grant (docs/guides/oauth.md#scopes). */
 export const SCOPE_PERMISSIONS: Readonly<Record<string, number>> = {
   'service.api.read': Permission.ReadAvailability | Permission.ReadBookings | Permission.ReadReviews,
   'service.api.write': Permission.WriteBookings,

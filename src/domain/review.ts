@@ -18,7 +18,7 @@ export type PostReview = {
   readonly content: string;
 };
 
-/** Decides a review: by the brand that booked, once, of a completed `booking` (docs/decisions/reviews.md). */
+/** Decides a review: by the brand that booked, once, of a completed `booking` (docs/decisions/bookings.md). */
 export function postReview(
   existing: Review | undefined,
   command: PostReview,

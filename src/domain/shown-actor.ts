@@ -24,7 +24,7 @@ export type NamedActor = ShownActor & {
 
 /**
  * What a viewer may know of who did something. An account and the operator see which key, app or user it was; the other party sees
- * the account alone (docs/decisions/history.md). What the operator or the service did, everybody may know.
+ * the account alone (docs/decisions/accounts.md). What the operator or the service did, everybody may know.
  */
 export function shownActor({ kind, id, account }: Actor, viewer: Viewer): ShownActor {
   if (kind === 'operator' || kind === 'system') return { kind, id };

@@ -20,7 +20,7 @@ import { priceOf } from './pricing.ts';
 import type { Space } from './space.ts';
 import { type Closed, endHourOf, type Interval, reducedUsage, usageEnd, whyClosed } from './time-slots.ts';
 
-/** docs/specification.md#bookings */
+/** docs/guides/rest-api.md#bookings */
 export type BookingStatus = 'Pending' | 'Approved' | 'Cancelled' | 'Completed';
 export const BOOKING_STATUSES: readonly BookingStatus[] = ['Pending', 'Approved', 'Cancelled', 'Completed'];
 
@@ -28,7 +28,7 @@ export type BookingState = { readonly request: BookingRequested['data']; readonl
 
 /**
  * Everything that happened to one space on one day, folded: the consistency boundary of bookings
- * (docs/decisions/space-day.md).
+ * (docs/decisions/event-log.md).
  */
 export type SpaceDay = {
   readonly bookings: ReadonlyMap<BookingId, BookingState>;
@@ -102,7 +102,7 @@ export function findByIdempotencyKey(day: SpaceDay, command: RequestBooking): Bo
 /**
  * Decides a booking request. No event if its idempotency key has already been answered. Refuses `BookingNotAllowed` if the
  * space is inactive, the date is past or the key was used for something else, and `SlotUnavailable` if the hour is outside
- * the window, past, skipped by a clock change, or taken (docs/decisions/slots.md).
+ * the window, past, skipped by a clock change, or taken (docs/decisions/bookings.md).
  */
 export function requestBooking(
   day: SpaceDay,
@@ -194,9 +194,9 @@ function closedRefusal(closed: Closed, space: Space, { date, startHour }: Bookin
 }
 
 /**
- * Decides an approval by the community. The price fixed at the request is charged now (docs/decisions/money.md). From the moment at
+ * Decides an approval by the community. The price fixed at the request is charged now (docs/decisions/bookings.md). From the moment at
  * which the request expires it is refused (`BookingNotAllowed`), whether or not the cancellation is in the log yet: who waits for an
- * answer may rely on that moment (docs/decisions/expiry-and-completion.md).
+ * answer may rely on that moment (docs/decisions/bookings.md).
  */
 export function approveBooking(
   day: SpaceDay,
@@ -229,7 +229,7 @@ export type CancelBooking = {
 
 /**
  * Decides a cancellation. Until the event starts, a brand may cancel its own Pending or Approved bookings and a community
- * those of its spaces; what was charged is refunded (docs/decisions/cancellation.md).
+ * those of its spaces; what was charged is refunded (docs/decisions/bookings.md).
  */
 export function cancelBooking(
   day: SpaceDay,
@@ -252,7 +252,7 @@ export function cancelBooking(
   return [cancelled(held, command.by.kind, command.reason)];
 }
 
-/** Cancels a request that was not answered in time (docs/decisions/expiry-and-completion.md). No event if it is not due. */
+/** Cancels a request that was not answered in time (docs/decisions/bookings.md). No event if it is not due. */
 export function expireBooking(
   day: SpaceDay,
   command: { readonly bookingId: BookingId },
@@ -264,7 +264,7 @@ export function expireBooking(
 }
 
 /**
- * Completes an approved booking whose end has passed (docs/decisions/expiry-and-completion.md). No event if it is not due.
+ * Completes an approved booking whose end has passed (docs/decisions/bookings.md). No event if it is not due.
  */
 export function completeBooking(
   day: SpaceDay,

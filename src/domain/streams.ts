@@ -1,7 +1,7 @@
 import { keysOf } from './keys-of.ts';
 import type { Subject } from './personal-text.ts';
 
-/** Names of the streams: one for each thing that guards a rule (docs/decisions/streams.md). */
+/** Names of the streams: one for each thing that guards a rule (docs/decisions/event-log.md). */
 export const streamOf = {
   /** Holds nothing but the id of the log. */
   log: 'log',
@@ -26,6 +26,6 @@ export const STREAM_KINDS: readonly string[] = keysOf(streamOf);
 
 /**
  * What kinds that are added after this release have to look like. Every release takes them for its own, whether or not it knows them,
- * so that all seal the same log (docs/decisions/shared-cluster.md).
+ * so that all seal the same log (docs/decisions/eventstoredb.md).
  */
 export const LATER_STREAM_KINDS = /^venue_[A-Za-z]+$/;

@@ -6,7 +6,7 @@ import type { Space } from './space.ts';
 /** The hours a booking occupies: from `start` up to, not including, `until`, which may be fractional. */
 export type Interval = { readonly start: number; readonly until: number };
 
-/** One start hour of a space on a date (docs/specification.md#resources). */
+/** One start hour of a space on a date (docs/guides/rest-api.md#resources). */
 export type TimeSlot = {
   /** 0-23. */
   readonly hour: number;
@@ -20,11 +20,11 @@ export type TimeSlot = {
 export const usageEnd = (space: Pick<Space, 'durationHours' | 'windowEnd'>, hour: number): number =>
   Math.min(hour + space.durationHours, space.windowEnd);
 
-/** startHour + durationHours, rounded up to a whole hour, at most 23 (docs/decisions/slots.md). */
+/** startHour + durationHours, rounded up to a whole hour, at most 23 (docs/decisions/bookings.md). */
 export const endHourOf = (space: Pick<Space, 'durationHours'>, startHour: number): number =>
   Math.min(23, Math.ceil(startHour + space.durationHours));
 
-/** Hours left inside the window, or undefined if the whole event fits (docs/decisions/slots.md). */
+/** Hours left inside the window, or undefined if the whole event fits (docs/decisions/bookings.md). */
 export const reducedUsage = (space: Pick<Space, 'durationHours' | 'windowEnd'>, hour: number): number | undefined => {
   const left = space.windowEnd - hour;
   return left < space.durationHours ? left : undefined;
@@ -51,7 +51,7 @@ export type Closed<T extends Interval = Interval> =
 
 /**
  * Why no event can start at this hour; undefined if one can. The only rule about it: it says which hours are open, decides every
- * booking, and explains (docs/decisions/slots.md).
+ * booking, and explains (docs/decisions/bookings.md).
  * @param taken hours that are held by Pending and Approved bookings
  */
 export function whyClosed<T extends Interval>(
@@ -90,7 +90,7 @@ export function closedKind(closed: Closed<HeldHours>, viewer: Account): ClosedKi
   return isOwn ? 'RequestedByYou' : 'Requested';
 }
 
-/** One slot per start hour of the window (docs/decisions/slots.md). */
+/** One slot per start hour of the window (docs/decisions/bookings.md). */
 export function timeSlots(space: Space, date: PlainDate, taken: readonly Interval[], now: number): TimeSlot[] {
   const day = wallDay(date, space.timeZone);
   const slots: TimeSlot[] = [];

@@ -15,7 +15,7 @@ import type { WebhookId } from './ids.ts';
 import { keysOf } from './keys-of.ts';
 import { REASON, sumOf, WEBHOOK_URL, wrongMask, wrongText } from './limits.ts';
 
-/** Events that can be subscribed to, with their bitmask values (docs/specification.md#events). */
+/** Events that can be subscribed to, with their bitmask values (docs/guides/webhooks.md#events). */
 export const WEBHOOK_EVENTS = {
   BookingRequested: 1,
   BookingApproved: 2,
@@ -25,9 +25,9 @@ export const WEBHOOK_EVENTS = {
 export type WebhookEventName = keyof typeof WEBHOOK_EVENTS;
 
 export const ALL_WEBHOOK_EVENTS = sumOf(WEBHOOK_EVENTS);
-/** Registrations one credential may have (docs/decisions/webhook-registrations.md). */
+/** Registrations one credential may have (docs/decisions/webhook-deliveries.md). */
 export const MAX_WEBHOOKS = 20;
-/** How long both secrets sign after a rotation (docs/decisions/webhook-signature.md). */
+/** How long both secrets sign after a rotation (docs/decisions/webhook-deliveries.md). */
 const ROTATION_OVERLAP_MS = 24 * 3_600_000;
 
 export const webhookEventNames = (mask: number): WebhookEventName[] =>
@@ -61,7 +61,7 @@ export function evolveWebhook(webhook: Webhook | undefined, event: WebhookEvent)
 }
 
 /**
- * Registers a webhook (docs/decisions/webhook-registrations.md). `owned` is how many the credential already has; `urlProblem`
+ * Registers a webhook (docs/decisions/webhook-deliveries.md). `owned` is how many the credential already has; `urlProblem`
  * is what the address guard found wrong with the URL, if anything.
  */
 export function registerWebhook(

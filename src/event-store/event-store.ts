@@ -6,7 +6,7 @@
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = { readonly [key: string]: Json };
 
-/** The position of an event in the log. Opaque; sorts as text in log order (docs/decisions/two-engines.md). */
+/** The position of an event in the log. Opaque; sorts as text in log order (docs/decisions/stores.md). */
 export type Position = string;
 
 /** The position before the first event: `readAll({ after: LOG_START })` reads everything. */
@@ -152,7 +152,7 @@ export type EventStore = {
    * Joins a group as a competing consumer, creating it from the start of the log if it does not exist. An event is acknowledged
    * when the handler resolves. A handler throws when it cannot go on for now: the consumer then leaves, so that others get what
    * it held, and rejoins after a pause that grows from 100 ms to 5 s until something is handled. Nothing is counted and no event
-   * is ever set aside, however often it is handed out (docs/decisions/fan-out.md).
+   * is ever set aside, however often it is handed out (docs/decisions/webhook-deliveries.md).
    */
   consume(group: string, options: Consume, handler: HandleEvent): Promise<Consumer>;
 
@@ -161,7 +161,7 @@ export type EventStore = {
 
   /**
    * What the engine's own clock shows, in milliseconds since the epoch: a moment between the call and its end. Undefined if the
-   * engine has no clock besides that of this machine (docs/decisions/clocks.md).
+   * engine has no clock besides that of this machine (docs/decisions/time.md).
    */
   now(): Promise<number | undefined>;
 

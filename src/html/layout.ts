@@ -12,7 +12,7 @@ export type Page = {
   readonly flash?: readonly Flash[];
   /** The navigation rail of a console page (`console/parts/frame.ts`). Sign-in, consent and error pages have none. */
   readonly rail?: Html;
-  /** The page's mark in the live feed (docs/decisions/live-pages.md). Pages without one do not update themselves. */
+  /** The page's mark in the live feed (docs/decisions/console.md). Pages without one do not update themselves. */
   readonly live?: string;
 };
 

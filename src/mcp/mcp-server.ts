@@ -11,8 +11,8 @@ import type { ToolDeps } from './tool.ts';
 const MAX_BODY = 1024 * 1024;
 
 /**
- * The MCP server at /mcp: Streamable HTTP, protocol revision 2026-07-28 (stateless) and earlier ones (docs/decisions/mcp.md).
- * OAuth only (docs/specification.md#api-keys): audience `mcp`, scope `service.mcp`.
+ * The MCP server at /mcp: Streamable HTTP, protocol revision 2026-07-28 (stateless) and earlier ones (docs/guides/mcp.md).
+ * OAuth only (docs/guides/rest-api.md#api-keys): audience `mcp`, scope `service.mcp`.
  */
 export function mcpRoutes(deps: {
   tools: ToolDeps;

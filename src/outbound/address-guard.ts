@@ -38,7 +38,7 @@ export type GuardOptions = {
 /**
  * An undici connector that reaches only public addresses, over TLS. Addresses are checked inside the socket's own lookup, so
  * there is no second resolution that could return others (DNS rebinding). A name with even one forbidden address is refused
- * (docs/decisions/address-guard.md).
+ * (docs/decisions/webhook-deliveries.md).
  *
  * Fails with {@link ForbiddenAddress}, {@link ResolutionFailed} or an error of the socket.
  */

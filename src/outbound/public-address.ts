@@ -49,7 +49,7 @@ for (const [network, prefix] of SPECIAL_IPV6) special.addSubnet(network, prefix,
 for (const [network, prefix] of PUBLIC_IPV6) publicIpv6.addSubnet(network, prefix, 'ipv6');
 
 /**
- * Whether an IP address belongs to the public internet, embedded IPv4 addresses included (docs/decisions/address-guard.md).
+ * Whether an IP address belongs to the public internet, embedded IPv4 addresses included (docs/decisions/webhook-deliveries.md).
  */
 export function isPublicAddress(address: string): boolean {
   switch (isIP(address)) {
@@ -68,7 +68,7 @@ export function isPublicAddress(address: string): boolean {
 const LOCAL_NAME = /(^|\.)(localhost|local|internal|home\.arpa)\.?$/i;
 
 /**
- * Checks a receiver's URL at registration ("publicly reachable", docs/specification.md#endpoints). Nothing is resolved here:
+ * Checks a receiver's URL at registration ("publicly reachable", docs/guides/rest-api.md#endpoints). Nothing is resolved here:
  * every delivery checks the addresses it connects to.
  * @returns what is wrong with it, phrased to follow "url"; `undefined` if nothing is
  */

@@ -60,7 +60,7 @@ type Build = {
 
 /**
  * Folds the log into collections that nobody reads yet, up to its end: in memory, in large steps, each of which writes a changed
- * document once while the next one is folded. Then makes their indexes (docs/decisions/rebuild-and-verify.md). The place is stored
+ * document once while the next one is folded. Then makes their indexes (docs/decisions/read-models.md). The place is stored
  * with every step, so a build that is interrupted goes on from there. Folding and reading give other work of the process a turn
  * every few milliseconds.
  * @returns where the collections are that are built

@@ -42,7 +42,7 @@ export const createTarget = (
 /**
  * Folds events, in log order, into the documents of every target and writes those that changed. Events that a document
  * already reflects are skipped, so any batch may be repeated, overlap another, or be folded by two projectors at once
- * (docs/decisions/position-guarded-documents.md).
+ * (docs/decisions/read-models.md).
  * @returns the targets that could not take the events, and why; nothing of these events counts as folded into them
  */
 export async function fold<T extends Target>(

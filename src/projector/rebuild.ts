@@ -23,7 +23,7 @@ const LOOK_EVERY_MS = 50;
 const STAYS = '. The former documents stay in use, and the service tries again';
 
 /**
- * Rebuilds read models beside the live ones and swaps them in once they have caught up (docs/decisions/rebuild-and-verify.md). The
+ * Rebuilds read models beside the live ones and swaps them in once they have caught up (docs/decisions/read-models.md). The
  * process that looks after a read model does the work.
  * @param names of projections; default all
  * @throws for a name that is not a projection's, if one fails, if `signal` is aborted, or if no running service knows them

@@ -42,7 +42,7 @@ export type Verification = {
 const CHUNK = 500;
 
 /**
- * Replays the log and compares every document with the live read models (docs/decisions/rebuild-and-verify.md). Safe beside a
+ * Replays the log and compares every document with the live read models (docs/decisions/read-models.md). Safe beside a
  * running service: a document that changes meanwhile is compared at its new position. The replay goes to a scratch file on
  * this machine.
  * @param onProgress gets the number of events replayed and, once counted, of all events

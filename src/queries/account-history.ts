@@ -80,7 +80,7 @@ const PROGRESS_EVERY = 50_000;
 
 type Found = AccountChange & { readonly event: Recorded; readonly before?: Space };
 
-/** What changed for an account (docs/decisions/history.md). */
+/** What changed for an account (docs/decisions/accounts.md). */
 export function createAccountHistory(deps: {
   readonly events: EventStore;
   readonly readModels: ReadModels;

@@ -17,7 +17,7 @@ export type Directory = {
 
 export type ActorNames = ReturnType<typeof createActorNames>;
 
-/** Names who did something. Names are looked up when they are read and are not in the log (docs/decisions/history.md). */
+/** Names who did something. Names are looked up when they are read and are not in the log (docs/decisions/accounts.md). */
 export function createActorNames(deps: {
   readonly events: EventStore;
   readonly accounts: ReturnType<typeof createAccountQueries>;

@@ -29,7 +29,7 @@ const NOTHING: AvailabilityDocument['taken'] = [];
 
 /**
  * Which start hours of a space are open on a date. Refuses a date before today in the space's zone (`ValidationError`,
- * docs/decisions/time-zones.md) and a space the account may not see (`ResourceNotFound`, docs/decisions/visibility.md).
+ * docs/decisions/time.md) and a space the account may not see (`ResourceNotFound`, docs/decisions/accounts.md).
  */
 export function createAvailabilityQuery(deps: { readonly readModels: ReadModels; readonly clock: Clock }) {
   const { readModels, clock } = deps;

@@ -24,7 +24,7 @@ export type BookingHistory = { readonly steps: readonly NamedStep[]; readonly bo
 /** What happened to a space on a day up to some point, and the bookings that there were then, by start hour. */
 export type DayHistory = { readonly steps: readonly NamedStep[]; readonly bookings: readonly ReadableBooking[] };
 
-/** What the log tells of bookings, now or at an earlier time (docs/decisions/history.md). */
+/** What the log tells of bookings, now or at an earlier time (docs/decisions/accounts.md). */
 export function createBookingHistory(deps: {
   readonly events: EventStore;
   readonly readModels: ReadModels;

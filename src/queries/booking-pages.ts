@@ -18,12 +18,12 @@ import type { ReadModels } from '../read-models/read-models.ts';
 import { merged } from '../runtime/merged.ts';
 
 /**
- * Parts of long lists of bookings, in the one order that lists have: date, start hour, id (docs/decisions/lists-of-bookings.md).
+ * Parts of long lists of bookings, in the one order that lists have: date, start hour, id (docs/decisions/bookings.md).
  */
 
 export type Direction = 'ascending' | 'descending';
 
-/** A community sees the bookings of its spaces, a brand its own (docs/specification.md#accounts-and-visibility). */
+/** A community sees the bookings of its spaces, a brand its own (docs/guides/rest-api.md#accounts-and-visibility). */
 export const isVisibleBooking = (account: Account, booking: BookingDocument): boolean =>
   account.id === (account.kind === 'Community' ? booking.communityId : booking.brandId);
 

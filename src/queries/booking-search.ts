@@ -51,7 +51,7 @@ export function numberIn(text: string): { readonly digits: string; readonly isMa
 const MAX_LISTS = 24;
 
 /**
- * Finds bookings by number or by name (docs/decisions/lists-of-bookings.md). Names are looked up in the read models of spaces,
+ * Finds bookings by number or by name (docs/decisions/bookings.md). Names are looked up in the read models of spaces,
  * brands and communities, and bookings then by the ids that have them, under any name they ever had.
  */
 export function createBookingSearch(deps: { readonly readModels: ReadModels; readonly personalData: PersonalData }) {

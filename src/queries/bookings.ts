@@ -121,7 +121,7 @@ export function createBookingQueries(deps: { readonly readModels: ReadModels; re
         yield* await personalData.openBookings(page);
     },
 
-    /** The same for readers who need no texts, which stay sealed (docs/decisions/streamed-lists.md). */
+    /** The same for readers who need no texts, which stay sealed (docs/decisions/rest-api.md). */
     async *list(account: Account, filter: BookingFilter = {}): AsyncGenerator<BookingDocument> {
       const found = readModels.collection(bookings).find(byDate(account, filter));
       for await (const { document } of found) yield document;

@@ -16,7 +16,7 @@ const WEST = 'Etc/GMT+12';
 
 const PROGRESS_EVERY = 10_000;
 
-/** For the operator: what brands were charged, from the log itself (docs/decisions/charges.md). */
+/** For the operator: what brands were charged, from the log itself (docs/decisions/bookings.md). */
 export function createCharges({ events, clock }: { readonly events: Reads; readonly clock: Clock }) {
   async function brandOf(id: number): Promise<BrandAdded['data'] | undefined> {
     for await (const stored of events.readStream(streamOf.brand(id), { limit: 1 }))

@@ -10,7 +10,7 @@ import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
 
-/** The state of a list: the same version, the same list (docs/decisions/entity-tags.md). */
+/** The state of a list: the same version, the same list (docs/decisions/rest-api.md). */
 export type ListVersion = {
   readonly id: string;
   /** Whether the list, if it is read from now on, is of this version or a later one. Waits for a moment until it is. */

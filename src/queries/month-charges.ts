@@ -20,7 +20,7 @@ export type ChargeTotals = {
 
 type Charged = BookingDocument & { readonly charge: Cents };
 
-/** What an account's bookings of a range of dates were charged (docs/decisions/charges.md). */
+/** What an account's bookings of a range of dates were charged (docs/decisions/bookings.md). */
 export function createMonthCharges(deps: { readonly readModels: ReadModels }) {
   const parts = createBookingPages(deps);
   return {

@@ -51,7 +51,7 @@ const CHUNK = 250;
 
 /**
  * On which days spaces can be booked, by date and space. Days before today in a space's zone are passed over. Refuses a space
- * that the account may not see (`ResourceNotFound`, docs/decisions/visibility.md).
+ * that the account may not see (`ResourceNotFound`, docs/decisions/accounts.md).
  */
 export function createOpenDaysQuery(deps: { readonly readModels: ReadModels; readonly clock: Clock }) {
   const { readModels, clock } = deps;

@@ -96,7 +96,7 @@ export function createReviewQueries(deps: { readonly readModels: ReadModels; rea
     return false;
   }
 
-  /** A community reads its own, a brand those of communities with which it has completed a booking (docs/decisions/reviews.md). */
+  /** A community reads its own, a brand those of communities with which it has completed a booking (docs/decisions/bookings.md). */
   async function refuseReading(account: Account, communityId: number): Promise<Refusal | undefined> {
     const exists = (await readModels.collection(communities).get(String(communityId))) !== undefined;
     return exists && (await mayRead(account, communityId))

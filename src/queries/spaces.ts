@@ -8,7 +8,7 @@ import { type CommunityId, communityId as toCommunityId } from '../domain/ids.ts
 import type { Space } from '../domain/space.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 
-/** A community sees its own spaces, a brand every space (docs/decisions/visibility.md). */
+/** A community sees its own spaces, a brand every space (docs/decisions/accounts.md). */
 export const isVisibleSpace = (account: Account, space: Space): boolean =>
   account.kind === 'Brand' || space.communityId === account.id;
 

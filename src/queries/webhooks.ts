@@ -22,7 +22,7 @@ const oldestOf = declareQuery(
 
 export function createWebhookQueries({ readModels }: { readonly readModels: ReadModels }) {
   return {
-    /** The registrations of one credential acting for one account (docs/decisions/webhook-registrations.md), oldest first. */
+    /** The registrations of one credential acting for one account (docs/decisions/webhook-deliveries.md), oldest first. */
     async listOwned({ credential, account }: WebhookOwner): Promise<WebhookDocument[]> {
       const found = readModels.collection(webhooks).find(oldestOfCredential(credential, accountKey(account)));
       return Array.fromAsync(found, ({ document }) => document);

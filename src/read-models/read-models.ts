@@ -36,7 +36,7 @@ export type ReadModels = {
   nameOf(projection: Pick<AnyProjection, 'name' | 'version'>): string | undefined;
   /**
    * Waits until read models show everything up to `position`, whichever process projects.
-   * @returns false if they do not in time; nothing is lost, they only lag (docs/decisions/read-your-writes.md)
+   * @returns false if they do not in time; nothing is lost, they only lag (docs/decisions/read-models.md)
    */
   waitFor(position: Position, options?: WaitFor): Promise<boolean>;
 };

@@ -4,7 +4,7 @@ import type { ReadModelStateStore } from './state.ts';
 
 /**
  * Takes the position of a collection back to what is still in it. In a power failure an engine may lose the last writes to a collection
- * but not those to the positions, which came after them (docs/decisions/rebuild-and-verify.md). Whoever looks after it folds those
+ * but not those to the positions, which came after them (docs/decisions/read-models.md). Whoever looks after it folds those
  * events again.
  */
 export async function takeBackLost({

@@ -26,7 +26,7 @@ export type Waiting = ReturnType<typeof createWaiting>;
 
 type Waiter = { readonly position: Position; readonly which: WaitFor; readonly resolve: (reached: boolean) => void };
 
-/** How far the read models are, and who waits for that (docs/decisions/read-your-writes.md). */
+/** How far the read models are, and who waits for that (docs/decisions/read-models.md). */
 export function createWaiting(deps: {
   readonly projections: readonly AnyProjection[];
   readonly known: KnownModels;

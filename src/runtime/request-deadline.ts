@@ -17,7 +17,7 @@ declare module 'fastify' {
 
 /**
  * Answers requests whose handlers do not, through the error handlers of their routes: whoever asks is told in time, whatever stands
- * still. What a handler has begun goes on; what it has not, never begins (docs/decisions/deadlines.md). To be called before routes
+ * still. What a handler has begun goes on; what it has not, never begins (docs/decisions/rest-api.md). To be called before routes
  * are added.
  */
 export function answerInTime(app: FastifyInstance, withinMs = ANSWERED_WITHIN_MS): void {

@@ -13,7 +13,7 @@ type CollectGarbage = (options: { readonly type: 'major'; readonly flavor: 'last
 
 /**
  * Collects the garbage of this thread whenever it comes to rest, and gives its memory back to the system: V8 does so by itself only
- * as long as a thread goes on allocating (docs/decisions/memory.md).
+ * as long as a thread goes on allocating (docs/decisions/threads.md).
  */
 export function collectAtRest({ lookEveryMs = LOOK_EVERY_MS } = {}): void {
   let before = performance.eventLoopUtilization();

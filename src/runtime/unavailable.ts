@@ -12,7 +12,7 @@ export class Unavailable extends Error {
 
 /**
  * A change was asked for and nobody answered: whether it was made, or will still be made, is unknown
- * (docs/decisions/deadlines.md).
+ * (docs/decisions/rest-api.md).
  */
 export class OutcomeUnknown extends Unavailable {
   constructor(message: string, cause?: unknown) {

@@ -51,8 +51,8 @@ const ending = declareQuery(
 
 /**
  * Turns time passing into commands: unanswered requests expire, and approved bookings whose end has passed are completed
- * (docs/decisions/expiry-and-completion.md). The moments stored with bookings only help to find them: what is due follows from
- * the time-zone rules in force (docs/decisions/time-zones.md). Any number of processes may run it: the decider appends nothing
+ * (docs/decisions/bookings.md). The moments stored with bookings only help to find them: what is due follows from
+ * the time-zone rules in force (docs/decisions/time.md). Any number of processes may run it: the decider appends nothing
  * if there is nothing left to do.
  */
 export function createScheduler(deps: {

@@ -1,7 +1,7 @@
 import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/** The prefix of every live key (docs/specification.md#api-keys). */
+/** The prefix of every live key (docs/guides/rest-api.md#api-keys). */
 export const API_KEY_PREFIX = 'vbs_live_';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -9,7 +9,7 @@ const RANDOM_LENGTH = 32;
 const CHECKSUM_LENGTH = 6;
 const SHAPE = new RegExp(`^${API_KEY_PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
 
-/** Generates a key: prefix, 32 random base62 characters (190 bits), 6-character checksum (docs/decisions/api-keys.md). */
+/** Generates a key: prefix, 32 random base62 characters (190 bits), 6-character checksum (docs/decisions/credentials.md). */
 export function makeApiKey(): string {
   const random = Array.from({ length: RANDOM_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
   return `${API_KEY_PREFIX}${random}${checksum(random)}`;

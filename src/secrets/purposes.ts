@@ -1,5 +1,5 @@
 /**
- * The purposes of the service's secret key (docs/decisions/secrets.md). No two are alike, so that nothing made for one works
+ * The purposes of the service's secret key (docs/decisions/credentials.md). No two are alike, so that nothing made for one works
  * for another. None may ever change, because values sealed or signed for it could no longer be opened or recognised.
  */
 export const purposes = {

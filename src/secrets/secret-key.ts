@@ -1,6 +1,6 @@
 /**
  * The secret key of the service, 32 bytes. While it is being replaced there are several: the first one seals, the others are former
- * ones and only open what was sealed before (docs/decisions/secrets.md).
+ * ones and only open what was sealed before (docs/decisions/credentials.md).
  */
 export type SecretKey = Buffer | readonly [Buffer, ...Buffer[]];
 

@@ -39,7 +39,7 @@ export type RetryWhileBusy = <Result>(attempt: () => Result) => Promise<Result>;
 
 /**
  * Repeats attempts while another connection holds the write lock of one file. Waits outside SQLite, whose own wait
- * (`busy_timeout`) would block the whole process (docs/decisions/embedded-log.md). The wait is counted from when anyone in this
+ * (`busy_timeout`) would block the whole process (docs/decisions/stores.md). The wait is counted from when anyone in this
  * process first found the file locked, so that writes that have to follow each other do not wait the whole time each.
  */
 export function createRetryWhileBusy(file: Pick<FileName, 'what' | 'path'>, turns: Turns): RetryWhileBusy {

@@ -9,7 +9,7 @@ type Job = { readonly run: () => void; readonly resolve: () => void; readonly re
 
 /**
  * Group commit: all writes waiting when the disk becomes free share one transaction and one fsync
- * (docs/decisions/embedded-log.md). A write that cannot be stored does not take its group with it.
+ * (docs/decisions/stores.md). A write that cannot be stored does not take its group with it.
  */
 export class GroupCommit {
   readonly #durability: Durability;

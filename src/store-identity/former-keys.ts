@@ -10,7 +10,7 @@ type FormerKey = { readonly sealedKey: string };
 
 const formerKeys: Collection<FormerKey> = { name: 'formerSecretKeys', kind: 'record', indexes: [] };
 
-/** The secret key with those that were replaced before (docs/decisions/secrets.md). */
+/** The secret key with those that were replaced before (docs/decisions/credentials.md). */
 export async function withFormerKeys(documents: Pick<DocumentStore, 'open'>, secretKey: SecretKey): Promise<SecretKey> {
   const given = keysIn(secretKey);
   const found: Buffer[] = [];

@@ -52,7 +52,7 @@ export type IdentityDeps = {
   readonly settleMs: number;
 };
 
-/** Whether log, records and read models belong together (docs/decisions/store-identity.md). */
+/** Whether log, records and read models belong together (docs/decisions/stores.md). */
 export type StoreIdentity = {
   /**
    * Changes nothing.

@@ -4,7 +4,7 @@ import type { JsonObject } from '../event-store/event-store.ts';
 
 export const FORMAT = 'venue-export-1';
 
-/** The first line of an export: what it is of, never when or on which engines it was made (docs/decisions/exports.md). */
+/** The first line of an export: what it is of, never when or on which engines it was made (docs/decisions/backups.md). */
 export type Header = {
   readonly format: typeof FORMAT;
   readonly logId: string;

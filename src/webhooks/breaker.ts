@@ -5,7 +5,7 @@ import type { ReceiverClass } from './in-flight.ts';
 
 /**
  * What is known of the receiver of a registration, and what an attempt adds to it: its circuit breaker, how promptly it answers
- * and for how long it has been failing (docs/decisions/webhook-receivers.md). Pure: the times come in.
+ * and for how long it has been failing (docs/decisions/webhook-deliveries.md). Pure: the times come in.
  */
 
 /** Failures in a row that open the breaker. */

@@ -64,7 +64,7 @@ export type DelivererDeps = Omit<AttemptsDeps, 'isStopping' | 'logger'> & {
 
 /**
  * Delivers what is due, each registration in a lane of its own, so that a slow or dead receiver never delays another
- * (docs/decisions/webhook-receivers.md). Any number of processes may run one; a lane runs in the process that holds its lease.
+ * (docs/decisions/webhook-deliveries.md). Any number of processes may run one; a lane runs in the process that holds its lease.
  */
 export function createDeliverer(deps: DelivererDeps): Deliverer {
   const { deliveries, leases, receivers, clock, logger } = deps;

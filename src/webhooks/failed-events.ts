@@ -5,7 +5,7 @@ import type { Timestamp } from '../domain/ids.ts';
 import type { Position, StoredEvent } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
 
-/** An event that could not be turned into deliveries (docs/decisions/fan-out.md). */
+/** An event that could not be turned into deliveries (docs/decisions/webhook-deliveries.md). */
 export type FailedEvent = {
   readonly eventId: string;
   readonly type: string;

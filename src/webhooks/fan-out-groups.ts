@@ -19,7 +19,7 @@ export const FORMER_KINDS: readonly string[] = [
 
 /**
  * The consumer group of one kind of event. A process joins the groups of the kinds it knows, so that it never takes an event
- * from those who know its kind (docs/decisions/fan-out.md).
+ * from those who know its kind (docs/decisions/webhook-deliveries.md).
  */
 export const fanOutGroup = (kind: string): string => `${FORMER_GROUP}-${kind}`;
 

@@ -53,7 +53,7 @@ export type FanOutDeps = {
  * An event is acknowledged once its deliveries are stored, or that it failed; when it is handed out again, it adds nothing.
  *
  * What the events wait for is never counted against them: a process for which something is away leaves the groups, and rejoins
- * when it can go on (docs/decisions/fan-out.md).
+ * when it can go on (docs/decisions/webhook-deliveries.md).
  */
 export async function startFanOut(deps: FanOutDeps): Promise<Consumer> {
   const { events, documents, readModels, registrations, deliveries, failedEvents, deliver } = deps;

@@ -31,7 +31,7 @@ const SPACING_MS: { readonly [C in ReceiverClass]: number } = { prompt: 0, slow:
 /**
  * A semaphore for each class, so that receivers that hang, or of which nothing is known, never take a permit that a prompt one
  * needs. An attempt without a prompt response releases its permit and continues on a slow one, or on a hanging one if nothing is
- * known of its receiver, even over the limit (docs/decisions/webhook-receivers.md).
+ * known of its receiver, even over the limit (docs/decisions/webhook-deliveries.md).
  */
 export function createPermits({ slowAfterMs, ...limits }: InFlightLimits) {
   const semaphores = {

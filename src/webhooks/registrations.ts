@@ -49,7 +49,7 @@ export function createRegistrations(deps: {
   const unsealed = createLruCache<string, string>(10_000);
 
   /**
-   * A credential that has ended takes its registrations along (docs/decisions/webhook-registrations.md): a revoked key, a
+   * A credential that has ended takes its registrations along (docs/decisions/webhook-deliveries.md): a revoked key, a
    * disconnected app.
    */
   async function activity(webhookId: string): Promise<Pick<Subscriber, 'activeSince'> | Inactive> {
@@ -89,7 +89,7 @@ export function createRegistrations(deps: {
     },
 
     /**
-     * The registrations that get an event (docs/decisions/webhook-registrations.md): those of the community whose space it is
+     * The registrations that get an event (docs/decisions/webhook-deliveries.md): those of the community whose space it is
      * and of the brand whose booking or review it is, subscribed to its kind, made before it. Call it once the read models
      * have passed the event.
      */

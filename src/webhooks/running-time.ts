@@ -14,7 +14,7 @@ const MAX_TICK_MS = 2 * TICK_MS;
 /**
  * The time in which deliveries were made, in milliseconds: all processes together, without the time in which none of them ran.
  * Deadlines of days are measured with it, so that our own downtime never counts against a receiver, and no wall clock is compared
- * with what it said before a restart (docs/decisions/webhook-retries.md).
+ * with what it said before a restart (docs/decisions/webhook-deliveries.md).
  */
 export type RunningTime = {
   /** Milliseconds. */

@@ -2,7 +2,7 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** The planned delay before each try of a delivery; the first is made immediately (docs/decisions/webhook-retries.md). */
+/** The planned delay before each try of a delivery; the first is made immediately (docs/decisions/webhook-deliveries.md). */
 export const PLANNED_DELAYS_MS: readonly number[] = [
   0,
   5 * SECOND_MS,
@@ -16,10 +16,10 @@ export const PLANNED_DELAYS_MS: readonly number[] = [
   14 * HOUR_MS,
 ];
 
-/** A delivery has failed for good this long after its first attempt (docs/decisions/webhook-retries.md). */
+/** A delivery has failed for good this long after its first attempt (docs/decisions/webhook-deliveries.md). */
 export const GIVE_UP_AFTER_MS = 32 * HOUR_MS;
 
-/** A registration is disabled once every attempt has failed for this long (docs/decisions/webhook-retries.md). */
+/** A registration is disabled once every attempt has failed for this long (docs/decisions/webhook-deliveries.md). */
 export const DISABLE_AFTER_MS = 5 * 24 * HOUR_MS;
 
 const JITTER = 0.2;

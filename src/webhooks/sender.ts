@@ -3,7 +3,7 @@ import { defined } from '../domain/defined.ts';
 import { ForbiddenAddress, type GuardOptions, guardedConnector, ResolutionFailed } from '../outbound/address-guard.ts';
 import { type Post, type SendErrorType, type Sender, type SendResult, USER_AGENT } from './sending.ts';
 
-/** One deadline for DNS, connection, headers and body (docs/specification.md#limits). */
+/** One deadline for DNS, connection, headers and body (docs/guides/rest-api.md#limits). */
 export const DEADLINE_MS = 5_000;
 /** How much of a response body is read. */
 const MAX_RESPONSE_BYTES = 16 * 1_024;

@@ -7,7 +7,7 @@ const PREFIX = 'whsec_';
 export const newSigningSecret = (): string => PREFIX + randomBytes(32).toString('base64');
 
 /**
- * `X-Service-Signature` (docs/decisions/webhook-signature.md): lower-case hex HMAC-SHA256 of the raw body, keyed with the
+ * `X-Service-Signature` (docs/decisions/webhook-deliveries.md): lower-case hex HMAC-SHA256 of the raw body, keyed with the
  * secret's own text.
  */
 export const serviceSignature = (secret: string, body: string): string =>
@@ -21,7 +21,7 @@ export type Signed = { readonly id: string; readonly at: number; readonly body: 
  *
  * During a rotation two secrets are valid. By its standard, `webhook-signature` is a list, so it carries a signature for each.
  * `X-Service-Signature` is compared with a single value, so two signatures in it would fail for either secret: it is made with
- * `first` alone. A receiver that has the other secret responds with 401 (docs/specification.md#events), and the deliverer then
+ * `first` alone. A receiver that has the other secret responds with 401 (docs/guides/webhooks.md#events), and the deliverer then
  * repeats the attempt immediately with the secrets swapped.
  */
 export function signatureHeaders([first, second]: Secrets, { id, at, body }: Signed): Record<string, string> {

@@ -5,7 +5,7 @@ const DOUBLES_EVERY_MS = 1_000;
 const DURATION_MS = 10_000;
 
 /**
- * The pace of a receiver that has just recovered (docs/decisions/webhook-receivers.md): a backlog must not bring it down again.
+ * The pace of a receiver that has just recovered (docs/decisions/webhook-deliveries.md): a backlog must not bring it down again.
  * @param monotonic milliseconds
  */
 export function createSlowStart(monotonic: () => number = () => performance.now()) {

@@ -9,7 +9,7 @@ import { hasProblems, momentField, type Problems } from '../parts/fields.ts';
 import { amount, momentIn, zoneName } from '../parts/formats.ts';
 import { momentInField, readMoment } from '../parts/typed-dates.ts';
 
-/** What a booking was at the time that the page was asked for, as far as the log tells (docs/decisions/history.md). */
+/** What a booking was at the time that the page was asked for, as far as the log tells (docs/decisions/accounts.md). */
 export type BookingThen = { readonly steps: readonly NamedStep[]; readonly booking: ReadableBooking | undefined };
 
 /**

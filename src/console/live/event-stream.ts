@@ -8,7 +8,7 @@ const HEARTBEAT_MS = 20_000;
 const MAX_UNREAD_BYTES = 1 << 20;
 
 /**
- * Server-sent events to open pages, which refresh themselves when one arrives (docs/decisions/live-pages.md).
+ * Server-sent events to open pages, which refresh themselves when one arrives (docs/decisions/console.md).
  *
  * @fastify/sse 0.6.0 would save only the headers and the format of a message. For a page that does not read, it adds listeners
  * to the response with each message, until Node.js warns of a leak, and buffers without a bound.

@@ -24,7 +24,7 @@ export type Change = {
 
 export type Subscriber = { readonly account: Account; readonly onChange: (change: Change) => void };
 
-/** How many changes are kept for pages that connect shortly after they were rendered (docs/decisions/live-pages.md). */
+/** How many changes are kept for pages that connect shortly after they were rendered (docs/decisions/console.md). */
 const MAX_RECENT = 500;
 /** How long the log is followed for a page that has been rendered and has not connected, in milliseconds. */
 const FOLLOWED_FOR_MS = 60_000;

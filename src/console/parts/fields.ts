@@ -82,7 +82,7 @@ type DateField = Omit<Field, 'type'> & { readonly earliest?: PlainDate };
 
 /**
  * A field for a date. It shows the date as every page does, whichever language the browser has, and takes what people type
- * (docs/decisions/date-fields.md); a button beside it opens the browser's own calendar.
+ * (docs/decisions/console.md); a button beside it opens the browser's own calendar.
  * @param field `value`: a date, or what was typed
  */
 export const dateField = (field: DateField): Html => pickable(field, 'date', shownInField);

@@ -4,7 +4,7 @@ import type { Visit } from './visit.ts';
 
 /**
  * Moments that no space has a clock for: of keys, apps, webhooks and their deliveries. By the reader's clock, which is named
- * (docs/decisions/time-zones.md).
+ * (docs/decisions/time.md).
  */
 
 type Reader = Pick<Visit, 'zone'>;

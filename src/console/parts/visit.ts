@@ -52,7 +52,7 @@ export type Visit = {
   readonly zone: string;
   /**
    * Runs an action once per form, however often the form is submitted; a repeat gets the first answer. The form must carry the
-   * token of {@link onceField} (docs/decisions/console-forms.md).
+   * token of {@link onceField} (docs/decisions/console.md).
    * @param repeated answers a repeat long after. Default: a page that says that nothing was done this time
    */
   once(action: () => Promise<Answer>, repeated?: () => Promise<Answer>): Promise<Answer>;

@@ -16,7 +16,7 @@ import { isAbove, listField } from './decision-forms.ts';
 import { listOfForm } from './request-list.ts';
 import { lastStepOf, sentenceOf } from './what-happened.ts';
 
-/** Answering one request, and cancelling a booking (docs/decisions/console-forms.md). */
+/** Answering one request, and cancelling a booking (docs/decisions/console.md). */
 export function decisionPages(routes: Routes, deps: PageDeps): void {
   const { commands, queries, settings } = deps;
   const { withBooking } = addressed(queries);

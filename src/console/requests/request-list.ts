@@ -31,7 +31,7 @@ export type RequestList = Dates & {
   readonly after: Place | undefined;
   /** When that page was made, in milliseconds since the epoch: what has come since is new to it. */
   readonly since: number | undefined;
-  /** The rows of a page that is open and stays as it is, whatever became of them (docs/decisions/live-pages.md). */
+  /** The rows of a page that is open and stays as it is, whatever became of them (docs/decisions/console.md). */
   readonly shown: readonly number[];
 };
 

@@ -4,7 +4,7 @@ import type { Cookies } from './cookies.ts';
 
 /**
  * A form that was not accepted because its session had ended, or was another one, is filled in again on its page. It travels in a
- * sealed cookie, for the user and the account it was made for alone (docs/decisions/console-forms.md).
+ * sealed cookie, for the user and the account it was made for alone (docs/decisions/console.md).
  */
 
 const COOKIE = 'console_kept';

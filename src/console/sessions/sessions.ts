@@ -29,7 +29,7 @@ const collection: Collection<Session> = {
 };
 
 const HOUR_MS = 3_600_000;
-/** A session ends after 12 hours without use, and after a week in any case (docs/decisions/console-sign-in.md). */
+/** A session ends after 12 hours without use, and after a week in any case (docs/decisions/oauth.md). */
 const IDLE_MS = 12 * HOUR_MS;
 const MAX_AGE_MS = 7 * 24 * HOUR_MS;
 
@@ -104,7 +104,7 @@ export async function createSessions(deps: {
     /**
      * The CSRF token for a session's forms. It is bound to the account as well, so that a form filled in for one account does
      * nothing after a switch to another in a second tab. It differs on every page, so that the compressed size reveals nothing
-     * (BREACH; docs/decisions/console-forms.md). These are the tokens of @fastify/csrf-protection; the plugin itself would need
+     * (BREACH; docs/decisions/console.md). These are the tokens of @fastify/csrf-protection; the plugin itself would need
      * another cookie for a secret of its own, where the session already provides one.
      */
     csrfToken: (current: CurrentSession): string => formTokens.create(current.hash, ownerIn(current)),

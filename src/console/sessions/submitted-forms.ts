@@ -14,7 +14,7 @@ const KEPT_MS = 24 * 3_600_000;
 const REPEATABLE_MS = 10_000;
 
 /**
- * Makes every form take effect only once (docs/decisions/console-forms.md). A second click gets the first answer, which may
+ * Makes every form take effect only once (docs/decisions/console.md). A second click gets the first answer, which may
  * show a secret that exists nowhere else; it is kept for seconds, and in memory only.
  */
 export async function openSubmittedForms(deps: { readonly documents: DocumentStore; readonly clock: Clock }) {

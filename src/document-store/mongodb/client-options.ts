@@ -17,7 +17,7 @@ const NEEDED: Readonly<Record<string, string>> = {
 
 /**
  * How long each part of an operation may take, so that a server that stands still is noticed within the time in which a request is
- * answered (docs/decisions/deadlines.md). A URL may say otherwise.
+ * answered (docs/decisions/rest-api.md). A URL may say otherwise.
  */
 const TIMEOUTS = {
   /** Until there is a primary. */

@@ -79,7 +79,7 @@ export function explained(error: unknown): unknown {
   if (error.code !== UNAUTHORIZED) return error;
   const [, database, command] = /^not authorized on (\S+) to execute command \{ "?(\w+)/.exec(error.message) ?? [];
   const what = command === undefined ? '' : ` to ${command} in ${database}`;
-  const needs = 'it needs readWrite on the database (docs/operations.md, The URL of MongoDB)';
+  const needs = 'it needs readWrite on the database (docs/operations/servers.md, The URL of MongoDB)';
   return new UnusableStore(`MONGODB_URL: the user of MongoDB lacks a right${what}; ${needs}`, error);
 }
 

@@ -28,7 +28,7 @@ export const NOTE_WRITTEN = 'UPDATE last_written SET position = max(position, ?)
 
 /**
  * Collections that were loaded in bulk: each has a file of its own, so that nobody waits for what is written to it while it is
- * built, and dropping it gives its space back at once (docs/decisions/rebuild-and-verify.md). Their names end with the number of the
+ * built, and dropping it gives its space back at once (docs/decisions/read-models.md). Their names end with the number of the
  * file that tells which collections there are: without that one, they are worth nothing.
  */
 export class OwnFiles {

@@ -59,7 +59,7 @@ type Pending = PromiseWithResolvers<StoredAt> & { readonly stream: string };
 
 /**
  * One call of `BatchAppend`, over which any number of appends run at once, in no order. It does not reconnect: when it ends, so
- * does every append that is pending, and whether the server stored those is unknown (docs/decisions/batch-append.md).
+ * does every append that is pending, and whether the server stored those is unknown (docs/decisions/eventstoredb.md).
  */
 export class AppendStream {
   readonly #pending = new Map<string, Pending>();

@@ -64,7 +64,7 @@ export class Connection {
   readonly deadlineMs: number;
   readonly names: Names;
   readonly #startWithinMs: number;
-  /** Passed to every append of the client's own, which makes it use the plain append (docs/decisions/batch-append.md). */
+  /** Passed to every append of the client's own, which makes it use the plain append (docs/decisions/eventstoredb.md). */
   readonly credentials: Credentials;
   readonly #settings: Settings;
   readonly #logger: ConnectionOptions['logger'];

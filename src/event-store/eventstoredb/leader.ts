@@ -30,7 +30,7 @@ type Deps = {
 /**
  * Knows which node leads. It asks all nodes at once, so that one that hangs holds nobody up, and believes only a node that answers
  * for itself: while a leader hangs, the others go on naming it until they have elected another
- * (docs/decisions/eventstoredb-cluster.md). If the URL names one node, that is the leader as long as it answers.
+ * (docs/decisions/eventstoredb.md). If the URL names one node, that is the leader as long as it answers.
  */
 export class Leader {
   readonly #deps: Deps;

@@ -9,7 +9,7 @@ export type NamesOptions = {
 
 /**
  * How streams, groups and event types are called on the server, which other stores and other applications may share. What is ours
- * is told by the name of its stream, never by the type of the event alone (docs/decisions/shared-cluster.md).
+ * is told by the name of its stream, never by the type of the event alone (docs/decisions/eventstoredb.md).
  */
 export class Names {
   readonly #prefix: string;

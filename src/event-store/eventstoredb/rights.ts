@@ -51,5 +51,5 @@ export function explained(error: unknown, { doing, needs }: Task, isNamed: boole
   if (!(error instanceof AccessDeniedError) && code !== status.PERMISSION_DENIED) return error;
   if (!isNamed) return new UnusableStore('EVENTSTORE_URL: EventStoreDB wants a user, and the URL names none', error);
   const missing = `the user of EventStoreDB may not ${doing}; it needs ${needs}`;
-  return new UnusableStore(`EVENTSTORE_URL: ${missing} (docs/operations.md, The user of EventStoreDB)`, error);
+  return new UnusableStore(`EVENTSTORE_URL: ${missing} (docs/operations/servers.md, The user of EventStoreDB)`, error);
 }

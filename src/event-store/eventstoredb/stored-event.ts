@@ -22,7 +22,9 @@ export function storedEvent(recorded: RecordedEvent | undefined, names: Names): 
   const [type, stream] = [names.type(recorded.type), names.stream(recorded.streamId)];
   if (type === undefined || stream === undefined) return undefined;
   if (recorded.position === undefined || recorded.position.commit === UNKNOWN_POSITION) {
-    throw new Error(`EventStoreDB sent no position for event ${recorded.id}; it is too old (docs/operations.md)`);
+    throw new Error(
+      `EventStoreDB sent no position for event ${recorded.id}; it is too old (docs/operations/servers.md)`,
+    );
   }
   return {
     id: recorded.id,

@@ -8,7 +8,7 @@ import { numberOf, positionOf, storedEvent } from './stored-event.ts';
 
 /**
  * Persistent subscriptions: consumer groups that keep their state in the log file. Commits are lazy: losing the last ones
- * redelivers events, but loses none (docs/decisions/embedded-log.md).
+ * redelivers events, but loses none (docs/decisions/stores.md).
  */
 export class ConsumerGroups {
   readonly #deps: GroupsDeps;

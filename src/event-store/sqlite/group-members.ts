@@ -17,7 +17,7 @@ export type Member = {
   readonly isAlone: boolean;
 };
 
-/** Who takes part in which group, as the log file says (docs/decisions/embedded-log.md). */
+/** Who takes part in which group, as the log file says (docs/decisions/stores.md). */
 export class GroupMembers {
   readonly #changes: Pick<LogChanges, 'count'>;
   readonly #all: StatementSync;

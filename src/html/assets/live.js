@@ -1,4 +1,4 @@
-// Pages refresh their live regions when the service reports a change (docs/decisions/live-pages.md). Nothing that can be clicked
+// Pages refresh their live regions when the service reports a change (docs/decisions/console.md). Nothing that can be clicked
 // moves or is swapped by that: where it would be, the reader is told, and asks for it.
 const { live } = document.body.dataset;
 const say = (text, brief = false) => document.dispatchEvent(new CustomEvent('venue:say', { detail: { text, brief } }));
