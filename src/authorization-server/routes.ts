@@ -37,7 +37,7 @@ const HOUR_MS = 60 * 60_000;
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 
-/** All paths of the authorization server (docs/specification.md#oauth), including its pages. */
+/** All paths of the authorization server (docs/guides/oauth.md), including its pages. */
 export const authorizationRoutes =
   (deps: Deps): FastifyPluginAsync =>
   async (app) => {
