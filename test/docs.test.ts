@@ -63,6 +63,19 @@ test('the index lists every decision', () => {
   expect(listed.toSorted()).toEqual(pages.toSorted());
 });
 
+test('every promise names a test that exists', () => {
+  const rows = [...read('docs/promises.md').matchAll(/^\| (.+) \| (.+) \| (.+) \|$/gm)];
+  const promises = rows.filter(([, promise = '']) => promise !== 'Promise' && !promise.startsWith('--'));
+  expect(promises.length).toBeGreaterThan(40);
+  const broken = promises.filter(([, , , tests = '']) => {
+    const files = [...tests.matchAll(/\]\(\.\.\/(test\/[^)]+\.ts)\)/g)].map(([, path = '']) => path);
+    return (
+      files.length === 0 || files.some((path) => !existsSync(join(ROOT, path)) || !/\b(test|it)\b/.test(read(path)))
+    );
+  });
+  expect(broken.map(([, promise]) => promise)).toEqual([]);
+});
+
 test('code cites only pages of this repository', () => {
   const elsewhere = /\bDESIGN(?: §|\.md)|\bSPEC\b|\bOIDC\.md/;
   const own = relative(ROOT, import.meta.filename);
