@@ -39,7 +39,7 @@ export type Config = {
   readonly logLevel: string;
   /** Milliseconds added to the clock. */
   readonly clockShift: number;
-  /** Tells this machine from others of the same host name; `runtime/place.ts` reads it, too. */
+  /** Tells this machine from others of the same host name; `runtime/machine.ts` reads it, too. */
   readonly place: string | undefined;
   /** How long API keys that were valid keep working while the event log cannot be read. */
   readonly credentialsGraceMs: number;

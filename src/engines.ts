@@ -10,10 +10,10 @@ import { LATER_STREAM_KINDS, STREAM_KINDS } from './domain/streams.ts';
 import type { EventStore } from './event-store/event-store.ts';
 import { openReadModelState } from './read-models/state.ts';
 import type { Clock } from './runtime/clock.ts';
-import { isThisMachine } from './runtime/place.ts';
+import { isThisMachine } from './runtime/machine.ts';
 import { Unavailable } from './runtime/unavailable.ts';
 import { StoreInUse, UnusableStore } from './runtime/unusable-store.ts';
-import { openStoreIdentity, type Places, type StoreIdentity } from './store-identity/store-identity.ts';
+import { openStoreIdentity, type StoreIdentity, type StoreLocations } from './store-identity/store-identity.ts';
 import type { StoreThread, StoreWriter } from './threads/store-writer.ts';
 import { fanOutPositions } from './webhooks/fan-out-positions.ts';
 
@@ -27,7 +27,7 @@ const READ_MODELS_FILE = 'read-models.sqlite';
 const READ_MODELS_FOLDER = 'read-models';
 
 /** How messages name the parts of the store. URLs may hold passwords, so engines are named by their setting. */
-export const placesOf = ({ eventStoreUrl, mongoUrl, dataDir }: StoreConfig): Places => ({
+export const locationsOf = ({ eventStoreUrl, mongoUrl, dataDir }: StoreConfig): StoreLocations => ({
   log: eventStoreUrl === undefined ? join(dataDir, LOG_FILE) : 'EVENTSTORE_URL',
   records: mongoUrl === undefined ? join(dataDir, RECORDS_FILE) : 'MONGODB_URL',
   readModels: mongoUrl === undefined ? join(dataDir, READ_MODELS_FILE) : 'MONGODB_URL',
@@ -180,7 +180,7 @@ export const openIdentity = (
 ): Promise<StoreIdentity> =>
   openStoreIdentity({
     ...{ ...stores, secretKey: config.secretKey, clock, logger },
-    places: placesOf(config),
+    locations: locationsOf(config),
     groups: () => fanOutPositions(stores.events),
     // EventStoreDB has positions after the last event, of events of its own.
     ...(config.eventStoreUrl === undefined

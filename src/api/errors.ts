@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { ERROR_STATUS, type ErrorBody, type ErrorCode } from '../contract/errors.ts';
 import type { Refusal } from '../domain/decision.ts';
-import { isUnavailable, OutcomeUnknown, RETRY_AFTER_SECONDS, toldOf } from '../runtime/unavailable.ts';
+import { isUnavailable, OutcomeUnknown, publicMessageOf, RETRY_AFTER_SECONDS } from '../runtime/unavailable.ts';
 
 export function sendError(reply: FastifyReply, error: ErrorCode, details: string): FastifyReply {
   const body: ErrorBody = { error, details };
@@ -57,7 +57,7 @@ export function handleError(error: Thrown, request: FastifyRequest, reply: Fasti
     return sendError(reply, 'ValidationError', error.message);
   if (isUnavailable(error)) {
     request.log.warn({ err: error, reqId: request.id }, 'unavailable');
-    const details = `${toldOf(error)} (request ${request.id}). ${adviceOn(error, request)}`;
+    const details = `${publicMessageOf(error)} (request ${request.id}). ${adviceOn(error, request)}`;
     return sendError(reply.header('retry-after', RETRY_AFTER_SECONDS), 'InternalError', details);
   }
   request.log.error({ err: error, reqId: request.id }, 'unexpected error');

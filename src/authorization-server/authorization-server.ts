@@ -20,7 +20,7 @@ import { createRequestRewriting } from './request-rewriting.ts';
 import type { Revocation } from './revocation.ts';
 import { authorizationRoutes, type CurrentProvider, type Limits } from './routes.ts';
 import { createSignInAttempts } from './sign-in-attempts.ts';
-import { sayingUnavailable } from './unavailable.ts';
+import { withOAuthErrors } from './unavailable.ts';
 
 export type AuthorizationServer = {
   /** All paths of the authorization server (docs/guides/oauth.md), including its pages. */
@@ -98,9 +98,9 @@ export async function createAuthorizationServer(deps: {
         resources,
         clientDocument,
         signedOut,
-        users: sayingUnavailable(users),
-        clients: { ...clients, adapter: sayingUnavailable(clients.adapter) },
-        oidcAdapter: { ...oidcAdapter, adapter: (model) => sayingUnavailable(oidcAdapter.adapter(model)) },
+        users: withOAuthErrors(users),
+        clients: { ...clients, adapter: withOAuthErrors(clients.adapter) },
+        oidcAdapter: { ...oidcAdapter, adapter: (model) => withOAuthErrors(oidcAdapter.adapter(model)) },
       },
       keySet,
     );

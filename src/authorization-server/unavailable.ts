@@ -3,8 +3,8 @@ import { sendPage } from '../html/layout.ts';
 import {
   isUnavailable,
   OutcomeUnknown,
+  publicMessageOf,
   RETRY_AFTER_SECONDS,
-  toldOf,
   Unavailable,
   type UnavailableError,
 } from '../runtime/unavailable.ts';
@@ -20,13 +20,13 @@ class TemporarilyUnavailable extends Unavailable {
   readonly allow_redirect = true;
 
   constructor(cause: UnavailableError) {
-    super('temporarily_unavailable', cause, cause.told);
-    this.error_description = toldOf(cause);
+    super('temporarily_unavailable', cause, cause.publicMessage);
+    this.error_description = publicMessageOf(cause);
   }
 }
 
 /** The same, whose methods throw what oidc-provider passes on to clients where a store does not answer. */
-export function sayingUnavailable<T extends object>(target: T): T {
+export function withOAuthErrors<T extends object>(target: T): T {
   return new Proxy(target, {
     get(of, name, receiver) {
       const member: unknown = Reflect.get(of, name, receiver);
@@ -47,7 +47,7 @@ function rethrow(error: unknown): never {
 export function sendUnavailable(error: UnavailableError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   request.log.warn({ err: error, reqId: request.id }, 'unavailable');
   reply.header('retry-after', RETRY_AFTER_SECONDS);
-  const told = toldOf(error);
+  const told = publicMessageOf(error);
   if (request.headers.accept?.includes('text/html') === true)
     return sendPage(reply, 503, unavailablePage(told, error instanceof OutcomeUnknown));
   return reply.code(503).send({ error: 'temporarily_unavailable', error_description: told });

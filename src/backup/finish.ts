@@ -44,13 +44,13 @@ export async function finish(deps: FinishDeps, groups: GroupPositions): Promise<
 export async function adoptStore(
   deps: FinishDeps & {
     /** How messages name the parts of the store. */
-    readonly places: { readonly log: string; readonly records: string };
+    readonly locations: { readonly log: string; readonly records: string };
   },
 ): Promise<LostDelivery[]> {
-  const { events, documents, places } = deps;
+  const { events, documents, locations } = deps;
   const memory = await readMemory(deps);
   const standstill = memory && standstillOf(memory);
-  if (standstill !== undefined) throw new UnusableCopy(standstillProblem(standstill, places));
+  if (standstill !== undefined) throw new UnusableCopy(standstillProblem(standstill, locations));
   // What the records noted of another log says nothing about this one.
   const noted = memory !== undefined && memory.logId === (await readLogId(events)) ? memory.groups : undefined;
   const lost = await lostDeliveries(documents, deliverable(events));

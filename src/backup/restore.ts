@@ -15,7 +15,7 @@ type RestoreDeps = Pick<FillLog<StoredEvent>, 'events' | 'onProgress'> & {
   readonly folder: string;
   readonly manifest: Manifest;
   /** How messages name the parts of the store. */
-  readonly places: { readonly log: string; readonly records: string };
+  readonly locations: { readonly log: string; readonly records: string };
 };
 
 /**
@@ -25,16 +25,16 @@ type RestoreDeps = Pick<FillLog<StoredEvent>, 'events' | 'onProgress'> & {
  * @throws {UnusableCopy} if the store holds anything else
  */
 export async function restore(deps: RestoreDeps): Promise<GroupPositions> {
-  const { events, documents, folder, manifest, places, onProgress } = deps;
+  const { events, documents, folder, manifest, locations, onProgress } = deps;
   const { logId, probe, startedAt } = manifest;
   // The same store may have been backed up more than once.
   const restoring = `${logId} ${startedAt}`;
-  const refusal = `There are records in ${places.records} already. To replace them, add --overwrite`;
+  const refusal = `There are records in ${locations.records} already. To replace them, add --overwrite`;
   await beginFilling(documents, { logId, probe, restoring }, refusal);
   const wanted = [...Object.values(manifest.groups), ...(await positionsInRecords(folder, manifest))];
   const positions = createMovedPositions<Position>(wanted, LOG_START);
   await fillLog({
-    ...{ events, source: eventsOf(folder, manifest.log), total: eventsIn(manifest), place: places.log, onProgress },
+    ...{ events, source: eventsOf(folder, manifest.log), total: eventsIn(manifest), place: locations.log, onProgress },
     stored: (event, position) => positions.stored(event.position, position),
   });
   positions.end();

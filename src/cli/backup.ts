@@ -12,9 +12,9 @@ import {
   checkStopped,
   discardReadModels,
   enginesOf,
+  locationsOf,
   openDocuments,
   openIdentity,
-  placesOf,
   setStoreAside,
 } from '../engines.ts';
 import type { EventStore } from '../event-store/event-store.ts';
@@ -98,7 +98,7 @@ async function adoptAsItIs(config: Config, skipIds: number): Promise<Answer> {
   const lost = await onStores(config, (stores, deps) =>
     adoptStore({
       ...{ ...stores, ...deps, secretKey: config.secretKey, skippedIds: skipIds },
-      places: placesOf(config),
+      locations: locationsOf(config),
     }),
   );
   return {
@@ -120,11 +120,11 @@ async function restoreFrom(dir: string, { overwrite, skipIds }: RestoreOptions, 
 
   await checkStopped(config);
   const { lost, aside } = overwrite ? await replaceStore(config, dir, manifest) : { lost: [], aside: undefined };
-  const places = placesOf(config);
+  const locations = locationsOf(config);
   await onStores(config, async (stores, deps) => {
     const bar = progressBarOf(command);
     await checkFillable(fillingOf(config, dir, manifest, stores.events));
-    const groups = await restore({ ...stores, folder: dir, manifest, places, onProgress: bar.show });
+    const groups = await restore({ ...stores, folder: dir, manifest, locations, onProgress: bar.show });
     bar.end();
     await finish({ ...stores, ...deps, secretKey: config.secretKey, skippedIds: skipIds }, groups);
   });
@@ -153,7 +153,7 @@ async function replaceStore(
 }
 
 const fillingOf = (config: Config, dir: string, manifest: Manifest, events: EventStore) => ({
-  ...{ events, source: eventsOf(dir, manifest.log), place: placesOf(config).log, copy: 'backup' },
+  ...{ events, source: eventsOf(dir, manifest.log), place: locationsOf(config).log, copy: 'backup' },
   otherwise:
     config.eventStoreUrl === undefined
       ? 'To replace it, add --overwrite'
@@ -165,7 +165,7 @@ async function lostOf(config: Config, dir: string, manifest: Manifest): Promise<
   const documents = await openDocuments(config);
   try {
     // Its log goes on elsewhere. The backup is of the same one.
-    if (await isFenced(documents)) throw new UnusableCopy(standstillProblem('fence', placesOf(config)));
+    if (await isFenced(documents)) throw new UnusableCopy(standstillProblem('fence', locationsOf(config)));
     return await lostSince(documents, dir, manifest);
   } finally {
     await documents.close();

@@ -3,7 +3,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { pino } from 'pino';
 import { isKeyOf } from '../backup/restore.ts';
 import { type Config, ConfigError, secretKeyFile } from '../config.ts';
-import { checkStopped, placesOf } from '../engines.ts';
+import { checkStopped, locationsOf } from '../engines.ts';
 import { openFoundation } from '../foundation.ts';
 import { checkImportable, importStore } from '../transfer/import-store.ts';
 import { readWholeExport } from '../transfer/read-export.ts';
@@ -46,7 +46,7 @@ Example:
       await onStores(config, async (stores, { clock }) => {
         const bar = progressBarOf(command);
         await importStore({
-          ...{ ...stores, clock, file, whole, places: placesOf(config), onProgress: bar.show },
+          ...{ ...stores, clock, file, whole, locations: locationsOf(config), onProgress: bar.show },
           onStep(what) {
             bar.end();
             onStep(what);

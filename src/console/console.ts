@@ -16,8 +16,8 @@ import type { Clock } from '../runtime/clock.ts';
 import {
   isUnavailable,
   OutcomeUnknown,
+  publicMessageOf,
   RETRY_AFTER_SECONDS,
-  toldOf,
   type UnavailableError,
 } from '../runtime/unavailable.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
@@ -314,7 +314,7 @@ function notFound(what: string, account: Account) {
 }
 
 function unavailableText(error: UnavailableError, requestId: string) {
-  const told = toldOf(error, 'A part of the service that this page needs does not answer');
+  const told = publicMessageOf(error, 'A part of the service that this page needs does not answer');
   const advice =
     error instanceof OutcomeUnknown
       ? 'Look whether it was before you try again'

@@ -13,8 +13,8 @@ export type UntypedEvent = {
 
 /** What this build cannot tell the meaning of, because a newer release of the service wrote it. */
 export class UnknownEvent extends Error {
-  /** What a caller may be told of it, as of anything that is temporarily unavailable. */
-  readonly told = 'A newer release of the service has changed this, and only that release can go on with it';
+  /** What a caller may read of it, as of anything that is temporarily unavailable. */
+  readonly publicMessage = 'A newer release of the service has changed this, and only that release can go on with it';
 }
 
 /** Whether this release knows what an event says. */

@@ -4,7 +4,7 @@ import { bearerToken } from '../auth/authenticate.ts';
 import { challengeOf, type Resources } from '../auth/resources.ts';
 import { MCP_SCOPE } from '../auth/scopes.ts';
 import { loadOnce } from '../runtime/load-once.ts';
-import { isUnavailable, RETRY_AFTER_SECONDS, toldOf } from '../runtime/unavailable.ts';
+import { isUnavailable, publicMessageOf, RETRY_AFTER_SECONDS } from '../runtime/unavailable.ts';
 import { API_KEY_PREFIX } from '../secrets/api-key-format.ts';
 import type { ToolDeps } from './tool.ts';
 
@@ -52,7 +52,7 @@ export function mcpRoutes(deps: {
       if (isUnavailable(error)) {
         request.log.warn({ err: error, reqId: request.id }, 'unavailable');
         reply.code(503).header('retry-after', RETRY_AFTER_SECONDS);
-        return reply.send({ error: 'temporarily_unavailable', error_description: toldOf(error) });
+        return reply.send({ error: 'temporarily_unavailable', error_description: publicMessageOf(error) });
       }
       const status = error.statusCode ?? 500;
       if (status >= 500) request.log.error({ err: error, reqId: request.id }, 'unexpected error');

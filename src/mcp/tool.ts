@@ -13,7 +13,13 @@ import type { Static, TObject } from '../contract/schema.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 import type { Queries } from '../queries/queries.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { isUnavailable, OutcomeUnknown, toldOf, Unavailable, type UnavailableError } from '../runtime/unavailable.ts';
+import {
+  isUnavailable,
+  OutcomeUnknown,
+  publicMessageOf,
+  Unavailable,
+  type UnavailableError,
+} from '../runtime/unavailable.ts';
 import { within } from '../runtime/within.ts';
 import { inputCheck } from './input-check.ts';
 import { visible } from './visible-text.ts';
@@ -121,7 +127,7 @@ function notAvailable(error: UnavailableError): CallToolResult {
     error instanceof OutcomeUnknown
       ? 'Call the tool again with the same input: that is safe, and tells.'
       : 'Retrying in a few seconds is safe.';
-  return { isError: true, content: [{ type: 'text', text: `InternalError: ${toldOf(error)}. ${advice}` }] };
+  return { isError: true, content: [{ type: 'text', text: `InternalError: ${publicMessageOf(error)}. ${advice}` }] };
 }
 
 function failed({ refused, details }: Refusal, advice?: string): CallToolResult {

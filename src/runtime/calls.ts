@@ -104,7 +104,7 @@ type PlainError = {
   readonly message: string;
   readonly stack: string | undefined;
   readonly cause: PlainError | undefined;
-  readonly unavailable: { readonly told: string | undefined } | undefined;
+  readonly unavailable: { readonly publicMessage: string | undefined } | undefined;
 };
 
 function plainErrorOf(error: unknown): PlainError {
@@ -112,7 +112,7 @@ function plainErrorOf(error: unknown): PlainError {
   return {
     ...{ name, message, stack },
     cause: cause === undefined ? undefined : plainErrorOf(cause),
-    unavailable: isUnavailable(error) ? { told: error.told } : undefined,
+    unavailable: isUnavailable(error) ? { publicMessage: error.publicMessage } : undefined,
   };
 }
 
@@ -123,7 +123,7 @@ function errorOf({ name, message, stack, cause, unavailable }: PlainError): Erro
       ? name === 'UnusableStore'
         ? new UnusableStore(message, why)
         : new Error(message, { cause: why })
-      : new Unavailable(message, why, unavailable.told);
+      : new Unavailable(message, why, unavailable.publicMessage);
   error.name = name;
   if (stack !== undefined) error.stack = stack;
   return error;

@@ -1,5 +1,5 @@
 import { readFileSync, readlinkSync } from 'node:fs';
-import { MACHINE } from './place.ts';
+import { MACHINE } from './machine.ts';
 
 /** What identifies a process to others on the same machine that share its store. */
 export type ProcessIdentity = {

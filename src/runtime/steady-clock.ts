@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { BOOT_ID } from './place.ts';
+import { BOOT_ID } from './machine.ts';
 
 /** A clock that nobody can set. It counts on while the machine sleeps, as far as the system can tell. */
 export type SteadyClock = {

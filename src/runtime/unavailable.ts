@@ -1,12 +1,12 @@
 /** Something that the result depends on is temporarily unavailable. Retrying later is safe. */
 export class Unavailable extends Error {
-  /** What a caller may be told of it: a sentence without its full stop and without internals. */
-  readonly told: string | undefined;
+  /** what a caller may read of it: a sentence without its full stop and without internals. */
+  readonly publicMessage: string | undefined;
 
-  constructor(message: string, cause?: unknown, told?: string) {
+  constructor(message: string, cause?: unknown, publicMessage?: string) {
     super(message, { cause });
     this.name = 'Unavailable';
-    this.told = told;
+    this.publicMessage = publicMessage;
   }
 }
 
@@ -22,13 +22,16 @@ export class OutcomeUnknown extends Unavailable {
 }
 
 /** {@link Unavailable}, or an error of the rules that says of itself what a caller may be told. */
-export type UnavailableError = Error & { readonly told: string | undefined };
+export type UnavailableError = Error & { readonly publicMessage: string | undefined };
 
-export const isUnavailable = (error: unknown): error is UnavailableError => error instanceof Error && 'told' in error;
+export const isUnavailable = (error: unknown): error is UnavailableError =>
+  error instanceof Error && 'publicMessage' in error;
 
 /** What a caller is told of it, where nothing better is known: a sentence without its full stop. */
-export const toldOf = (error: UnavailableError, otherwise = 'The service cannot answer this at the moment'): string =>
-  error.told ?? otherwise;
+export const publicMessageOf = (
+  error: UnavailableError,
+  otherwise = 'The service cannot answer this at the moment',
+): string => error.publicMessage ?? otherwise;
 
 /** The `Retry-After` of every answer that something is unavailable. */
 export const RETRY_AFTER_SECONDS = 2;

@@ -35,14 +35,14 @@ const ASK_AGAIN_MS = 250;
 export class WrongSecretKey extends Error {}
 
 /** How messages name the parts of the store: a file, or the setting of the engine. */
-export type Places = { readonly log: string; readonly records: string; readonly readModels: string };
+export type StoreLocations = { readonly log: string; readonly records: string; readonly readModels: string };
 
 export type IdentityDeps = {
   readonly events: EventStore;
   readonly documents: DocumentStore;
   readonly secretKey: SecretKey;
   readonly clock: Clock;
-  readonly places: Places;
+  readonly locations: StoreLocations;
   readonly logger: Pick<BaseLogger, 'warn'>;
   /** Where the consumer groups stand: everything up to there has been handled. */
   readonly groups?: () => Promise<{ readonly [group: string]: Position }>;
@@ -75,7 +75,7 @@ export type StoreIdentity = {
 };
 
 export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdentity> {
-  const { events, secretKey, clock, places, logger, settleMs } = deps;
+  const { events, secretKey, clock, locations, logger, settleMs } = deps;
   const records = await deps.documents.open(RECORDS_MEMORY);
   const readModels = await deps.documents.open(READ_MODELS_MEMORY);
   const adopt = 'run: venue restore --adopt';
@@ -97,30 +97,30 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
     if (known !== undefined) {
       const standstill = standstillOf(known);
       if (standstill !== undefined && !(fenced && standstill === 'fence'))
-        throw new UnusableStore(standstillProblem(standstill, places));
+        throw new UnusableStore(standstillProblem(standstill, locations));
       checkSecretKey(known);
       if (logId !== known.logId) {
         throw new UnusableStore(
-          `The event log in ${places.log} is not the one that the records in ${places.records} belong to: ${idText(logId)} instead of ${known.logId}. Check DATA_DIR, EVENTSTORE_URL and MONGODB_URL; if the log was replaced on purpose, ${adopt}`,
+          `The event log in ${locations.log} is not the one that the records in ${locations.records} belong to: ${idText(logId)} instead of ${known.logId}. Check DATA_DIR, EVENTSTORE_URL and MONGODB_URL; if the log was replaced on purpose, ${adopt}`,
         );
       }
       const missing = await missingOf(known);
       if (missing !== undefined) {
         throw new UnusableStore(
-          `The event log in ${places.log} is older than the records in ${places.records}: it has no ${missing}. To go on with what it holds, ${adopt}`,
+          `The event log in ${locations.log} is older than the records in ${locations.records}: it has no ${missing}. To go on with what it holds, ${adopt}`,
         );
       }
     }
     if (shown === undefined) return;
     if (logId !== shown.logId) {
       throw new UnusableStore(
-        `The read models in ${places.readModels} belong to another event log than the one in ${places.log}: ${shown.logId} instead of ${idText(logId)}. ${fromNothing}`,
+        `The read models in ${locations.readModels} belong to another event log than the one in ${locations.log}: ${shown.logId} instead of ${idText(logId)}. ${fromNothing}`,
       );
     }
     const missing = (await missingOf(shown)) ?? (await missingOfShown());
     if (missing !== undefined) {
       throw new UnusableStore(
-        `The read models in ${places.readModels} show more than the event log in ${places.log} holds: it has no ${missing}. To go on with what it holds, ${adopt}`,
+        `The read models in ${locations.readModels} show more than the event log in ${locations.log} holds: it has no ${missing}. To go on with what it holds, ${adopt}`,
       );
     }
   }
@@ -143,7 +143,7 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
     const later = await settled(read, (found) => found !== undefined, CONFIRMED_WITHIN_MS);
     if (later !== undefined) return later;
     throw new UnusableStore(
-      `The records in ${places.records} have never seen the event log in ${places.log}. Check DATA_DIR, EVENTSTORE_URL and MONGODB_URL. If the records were lost, replace the store with a backup: venue restore DIR --overwrite. To go on without them, ${adopt}`,
+      `The records in ${locations.records} have never seen the event log in ${locations.log}. Check DATA_DIR, EVENTSTORE_URL and MONGODB_URL. If the records were lost, replace the store with a backup: venue restore DIR --overwrite. To go on without them, ${adopt}`,
     );
   }
 
@@ -151,7 +151,7 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
     try {
       unseal(secretKey, purposes.storeProbe(logId), probe);
     } catch {
-      throw new WrongSecretKey(`is not the key that the secrets in ${places.records} are sealed with`);
+      throw new WrongSecretKey(`is not the key that the secrets in ${locations.records} are sealed with`);
     }
   }
 
@@ -186,7 +186,7 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
 
   /** Writes what was seen last to both memories, unless another process has got further. */
   async function remember(): Promise<void> {
-    if (await isFenced(deps.documents)) fenced(standstillProblem('fence', places));
+    if (await isFenced(deps.documents)) fenced(standstillProblem('fence', locations));
     // Noted first: what a group has handled by now, the records that are read later show.
     await noteGroups();
     const last = await lastEvent(events);

@@ -24,7 +24,7 @@ export type ImportStore = {
   /** What the file holds, read to its end. */
   readonly whole: WholeExport;
   /** How messages name the parts of the store. */
-  readonly places: { readonly log: string; readonly records: string };
+  readonly locations: { readonly log: string; readonly records: string };
   readonly onProgress: (progress: { readonly done: number; readonly total: number }) => void;
   /** Told what comes next, without a full stop. */
   readonly onStep: (what: string) => void;
@@ -50,27 +50,27 @@ export function checkImportable(file: string, { header }: Pick<WholeExport, 'hea
  * @throws {UnusableCopy} if the store holds anything else
  */
 export async function importStore(deps: ImportStore): Promise<void> {
-  const { events, documents, clock, file, whole, places, onProgress, onStep } = deps;
+  const { events, documents, clock, file, whole, locations, onProgress, onStep } = deps;
   const { header, trailer, referredTo } = whole;
   const { logId, probe } = header;
   if (probe === undefined) throw new UnusableCopy(`${file} holds no records`);
   if (await isImported(documents, trailer.sha256)) return;
   const otherwise = 'An import needs an empty store: name another DATA_DIR, EVENTSTORE_URL or MONGODB_URL';
-  await checkFillable({ events, source: eventsIn(file), place: places.log, copy: 'export', otherwise });
-  const refusal = `There are records in ${places.records} already. ${otherwise}`;
+  await checkFillable({ events, source: eventsIn(file), place: locations.log, copy: 'export', otherwise });
+  const refusal = `There are records in ${locations.records} already. ${otherwise}`;
   await beginFilling(documents, { logId, probe, restoring: importOf(trailer.sha256) }, refusal);
 
   const groups = await groupsIn(file);
   const positions = new Map<string, Position>();
   await fillLog<PortableEvent>({
-    ...{ events, source: eventsIn(file), total: trailer.events, place: places.log, onProgress },
+    ...{ events, source: eventsIn(file), total: trailer.events, place: locations.log, onProgress },
     stored(event, position) {
       if (referredTo.has(event.id)) positions.set(event.id, position);
       for (const group of groups) group.pass(event, position);
     },
   });
   onStep('Reading the log back');
-  await compareLog(events, whole, places.log);
+  await compareLog(events, whole, locations.log);
   const positionOf = (id: string): Position => {
     const found = id === '' ? LOG_START : positions.get(id);
     if (found === undefined) throw new UnusableCopy(`${file} refers to event ${id}, which it does not hold`);

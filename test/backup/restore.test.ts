@@ -12,7 +12,7 @@ import { ensureLogId } from '../../src/store-identity/log-id.ts';
 import { openStoreIdentity } from '../../src/store-identity/store-identity.ts';
 
 const KEY = Buffer.alloc(32, 1);
-const PLACES = { log: 'the log', records: 'the records', readModels: 'the read models' };
+const LOCATIONS = { log: 'the log', records: 'the records', readModels: 'the read models' };
 const NOTES: Collection<{ readonly text: string }> = { name: 'notes', kind: 'record', indexes: [] };
 
 async function temporaryFolder(): Promise<string> {
@@ -29,7 +29,8 @@ async function store() {
   onTestFinished(() => documents.close());
   const stores = { events, documents };
   const ambient = { secretKey: KEY, clock: Date.now, logger: { warn: () => {} } };
-  const check = async () => (await openStoreIdentity({ ...stores, ...ambient, places: PLACES, settleMs: 0 })).check();
+  const check = async () =>
+    (await openStoreIdentity({ ...stores, ...ambient, locations: LOCATIONS, settleMs: 0 })).check();
   return { ...stores, ...ambient, check };
 }
 
@@ -47,7 +48,7 @@ test('an interrupted restore keeps every process from starting and goes on, with
   });
 
   const other = await store();
-  const restoring = { folder, manifest, places: PLACES, onProgress: () => {} };
+  const restoring = { folder, manifest, locations: LOCATIONS, onProgress: () => {} };
   let batches = 0;
   const failing = {
     readAll: other.events.readAll.bind(other.events),
@@ -82,6 +83,6 @@ test('a restore refuses a store that is in use', async () => {
   });
   const other = await store();
   await (await other.documents.open(NOTES)).insert('1', { text: 'here before' });
-  const restoring = restore({ ...other, folder, manifest, places: PLACES, onProgress: () => {} });
+  const restoring = restore({ ...other, folder, manifest, locations: LOCATIONS, onProgress: () => {} });
   await expect(restoring).rejects.toThrow('There are records in the records already. To replace them, add --overwrite');
 });

@@ -272,8 +272,8 @@ describe.each(enginePairs)('forgetting a brand on %s', (_, engines) => {
     const stored = await keys.get(`brand:${brand.id}`);
     await keys.replace(`brand:${brand.id}`, keyBefore, stored?.version ?? 0);
     const { secretKey } = service.config;
-    const places = { log: 'the log', records: 'the records' };
-    await adoptStore({ ...service.core, secretKey, skippedIds: 1, places });
+    const locations = { log: 'the log', records: 'the records' };
+    await adoptStore({ ...service.core, secretKey, skippedIds: 1, locations });
     expect((await keys.get(`brand:${brand.id}`))?.document).toEqual({ state: 'forgotten', forgottenAt });
   });
 });

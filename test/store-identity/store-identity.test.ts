@@ -27,7 +27,7 @@ async function eventStoreDbLog() {
 }
 
 const KEY = randomBytes(32);
-const PLACES = { log: 'the log', records: 'the records', readModels: 'the read models' };
+const LOCATIONS = { log: 'the log', records: 'the records', readModels: 'the read models' };
 const made = { type: 'Made', data: {}, metadata: {} };
 
 /** A log and a document store, as one process after another opens them. */
@@ -50,7 +50,7 @@ const identityOf = (
   shownPositions = async (): Promise<readonly string[]> => [],
 ) =>
   openStoreIdentity({
-    ...{ events, documents, secretKey, clock: Date.now, places: PLACES, settleMs: 0, shownPositions },
+    ...{ events, documents, secretKey, clock: Date.now, locations: LOCATIONS, settleMs: 0, shownPositions },
     logger: { warn: () => {} },
   });
 

@@ -17,7 +17,7 @@ import {
   exportTo,
   importFrom,
   KEY,
-  PLACES,
+  LOCATIONS,
   POSTED,
   REQUESTED,
   type TestStore,
@@ -27,7 +27,7 @@ import {
 const identityOf = (store: TestStore) =>
   openStoreIdentity({
     ...{ ...store, secretKey: KEY, clock: Date.now, logger: { warn: () => {} }, settleMs: 0 },
-    places: { ...PLACES, readModels: 'the read models' },
+    locations: { ...LOCATIONS, readModels: 'the read models' },
   });
 
 /** A store whose writes fail from the nth on, as if the process had been killed. */

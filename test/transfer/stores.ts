@@ -19,7 +19,7 @@ import { readWholeExport } from '../../src/transfer/read-export.ts';
 import { fanOutStandings } from '../../src/webhooks/fan-out-positions.ts';
 
 export const KEY = Buffer.alloc(32, 7);
-export const PLACES = { log: 'the log', records: 'the records' };
+export const LOCATIONS = { log: 'the log', records: 'the records' };
 export const REQUESTED = 'webhook-deliveries-BookingRequested';
 export const POSTED = 'webhook-deliveries-ReviewPosted';
 
@@ -108,6 +108,6 @@ export async function exportTo(file: string, store: TestStore, header: Header): 
 
 export const importFrom = async (file: string, store: TestStore): Promise<void> =>
   importStore({
-    ...{ ...store, clock: Date.now, file, whole: await readWholeExport(file), places: PLACES },
+    ...{ ...store, clock: Date.now, file, whole: await readWholeExport(file), locations: LOCATIONS },
     ...{ onProgress: () => {}, onStep: () => {} },
   });
