@@ -11,7 +11,7 @@ import { Unavailable } from './runtime/unavailable.ts';
 import { UnusableAddress } from './runtime/unusable-address.ts';
 import { UnusableStore } from './runtime/unusable-store.ts';
 
-/** How long the whole stop may take. The README promises 10 s. */
+/** How long the whole stop may take. docs/operations/monitoring.md promises 10 s. */
 const STOP_WITHIN_MS = 9_000;
 /** How long requests and jobs in flight have to finish, however long new requests were taken before. */
 const FINISH_WITHIN_MS = 7_000;
@@ -26,7 +26,7 @@ function configOrExit() {
     if (argument !== undefined)
       throw new ConfigError(
         argument,
-        'the service takes no arguments; its settings are environment variables (see README)',
+        'the service takes no arguments; its settings are environment variables (see docs/operations/settings.md)',
       );
     return readConfig(process.env);
   } catch (error) {

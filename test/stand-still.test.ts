@@ -10,7 +10,7 @@ import { inDays } from './in-days.ts';
 import { connect } from './mcp/connected-client.ts';
 import { startProxyTo } from './proxy.ts';
 
-/** What the README promises, in milliseconds, and what a busy machine adds. */
+/** What docs/guides/rest-api.md promises, in milliseconds, and what a busy machine adds. */
 const ANSWERED_WITHIN_MS = 10_000;
 const SLACK_MS = 3_000;
 

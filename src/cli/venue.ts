@@ -92,7 +92,8 @@ function program(asJson: boolean, { out, err }: Output): Command {
     .addHelpText(
       'after',
       `
-Reads the same environment variables as the service (DATA_DIR, EVENTSTORE_URL, MONGODB_URL, …); the README lists them.
+Reads the same environment variables as the service (DATA_DIR, EVENTSTORE_URL, MONGODB_URL, …);
+docs/operations/settings.md lists them.
 Exit codes: 0 success, 1 refused or failed, 2 wrong usage or invalid configuration.
 
 Examples:

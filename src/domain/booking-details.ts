@@ -7,7 +7,7 @@ import { picked } from './picked.ts';
 
 /**
  * What a brand asks for. These fields flow unchanged from the request through command, event and document to every public
- * shape of a booking (docs/decisions/rest-api.md). src/README.md says how to add one.
+ * shape of a booking (docs/decisions/rest-api.md). CONTRIBUTING.md says how to add one.
  */
 export type BookingDetails = {
   readonly spaceId: SpaceId;

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { OutcomeUnknown, Unavailable } from './unavailable.ts';
 
-/** How long a request may take until its answer begins. The README promises 10 s. */
+/** How long a request may take until its answer begins. docs/guides/rest-api.md promises 10 s. */
 const ANSWERED_WITHIN_MS = 9_500;
 /** How often requests that are under way are looked at. */
 const LOOK_EVERY_MS = 100;

@@ -20,7 +20,8 @@ test('with an argument the start fails with 2 and one line that names where sett
   expect(ended).toEqual({
     code: 2,
     stdout: '',
-    stderr: '--port: the service takes no arguments; its settings are environment variables (see README)\n',
+    stderr:
+      '--port: the service takes no arguments; its settings are environment variables (see docs/operations/settings.md)\n',
   });
 });
 

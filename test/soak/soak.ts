@@ -22,7 +22,7 @@ const SCENARIOS: Readonly<Record<string, (options: RoundOptions) => Promise<Outc
 
 const HELP = `npm run soak -- [--minutes 10] [--seed N] [--only scenario] [--engines embedded,stand-ins] [--quiet]
 
-Runs real processes under load, disturbs them at random, and after each round checks what README promises: no acknowledged
+Runs real processes under load, disturbs them at random, and after each round checks what docs/promises.md lists: no acknowledged
 event is lost, no booking or delivery exists twice, a receiver may see one webhook-id again, and an answer is stale only where
 its wait of 2 s ran out. Exits with 1 after the first round that broke a promise; its folder is kept.
 

@@ -7,7 +7,7 @@ const body = '{"event":"BookingApproved","data":{"spaceName":"Café Zürich 🏛
 const headersFor = (secrets: Secrets, text = body) =>
   signatureHeaders(secrets, { id: 'e1:wh_1', at: Date.now(), body: text });
 
-/** The check that README gives to receivers. */
+/** The check that docs/guides/webhooks.md gives to receivers. */
 function isGenuine(rawBody: string, header: string | undefined, secret: string): boolean {
   const expected = createHmac('sha256', secret).update(rawBody).digest();
   const received = Buffer.from(header ?? '', 'hex');
