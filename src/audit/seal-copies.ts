@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { leafLine, readKeptSeals, UnreadableKept } from './kept-seals.ts';
+import { leafLine, readSealFile, UnreadableSealFile } from './seal-file.ts';
 import type { SealRecord, SealRecords } from './seal-records.ts';
 import { TILE_WIDTH } from './tree-tiles.ts';
 
@@ -86,7 +86,7 @@ export function createSealFile(deps: {
     let held: Held = { size: 0, leaves: 0, end: 0 };
     let leaves = 0;
     try {
-      for await (const item of readKeptSeals(createReadStream(file))) {
+      for await (const item of readSealFile(createReadStream(file))) {
         if ('leaf' in item) leaves += 1;
         else {
           const [of, size] = item.note.split('\n');
@@ -95,7 +95,7 @@ export function createSealFile(deps: {
       }
     } catch (error) {
       if (isMissing(error)) return held;
-      if (!(error instanceof UnreadableKept)) throw error;
+      if (!(error instanceof UnreadableSealFile)) throw error;
       // A checkpoint that an earlier write left unfinished is written again. Other content belongs to another writer.
       if (!error.isCut || !isBegun(await textFrom(held.end), origin))
         throw new Error(`${file} holds something else than checkpoints: ${error.message}`);

@@ -4,8 +4,12 @@ import { checkStore, type StoreCheck } from '../audit/check-store.ts';
 import type { Checkpoint } from '../audit/checkpoint.ts';
 import { checkProofs, type EventProofs } from '../audit/event-proofs.ts';
 import { type Consistency, grownFrom, isSame } from '../audit/growth.ts';
-import { type KeptFile, readKeptFile, UnusableKept } from '../audit/kept-file.ts';
 import { leafHash } from '../audit/portable-event.ts';
+import {
+  type RetainedCheckpoints,
+  readRetainedCheckpoints,
+  UnusableCheckpoints,
+} from '../audit/retained-checkpoints.ts';
 import { isKeyOf, publishedKey } from '../audit/seal-key.ts';
 import { openSealRecords } from '../audit/seal-records.ts';
 import { parseVerifierKey, type VerifierKey } from '../audit/signed-note.ts';
@@ -113,12 +117,15 @@ function parsedKey(text: string, logId: string): VerifierKey {
   return key;
 }
 
-type Kept = { readonly checkpoints: KeptFile['checkpoints']; readonly kept: readonly AsyncIterable<KeptLeaf>[] };
+type Kept = {
+  readonly checkpoints: RetainedCheckpoints['checkpoints'];
+  readonly kept: readonly AsyncIterable<KeptLeaf>[];
+};
 
 /** @param keyOf called once there is a checkpoint to be checked */
 async function readKept(files: readonly string[], logId: string, keyOf: () => VerifierKey): Promise<Kept> {
   const read = await Promise.all(
-    files.map(async (file): Promise<KeptFile> => {
+    files.map(async (file): Promise<RetainedCheckpoints> => {
       if (isLinesOfJson(file)) {
         const earlier = await wholeLogIn(file);
         if (earlier.logId !== logId)
@@ -134,11 +141,11 @@ async function readKept(files: readonly string[], logId: string, keyOf: () => Ve
   };
 }
 
-async function checkpointsIn(file: string, key: VerifierKey): Promise<KeptFile> {
+async function checkpointsIn(file: string, key: VerifierKey): Promise<RetainedCheckpoints> {
   try {
-    return await readKeptFile(file, key);
+    return await readRetainedCheckpoints(file, key);
   } catch (error) {
-    throw error instanceof UnusableKept ? refused(`${error.message}.`) : error;
+    throw error instanceof UnusableCheckpoints ? refused(`${error.message}.`) : error;
   }
 }
 

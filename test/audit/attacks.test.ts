@@ -5,8 +5,8 @@ import type { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import type { Finding, KeptLeaf } from '../../src/audit/check-log.ts';
 import { checkStore } from '../../src/audit/check-store.ts';
-import { readKeptFile } from '../../src/audit/kept-file.ts';
 import { leafHash, type PortableEvent, portableEvent } from '../../src/audit/portable-event.ts';
+import { readRetainedCheckpoints } from '../../src/audit/retained-checkpoints.ts';
 import { publishedKey } from '../../src/audit/seal-key.ts';
 import { sealLog } from '../../src/audit/seal-log.ts';
 import { signerKey } from '../../src/audit/signed-note.ts';
@@ -63,7 +63,7 @@ async function keptStore() {
   const key = await publishedKey(store.records);
   if (key === undefined) throw new Error('There is no key');
   const earlier = (await store.all()).map(portableEvent);
-  const kept = await readKeptFile(file, key);
+  const kept = await readRetainedCheckpoints(file, key);
   const last = join(store.folder, 'last.txt');
   writeFileSync(last, kept.checkpoints.at(-1)?.note ?? '');
   return { ...store, seal, key, earlier, files: { one: last, several: file, withLeaves: leavesFile } };
@@ -75,7 +75,8 @@ async function check(
   file: string | undefined,
   more: { seals?: boolean; export?: readonly PortableEvent[] } = {},
 ) {
-  const { checkpoints, leaves } = file === undefined ? { checkpoints: [] } : await readKeptFile(file, store.key);
+  const { checkpoints, leaves } =
+    file === undefined ? { checkpoints: [] } : await readRetainedCheckpoints(file, store.key);
   async function* exported(events: readonly PortableEvent[]): AsyncGenerator<KeptLeaf> {
     for (const event of events) yield { hash: leafHash(event), event };
   }

@@ -3,9 +3,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { readKeptFile, UnusableKept } from '../../src/audit/kept-file.ts';
-import { type KeptItem, readKeptSeals } from '../../src/audit/kept-seals.ts';
 import { leafHash, portableEvent } from '../../src/audit/portable-event.ts';
+import { readRetainedCheckpoints, UnusableCheckpoints } from '../../src/audit/retained-checkpoints.ts';
+import { type KeptItem, readSealFile } from '../../src/audit/seal-file.ts';
 import { publishedKey } from '../../src/audit/seal-key.ts';
 import { someKey } from './keys.ts';
 import { sealedStore } from './sealed-store.ts';
@@ -15,7 +15,7 @@ async function storeWithFile(leaves = false) {
   const file = join(store.folder, 'seals.txt');
   const settings = { sealFile: file, sealFileLeaves: leaves };
   const { seal, copyProblems } = await store.sealing(settings);
-  const read = () => Array.fromAsync(readKeptSeals(createReadStream(file)));
+  const read = () => Array.fromAsync(readSealFile(createReadStream(file)));
   return {
     ...{ ...store, file, seal, copyProblems, settings, read },
     text: () => readFileSync(file, 'utf8'),
@@ -55,7 +55,7 @@ describe('SEAL_FILE', () => {
     expect(leavesIn(await store.read())).toEqual(hashes.map((leaf, index) => ({ leaf, index })));
     expect(await store.sizes()).toEqual([702, 1_002]);
     const key = await publishedKey(store.records);
-    const kept = key && (await readKeptFile(store.file, key));
+    const kept = key && (await readRetainedCheckpoints(store.file, key));
     expect(await Array.fromAsync(kept?.leaves?.() ?? [], ({ hash }) => hash)).toEqual(hashes);
   });
 
@@ -188,26 +188,28 @@ describe('a kept file', () => {
   ])('%s is refused', async (_, alter, problem) => {
     const { file, key, text } = await kept();
     writeFileSync(file, alter(text()));
-    const reading = readKeptFile(file, key);
-    await expect(reading).rejects.toThrow(UnusableKept);
+    const reading = readRetainedCheckpoints(file, key);
+    await expect(reading).rejects.toThrow(UnusableCheckpoints);
     await expect(reading).rejects.toThrow(problem);
   });
 
   test('of another log, or that is not there, is refused by name', async () => {
     const { file, key, folder } = await kept();
-    await expect(readKeptFile(file, someKey('example.com/other'))).rejects.toThrow(
+    await expect(readRetainedCheckpoints(file, someKey('example.com/other'))).rejects.toThrow(
       /seals\.txt: the checkpoint in line 4 is of another log, venue-booking-service\/1{8}.*, and not of example\.com\/other$/,
     );
-    await expect(readKeptFile(join(folder, 'nowhere'), key)).rejects.toThrow(/nowhere cannot be read: ENOENT/);
+    await expect(readRetainedCheckpoints(join(folder, 'nowhere'), key)).rejects.toThrow(
+      /nowhere cannot be read: ENOENT/,
+    );
   });
 
   test('may be put together from single notes, with and without empty lines', async () => {
     const { records, folder, key } = await kept();
     const file = join(folder, 'together.txt');
     for await (const { note } of records.after(0)) appendFileSync(file, note);
-    expect((await readKeptFile(file, key)).checkpoints.map(({ size }) => size)).toEqual([3, 5]);
+    expect((await readRetainedCheckpoints(file, key)).checkpoints.map(({ size }) => size)).toEqual([3, 5]);
     appendFileSync(file, `\n\n${(await records.head())?.note}\n\n`);
-    expect((await readKeptFile(file, key)).checkpoints.map(({ size }) => size)).toEqual([3, 5, 5]);
+    expect((await readRetainedCheckpoints(file, key)).checkpoints.map(({ size }) => size)).toEqual([3, 5, 5]);
   });
 });
 

@@ -15,13 +15,13 @@ export type KeptItem =
     };
 
 /** A file that does not hold what it should. The message begins with the number of the line. */
-export class UnreadableKept extends Error {
+export class UnreadableSealFile extends Error {
   /** Whether the file ends where more was to come, as one does whose writer was killed. */
   readonly isCut: boolean;
 
   constructor(line: number, problem: string, isCut = false) {
     super(`Line ${line} ${problem}`);
-    this.name = 'UnreadableKept';
+    this.name = 'UnreadableSealFile';
     this.isCut = isCut;
   }
 }
@@ -34,9 +34,9 @@ const LONGEST_LINE = 10_000;
 /**
  * Reads kept checkpoints: signed notes one after another, with empty lines between them or not, and before each of them the lines of
  * the events that it is the first to seal.
- * @throws {UnreadableKept}
+ * @throws {UnreadableSealFile}
  */
-export async function* readKeptSeals(chunks: AsyncIterable<Buffer>): AsyncGenerator<KeptItem> {
+export async function* readSealFile(chunks: AsyncIterable<Buffer>): AsyncGenerator<KeptItem> {
   /** The lines of the note that is being read. */
   let note: string[] = [];
   let noteLine = 0;
@@ -54,7 +54,7 @@ export async function* readKeptSeals(chunks: AsyncIterable<Buffer>): AsyncGenera
       note = [];
       leafSinceNote = false;
     }
-    if (!isWhole) throw new UnreadableKept(line, 'is cut in the middle', true);
+    if (!isWhole) throw new UnreadableSealFile(line, 'is cut in the middle', true);
     if (note.length === 0) {
       if (text === '') continue;
       if (text.startsWith('leaf ')) {
@@ -65,23 +65,23 @@ export async function* readKeptSeals(chunks: AsyncIterable<Buffer>): AsyncGenera
       }
       noteLine = line;
     } else if (note.at(-1) === '' && !text.startsWith('— ')) {
-      throw new UnreadableKept(line, 'is not the signature of a checkpoint');
+      throw new UnreadableSealFile(line, 'is not the signature of a checkpoint');
     }
     if (note.length === 0 && text.startsWith('— '))
-      throw new UnreadableKept(line, 'is a signature without a checkpoint');
+      throw new UnreadableSealFile(line, 'is a signature without a checkpoint');
     note.push(text);
     noteEnd = end;
   }
   if (isSigned()) yield asItem();
-  else if (note.length > 0 || leafSinceNote) throw new UnreadableKept(line, 'is not the end of a checkpoint', true);
+  else if (note.length > 0 || leafSinceNote) throw new UnreadableSealFile(line, 'is not the end of a checkpoint', true);
 }
 
 function leafIn(text: string, expected: number, line: number): KeptItem {
   const [, index = '', base64 = ''] = /^leaf (0|[1-9]\d*) (\S+)$/.exec(text) ?? [];
   const leaf = fromBase64(base64);
-  if (leaf?.length !== HASH_BYTES) throw new UnreadableKept(line, 'is not the hash of an event');
+  if (leaf?.length !== HASH_BYTES) throw new UnreadableSealFile(line, 'is not the hash of an event');
   if (index !== String(expected))
-    throw new UnreadableKept(line, `is the hash of event ${index}, and should be that of event ${expected}`);
+    throw new UnreadableSealFile(line, `is the hash of event ${index}, and should be that of event ${expected}`);
   return { leaf, index: expected };
 }
 
@@ -96,13 +96,13 @@ async function* linesIn(
     try {
       return decoder.decode(chunk, { stream: true });
     } catch {
-      throw new UnreadableKept(line, 'or one soon after it is not text in UTF-8');
+      throw new UnreadableSealFile(line, 'or one soon after it is not text in UTF-8');
     }
   };
   for await (const chunk of chunks) {
     const found = (rest + decode(chunk)).split('\n');
     rest = found.pop() ?? '';
-    if (rest.length > LONGEST_LINE) throw new UnreadableKept(line + found.length, 'is too long for a checkpoint');
+    if (rest.length > LONGEST_LINE) throw new UnreadableSealFile(line + found.length, 'is too long for a checkpoint');
     for (const text of found) {
       end += Buffer.byteLength(text) + 1;
       line += 1;
