@@ -217,6 +217,13 @@ export default {
       to: { path: '^(node:)?sqlite$|(^|/)node_modules/(mongodb|@eventstore/db-client)/' },
     },
     {
+      name: 'installed-to-run',
+      comment: 'npm start installs no devDependencies.',
+      severity: 'error',
+      from: { path: '^(src|projections)/' },
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
+    },
+    {
       name: 'no-missing-file',
       comment: 'An import that leads nowhere has no arrow to check.',
       severity: 'error',

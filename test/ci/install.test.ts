@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -9,23 +9,20 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest';
 const run = promisify(execFile);
 const SCRIPT = new URL('../../.ci/install.mjs', import.meta.url).pathname;
 
-/** Stands in for npm: empties the folder, takes its time, and fails if anybody else is at it. */
+/** Stands in for npm: ci empties the folder, both take their time, and they fail if two run at once. */
 const NPM = `
-import { appendFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { appendFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-appendFileSync('npm.log', process.argv.slice(2, 3) + ' begins\\n');
+const [command, ...options] = process.argv.slice(2);
+appendFileSync('npm.log', [command, ...options.filter((each) => /dev|save/.test(each))].join(' ') + '\\n');
 if (existsSync('at-it')) { appendFileSync('npm.log', 'at the same time\\n'); process.exit(7); }
 writeFileSync('at-it', '');
-rmSync('node_modules', { recursive: true, force: true });
+if (command === 'ci') rmSync('node_modules', { recursive: true, force: true });
 await sleep(Number(process.env.NPM_TAKES_MS));
 rmSync('at-it');
 if (existsSync('broken')) process.exit(9);
-for (const file of ['node_modules/node/bin/node', 'test/clients/node_modules/openapi-typescript/package.json']) {
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, '');
-}
-appendFileSync('npm.log', 'done\\n');
+mkdirSync('node_modules', { recursive: true });
+writeFileSync('node_modules/' + command, '');
 `;
 
 let folder: string;
@@ -36,43 +33,66 @@ beforeEach(async () => {
   await writeFile(join(folder, 'npm.mjs'), NPM);
 });
 
-/** What a script of package.json runs first. Resolves to its exit code, and whether everything was there when it ended. */
-async function install(settings: Readonly<Record<string, string>> = {}) {
+/** Runs the script. @returns its exit code and whether the packages were there when it ended */
+async function install(args: readonly string[] = [], settings: Readonly<Record<string, string>> = {}) {
   const env = { ...process.env, npm_execpath: join(folder, 'npm.mjs'), NPM_TAKES_MS: '300', ...settings };
-  const { code, stderr } = await run(process.execPath, [SCRIPT], { cwd: folder, env }).then(
+  const { code, stderr } = await run(process.execPath, [SCRIPT, ...args], { cwd: folder, env }).then(
     (output) => ({ code: 0, ...output }),
     (error: { code: number; stderr: string }) => error,
   );
-  const isThere = existsSync(join(folder, 'node_modules/.installed-lock.json'));
-  return { code, isThere, stderr };
+  return { code, isThere: existsSync(join(folder, 'node_modules/ci')), stderr };
 }
 
-const log = () => readFile(join(folder, 'npm.log'), 'utf8').catch(() => '');
+const calls = async () => (await readFile(join(folder, 'npm.log'), 'utf8').catch(() => '')).trim().split('\n');
+const outcomes = (ended: readonly { code: number; isThere: boolean }[]) =>
+  ended.map(({ code, isThere }) => ({ code, isThere }));
 
-test('of scripts that are started at once, one installs and the others wait for it', async () => {
+test('one of several scripts installs, and the others wait for it', async () => {
   const ended = await Promise.all([install(), install(), install(), install()]);
-  expect(ended.map(({ code, isThere }) => ({ code, isThere }))).toEqual(Array(4).fill({ code: 0, isThere: true }));
-  expect(await log()).toBe('ci begins\ndone\n');
+  expect(outcomes(ended)).toEqual(Array(4).fill({ code: 0, isThere: true }));
+  expect(await calls()).toEqual(['ci --omit=dev']);
   expect(ended.filter(({ stderr }) => /waiting/i.test(stderr))).toHaveLength(3);
-  // From then on nothing is to do.
   expect(await install()).toEqual({ code: 0, isThere: true, stderr: '' });
-  expect(await log()).toBe('ci begins\ndone\n');
+  expect(await calls()).toHaveLength(1);
 });
 
-test('if it fails, the next one tries, and each says so', async () => {
+test('a script that develops adds packages to those of a running service', async () => {
+  await install();
+  await install(['--dev']);
+  expect(await calls()).toEqual(['ci --omit=dev', 'install --no-save --include=dev']);
+  expect(existsSync(join(folder, 'node_modules/ci'))).toBe(true);
+  // Those of the service are among them.
+  await install();
+  expect(await calls()).toHaveLength(2);
+});
+
+test('a new lock file installs again, and as much as there was', async () => {
+  await install();
+  await writeFile(join(folder, 'package-lock.json'), '{ "changed": 1 }');
+  await install();
+  await install(['--dev']);
+  await writeFile(join(folder, 'package-lock.json'), '{ "changed": 2 }');
+  await install();
+  expect(await calls()).toEqual([
+    ...['ci --omit=dev', 'ci --omit=dev', 'install --no-save --include=dev'],
+    'ci --include=dev',
+  ]);
+});
+
+test('after a failure the next script tries again', async () => {
   await writeFile(join(folder, 'broken'), '');
   const ended = await Promise.all([install(), install()]);
-  expect(ended.map(({ code, isThere }) => ({ code, isThere }))).toEqual(Array(2).fill({ code: 9, isThere: false }));
-  expect(await log()).toBe('ci begins\nci begins\n');
+  expect(outcomes(ended)).toEqual(Array(2).fill({ code: 9, isThere: false }));
+  expect(await calls()).toHaveLength(2);
   await rm(join(folder, 'broken'));
   expect(await install()).toMatchObject({ code: 0, isThere: true });
 });
 
-test('what a killed one left behind holds up nobody for good', async () => {
-  await mkdir(join(folder, 'node_modules'));
+test('one script takes over from a script that was killed', async () => {
   await writeFile(join(folder, '.installing'), '4711');
-  const ended = await Promise.all([install({ INSTALL_STALE_MS: '2000' }), install({ INSTALL_STALE_MS: '2000' })]);
-  expect(ended.map(({ code, isThere }) => ({ code, isThere }))).toEqual(Array(2).fill({ code: 0, isThere: true }));
-  expect(await log()).toBe('ci begins\ndone\n');
+  const quick = { INSTALL_STALE_MS: '2000' };
+  const ended = await Promise.all([install([], quick), install([], quick)]);
+  expect(outcomes(ended)).toEqual(Array(2).fill({ code: 0, isThere: true }));
+  expect(await calls()).toHaveLength(1);
   expect(existsSync(join(folder, '.installing'))).toBe(false);
 });
