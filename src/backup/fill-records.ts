@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { DocumentStore, Documents } from '../document-store/document-store.ts';
 import { everyDocument } from '../document-store/queries.ts';
+import { STORE_FORMAT } from '../store-identity/store-format.ts';
 import { MEMORY_KEY, RECORDS_MEMORY, type RecordsMemory } from '../store-identity/store-memory.ts';
 import { UnusableCopy } from './unusable-copy.ts';
 
@@ -16,14 +18,14 @@ type Declared = { readonly name: string; readonly ttl?: string | undefined };
  */
 export async function beginFilling(
   documents: DocumentStore,
-  mark: Required<Pick<RecordsMemory, 'logId' | 'probe' | 'restoring'>>,
+  mark: Required<Pick<RecordsMemory, 'logId' | 'probe' | 'standstill'>>,
   refusal: string,
 ): Promise<void> {
   const memory = await documents.open(RECORDS_MEMORY);
   const known = await memory.get(MEMORY_KEY);
-  if (known?.document.restoring === mark.restoring) return;
+  if (isDeepStrictEqual(known?.document.standstill, mark.standstill)) return;
   if (known !== undefined || (await hasRecords(documents))) throw new UnusableCopy(refusal);
-  await memory.insert(MEMORY_KEY, mark);
+  await memory.insert(MEMORY_KEY, { format: STORE_FORMAT, ...mark });
 }
 
 async function hasRecords(documents: DocumentStore): Promise<boolean> {

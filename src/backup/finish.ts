@@ -9,7 +9,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import { adopt, readMemory } from '../store-identity/adopt.ts';
 import { readLogId } from '../store-identity/log-id.ts';
-import { standstillOf, standstillProblem } from '../store-identity/standstill.ts';
+import { standstillProblem } from '../store-identity/standstill.ts';
 import { fanOutPositions, setFanOutPositions } from '../webhooks/fan-out-positions.ts';
 import { cancelLost, type LostDelivery, lostDeliveries } from '../webhooks/lost-deliveries.ts';
 import type { GroupPositions } from './manifest.ts';
@@ -30,7 +30,7 @@ export type FinishDeps = {
  */
 export async function finish(deps: FinishDeps, groups: GroupPositions): Promise<void> {
   const { documents, skippedIds } = deps;
-  await setFanOutPositions(deps, groups);
+  await setFanOutPositions(deps.events, groups);
   await skipIds(deps, skippedIds);
   await destroyForgottenKeys(deps);
   for (const { name, kind } of await documents.collections()) if (kind === 'readModel') await documents.drop(name);
@@ -49,7 +49,7 @@ export async function adoptStore(
 ): Promise<LostDelivery[]> {
   const { events, documents, locations } = deps;
   const memory = await readMemory(deps);
-  const standstill = memory && standstillOf(memory);
+  const standstill = memory?.standstill;
   if (standstill !== undefined) throw new UnusableCopy(standstillProblem(standstill, locations));
   // What the records noted of another log says nothing about this one.
   const noted = memory !== undefined && memory.logId === (await readLogId(events)) ? memory.groups : undefined;

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Position } from '../event-store/event-store.ts';
 import { writePrivate } from '../runtime/private-file.ts';
+import { STORE_FORMAT } from '../store-identity/store-format.ts';
 import type { Lines } from './files.ts';
 import { UnusableCopy } from './unusable-copy.ts';
 
@@ -25,6 +26,8 @@ export type LogFile = Lines & { readonly first: Position; readonly last: Positio
 /** What has been copied so far. */
 export type Progress = {
   readonly format: typeof FORMAT;
+  /** See {@link STORE_FORMAT}. */
+  readonly storeFormat: typeof STORE_FORMAT;
   readonly logId: string;
   readonly engines: Engines;
   /** ISO 8601, UTC. */
@@ -48,8 +51,9 @@ const MANIFEST = 'manifest.json';
 /** What the manifest is to become. A backup that was interrupted goes on from there. */
 const PROGRESS = 'progress.json';
 
-export const newProgress = (progress: Omit<Progress, 'format' | 'records' | 'log'>): Progress => ({
+export const newProgress = (progress: Omit<Progress, 'format' | 'storeFormat' | 'records' | 'log'>): Progress => ({
   format: FORMAT,
+  storeFormat: STORE_FORMAT,
   ...progress,
   records: [],
   log: [],
@@ -81,6 +85,7 @@ function read<P extends Progress>(path: string): P | undefined {
   } catch (error) {
     throw new UnusableCopy(`${path} is damaged: it is not JSON`, error);
   }
-  if (found?.format !== FORMAT) throw new UnusableCopy(`${path} has another format than ${FORMAT}`);
+  if (found?.format !== FORMAT || found.storeFormat !== STORE_FORMAT)
+    throw new UnusableCopy(`${path} has another format than ${FORMAT} with store format ${STORE_FORMAT}`);
   return found;
 }

@@ -28,9 +28,9 @@ export async function restore(deps: RestoreDeps): Promise<GroupPositions> {
   const { events, documents, folder, manifest, locations, onProgress } = deps;
   const { logId, probe, startedAt } = manifest;
   // The same store may have been backed up more than once.
-  const restoring = `${logId} ${startedAt}`;
+  const standstill = { kind: 'restore', copy: `${logId} ${startedAt}` } as const;
   const refusal = `There are records in ${locations.records} already. To replace them, add --overwrite`;
-  await beginFilling(documents, { logId, probe, restoring }, refusal);
+  await beginFilling(documents, { logId, probe, standstill }, refusal);
   const wanted = [...Object.values(manifest.groups), ...(await positionsInRecords(folder, manifest))];
   const positions = createMovedPositions<Position>(wanted, LOG_START);
   await fillLog({

@@ -165,7 +165,7 @@ async function lostOf(config: Config, dir: string, manifest: Manifest): Promise<
   const documents = await openDocuments(config);
   try {
     // Its log goes on elsewhere. The backup is of the same one.
-    if (await isFenced(documents)) throw new UnusableCopy(standstillProblem('fence', locationsOf(config)));
+    if (await isFenced(documents)) throw new UnusableCopy(standstillProblem({ kind: 'fence' }, locationsOf(config)));
     return await lostSince(documents, dir, manifest);
   } finally {
     await documents.close();

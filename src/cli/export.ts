@@ -8,6 +8,7 @@ import { checkStopped, openIdentity, type Stores } from '../engines.ts';
 import { OWNER_ONLY } from '../runtime/private-file.ts';
 import { readMemory } from '../store-identity/adopt.ts';
 import { fence, isFenced, liftFence } from '../store-identity/standstill.ts';
+import { STORE_FORMAT } from '../store-identity/store-format.ts';
 import { type ExportFile, openExportFile } from '../transfer/export-file.ts';
 import { exportStore } from '../transfer/export-store.ts';
 import { FORMAT, type Header, type Trailer } from '../transfer/format.ts';
@@ -130,7 +131,7 @@ async function headerOf({ config, stores, ambient, part, withRecords }: Omit<Wri
   await identity.check({ fenced: true });
   if (!(await isFenced(stores.documents))) await identity.confirm();
   const probe = withRecords ? (await readMemory({ ...stores, ...config }))?.probe : undefined;
-  return { format: FORMAT, logId: await identity.logId(), ...part, ...defined({ probe }) };
+  return { format: FORMAT, storeFormat: STORE_FORMAT, logId: await identity.logId(), ...part, ...defined({ probe }) };
 }
 
 async function writeExport(deps: WriteExport, command: Invoked): Promise<Trailer> {

@@ -29,18 +29,13 @@ Examples:
     )
     .action((named, command) =>
       operateOn(named, command, async ({ queries, commands }, { subject, whom, name }, context) => {
-        const plainTexts = await queries.operator.plainTexts(subject, progressOf(command));
-        const isKnown = name !== undefined || plainTexts > 0 || (await queries.operator.isSubject(subject));
+        const isKnown = name !== undefined || (await queries.operator.isSubject(subject));
         if (!isKnown) return unknownSubject(subject);
         const forgottenAt = await commands.personalData.forget(subject, context);
         if (isRefusal(forgottenAt)) return forgottenAt;
         return {
-          json: toOperatorForgotten({ subject, forgottenAt, plainTexts }),
-          text: [
-            `Erased what ${subjectInWords(subject)} wrote.`,
-            ...whatStays(whom, name),
-            ...plainTextsNote(plainTexts),
-          ].join('\n'),
+          json: toOperatorForgotten({ subject, forgottenAt }),
+          text: [`Erased what ${subjectInWords(subject)} wrote.`, ...whatStays(whom, name)].join('\n'),
         };
       }),
     );
@@ -128,10 +123,3 @@ function whatStays(whom: Account | string, name: string | undefined): string[] {
       ]
     : [`The name ${name} stays: it is in the log.`];
 }
-
-const plainTextsNote = (count: number): string[] =>
-  count === 0
-    ? []
-    : [
-        `${count === 1 ? 'One event' : `${count} events`} of before texts were encrypted ${count === 1 ? 'holds' : 'hold'} texts in plain, which cannot be erased.`,
-      ];

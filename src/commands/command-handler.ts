@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Actor } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { type Decision, isRefusal, type Refusal } from '../domain/decision.ts';
-import { type DomainEvent, type EventMetadata, type Recorded, schemaOf } from '../domain/events.ts';
+import { type DomainEvent, type EventMetadata, type Recorded, SCHEMA } from '../domain/events.ts';
 import { type Subject, subjectOfUser } from '../domain/personal-text.ts';
 import {
   type EventStore,
@@ -102,7 +102,7 @@ export function createCommandHandler(deps: {
         const records = events.map(({ type, data }) => ({
           type,
           data,
-          metadata: { at, ...request, schema: schemaOf({ data }) },
+          metadata: { at, ...request, schema: SCHEMA },
         }));
         const { revision, position } = await log.append(stream, records, { expectedRevision });
         const state = events.reduce<S>(aggregate.evolve, current.state);

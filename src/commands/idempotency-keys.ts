@@ -34,14 +34,12 @@ export class IdempotencyKeys {
    * @returns false if the key was used for a different request in the last 30 days
    */
   async claim(owner: string, key: string, request: string, digest?: string): Promise<boolean> {
-    const plain = createHash('sha256').update(request).digest('base64url');
-    const fingerprint = digest ?? plain;
+    const fingerprint = digest ?? createHash('sha256').update(request).digest('base64url');
     const id = `${owner}:${createHash('sha256').update(key).digest('base64url')}`;
     const expiresAt = toTimestamp(this.#clock() + IDEMPOTENCY_KEY_KEPT_MS);
     if (await this.#documents.insert(id, { fingerprint, expiresAt })) return true;
     const used = await this.#documents.get(id);
     if (used === undefined) return true;
-    // Earlier releases stored the plain digest of every request.
-    return used.document.fingerprint === fingerprint || used.document.fingerprint === plain;
+    return used.document.fingerprint === fingerprint;
   }
 }

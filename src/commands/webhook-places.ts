@@ -20,13 +20,13 @@ const UNFINISHED_MS = 3_600_000;
 /**
  * Which registrations an owner has, counted over all processes (docs/decisions/webhook-deliveries.md): a place is taken,
  * compare-and-set, before the registration is appended. Whether one that was counted still exists is asked of the log, and only
- * when no place is left: a process may have died before it appended, or an earlier release may have removed it.
+ * when no place is left: a process may have died before it appended.
  */
 export async function openWebhookPlaces(deps: {
   readonly documents: DocumentStore;
   /** A registration as the log has it; undefined if it is not there. */
   readonly load: (webhookId: string) => Promise<Webhook | undefined>;
-  /** The registrations of an owner as the read model shows them: those from before there were places are there only. */
+  /** The registrations of an owner as the read model shows them: records restored from an older copy than the log lack the latest. */
   readonly known: (owner: WebhookOwner) => Promise<readonly string[]>;
   readonly clock: Clock;
 }) {

@@ -8,9 +8,6 @@ import { shaped } from './shaped.ts';
 export const OperatorForgotten = Type.Object({
   subject: Type.Unsafe<Subject>(Type.String({ description: 'Whose personal data was erased, such as brand:7.' })),
   forgottenAt: Type.Unsafe<Moment>(Timestamp('When, UTC.')),
-  plainTexts: Type.Integer({
-    description: 'Events from before texts were encrypted that hold texts of it, which cannot be erased.',
-  }),
 });
 
 export const toOperatorForgotten = shaped(OperatorForgotten);

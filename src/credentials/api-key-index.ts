@@ -29,7 +29,7 @@ export async function forgetKeySearch(documents: Pick<DocumentStore, 'open'>): P
   await (await documents.open(PROGRESS)).delete(PROGRESS_KEY);
 }
 
-/** Keys that were issued before there was an index, or by an older version of the service, are found in the log. */
+/** Keys that the index lacks, because the records were restored from an older copy than the log, are found in the log. */
 export async function openApiKeyIndex(deps: {
   readonly documents: DocumentStore;
   readonly events: Pick<EventStore, 'readAll'>;

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../runtime/clock.ts';
-import { isKnownDead, type ProcessIdentity } from '../runtime/process-liveness.ts';
 import type { Collection, DocumentStore, Stored } from './document-store.ts';
 import type { Heartbeats } from './heartbeats.ts';
 
@@ -32,13 +31,6 @@ type LeaseDocument = {
   readonly durationMs?: number;
   /** When the document of an unused lease may be removed (ISO 8601, UTC). */
   readonly expiresAt: string;
-} & Partial<OlderLease>;
-
-/** What earlier releases wrote, which renewed every lease by itself. Still understood, because they may run beside this one. */
-type OlderLease = ProcessIdentity & {
-  readonly holder: string;
-  /** The holder of a webhook's lease in still earlier releases; empty if nobody held it. */
-  readonly owner: string;
 };
 
 /** How long the document of an unused lease is kept: longer than any process that might still believe it holds it. */
@@ -60,7 +52,6 @@ export async function openLeases(deps: {
   const { documents, heartbeats, durationMs, clock } = deps;
   const leases = await documents.open(leaseCollection(deps.collection));
   const held = new Map<string, { lose(): void; finish(): Promise<void> }>();
-  const older = createOlderLeases(durationMs);
 
   const free = (): LeaseDocument => ({ expiresAt: new Date(clock() + RETENTION_MS).toISOString() });
   const ours = (): LeaseDocument => ({ ...free(), session: heartbeats.session, durationMs });
@@ -106,7 +97,7 @@ export async function openLeases(deps: {
 
   async function isAvailable(stored: Stored<LeaseDocument>): Promise<boolean> {
     const { session, durationMs: duration = durationMs } = stored.document;
-    if (session === undefined) return older.isAvailable(stored);
+    if (session === undefined) return true;
     // Left by an attempt of this process whose answer was lost.
     if (session === heartbeats.session) return !held.has(stored.key);
     return (await heartbeats.silentFor(session)) >= duration;
@@ -143,24 +134,3 @@ const leaseCollection = (name: string): Collection<LeaseDocument> => ({
   ttl: 'expiresAt',
   indexes: [],
 });
-
-/** Leases of earlier releases: their holders renew each document. */
-function createOlderLeases(defaultMs: number) {
-  const seen = new Map<string, { readonly version: number; readonly since: number }>();
-  return {
-    isAvailable({ key, version, document }: Stored<LeaseDocument>): boolean {
-      const { holder, owner = '', pidNamespace, pid, startedAt, durationMs = defaultMs } = document;
-      if ((holder ?? owner) === '') return true;
-      if (pidNamespace !== undefined && pid !== undefined) {
-        const identity = { pidNamespace, pid, ...(startedAt !== undefined && { startedAt }) };
-        if (isKnownDead(identity)) return true;
-      }
-      const before = seen.get(key);
-      const since = before?.version === version ? before.since : performance.now();
-      const isExpired = performance.now() - since >= durationMs;
-      if (isExpired) seen.delete(key);
-      else seen.set(key, { version, since });
-      return isExpired;
-    },
-  };
-}

@@ -11,17 +11,10 @@ import type {
   Timestamp,
   WebhookId,
 } from './ids.ts';
-import { isSealed, type PersonalText, type Subject } from './personal-text.ts';
+import type { PersonalText, Subject } from './personal-text.ts';
 
-/**
- * Version of the event shapes below. Older ones are upcast on read (`upcast.ts`). Version 2 has sealed texts; an event without any
- * is still written as version 1, which releases before that one read, too.
- */
-export const SCHEMA = 2;
-
-/** The version as which an event is written. */
-export const schemaOf = ({ data }: { readonly data: object }): number =>
-  Object.values(data).some(isSealed) ? SCHEMA : 1;
+/** Version of the event shapes below, stored with each event. Older ones are upcast on read (`upcast.ts`). */
+export const SCHEMA = 1;
 
 /** What every event carries besides its data (docs/decisions/event-log.md). */
 export type EventMetadata = {
@@ -29,10 +22,7 @@ export type EventMetadata = {
   readonly actor: Actor;
   /** One per external request, shared by every event that follows from it. */
   readonly correlationId: string;
-  /**
-   * Id of the event that led to this one. Absent if a request or the clock did. Earlier releases repeated the `correlationId`
-   * here.
-   */
+  /** Id of the event that led to this one. Absent if a request or the clock did. */
   readonly causationId?: string;
   readonly schema: number;
 };
@@ -237,8 +227,8 @@ export type IdsReserved = Event<
   { readonly sequence: string; readonly from: number; readonly to: number }
 >;
 
-/** Identifies the log, so that no other log is taken for it (docs/decisions/stores.md). */
-export type LogCreated = Event<'LogCreated', { readonly logId: string }>;
+/** Identifies the log and the format of the store, so that no other log is taken for it (docs/decisions/stores.md). */
+export type LogCreated = Event<'LogCreated', { readonly logId: string; readonly format: number }>;
 
 /** An operator has told a read model to leave out an event that it cannot take (docs/decisions/read-models.md). */
 export type ProjectionEventSkipped = Event<

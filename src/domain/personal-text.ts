@@ -10,7 +10,7 @@ export const subjectInWords = (subject: Subject): string => subject.replace(':',
 /** A text that only the key of its subject opens. Domain and projections pass it on as it is. */
 export type SealedText = { readonly subject: Subject; readonly sealed: string };
 
-/** A text as events and documents hold it: sealed, or plain if the service said it itself or an earlier release stored it. */
+/** A text as events and documents hold it: sealed, or plain if the service said it itself. */
 export type PersonalText = string | SealedText;
 
 /** What a text reads as once its subject has been forgotten. */
@@ -21,8 +21,7 @@ export const subjectOf = ({ kind, id }: Account): Subject => (kind === 'Brand' ?
 export const subjectOfUser = (userId: string): Subject => `user:${userId}`;
 
 /** Whether a text is sealed. By its type: no plain text, whatever it says, is taken for a sealed one. */
-export const isSealed = (text: unknown): text is SealedText =>
-  typeof text === 'object' && text !== null && 'sealed' in text;
+const isSealed = (text: unknown): text is SealedText => typeof text === 'object' && text !== null && 'sealed' in text;
 
 /** `T` with its personal texts opened. */
 export type Opened<T> = { readonly [F in keyof T]: SealedText extends T[F] ? Exclude<T[F], SealedText> : T[F] };

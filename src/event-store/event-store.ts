@@ -102,13 +102,6 @@ export type Consumer = {
   close(): Promise<void>;
 };
 
-export type ParkedEvent = {
-  readonly event: StoredEvent;
-  readonly reason: string;
-  /** ISO 8601, UTC. */
-  readonly parkedAt: string;
-};
-
 export type EventStore = {
   /**
    * Appends events to one stream, atomically and durably.
@@ -155,9 +148,6 @@ export type EventStore = {
    * is ever set aside, however often it is handed out (docs/decisions/webhook-deliveries.md).
    */
   consume(group: string, options: Consume, handler: HandleEvent): Promise<Consumer>;
-
-  /** Events that the engine set aside for an earlier release, whose groups counted retries. */
-  parked(group: string): AsyncIterable<ParkedEvent>;
 
   /**
    * What the engine's own clock shows, in milliseconds since the epoch: a moment between the call and its end. Undefined if the

@@ -7,8 +7,8 @@ import { ownerOf, type PersonalText, type Subject, subjectOf, type Texts } from 
 export type Written = { readonly subject: Subject; readonly of: string; readonly texts: Texts };
 
 /**
- * What a person wrote in an event: in one that is decided and not stored yet, or that an earlier release stored. Undefined if there
- * is nothing; what the service writes itself has no author (docs/decisions/personal-data.md).
+ * What a person wrote in an event that is decided and not stored yet. Undefined if
+ * there is nothing; what the service writes itself has no author (docs/decisions/personal-data.md).
  * @param author the user whose words a reason is; without one they are the account's
  */
 export function writtenIn(event: DomainEvent, author: Subject | undefined): Written | undefined {

@@ -5,7 +5,6 @@ import type { Heartbeats } from '../document-store/heartbeats.ts';
 import { roomProblem } from '../document-store/room.ts';
 import { defined } from '../domain/defined.ts';
 import type { EventStore } from '../event-store/event-store.ts';
-import { type OlderState, readOlderState } from '../read-models/older-state.ts';
 import type { LiveReadModels, Said } from '../read-models/read-models.ts';
 import {
   collectionOf,
@@ -16,7 +15,6 @@ import {
   type Positions,
   placeOf,
   type ReadModelId,
-  type ReadModelState,
   type ReadModelStateStore,
   type ReadModelStates,
   START,
@@ -73,7 +71,6 @@ export class Upkeep {
   /** When to try again what failed here (monotonic): a read model, or a collection beside the one that is read. */
   readonly #retryAt = new Map<string, number>();
   #version = 0;
-  #older: Promise<OlderState | undefined> | undefined;
   #probedAt = Number.NEGATIVE_INFINITY;
   #failedProbes = 0;
 
@@ -161,7 +158,7 @@ export class Upkeep {
 
   /** Takes over the read models of this release that no living process looks after. */
   async #takeOver(seen: ReadModelStates): Promise<ReadModelStates> {
-    const { heartbeats, documents, logger } = this.#deps;
+    const { heartbeats, logger } = this.#deps;
     const takes = new Map<ReadModelId, string | undefined>();
     for (const id of this.#projections.keys()) {
       if (this.#owned.has(id) || this.#isPausing(id)) continue;
@@ -174,22 +171,12 @@ export class Upkeep {
     }
     if (takes.size === 0) return seen;
 
-    const isFirst = [...takes.keys()].some((id) => seen.models[id] === undefined);
-    if (isFirst) this.#older ??= readOlderState(documents);
-    const older = isFirst ? await this.#older : undefined;
-    const adopted = new Map<ReadModelId, ReadModelState>();
-    for (const [id, { name, version }] of this.#projections) {
-      const pointer = await older?.pointer(name);
-      if (pointer === undefined) continue;
-      const { collection, generation, version: olderVersion } = pointer;
-      adopted.set(id, { generation, leaving: [], ...(olderVersion === version && { live: collection }) });
-    }
     const taken: ReadModelId[] = [];
     const states = await this.#update((now) => {
       taken.length = 0;
       let next = now;
       for (const [id, owner] of takes) {
-        const model = now.models[id] ?? adopted.get(id) ?? { generation: 0, leaving: [] };
+        const model = now.models[id] ?? { generation: 0, leaving: [] };
         // Another process was faster.
         if (now.models[id] !== undefined && model.owner !== owner) continue;
         const hasNone = model.live === undefined && model.building === undefined;
@@ -199,22 +186,10 @@ export class Upkeep {
       }
       return next;
     });
-    if (older !== undefined) await this.#advanceAdopted(states, adopted, older.place);
     for (const id of taken) this.#owned.add(id);
     const whole = taken.filter((id) => states.models[id]?.failure === undefined);
     if (whole.length > 0) logger.info({ readModels: whole }, 'Looking after read models');
     return states;
-  }
-
-  async #advanceAdopted(
-    { models }: ReadModelStates,
-    adopted: ReadonlyMap<ReadModelId, ReadModelState>,
-    place: Place,
-  ): Promise<void> {
-    const live = [...adopted].flatMap(([id, { live }]) =>
-      live !== undefined && models[id]?.live === live ? live : [],
-    );
-    if (live.length > 0) await this.#deps.state.advance(live, place, { states: this.#version });
   }
 
   /** Brings the collections of the read models that this process looks after into a pass, and those that are gone out of it. */

@@ -11,8 +11,6 @@ import { brandId, communityId as toCommunityId } from '../domain/ids.ts';
 import type { Subject } from '../domain/personal-text.ts';
 import type { Space } from '../domain/space.ts';
 import { streamOf } from '../domain/streams.ts';
-import type { EventStore } from '../event-store/event-store.ts';
-import { countPlainTexts } from '../personal-data/forgotten.ts';
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import { brandsById } from './accounts.ts';
@@ -47,18 +45,9 @@ const webhooksByAccount = declareQuery(
  * Queries of the operator, who sees everything. For the command line only: anything that acts for an account goes through the
  * other queries, which apply the visibility rules.
  */
-export function createOperatorQueries(deps: {
-  readonly events: Pick<EventStore, 'readAll'>;
-  readonly readModels: ReadModels;
-  readonly personalData: PersonalData;
-}) {
-  const { events, readModels, personalData } = deps;
+export function createOperatorQueries(deps: { readonly readModels: ReadModels; readonly personalData: PersonalData }) {
+  const { readModels, personalData } = deps;
   return {
-    /** See {@link countPlainTexts}. */
-    plainTexts: (subject: Subject, onProgress: (looked: number) => void): Promise<number> =>
-      countPlainTexts(events, subject, onProgress),
-
-    /** Whether a subject ever wrote a text that was sealed, or was forgotten. */
     isSubject: (subject: Subject): Promise<boolean> => personalData.isKnown(subject),
 
     /** By id. */

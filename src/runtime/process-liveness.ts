@@ -28,8 +28,7 @@ export function isKnownDead(identity: ProcessIdentity): boolean {
   if (!isRunning(pid)) return true;
   const start = startOf(pid);
   if (start === undefined) return false;
-  // Earlier releases did not record the start time. This one does, so it was not this process.
-  return identity.startedAt === undefined ? pid === process.pid : identity.startedAt !== start;
+  return identity.startedAt !== undefined && identity.startedAt !== start;
 }
 
 function namespaceOfThis(): string {

@@ -5,6 +5,7 @@ import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import { ensureLogId } from './log-id.ts';
+import { checkFormat, STORE_FORMAT } from './store-format.ts';
 import { WrongSecretKey } from './store-identity.ts';
 import { MEMORY_KEY, RECORDS_MEMORY, type RecordsMemory, seenOf } from './store-memory.ts';
 
@@ -17,6 +18,7 @@ type AdoptDeps = {
 
 /**
  * What the records remember of their log.
+ * @throws {UnusableStore} if the records are in another format than this release reads
  * @throws {WrongSecretKey} if their secrets are sealed with another key
  */
 export async function readMemory({
@@ -25,6 +27,7 @@ export async function readMemory({
 }: Pick<AdoptDeps, 'documents' | 'secretKey'>): Promise<RecordsMemory | undefined> {
   const memory = (await (await documents.open(RECORDS_MEMORY)).get(MEMORY_KEY))?.document;
   if (memory === undefined) return undefined;
+  checkFormat('The record store', memory.format);
   try {
     unseal(secretKey, purposes.storeProbe(memory.logId), memory.probe);
   } catch {
@@ -41,7 +44,12 @@ export async function adopt({ events, documents, secretKey, clock }: AdoptDeps):
   const logId = await ensureLogId(events, clock);
   const last = await lastEvent(events);
   const probe = seal(secretKey, purposes.storeProbe(logId), logId);
-  await writeMemory(documents, { logId, probe, ...(last !== undefined && { seen: seenOf(last) }) });
+  await writeMemory(documents, {
+    format: STORE_FORMAT,
+    logId,
+    probe,
+    ...(last !== undefined && { seen: seenOf(last) }),
+  });
 }
 
 /** Lets the records remember this of their log, and nothing else. */

@@ -1,25 +1,45 @@
 import { randomUUID } from 'node:crypto';
 import { SYSTEM } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
-import { type LogCreated, schemaOf } from '../domain/events.ts';
+import { type LogCreated, SCHEMA } from '../domain/events.ts';
 import { streamOf } from '../domain/streams.ts';
 import { upcast } from '../domain/upcast.ts';
 import { type EventStore, WrongExpectedRevision } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { checkFormat, STORE_FORMAT } from './store-format.ts';
 
-/** The id of the log: the first event of a stream of its own. @returns undefined for a log of an earlier release, or a new one */
-export async function readLogId(events: Pick<EventStore, 'readStream'>): Promise<string | undefined> {
-  for await (const stored of events.readStream(streamOf.log, { limit: 1 }))
-    return upcast<LogCreated>(stored).data.logId;
+type Log = Pick<EventStore, 'readAll' | 'readStream'>;
+
+/**
+ * The id of the log, from its first event.
+ * @returns undefined for an empty log
+ * @throws {UnusableStore} if the log is in another format than this release reads
+ */
+export async function readLogId(events: Log): Promise<string | undefined> {
+  const created = await logCreated(events);
+  if (created !== undefined) {
+    checkFormat('The event log', created.format);
+    return created.logId;
+  }
+  for await (const _ of events.readAll({ limit: 1 })) {
+    // Another process may have created the log between the two reads.
+    checkFormat('The event log', (await logCreated(events))?.format);
+    return readLogId(events);
+  }
+  return undefined;
+}
+
+async function logCreated(events: Log): Promise<LogCreated['data'] | undefined> {
+  for await (const stored of events.readStream(streamOf.log, { limit: 1 })) return upcast<LogCreated>(stored).data;
   return undefined;
 }
 
 /** The id of the log, which gets one if it has none. Of processes that do so at the same time, the first one decides. */
-export async function ensureLogId(events: Pick<EventStore, 'append' | 'readStream'>, clock: Clock): Promise<string> {
+export async function ensureLogId(events: Log & Pick<EventStore, 'append'>, clock: Clock): Promise<string> {
   const found = await readLogId(events);
   if (found !== undefined) return found;
-  const created: LogCreated = { type: 'LogCreated', data: { logId: randomUUID() } };
-  const metadata = { at: toTimestamp(clock()), actor: SYSTEM, correlationId: 'log', schema: schemaOf(created) };
+  const created: LogCreated = { type: 'LogCreated', data: { logId: randomUUID(), format: STORE_FORMAT } };
+  const metadata = { at: toTimestamp(clock()), actor: SYSTEM, correlationId: 'log', schema: SCHEMA };
   try {
     await events.append(streamOf.log, [{ ...created, metadata }], { expectedRevision: 'none' });
     return created.data.logId;

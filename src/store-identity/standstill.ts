@@ -1,28 +1,12 @@
 import type { DocumentStore } from '../document-store/document-store.ts';
-import { MEMORY_KEY, RECORDS_MEMORY, type RecordsMemory } from './store-memory.ts';
-
-/**
- * Why no process may start on a store: a restore or an import has not been completed, or the store was exported to go on in another
- * place and is fenced.
- */
-export type Standstill = 'restore' | 'import' | 'fence';
-
-// Earlier releases know the field, take any value for a restore that has not been completed, and do not start either.
-const FENCED = 'fenced';
-const IMPORT = 'import ';
-
-/** What the records remember while an export is being imported. */
-export const importOf = (sha256: string): string => `${IMPORT}${sha256}`;
-
-export function standstillOf({ restoring }: Pick<RecordsMemory, 'restoring'>): Standstill | undefined {
-  if (restoring === undefined) return undefined;
-  if (restoring === FENCED) return 'fence';
-  return restoring.startsWith(IMPORT) ? 'import' : 'restore';
-}
+import { MEMORY_KEY, RECORDS_MEMORY, type RecordsMemory, type Standstill } from './store-memory.ts';
 
 /** One sentence without its full stop that ends with the command that mends it. */
-export function standstillProblem(standstill: Standstill, { log, records }: { log: string; records: string }): string {
-  switch (standstill) {
+export function standstillProblem(
+  { kind }: Pick<Standstill, 'kind'>,
+  { log, records }: { log: string; records: string },
+): string {
+  switch (kind) {
     case 'restore':
       return `A restore into ${records} and ${log} has not been completed. Run it again: venue restore DIR`;
     case 'import':
@@ -36,7 +20,7 @@ type Records = Pick<DocumentStore, 'open'>;
 
 /** Whether a store is fenced. */
 export async function isFenced(documents: Records): Promise<boolean> {
-  return (await memoryOf(documents))?.restoring === FENCED;
+  return (await memoryOf(documents))?.standstill?.kind === 'fence';
 }
 
 /**
@@ -46,14 +30,14 @@ export async function isFenced(documents: Records): Promise<boolean> {
  */
 export const fence = (documents: Records): Promise<boolean> =>
   change(documents, (memory) => {
-    if (memory.restoring === FENCED) return undefined;
-    if (memory.restoring !== undefined) throw new Error('A store that is being filled cannot be fenced');
-    return { ...memory, restoring: FENCED };
+    if (memory.standstill?.kind === 'fence') return undefined;
+    if (memory.standstill !== undefined) throw new Error('Cannot fence a store while it is being filled');
+    return { ...memory, standstill: { kind: 'fence' } };
   });
 
 /** @returns false if it was not fenced */
 export const liftFence = (documents: Records): Promise<boolean> =>
-  change(documents, ({ restoring, ...memory }) => (restoring === FENCED ? memory : undefined));
+  change(documents, ({ standstill, ...memory }) => (standstill?.kind === 'fence' ? memory : undefined));
 
 async function change(documents: Records, to: (memory: RecordsMemory) => RecordsMemory | undefined): Promise<boolean> {
   const records = await documents.open(RECORDS_MEMORY);

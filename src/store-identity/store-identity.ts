@@ -10,7 +10,8 @@ import { purposes } from '../secrets/purposes.ts';
 import { seal, unseal } from '../secrets/seal.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import { ensureLogId, readLogId } from './log-id.ts';
-import { isFenced, standstillOf, standstillProblem } from './standstill.ts';
+import { isFenced, standstillProblem } from './standstill.ts';
+import { checkFormat, STORE_FORMAT } from './store-format.ts';
 import {
   MEMORY_KEY,
   READ_MODELS_MEMORY,
@@ -95,8 +96,9 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
       (found) => known === undefined || found === known.logId,
     );
     if (known !== undefined) {
-      const standstill = standstillOf(known);
-      if (standstill !== undefined && !(fenced && standstill === 'fence'))
+      checkFormat(`The record store in ${locations.records}`, known.format);
+      const { standstill } = known;
+      if (standstill !== undefined && !(fenced && standstill.kind === 'fence'))
         throw new UnusableStore(standstillProblem(standstill, locations));
       checkSecretKey(known);
       if (logId !== known.logId) {
@@ -180,13 +182,13 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
     const logId = await ensureLogId(events, clock);
     const probe = seal(secretKey, purposes.storeProbe(logId), logId);
     // Two stores that meet for the first time on one MongoDB: the second one is refused, and leaves nothing behind.
-    if (!(await records.insert(MEMORY_KEY, { logId, probe }))) await check();
+    if (!(await records.insert(MEMORY_KEY, { format: STORE_FORMAT, logId, probe }))) await check();
     await readModels.insert(MEMORY_KEY, { logId });
   }
 
   /** Writes what was seen last to both memories, unless another process has got further. */
   async function remember(): Promise<void> {
-    if (await isFenced(deps.documents)) fenced(standstillProblem('fence', locations));
+    if (await isFenced(deps.documents)) fenced(standstillProblem({ kind: 'fence' }, locations));
     // Noted first: what a group has handled by now, the records that are read later show.
     await noteGroups();
     const last = await lastEvent(events);

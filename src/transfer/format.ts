@@ -1,12 +1,15 @@
 import type { PortableEvent } from '../audit/portable-event.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import type { JsonObject } from '../event-store/event-store.ts';
+import type { STORE_FORMAT } from '../store-identity/store-format.ts';
 
 export const FORMAT = 'venue-export-1';
 
 /** The first line of an export: what it is of, never when or on which engines it was made (docs/decisions/backups.md). */
 export type Header = {
   readonly format: typeof FORMAT;
+  /** See {@link STORE_FORMAT}. */
+  readonly storeFormat: typeof STORE_FORMAT;
   readonly logId: string;
   /** Only the events of one stream. */
   readonly stream?: string;

@@ -9,7 +9,7 @@ import { type EventStore, LOG_START, lastEvent, type Position } from '../event-s
 import { destroyForgottenKeys } from '../personal-data/forgotten.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { writeMemory } from '../store-identity/adopt.ts';
-import { importOf } from '../store-identity/standstill.ts';
+import { STORE_FORMAT } from '../store-identity/store-format.ts';
 import { MEMORY_KEY, RECORDS_MEMORY, seenOf } from '../store-identity/store-memory.ts';
 import { fanOutKinds, setFanOutPositions } from '../webhooks/fan-out-positions.ts';
 import type { GroupLine } from './format.ts';
@@ -50,7 +50,7 @@ export function checkImportable(file: string, { header }: Pick<WholeExport, 'hea
  * @throws {UnusableCopy} if the store holds anything else
  */
 export async function importStore(deps: ImportStore): Promise<void> {
-  const { events, documents, clock, file, whole, locations, onProgress, onStep } = deps;
+  const { events, documents, file, whole, locations, onProgress, onStep } = deps;
   const { header, trailer, referredTo } = whole;
   const { logId, probe } = header;
   if (probe === undefined) throw new UnusableCopy(`${file} holds no records`);
@@ -58,7 +58,7 @@ export async function importStore(deps: ImportStore): Promise<void> {
   const otherwise = 'An import needs an empty store: name another DATA_DIR, EVENTSTORE_URL or MONGODB_URL';
   await checkFillable({ events, source: eventsIn(file), place: locations.log, copy: 'export', otherwise });
   const refusal = `There are records in ${locations.records} already. ${otherwise}`;
-  await beginFilling(documents, { logId, probe, restoring: importOf(trailer.sha256) }, refusal);
+  await beginFilling(documents, { logId, probe, standstill: { kind: 'import', copy: trailer.sha256 } }, refusal);
 
   const groups = await groupsIn(file);
   const positions = new Map<string, Position>();
@@ -80,17 +80,23 @@ export async function importStore(deps: ImportStore): Promise<void> {
   await fillRecords(documents, file, positionOf);
   await destroyForgottenKeys(deps);
   const standing = groups.map((group) => [group.name, group.position()] as const);
-  await setFanOutPositions({ events, documents, clock }, Object.fromEntries(standing));
+  await setFanOutPositions(events, Object.fromEntries(standing));
 
   for (const { name, kind } of await documents.collections()) if (kind === 'readModel') await documents.drop(name);
   const last = await lastEvent(events);
-  await writeMemory(documents, { logId, probe, imported: trailer.sha256, ...defined({ seen: last && seenOf(last) }) });
+  await writeMemory(documents, {
+    format: STORE_FORMAT,
+    logId,
+    probe,
+    imported: trailer.sha256,
+    ...defined({ seen: last && seenOf(last) }),
+  });
 }
 
 /** Whether an import of an export has been completed. */
 async function isImported(documents: Pick<DocumentStore, 'open'>, sha256: string): Promise<boolean> {
   const memory = (await (await documents.open(RECORDS_MEMORY)).get(MEMORY_KEY))?.document;
-  return memory?.imported === sha256 && memory.restoring === undefined;
+  return memory?.imported === sha256 && memory.standstill === undefined;
 }
 
 async function groupsIn(file: string): Promise<GroupToMake[]> {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import type { PortableEvent } from '../audit/portable-event.ts';
 import { UnusableCopy } from '../backup/unusable-copy.ts';
+import { STORE_FORMAT } from '../store-identity/store-format.ts';
 import { type Counts, FORMAT, type Header, isEvent, type Line, type Trailer } from './format.ts';
 import { type TextLine, textLines } from './lines.ts';
 import { positionsIn } from './record-kinds.ts';
@@ -147,6 +148,10 @@ const isObject = (value: unknown): value is { readonly [field: string]: unknown 
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function headerIn(file: string, line: Line): Header {
-  if ('export' in line) return line.export;
-  throw new UnusableCopy(`${file} is no export of this service`);
+  if (!('export' in line)) throw new UnusableCopy(`${file} is no export of this service`);
+  if (line.export.storeFormat !== STORE_FORMAT)
+    throw new UnusableCopy(
+      `${file} was exported from a store of another format; this release reads only ${STORE_FORMAT}`,
+    );
+  return line.export;
 }

@@ -2,7 +2,6 @@ import type { BaseLogger } from 'pino';
 import type { Stored } from '../document-store/document-store.ts';
 import type { Lease, Leases } from '../document-store/lease.ts';
 import type { Timestamp } from '../domain/ids.ts';
-import { createLruCache } from '../runtime/lru-cache.ts';
 import { isUnavailable } from '../runtime/unavailable.ts';
 import { type AttemptsDeps, createAttempts } from './attempts.ts';
 import { classOf, isReliable, mayTry, type ReceiverState } from './breaker.ts';
@@ -70,8 +69,6 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
   const { deliveries, leases, receivers, clock, logger } = deps;
   const permits = createPermits(deps.inFlight ?? IN_FLIGHT_LIMITS);
   const lanes = new Map<string, Lane>();
-  /** Registrations whose deliveries of earlier releases have been adopted. */
-  const adopted = createLruCache<string, true>(10_000);
   const running = new Set<Promise<void>>();
   let started = false;
   let stopping = false;
@@ -169,10 +166,6 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
   async function sendDue(lane: Lane, lease: Lease, receiver: Receiver, only?: Permit): Promise<void> {
     const { webhookId, inFlight } = lane;
     const mayStart = () => !stopping && !lane.failed && !lane.disabled && !lane.ending && lease.isHeld();
-    if (!adopted.has(webhookId)) {
-      await deliveries.adopt(webhookId);
-      adopted.set(webhookId, true);
-    }
     if (only === undefined) lane.sender = { lease, receiver, mayStart };
     let from: Timestamp | undefined;
     while (mayStart()) {

@@ -16,18 +16,9 @@ import {
   MAX_ATTEMPTS,
   PENDING_RETENTION_MS,
   RETENTION_MS,
-  sequenceIn,
   sequenceOf,
 } from './delivery.ts';
-import {
-  dueOf,
-  firstPendingAfter,
-  newestOf,
-  notDueBefore,
-  pendingBySequence,
-  pendingInSequences,
-  pendingOf,
-} from './delivery-queries.ts';
+import { dueOf, firstPendingAfter, newestOf, notDueBefore, pendingInSequences, pendingOf } from './delivery-queries.ts';
 
 /** How many deliveries a query reads at most that looks for registrations with pending ones. */
 const MAX_WAITING_PAGE = 64;
@@ -144,7 +135,7 @@ export async function openDeliveries({
   }
 
   const restarted = (delivery: DeliveryDocument, due: Timestamp): DeliveryDocument => {
-    const { reason: _, planned: __, triedFrom: ___, ...kept } = delivery;
+    const { reason: _, delayMs: __, triedFrom: ___, ...kept } = delivery;
     const expiresAt = toTimestamp(clock() + PENDING_RETENTION_MS);
     return { ...kept, state: 'Pending', due, tries: 0, expiresAt };
   };
@@ -187,8 +178,7 @@ export async function openDeliveries({
     },
 
     /**
-     * What else is due in the sequences of these deliveries: a queue for each sequence, in the order of the log. Those without a
-     * position are from earlier releases and come first, in the order in which they were made.
+     * What else is due in the sequences of these deliveries: a queue for each sequence, in the order of the log.
      * @param inFlight keys of deliveries that are left out
      */
     async queues(
@@ -198,7 +188,7 @@ export async function openDeliveries({
     ): Promise<Map<string, Stored<DeliveryDocument>[]>> {
       const found = new Map<string, Stored<DeliveryDocument>[]>();
       const enqueue = (stored: Stored<DeliveryDocument>) => {
-        const sequence = sequenceIn(stored.document);
+        const { sequence } = stored.document;
         const queue = found.get(sequence);
         if (queue === undefined) found.set(sequence, [stored]);
         else if (!queue.some(({ key }) => key === stored.key)) queue.push(stored);
@@ -206,8 +196,7 @@ export async function openDeliveries({
       for (const stored of deliveries) enqueue(stored);
       // Nearly always there are no others, which the index knows without reading a delivery.
       const others = pendingInSequences(webhookId, [...found.keys()]);
-      const areAllIndexed = deliveries.every(({ document }) => document.sequence !== undefined);
-      if (!areAllIndexed || (await collection.count(others)) > deliveries.length) {
+      if ((await collection.count(others)) > deliveries.length) {
         const now = toTimestamp(clock());
         for await (const stored of collection.find(others)) {
           if (stored.document.due <= now && !inFlight.has(stored.key)) enqueue(stored);
@@ -215,18 +204,6 @@ export async function openDeliveries({
       }
       for (const queue of found.values()) if (queue.length > 1) queue.sort(inLogOrder);
       return found;
-    },
-
-    /** Gives the pending deliveries that earlier releases made their place in the order of their bookings. */
-    async adopt(webhookId: string): Promise<void> {
-      for (;;) {
-        const first = await Array.fromAsync(collection.find(pendingBySequence(webhookId, 100)));
-        const lacking = first.filter(({ document }) => document.sequence === undefined);
-        await Promise.all(
-          lacking.map((stored) => change(stored, (delivery) => ({ ...delivery, sequence: sequenceIn(delivery) }))),
-        );
-        if (lacking.length < 100) return;
-      }
     },
 
     /**
@@ -305,7 +282,7 @@ export async function openDeliveries({
               ...tried,
               tries,
               due: toTimestamp(clock() + outcome.delay),
-              planned: { tries, delay: outcome.delay },
+              delayMs: outcome.delay,
               triedFrom: triedFrom ?? outcome.running,
             }
           : { ...tried, ...ended(), tries, state: 'Failed', reason: outcome.reason };

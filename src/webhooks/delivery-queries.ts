@@ -44,17 +44,6 @@ export const pendingInSequences = declareQuery(
   ['wh_1', ['booking-1', 'booking-2']],
 );
 
-/** Those without a sequence come first. */
-export const pendingBySequence = declareQuery(
-  deliveryCollection,
-  (webhookId: string, limit: number): Find<DeliveryDocument> => ({
-    where: { state: 'Pending', webhookId },
-    sort: [{ field: 'sequence' }],
-    limit,
-  }),
-  ['wh_1', 10],
-);
-
 export const pendingOf = declareQuery(
   deliveryCollection,
   (webhookId: string): Find<DeliveryDocument> => ({ where: { state: 'Pending', webhookId } }),

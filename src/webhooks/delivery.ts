@@ -6,7 +6,6 @@ import { toTimestamp } from '../domain/calendar.ts';
 import type { Timestamp, WebhookId } from '../domain/ids.ts';
 import type { SealedText, SealedTexts } from '../domain/personal-text.ts';
 import type { Position } from '../event-store/event-store.ts';
-import { longestDelay } from './schedule.ts';
 import type { SendResult } from './sending.ts';
 
 /** One POST to the receiver and what came of it. */
@@ -17,7 +16,7 @@ export type Attempt = Omit<SendResult, 'retryAfter'> & {
   readonly previousSecret?: true;
   /**
    * What its headers were made of, besides the delivery (docs/decisions/webhook-deliveries.md): when, in milliseconds since the
-   * epoch, and the marks of the secrets. Absent where nothing was sent, and from what earlier releases sent.
+   * epoch, and the marks of the secrets. Absent where nothing was sent.
    */
   readonly signed?: { readonly at: number; readonly with: readonly string[] };
   /** The answer, if the body had personal texts: `answer` is then empty. */
@@ -32,13 +31,10 @@ export type DeliveryDocument = {
   readonly account: AccountKey;
   readonly eventId: string;
   readonly event: DeliveryKind;
-  /** Position of the event in the log. Absent from a test delivery, and from those that earlier releases made. */
+  /** Position of the event in the log. Absent from a test delivery. */
   readonly position?: Position;
-  /**
-   * Those of one registration with the same sequence are sent one at a time, in the order of the log: all of one booking. Absent
-   * from those that earlier releases made.
-   */
-  readonly sequence?: string;
+  /** Those of one registration with the same sequence are sent one at a time, in the order of the log: all of one booking. */
+  readonly sequence: string;
   /** Sent and signed byte for byte, the same in every attempt. Where `sealed` has a text, that takes its place when it is sent. */
   readonly body: string;
   /** The personal texts in the data of the body, which itself says that they were erased. */
@@ -46,8 +42,8 @@ export type DeliveryDocument = {
   readonly state: DeliveryState;
   /** Pending: when the next try is due, {@link AT_ONCE} if somebody is waiting for it. Otherwise: when it ended. */
   readonly due: Timestamp;
-  /** How long after its last try it is due, in milliseconds; valid after that many tries: earlier releases leave it as it was. */
-  readonly planned?: { readonly tries: number; readonly delay: number };
+  /** Pending: how long after its last try it is due, in milliseconds. */
+  readonly delayMs?: number;
   /** Tries of the schedule used since it was created or resent. */
   readonly tries: number;
   /** {@link RunningTime} of the first of these tries, in milliseconds. */
@@ -89,13 +85,6 @@ export const deliveryCollection: Collection<DeliveryDocument> = {
 export const sequenceOf = (payload: Payload, deliveryId: string): string =>
   payload.event === 'Test' ? deliveryId : `booking-${payload.data.bookingId}`;
 
-/** The sequence of a delivery, also of one that an earlier release made. */
-export function sequenceIn({ sequence, body, deliveryId }: DeliveryDocument): string {
-  if (sequence !== undefined) return sequence;
-  const { bookingId } = JSON.parse(body).data;
-  return bookingId === undefined ? deliveryId : `booking-${bookingId}`;
-}
-
 /** How far the clocks of two processes may differ before anybody minds. */
 export const CLOCK_SLACK_MS = 1_000;
 
@@ -103,7 +92,5 @@ export const CLOCK_SLACK_MS = 1_000;
  * Whether the moment at which a delivery is due can be right: not further ahead than its planned delay, which is none before the
  * first try.
  */
-export function isDueBelieved({ due, planned, tries }: DeliveryDocument, now: number): boolean {
-  const delay = planned?.tries === tries ? planned.delay : longestDelay(tries);
-  return Date.parse(due) - now <= delay + CLOCK_SLACK_MS;
-}
+export const isDueBelieved = ({ due, delayMs = 0 }: DeliveryDocument, now: number): boolean =>
+  Date.parse(due) - now <= delayMs + CLOCK_SLACK_MS;

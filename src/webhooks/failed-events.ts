@@ -117,12 +117,6 @@ export async function openFailedEvents(deps: {
       await collection.insert(event.id, { ...unhandled(event, error), ...wait });
     },
 
-    /** Keeps an event that the engine had parked for an earlier release. */
-    async parkedBefore(event: StoredEvent, reason: string, at: Timestamp): Promise<void> {
-      const parked = { state: 'Parked', failures: 0, failingSince: at, due: at, delayMs: 0 } as const;
-      await collection.insert(event.id, { ...unhandled(event, reason), ...parked });
-    },
-
     due,
 
     /** @returns undefined if another process is trying it */

@@ -4,13 +4,12 @@ import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
 import type { EventStore, Position } from '../event-store/event-store.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { openFailedEvents } from './failed-events.ts';
-import { FORMER_GROUP, FORMER_KINDS, fanOutGroup, saveParked } from './fan-out-groups.ts';
+import { fanOutGroup, kindOf } from './fan-out-groups.ts';
 
 /** Where each consumer group of fan-out stands: every event up to there has been handled. */
 export type FanOutPositions = { readonly [group: string]: Position };
 
-/** The groups of this release, and the one that earlier releases go on with. */
-const GROUPS: readonly string[] = [FORMER_GROUP, ...keysOf(WEBHOOK_EVENTS).map(fanOutGroup)];
+const GROUPS: readonly string[] = keysOf(WEBHOOK_EVENTS).map(fanOutGroup);
 
 /** Leaves out groups that do not exist. */
 export async function fanOutPositions(events: Pick<EventStore, 'groupPosition'>): Promise<FanOutPositions> {
@@ -20,22 +19,15 @@ export async function fanOutPositions(events: Pick<EventStore, 'groupPosition'>)
 
 /** Moves groups, those of kinds that this release does not know included. The events after the positions are handled again. */
 export async function setFanOutPositions(
-  deps: {
-    readonly events: Pick<EventStore, 'moveGroup' | 'groupPosition' | 'parked'>;
-    readonly documents: DocumentStore;
-    readonly clock: Clock;
-  },
+  events: Pick<EventStore, 'moveGroup'>,
   positions: FanOutPositions,
 ): Promise<void> {
-  const { events } = deps;
-  await saveParked({ events, failedEvents: await openFailedEvents(deps) });
   for (const [group, after] of Object.entries(positions))
     await events.moveGroup(group, { types: fanOutKinds(group), after });
 }
 
 /** The kinds of events that a group gets. */
-export const fanOutKinds = (group: string): readonly string[] =>
-  group === FORMER_GROUP ? FORMER_KINDS : [group.slice(fanOutGroup('').length)];
+export const fanOutKinds = (group: string): readonly string[] => [kindOf(group)];
 
 /** Where a group stands, and the events that it has set aside, by their ids, in log order. */
 export type FanOutStanding = {
@@ -44,22 +36,18 @@ export type FanOutStanding = {
   readonly parked: readonly string[];
 };
 
-/** Where each group stands and what it has parked. What an engine has parked for an earlier release becomes records first. */
+/** Where each group stands and which events are parked. */
 export async function fanOutStandings(deps: {
-  readonly events: Pick<EventStore, 'groupPosition' | 'parked'>;
+  readonly events: Pick<EventStore, 'groupPosition'>;
   readonly documents: DocumentStore;
   readonly clock: Clock;
 }): Promise<FanOutStanding[]> {
-  const { events } = deps;
   const failedEvents = await openFailedEvents(deps);
-  await saveParked({ events, failedEvents });
-  const positions = await fanOutPositions(events);
-  // Before a process of this release has run, all kinds have one group.
-  const groupOf = (type: string) => (fanOutGroup(type) in positions ? fanOutGroup(type) : FORMER_GROUP);
+  const positions = await fanOutPositions(deps.events);
   const parked = (await failedEvents.list()).filter(({ state }) => state === 'Parked');
   const inLogOrder = parked.toSorted((a, b) => (a.position < b.position ? -1 : 1));
   return Object.entries(positions).map(([group, position]) => ({
     ...{ group, position },
-    parked: inLogOrder.filter(({ type }) => groupOf(type) === group).map(({ eventId }) => eventId),
+    parked: inLogOrder.filter(({ type }) => fanOutGroup(type) === group).map(({ eventId }) => eventId),
   }));
 }

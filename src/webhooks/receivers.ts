@@ -16,14 +16,6 @@ const receiverCollection: Collection<ReceiverDocument> = {
   indexes: [],
 };
 
-/** Where earlier releases note since when a receiver has been failing. They disable it by that, so a success removes it. */
-const earlierCollection: Collection<{ readonly failingSince: Timestamp; readonly expiresAt: Timestamp }> = {
-  name: 'webhookReceivers',
-  kind: 'readModel',
-  ttl: 'expiresAt',
-  indexes: [],
-};
-
 /** Longer than a receiver can fail before its registration is disabled. */
 const RETENTION_MS = 60 * 24 * 3_600_000;
 /** Receivers whose last known state is cached. */
@@ -45,7 +37,6 @@ export type Receivers = Awaited<ReturnType<typeof openReceivers>>;
 export async function openReceivers(deps: { readonly documents: DocumentStore; readonly clock: Clock }) {
   const { documents, clock } = deps;
   const receivers = await documents.open(receiverCollection);
-  const earlier = await documents.open(earlierCollection);
   const changes = new SerialQueue();
   const cached = createLruCache<string, ReceiverState>(CACHED, { ttl: CACHED_MS });
 
@@ -79,9 +70,9 @@ export async function openReceivers(deps: { readonly documents: DocumentStore; r
   return {
     /** The receiver of a registration. Valid as long as this process holds the registration's lease. */
     async open(webhookId: string): Promise<Receiver> {
-      const [stored, before] = await Promise.all([receivers.get(webhookId), earlier.get(webhookId)]);
+      const stored = await receivers.get(webhookId);
       let state = note(webhookId, stored);
-      let mayStay = before === undefined && !isStale(stored);
+      let mayStay = !isStale(stored);
       let writing = 0;
       return {
         state: () => state,
@@ -93,10 +84,7 @@ export async function openReceivers(deps: { readonly documents: DocumentStore; r
           writing += 1;
           try {
             const written = await changes.run(webhookId, () => change(webhookId, next));
-            if (!mayStay && written.failures === 0) {
-              await earlier.delete(webhookId);
-              mayStay = true;
-            }
+            mayStay = true;
             if (writing === 1) state = written;
             return written;
           } finally {

@@ -31,8 +31,8 @@ export function requestHeaders({
   readonly body: string | undefined;
   readonly secrets: readonly string[];
 }): RequestHeaders {
-  if (error !== undefined && BEFORE_SENDING.has(error.type)) return { unknown: 'Nothing was sent.' };
-  if (signed === undefined) return { unknown: 'not recorded by the earlier release of the service that sent this.' };
+  if (signed === undefined || (error !== undefined && BEFORE_SENDING.has(error.type)))
+    return { unknown: 'Nothing was sent.' };
   const [first, second] = signed.with.map((mark) => secrets.find((secret) => markOf(secret) === mark));
   const areSecretsKnown = signed.with.length === 1 || second !== undefined;
   const signatures =

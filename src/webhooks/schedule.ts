@@ -39,12 +39,6 @@ export function delayBeforeNext(tries: number, retryAfter: number | undefined, r
 }
 
 /**
- * How far ahead a delivery with this many failed tries can be due, if its own delay is not known: earlier releases did not store
- * it.
- */
-export const longestDelay = (tries: number): number => 2 * (1 + JITTER) * (PLANNED_DELAYS_MS[tries] ?? 0);
-
-/**
  * Reads a `Retry-After` header (RFC 9110 §10.2.3): seconds, or an HTTP date.
  * @param now milliseconds since the epoch
  * @returns milliseconds from now, at least 0; `undefined` if it is absent or invalid

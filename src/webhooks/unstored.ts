@@ -1,6 +1,6 @@
 import type { Stored } from '../document-store/document-store.ts';
 import type { Deliveries, Outcome } from './deliveries.ts';
-import { type Attempt, type DeliveryDocument, sequenceIn } from './delivery.ts';
+import type { Attempt, DeliveryDocument } from './delivery.ts';
 
 /**
  * A delivery that may be sent before it is stored (docs/decisions/webhook-deliveries.md). It is stored once, with its result, unless
@@ -40,7 +40,7 @@ export function createUnstored(
 
   return {
     delivery,
-    sequence: sequenceIn(delivery.document),
+    sequence: delivery.document.sequence,
     ...known,
     stored,
     async keep() {

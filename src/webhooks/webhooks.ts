@@ -222,7 +222,7 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
     return (await readable(resent)) ?? unknownDelivery(deliveryId);
   }
 
-  const prepare = () => prepareFanOutGroups({ events, failedEvents });
+  const prepare = () => prepareFanOutGroups({ events });
 
   return {
     prepare,

@@ -136,21 +136,6 @@ describe('venue forget', () => {
     });
   });
 
-  test('counts the texts of before they were encrypted, which stay', async () => {
-    const other = await service.brand('Earlier');
-    const { events } = service.core;
-    const [like] = await Array.fromAsync(events.readStream(`spaceDay-${space}-2026-12-10`));
-    const data = { ...like?.data, bookingId: 900, brandId: other.id, date: '2026-12-11', message: 'Nieselregen' };
-    const metadata = { ...like?.metadata, schema: 1 };
-    await events.append(`spaceDay-${space}-2026-12-11`, [{ type: 'BookingRequested', data, metadata }], {
-      expectedRevision: 'none',
-    });
-    expect(await json('forget', '--brand', String(other.id))).toEqual({
-      ...{ subject: `brand:${other.id}`, plainTexts: 1, forgottenAt: expect.stringMatching(/Z$/) },
-    });
-    expect((await inProcess('booking', 'show', '900')).stdout).toContain('Nieselregen');
-  });
-
   test('erases the reasons that a user wrote, and lists what else is stored about the user', async () => {
     const { users, commands, queries } = service.core;
     const email = 'ada@example.com';

@@ -68,17 +68,6 @@ test('records the event that caused a command, if there is one', async () => {
   expect(second?.metadata).toMatchObject({ correlationId: 'c-1', causationId: first?.id });
 });
 
-test('reads events of earlier releases, which repeated the correlation id as the cause', async () => {
-  await request(newHandler(), 1);
-  const [stored] = await Array.fromAsync(events.readStream('day'));
-  if (stored === undefined) throw new Error('Nothing was stored');
-  const { type, data, metadata } = stored;
-  const old = { type, data, metadata: { ...metadata, causationId: 'c-1' } };
-  await events.append('old-day', [old], { expectedRevision: 'none' });
-  const state = await newHandler().load('old-day', spaceDay);
-  expect(state).toEqual(await newHandler().load('day', spaceDay));
-});
-
 describe('two processes on one log', () => {
   test('one with a stale cached state decides again on the current one', async () => {
     const [here, there] = [newHandler(), newHandler()];

@@ -71,7 +71,7 @@ function outcomeOf(
         tries: 7,
         attempts: failures.slice(0, 7),
         due: toTimestamp(created + 10 * 24 * 60 * MINUTE_MS),
-        planned: { tries: 7, delay: 14 * 24 * 60 * MINUTE_MS },
+        delayMs: 14 * 24 * 60 * MINUTE_MS,
       };
     case 47:
       return { attempts: failures, due: number > 40 ? AT_ONCE : createdAt };

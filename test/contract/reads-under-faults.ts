@@ -141,7 +141,7 @@ export const documentReads: Reads<DocumentSubject> = {
 };
 
 const STREAM = 'stream-0';
-export const GROUP = 'group';
+const GROUP = 'group';
 const TYPE = 'Even';
 
 /** Longer than a page of any read. */
@@ -167,7 +167,6 @@ export const logReads: Reads<EventStore> = {
   'readAll, backward': (events) => Array.fromAsync(events.readAll({ direction: 'backward' })),
   'the last event': (events) => Array.fromAsync(events.readAll({ direction: 'backward', limit: 1 })),
   groupPosition: (events) => events.groupPosition(GROUP),
-  parked: (events) => Array.fromAsync(events.parked(GROUP)),
   now: async (events) => typeof (await events.now()),
   ping: (events) => events.ping(),
 };

@@ -1,19 +1,13 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { DocumentStore, Documents } from '../../src/document-store/document-store.ts';
 import { type Heartbeats, startHeartbeats } from '../../src/document-store/heartbeats.ts';
 import { type Lease, type Leases, openLeases } from '../../src/document-store/lease.ts';
-import { THIS_PROCESS } from '../../src/runtime/process-liveness.ts';
 import { eventually } from '../eventually.ts';
 import { documentEngines, type TestDatabase } from './engines.ts';
 
 const HOUR_MS = 3_600_000;
 const COLLECTION = 'leases';
-/** Without /proc, a process cannot be told from an earlier one with the same pid: the lease of that one has to expire. */
-const hasProc = existsSync('/proc/self/stat');
 
 describe.each(documentEngines)('leases on %s', (_, createDatabase) => {
   let database: TestDatabase;
@@ -187,49 +181,6 @@ describe.each(documentEngines)('leases on %s', (_, createDatabase) => {
       expect(await impatient.tryAcquire('a')).toBeUndefined();
       await delay(5);
     }
-  });
-
-  describe('the lease of a dead process', () => {
-    const expiresAt = '9999-01-01T00:00:00.000Z';
-    const { pidNamespace, pid } = THIS_PROCESS;
-
-    test('can be acquired immediately if the process is known to be dead', async () => {
-      const child = spawn(process.execPath, ['-e', '']);
-      await once(child, 'close');
-      const dead = { holder: 'h', pidNamespace, pid: child.pid, startedAt: '1', durationMs: HOUR_MS, expiresAt };
-      const documents = await stored();
-      await documents.insert('killed', dead);
-      await documents.insert('same number', { ...dead, pid });
-      const here = await leases();
-      expect(await here.tryAcquire('killed')).toBeDefined();
-      if (hasProc) expect(await here.tryAcquire('same number')).toBeDefined();
-    });
-
-    test('can otherwise be acquired once it has been unchanged for its duration', async () => {
-      const elsewhere = { holder: 'h', pidNamespace: 'another machine', pid, durationMs: 100, expiresAt };
-      await (await stored()).insert('a', elsewhere);
-      const here = await leases();
-      expect(await here.tryAcquire('a')).toBeUndefined();
-      await eventually(async () => expect(await here.tryAcquire('a')).toBeDefined());
-    });
-
-    test('that was written by an earlier release neither lasts forever nor is stolen from a live process', async () => {
-      const documents = await stored();
-      // A projector on another machine, one of the same number as this process, and one that runs here.
-      await documents.insert('elsewhere', { holder: 'h', pidNamespace: 'another machine', pid: 1 });
-      await documents.insert('gone', { holder: 'h', pidNamespace, pid });
-      await documents.insert('running', { holder: 'h', pidNamespace, pid: process.ppid });
-      // Deliverers of webhooks.
-      await documents.insert('webhook', { owner: 'o', until: expiresAt, failingSince: expiresAt, expiresAt });
-      await documents.insert('free', { owner: '', until: '1970-01-01T00:00:00.000Z', expiresAt });
-      const here = await leases({ durationMs: 1_000 });
-      const first: Record<string, boolean> = {};
-      for (const name of ['elsewhere', 'gone', 'running', 'webhook', 'free'])
-        first[name] = (await here.tryAcquire(name)) !== undefined;
-      expect(first).toEqual({ elsewhere: false, gone: hasProc, running: false, webhook: false, free: true });
-      for (const name of ['elsewhere', 'running', 'webhook'])
-        await eventually(async () => expect(await here.tryAcquire(name)).toBeDefined());
-    });
   });
 
   test('acquire resolves once the lease is released, and rejects when aborted', async () => {

@@ -5,13 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, test, vi } from 'vitest';
-import type { AnyProjection, Projection, Row } from '../../projections/projection.ts';
+import type { AnyProjection, Projection } from '../../projections/projection.ts';
 import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import { type Heartbeats, startHeartbeats } from '../../src/document-store/heartbeats.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
 import type { EventStore } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
-import { createTarget, fold } from '../../src/projector/fold.ts';
 import { listReadModels } from '../../src/projector/listing.ts';
 import { openProjector, type Projector, type ProjectorDeps } from '../../src/projector/projector.ts';
 import { rebuild } from '../../src/projector/rebuild.ts';
@@ -21,7 +20,7 @@ import { Unavailable } from '../../src/runtime/unavailable.ts';
 import { ask } from '../document-store/ask.ts';
 import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 import { eventually } from '../eventually.ts';
-import { appendEvent, appendEvents, type Count, counts, expected, type Trail, trails } from './space-trails.ts';
+import { appendEvent, appendEvents, type Count, counts, expected, trails } from './space-trails.ts';
 
 let folder: string;
 let events: EventStore;
@@ -643,31 +642,6 @@ describe.each(documentEngines)('projector on %s', (_name, createDatabase) => {
       /nonsense.*trails, counts/,
     );
     await expect(rebuild({ documents, projections: BOTH, beginWithinMs: 50 })).rejects.toThrow(/No running process/);
-  });
-
-  it('takes over what an earlier release built, which had one position for all', async () => {
-    const position = await appendMany(50);
-    const older = async (name: string, key: string, document: object) => {
-      const state = await documents.open<object>({ name: `projector-${name}`, kind: 'readModel', indexes: [] });
-      await state.insert(key, document);
-    };
-    const collection = { name: 'trails@1.3', kind: 'readModel' as const, indexes: trails().indexes };
-    const built = await documents.open<Trail>(collection);
-    await fold(
-      [createTarget(trails(), await documents.open<Row>({ ...collection, indexes: [] }))],
-      await Array.fromAsync(events.readAll()),
-    );
-    await older('checkpoints', 'projector', { position, events: 50, swaps: 1 });
-    await older('pointers', 'trails', { collection: 'trails@1.3', version: 1, generation: 3, retired: [] });
-    await older('pointers', 'counts', { collection: 'counts@0.7', version: 0, generation: 7, retired: [] });
-    await start(documents);
-    await elsewhere.readable(10_000);
-    expect(await stateOf(documents, 'trails@1')).toMatchObject({ live: 'trails@1.3', generation: 3 });
-    expect(await stateOf(documents, 'counts@1')).toMatchObject({ live: 'counts@1.8', generation: 8 });
-    await elsewhere.waitFor(await appendMany(20));
-    await expectToEqualTheLog(elsewhere, trails());
-    await expectToEqualTheLog(elsewhere, counts);
-    expect(await built.count(ask())).toBe((await expected(events, trails())).size);
   });
 
   it('gives way to a service when it is only a tool', async () => {

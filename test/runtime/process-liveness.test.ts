@@ -50,8 +50,6 @@ test('PLACE tells two machines apart that share everything else', async () => {
 test.skipIf(!hasProc)('an earlier process with the same pid is known to be dead', () => {
   expect(isKnownDead({ ...THIS_PROCESS, startedAt: '1' })).toBe(true);
   expect(isKnownDead({ pidNamespace, pid: process.ppid, startedAt: '1' })).toBe(true);
-  // As earlier releases wrote it, without a start time.
-  expect(isKnownDead({ pidNamespace, pid: process.pid })).toBe(true);
 });
 
 test('a worker thread has the identity of its process', async () => {

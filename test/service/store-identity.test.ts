@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { copyFileSync, cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { mongoServer, ownDatabase } from '../document-store/engines.ts';
@@ -73,6 +74,26 @@ test('read models of another store are refused, with the command that rebuilds t
   expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(ONE_LINE) });
   expect(refused.stderr).toContain('read-models.sqlite belong to another event log');
   expect(refused.stderr).toContain('venue rebuild --from-nothing');
+});
+
+test('a store of before the first format is refused, by the service and by the command line', async () => {
+  const dataDir = temporaryDataDir();
+  await venue(dataDir, 'brand', 'add', '--name', 'Acme');
+  const database = new DatabaseSync(join(dataDir, 'events.db'));
+  database.exec(`UPDATE events SET data = json_remove(data, '$.format') WHERE type = 'LogCreated'`);
+  database.close();
+  const refused = await start(dataDir);
+  expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(ONE_LINE) });
+  expect(refused.stderr).toMatch(
+    /^The event log was stored before the first release.* name an empty store with DATA_DIR/,
+  );
+  for (const command of [['brand', 'list'], ['export'], ['restore', '--adopt'], ['backup', join(dataDir, 'copy')]]) {
+    const { code, stderr } = await venue(dataDir, ...command);
+    expect({ code, stderr }, command.join(' ')).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(/^[^\n]*stored before the first release[^\n]+\n$/),
+    });
+  }
 });
 
 test('another secret key than the one that the store was made with is refused by its name', async () => {

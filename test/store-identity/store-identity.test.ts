@@ -7,10 +7,11 @@ import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import { type EventStore, logEnd } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import { UnusableStore } from '../../src/runtime/unusable-store.ts';
+import { readMemory } from '../../src/store-identity/adopt.ts';
 import { ensureLogId } from '../../src/store-identity/log-id.ts';
 import { fence, liftFence } from '../../src/store-identity/standstill.ts';
 import { openStoreIdentity, WrongSecretKey } from '../../src/store-identity/store-identity.ts';
-import { READ_MODELS_MEMORY } from '../../src/store-identity/store-memory.ts';
+import { READ_MODELS_MEMORY, RECORDS_MEMORY, type RecordsMemory } from '../../src/store-identity/store-memory.ts';
 import { documentEngines } from '../document-store/engines.ts';
 import { createOwnLog } from '../event-store/eventstoredb/own-log.ts';
 
@@ -70,16 +71,55 @@ describe.each([
   ['EventStoreDB', eventStoreDbLog],
 ] as const)('a log in %s', (_, createLog) => {
   describe.each(documentEngines)('with documents in %s', (__, createDatabase) => {
-    test('that has no id gets one, the same for all processes that start at once, and keeps it', async () => {
+    test('that is empty gets an id, the same for all processes that start at once, and keeps it', async () => {
       const open = await stores(await createLog(), createDatabase);
       const { events, documents } = await open();
-      await events.append('booking-1', [made], { expectedRevision: 'none' });
       const others = [await open(), await open()];
       await Promise.all([{ events, documents }, ...others].map((each) => run(each.events, each.documents)));
       const id = await idOf(events);
       expect(id).toEqual([['LogCreated', expect.stringMatching(/^[0-9a-f-]{36}$/)]]);
       await run(events, documents);
       expect(await idOf(events)).toEqual(id);
+    });
+
+    test('is refused if it holds events in another format, or in none', async () => {
+      const { documents } = await (await stores(await createLog(), createDatabase))();
+      const logOf = async (...first: { readonly stream: string; readonly format?: number }[]) => {
+        const events = await opened(await createLog());
+        for (const { stream, format } of first) {
+          const data = { logId: 'an id', ...(format !== undefined && { format }) };
+          const metadata = { schema: 1 };
+          await events.append(stream, [{ type: 'LogCreated', data, metadata }], { expectedRevision: 'none' });
+        }
+        return events;
+      };
+      const before = /^The event log was stored before the first release.* only store format 1: name an empty store/;
+      for (const events of [await logOf({ stream: 'log' }), await logOf({ stream: 'booking-1' })]) {
+        await expect(run(events, documents)).rejects.toThrow(before);
+        await expect(run(events, documents)).rejects.toThrow(UnusableStore);
+        await expect(ensureLogId(events, Date.now)).rejects.toThrow(before);
+      }
+      const later = await logOf({ stream: 'log', format: 2 });
+      await expect(run(later, documents)).rejects.toThrow(
+        /^The event log has store format 2; this release reads only 1: start the release/,
+      );
+    });
+
+    test('is refused to records in another format, or in none', async () => {
+      const { events, documents } = await (await stores(await createLog(), createDatabase))();
+      await run(events, documents);
+      const memory = await documents.open(RECORDS_MEMORY);
+      const change = async (to: (before: RecordsMemory) => object) => {
+        const stored = (await memory.get('store')) ?? expect.fail();
+        await memory.replace('store', to(stored.document) as RecordsMemory, stored.version);
+      };
+      await change(({ format: _, ...before }) => before);
+      await expect(run(events, documents)).rejects.toThrow(/^The record store in the records was stored before/);
+      await expect(readMemory({ documents, secretKey: KEY })).rejects.toThrow(UnusableStore);
+      await change((before) => ({ ...before, format: 2 }));
+      await expect(run(events, documents)).rejects.toThrow(/^The record store in the records has store format 2;/);
+      await change((before) => ({ ...before, format: 1 }));
+      await run(events, documents);
     });
 
     test('is refused if another log stands in its place, an empty one included', async () => {
@@ -109,7 +149,6 @@ describe.each([
     test('is opened after a kill between its id and the memory of the records, but not without records it has had', async () => {
       const open = await stores(await createLog(), createDatabase);
       const { events, documents } = await open();
-      await events.append('booking-1', [made], { expectedRevision: 'none' });
       await ensureLogId(events, Date.now);
       await run(events, documents);
 

@@ -45,7 +45,6 @@ function failingFrom(nth: number, { events, documents }: TestStore): TestStore &
     readAll: (options) => events.readAll(options),
     readStream: (stream, options) => events.readStream(stream, options),
     groupPosition: (group) => events.groupPosition(group),
-    parked: (group) => events.parked(group),
     load: written(async (batch) => events.load(batch)),
     moveGroup: written(async (group, options) => events.moveGroup(group, options)),
   };

@@ -10,6 +10,7 @@ import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.t
 import { purposes } from '../../src/secrets/purposes.ts';
 import { seal } from '../../src/secrets/seal.ts';
 import { ensureLogId } from '../../src/store-identity/log-id.ts';
+import { STORE_FORMAT } from '../../src/store-identity/store-format.ts';
 import { openExportFile } from '../../src/transfer/export-file.ts';
 import { exportStore } from '../../src/transfer/export-store.ts';
 import { FORMAT, type Header } from '../../src/transfer/format.ts';
@@ -85,8 +86,8 @@ export async function busyStore(count = 12): Promise<TestStore & { readonly head
     list: [1, { z: null, a: 0.1 }],
   });
   const probe = seal(KEY, purposes.storeProbe(logId), logId);
-  await (await record(store, 'storeIdentity')).insert('store', { logId, probe });
-  return { events, documents, header: { format: FORMAT, logId, probe } };
+  await (await record(store, 'storeIdentity')).insert('store', { format: STORE_FORMAT, logId, probe });
+  return { events, documents, header: { format: FORMAT, storeFormat: STORE_FORMAT, logId, probe } };
 }
 
 /** Writes an export with records, or goes on with one. @returns what the file holds */

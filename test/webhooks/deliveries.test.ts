@@ -5,7 +5,6 @@ import { toTimestamp } from '../../src/domain/calendar.ts';
 import { defined } from '../../src/domain/defined.ts';
 import { webhookId } from '../../src/domain/ids.ts';
 import { type Deliveries, openDeliveries } from '../../src/webhooks/deliveries.ts';
-import type { DeliveryDocument } from '../../src/webhooks/delivery.ts';
 import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 import { approved } from './deliverable-events.ts';
 
@@ -151,24 +150,6 @@ describe.each(documentEngines)('deliveries on %s', (_, createDatabase) => {
     ]);
   });
 
-  test('deliveries of earlier releases are adopted into the order of their bookings, before all with a position', async () => {
-    const collection = await store.open<DeliveryDocument>({ name: 'webhookDeliveries', kind: 'record', indexes: [] });
-    await addFor('e5', 1, '05');
-    for (const [eventId, bookingId] of [
-      ['e1', 1],
-      ['e2', 1],
-      ['e3', 2],
-    ] as const) {
-      await addFor(eventId, bookingId);
-      const stored = await collection.get(`${eventId}:wh_a`);
-      const { sequence: _, ...earlier } = stored?.document ?? ({} as DeliveryDocument);
-      await collection.replace(`${eventId}:wh_a`, earlier, stored?.version ?? 0);
-    }
-    await deliveries.adopt('wh_a');
-    expect(await queues(1)).toEqual([['booking-1', ['e1', 'e2', 'e5']]]);
-    expect((await deliveries.get('e3:wh_a'))?.sequence).toBe('booking-2');
-  });
-
   test('due is not believed further ahead than the delay that led to it', async () => {
     await add('wh_a', 'new');
     await add('wh_a', 'retry');
@@ -185,23 +166,6 @@ describe.each(documentEngines)('deliveries on %s', (_, createDatabase) => {
     expect(await dueIds('wh_a')).toEqual([]);
     expect(await deliveries.correctDue('wh_a')).toBe(true);
     expect(await dueIds('wh_a')).toHaveLength(3);
-  });
-
-  test('an earlier release that retries leaves the planned delay of an earlier try; the schedule bounds it then', async () => {
-    await add('wh_a', 'e1');
-    await deliveries.record(await one('wh_a'), [attempt], { state: 'Pending', delay: 5_000, running: 0 });
-    const collection = await store.open<DeliveryDocument>({ name: 'webhookDeliveries', kind: 'record', indexes: [] });
-    const stored = await collection.get('e1:wh_a');
-    if (stored === undefined) throw new Error('It is not there');
-    // The fourth try is planned after two minutes.
-    await collection.replace(
-      'e1:wh_a',
-      { ...stored.document, tries: 3, due: toTimestamp(now + 120_000) },
-      stored.version,
-    );
-    expect(await deliveries.correctDue('wh_a')).toBe(false);
-    now -= HOUR_MS;
-    expect(await deliveries.correctDue('wh_a')).toBe(true);
   });
 
   test('what was first tried too long ago is given up, what was never tried is not', async () => {

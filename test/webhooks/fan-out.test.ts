@@ -314,64 +314,12 @@ test('a clock that is set back does not make a failed event wait for longer', as
 });
 
 describe('groups', () => {
-  const prepare = async (kinds?: readonly string[]) => {
-    const { events, documents, clock } = venue;
-    const failedEvents = await openFailedEvents({ documents, clock });
-    await prepareFanOutGroups({ events, failedEvents, ...(kinds !== undefined && { kinds }) });
-  };
-
-  test('begin where the one of earlier releases stands, which is left alone', async () => {
-    await venue.register(COMMUNITY, receiver.url);
-    const before = await venue.append(requested({ bookingId: 1 }));
-    const handled: string[] = [];
-    const types = Object.keys(WEBHOOK_EVENTS);
-    const former = await venue.events.consume('webhook-deliveries', { types }, async ({ id }) => void handled.push(id));
-    await eventually(() => expect(handled).toEqual([before]));
-    await former.close();
-    const stood = await venue.events.groupPosition('webhook-deliveries');
-    const after = await Promise.all([venue.append(requested({ bookingId: 2 })), venue.append(approved())]);
-    const webhooks = await venue.deliver();
-    await receiver.until(2);
-    await pause(200);
-    expect(
-      ids()
-        .map((id) => String(id).split(':')[0])
-        .toSorted(),
-    ).toEqual(after.toSorted());
-    expect(await venue.events.groupPosition('webhook-deliveries')).toBe(stood);
-    expect(await webhooks.listFailedEvents()).toEqual([]);
-  });
-
-  test('take over what the one of earlier releases has parked', async () => {
-    await venue.register(COMMUNITY, receiver.url);
-    const eventId = await venue.append(requested());
-    const [event] = await Array.fromAsync(venue.events.readAll({ types: ['BookingRequested'] }));
-    if (event === undefined) throw new Error('Not stored');
-    await venue.events.createGroup('webhook-deliveries', { types: [], after: event.position });
-    const parkedAt = '2026-04-20T09:30:00.000Z';
-    const webhooks = await venue.deliver({
-      events: changedStore(venue.events, {
-        async *parked(group) {
-          if (group === 'webhook-deliveries') yield { event, reason: 'The read models have not reached it', parkedAt };
-        },
-      }),
-    });
-    expect(await webhooks.listFailedEvents()).toMatchObject([
-      { eventId, state: 'Parked', reason: 'The read models have not reached it', due: parkedAt },
-    ]);
-    expect(await webhooks.replayParked()).toBe(1);
-    await receiver.until(1);
-    // Groups that exist take over nothing more: it would bring back what was replayed.
-    await prepare();
-    await eventually(async () => expect(await webhooks.listFailedEvents()).toEqual([]));
-  });
-
   test('of a new kind hold what happens while only an older release delivers', async () => {
     await venue.deliver();
     await venue.append(requested());
     const known = Object.keys(WEBHOOK_EVENTS);
     // A process of the new release that does not deliver itself.
-    await prepare([...known, 'BookingCompleted']);
+    await prepareFanOutGroups({ events: venue.events, kinds: [...known, 'BookingCompleted'] });
     const { type: _, ...completed } = approved();
     const eventId = await venue.append({ type: 'BookingCompleted', ...completed } as Recorded<DomainEvent>);
     await venue.append(requested());

@@ -5,7 +5,6 @@ import type { DomainEvent, Recorded } from '../../src/domain/events.ts';
 import { timestamp, webhookId as webhookIdOf } from '../../src/domain/ids.ts';
 import { LOG_START, logEnd } from '../../src/event-store/event-store.ts';
 import { type Deliveries, openDeliveries } from '../../src/webhooks/deliveries.ts';
-import type { DeliveryDocument } from '../../src/webhooks/delivery.ts';
 import { fanOutGroup } from '../../src/webhooks/fan-out-groups.ts';
 import { eventually } from '../eventually.ts';
 import { approved, cancelled, requested, reviewed } from './deliverable-events.ts';
@@ -25,7 +24,7 @@ afterEach(async () => {
   await receiver.close();
 });
 
-/** Stores a delivery as the fan-out does; without a position as an earlier release did. */
+/** Stores a delivery as the fan-out does. */
 async function add(webhookId: string, event: Recorded<DeliverableEvent & DomainEvent>, position?: string) {
   const added = await deliveries.add({
     webhookId: webhookIdOf(webhookId),
@@ -108,28 +107,6 @@ test('what waited for retries goes in the order of the log, too', async () => {
   await venue.deliver();
   await receiver.until(4);
   expect(kinds().slice(2)).toEqual(['BookingRequested', 'BookingApproved']);
-});
-
-test('deliveries that an earlier release stored come first, in the order in which they were made', async () => {
-  const { webhookId } = await venue.register(COMMUNITY, receiver.url);
-  await add(webhookId, cancelled({ cancelledBy: 'Brand' }), '3');
-  const collection = await venue.documents.open<DeliveryDocument>({
-    name: 'webhookDeliveries',
-    kind: 'record',
-    indexes: [],
-  });
-  for (const event of [requested(), approved()]) {
-    venue.advance(10);
-    const { deliveryId } = await add(webhookId, event);
-    const stored = await collection.get(deliveryId);
-    if (stored === undefined) throw new Error('It is not there');
-    const { sequence: _, ...earlier } = stored.document;
-    // Due later than what came after it: only the order of the booking puts it first.
-    await collection.replace(deliveryId, earlier, stored.version);
-  }
-  await venue.deliver();
-  await receiver.until(3);
-  expect(kinds()).toEqual(['BookingRequested', 'BookingApproved', 'BookingCancelled']);
 });
 
 test('what is recovered while the deliverer runs keeps the order of the log, though the fan-out is behind', async () => {

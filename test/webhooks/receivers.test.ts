@@ -37,17 +37,6 @@ describe.each(documentEngines)('receivers on %s', (_, createDatabase) => {
     expect(await (await open()).get('wh_a')).toMatchObject({ failures: 5 });
   });
 
-  test('a success removes what an earlier release noted, which would disable the registration by it', async () => {
-    const documents = await database.open();
-    const earlier = await documents.open({ name: 'webhookReceivers', kind: 'readModel', indexes: [] });
-    await earlier.insert('wh_a', { failingSince: '2026-04-10T10:00:00.000Z', expiresAt: '2026-06-20T10:00:00.000Z' });
-    const receiver = await (await open()).open('wh_a');
-    await receiver.change(failure);
-    expect(await earlier.get('wh_a')).toBeDefined();
-    await receiver.change(() => UNKNOWN);
-    expect(await earlier.get('wh_a')).toBeUndefined();
-  });
-
   test('what is known of a receiver that nothing happens to is kept', async () => {
     await (await (await open()).open('wh_a')).change((state) => ({ ...state, pace: 'prompt' }));
     now += 40 * DAY_MS;

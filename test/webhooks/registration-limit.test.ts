@@ -91,7 +91,7 @@ describe.each(documentEngines)('places on %s', (_, createDatabase) => {
     return others;
   };
 
-  test('registrations from before there were places count, and those removed by an earlier release do not', async () => {
+  test('registrations that the records lack count, and those that were removed meanwhile do not', async () => {
     const before = Array.from({ length: 19 }, (_, i) => `wh_old${i}`);
     for (const id of before) exists(id);
     const places = await open(before);

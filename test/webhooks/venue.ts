@@ -47,7 +47,6 @@ export const changedStore = (events: EventStore, changes: Partial<EventStore>): 
   moveGroup: (...args) => events.moveGroup(...args),
   groupPosition: (...args) => events.groupPosition(...args),
   consume: (...args) => events.consume(...args),
-  parked: (...args) => events.parked(...args),
   now: () => events.now(),
   ping: () => events.ping(),
   close: () => events.close(),

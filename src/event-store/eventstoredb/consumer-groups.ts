@@ -8,7 +8,6 @@ import {
   persistentSubscriptionToAllSettingsFromDefaults,
   type RecordedEvent,
   START,
-  StreamNotFoundError,
 } from '@eventstore/db-client';
 import { Absence } from '../absence.ts';
 import {
@@ -17,11 +16,10 @@ import {
   type CreateGroup,
   type HandleEvent,
   LOG_START,
-  type ParkedEvent,
   type Position,
   type StoredEvent,
 } from '../event-store.ts';
-import { type Connection, isTransient, pause, RECONNECT_DELAY_MS } from './connection.ts';
+import { type Connection, pause, RECONNECT_DELAY_MS } from './connection.ts';
 import type { NodeClient } from './node-client.ts';
 import { joining, managing, readOf } from './rights.ts';
 import { hasPosition, positionOf, serverPosition, storedEvent } from './stored-event.ts';
@@ -31,19 +29,11 @@ import { hasPosition, positionOf, serverPosition, storedEvent } from './stored-e
  * the message or a consumer that left. A consumer that cannot go on leaves, so that the count says nothing about the event.
  */
 const MAX_RETRIES = 1_000_000_000;
-/** Times that a read of a group's streams is resumed without any progress. */
-const READ_RETRIES = 3;
 /** How often a group is made again that does not stand where it was made, and the pauses before, which grow. */
 const MOVE_ATTEMPTS = 4;
 const MOVE_PAUSE_MS = 100;
 /** How long the other handlers of a consumer that leaves may go on. */
 const LEAVE_WITHIN_MS = 5_000;
-/**
- * An earlier release replayed a single parked event by appending an event of this type that referred to it. No other file sees
- * these events.
- */
-const REPLAY_TYPE = '$venue-parked-replay';
-
 type Resolved = PersistentSubscriptionToAllResolvedEvent;
 type GroupInfo = Awaited<ReturnType<NodeClient['getPersistentSubscriptionToAllInfo']>>;
 
@@ -59,7 +49,7 @@ export class ConsumerGroups {
   }
 
   /**
-   * Creates the group, or sees to it that the one that exists does not park by count.
+   * Creates the group unless it exists.
    * @returns the position after which the group begins
    */
   async create(group: string, { types, after }: CreateGroup): Promise<Position> {
@@ -84,7 +74,7 @@ export class ConsumerGroups {
       return after;
     } catch (error) {
       if (!(error instanceof PersistentSubscriptionExistsError)) throw error;
-      return startOf(await this.#raiseMaximum(group));
+      return startOf(await this.#info(group));
     }
   }
 
@@ -135,37 +125,8 @@ export class ConsumerGroups {
     };
   }
 
-  /** Those in the group's parked stream, save what has been replayed since. */
-  async *parked(group: string): AsyncGenerator<ParkedEvent> {
-    const replayed = new Set<number>();
-    const position = await this.position(group);
-    for await (const { event } of this.#readStream(`parkedReplay-${group}`)) {
-      const replay = replayOf(event);
-      // A replay that the group has not come to yet may never happen.
-      if (replay !== undefined && position !== undefined && replay.position <= position) replayed.add(replay.parked);
-    }
-    for await (const { link, event: resolved } of this.#readStream(`$persistentsubscription-$all::${group}-parked`)) {
-      if (link === undefined || replayed.has(Number(link.revision))) continue;
-      const event = await eventOf(this.#connection, resolved);
-      if (event === undefined) continue;
-      const { reason, added } = parkedMetadata(link.metadata);
-      yield { event, reason, parkedAt: added ?? link.created.toISOString() };
-    }
-  }
-
   async close(): Promise<void> {
     await Promise.all([...this.#consumers].map((consumer) => consumer.close()));
-  }
-
-  /** An update disconnects the group's consumers, and its counts begin again, so it is made only when needed. */
-  async #raiseMaximum(group: string): Promise<GroupInfo | undefined> {
-    const info = await this.#info(group);
-    if (info === undefined || info.settings.maxRetryCount >= MAX_RETRIES) return info;
-    const settings = { ...info.settings, startFrom: info.settings.startFrom ?? START, maxRetryCount: MAX_RETRIES };
-    await this.#connection.call(managing('the update', group), (client) =>
-      client.updatePersistentSubscriptionToAll(group, settings, { deadline: this.#connection.deadlineMs }),
-    );
-    return info;
   }
 
   /** Undefined if the group does not exist. */
@@ -179,30 +140,6 @@ export class ConsumerGroups {
     } catch (error) {
       if (error instanceof PersistentSubscriptionDoesNotExistError) return undefined;
       throw error;
-    }
-  }
-
-  /** Resumes after the last entry when the connection breaks. */
-  async *#readStream(stream: string): AsyncGenerator<{ event?: RecordedEvent; link?: RecordedEvent }> {
-    let next = 0n;
-    for (let failures = 0; ; ) {
-      try {
-        const givesUpAt = this.#connection.givesUpAt();
-        const entries = this.#connection.read(readOf(stream), givesUpAt, (client) =>
-          client.readStream(stream, { fromRevision: next, resolveLinkTos: true, requiresLeader: true }),
-        );
-        for await (const entry of entries) {
-          failures = 0;
-          next = ((entry.link ?? entry.event)?.revision ?? next) + 1n;
-          yield entry;
-        }
-        return;
-      } catch (error) {
-        if (error instanceof StreamNotFoundError) return;
-        failures += 1;
-        if (!isTransient(error) || failures > READ_RETRIES) throw error;
-        await sleep(RECONNECT_DELAY_MS);
-      }
     }
   }
 }
@@ -443,40 +380,18 @@ class Membership {
 }
 
 /**
- * The event that was handed out, or the one that an earlier release's replay refers to. The server omits the position of an event
- * that it reads through its parked stream, as it does when an operator replays it with the server's own tools. Undefined if it is
- * not an event of this service.
+ * The event that was handed out; undefined if it is not one of this service. The server omits the position of an event that it reads
+ * through its parked stream, as when an operator replays it with the server's own tools.
  */
 async function eventOf(connection: Connection, recorded: RecordedEvent | undefined): Promise<StoredEvent | undefined> {
-  const replay = replayOf(recorded);
-  if (recorded === undefined || (replay === undefined && hasPosition(recorded)))
-    return storedEvent(recorded, connection.names);
-  const { stream, revision } = replay ?? { stream: recorded.streamId, revision: recorded.revision };
+  if (recorded === undefined || hasPosition(recorded)) return storedEvent(recorded, connection.names);
+  const { streamId: stream, revision } = recorded;
   const [found] = await connection.retryWhileStarting(`Reading the event of a parked entry in ${stream}`, () =>
     Array.fromAsync(
       connection.read(readOf(stream), connection.givesUpAt(), (client) =>
-        client.readStream(stream, { fromRevision: BigInt(revision), maxCount: 1, requiresLeader: true }),
+        client.readStream(stream, { fromRevision: revision, maxCount: 1, requiresLeader: true }),
       ),
     ),
   );
   return storedEvent(found?.event, connection.names);
-}
-
-/** A replay: the event it refers to, the revision of that event's entry in the parked stream, and where the replay stands. */
-function replayOf(recorded: RecordedEvent | undefined) {
-  const data: unknown = recorded?.data;
-  if (recorded?.type !== REPLAY_TYPE || typeof data !== 'object' || data === null) return undefined;
-  if (!('stream' in data) || !('revision' in data) || !('parked' in data)) return undefined;
-  const position = recorded.position === undefined ? LOG_START : positionOf(recorded.position);
-  return { stream: String(data.stream), revision: Number(data.revision), parked: Number(data.parked), position };
-}
-
-/** The metadata that the server stores with a parked event: `{ added, reason }`, the reason prefixed with a line of its own. */
-function parkedMetadata(metadata: unknown): { readonly reason: string; readonly added?: string } {
-  if (typeof metadata !== 'object' || metadata === null) return { reason: 'unknown' };
-  const reason =
-    'reason' in metadata ? String(metadata.reason).replace(/^Client explicitly NAK'ed message\.\s*/, '') : '';
-  const added = 'added' in metadata ? new Date(String(metadata.added)) : undefined;
-  if (added === undefined || Number.isNaN(added.getTime())) return { reason };
-  return { reason, added: added.toISOString() };
 }

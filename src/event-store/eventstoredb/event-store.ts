@@ -10,7 +10,6 @@ import {
   type HandleEvent,
   LOG_START,
   type NewEvent,
-  type ParkedEvent,
   type Position,
   type ReadAll,
   type ReadStream,
@@ -126,11 +125,6 @@ class EventStoreDb implements EventStore {
   async consume(group: string, options: Consume, handler: HandleEvent): Promise<Consumer> {
     this.#checkOpen();
     return this.#groups.consume(this.#connection.names.onServer(group), options, handler);
-  }
-
-  parked(group: string): AsyncIterable<ParkedEvent> {
-    this.#checkOpen();
-    return this.#groups.parked(this.#connection.names.onServer(group));
   }
 
   reach(): Promise<void> {

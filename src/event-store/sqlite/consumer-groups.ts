@@ -1,10 +1,9 @@
 import type { StatementSync } from 'node:sqlite';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { transaction } from '../../sqlite/database.ts';
-import type { Consume, Consumer, CreateGroup, HandleEvent, ParkedEvent, Position } from '../event-store.ts';
+import type { Consume, Consumer, CreateGroup, HandleEvent, Position } from '../event-store.ts';
 import { GroupConsumer, type GroupsDeps } from './group-consumer.ts';
 import { GroupMembers } from './group-members.ts';
-import { numberOf, positionOf, storedEvent } from './stored-event.ts';
+import { numberOf, positionOf } from './stored-event.ts';
 
 /**
  * Persistent subscriptions: consumer groups that keep their state in the log file. Commits are lazy: losing the last ones
@@ -17,7 +16,6 @@ export class ConsumerGroups {
   readonly #move: StatementSync;
   readonly #forget: StatementSync;
   readonly #position: StatementSync;
-  readonly #parked: StatementSync;
 
   constructor(deps: Omit<GroupsDeps, 'members'>) {
     const { database, changes } = deps;
@@ -26,15 +24,10 @@ export class ConsumerGroups {
     this.#move = database.prepare(
       'INSERT INTO groups (name, checkpoint) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET checkpoint = excluded.checkpoint',
     );
-    this.#forget = database.prepare('DELETE FROM deliveries WHERE group_name = ? AND parked_at IS NULL');
+    this.#forget = database.prepare('DELETE FROM deliveries WHERE group_name = ?');
     // Below the checkpoint, only events with a row in deliveries are not done with.
     this.#position = database.prepare(
-      `SELECT min(checkpoint, ifnull((SELECT min(position) - 1 FROM deliveries WHERE group_name = name AND parked_at IS NULL),
-         checkpoint)) AS position FROM groups WHERE name = ?`,
-    );
-    this.#parked = database.prepare(
-      `SELECT events.*, reason, parked_at FROM deliveries JOIN events USING (position)
-       WHERE group_name = ? AND parked_at IS NOT NULL AND position > ? ORDER BY position LIMIT 256`,
+      `SELECT min(checkpoint, ifnull((SELECT min(position) - 1 FROM deliveries WHERE group_name = name), checkpoint)) AS position FROM groups WHERE name = ?`,
     );
   }
 
@@ -64,20 +57,6 @@ export class ConsumerGroups {
         this.#consumers.delete(consumer);
       },
     };
-  }
-
-  async *parked(group: string): AsyncGenerator<ParkedEvent> {
-    let after = 0;
-    for (;;) {
-      const rows = this.#parked.all(group, after);
-      for (const row of rows) {
-        const parkedAt = new Date(Number(row.parked_at)).toISOString();
-        yield { event: storedEvent(row), reason: String(row.reason), parkedAt };
-        after = Number(row.position);
-      }
-      if (rows.length === 0) return;
-      await nextTurn();
-    }
   }
 
   async close(): Promise<void> {

@@ -16,7 +16,6 @@ import {
   type HandleEvent,
   LOG_START,
   type NewEvent,
-  type ParkedEvent,
   type Position,
   type ReadAll,
   type ReadStream,
@@ -240,11 +239,6 @@ class SqliteEventStore implements EventStore {
   async consume(group: string, options: Consume, handler: HandleEvent): Promise<Consumer> {
     this.#checkOpen();
     return this.#groups.consume(group, options, handler);
-  }
-
-  parked(group: string): AsyncIterable<ParkedEvent> {
-    this.#checkOpen();
-    return this.#groups.parked(group);
   }
 
   async now(): Promise<undefined> {

@@ -111,11 +111,11 @@ export class GroupConsumer {
       // Not fenced by the consumer: an event that was handled is done, even if the lease had expired by then.
       acknowledge: prepare('DELETE FROM deliveries WHERE group_name = ? AND position = ?'),
       claim: prepare(
-        `INSERT INTO deliveries (group_name, position, consumer, attempts, due) VALUES (?1, ?2, ?3, 1, ?4)
-         ON CONFLICT (group_name, position) DO UPDATE SET consumer = ?3, attempts = attempts + 1, due = ?4`,
+        `INSERT INTO deliveries (group_name, position, consumer, due) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT (group_name, position) DO UPDATE SET consumer = ?3, due = ?4`,
       ),
       giveBack: prepare(
-        `INSERT INTO deliveries (group_name, position, consumer, attempts, due) VALUES (?1, ?2, NULL, 1, ?3)
+        `INSERT INTO deliveries (group_name, position, consumer, due) VALUES (?1, ?2, NULL, ?3)
          ON CONFLICT (group_name, position) DO UPDATE SET consumer = NULL, due = ?3 WHERE consumer = ?4`,
       ),
       renew: prepare('UPDATE deliveries SET due = ? WHERE group_name = ? AND position = ? AND consumer = ?'),

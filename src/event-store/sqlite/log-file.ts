@@ -9,8 +9,8 @@ const APPLICATION_ID = 0x56424576;
 /** Version of the tables below (`PRAGMA user_version`). */
 const SCHEMA_VERSION = 1;
 
-const SCHEMA = `
-  CREATE TABLE events (
+const TABLES = `
+  CREATE TABLE IF NOT EXISTS events (
     position INTEGER PRIMARY KEY,
     stream   TEXT NOT NULL,
     revision INTEGER NOT NULL,
@@ -22,30 +22,22 @@ const SCHEMA = `
   ) STRICT;
 
   -- Every event up to the checkpoint has been handled or has a row in deliveries.
-  CREATE TABLE groups (
+  CREATE TABLE IF NOT EXISTS groups (
     name       TEXT PRIMARY KEY,
     checkpoint INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
 
-  -- Events of a group that are claimed by a consumer, waiting for a retry, or parked (due is null).
-  CREATE TABLE deliveries (
+  -- Events of a group that a consumer has claimed until they are due, or has left behind.
+  CREATE TABLE IF NOT EXISTS deliveries (
     group_name TEXT NOT NULL,
     position   INTEGER NOT NULL,
     consumer   TEXT,
-    attempts   INTEGER NOT NULL,
-    due        INTEGER,
-    reason     TEXT,
-    parked_at  INTEGER,
+    due        INTEGER NOT NULL,
     PRIMARY KEY (group_name, position)
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX deliveries_due ON deliveries (group_name, due);
+  CREATE INDEX IF NOT EXISTS deliveries_due ON deliveries (group_name, due);
 
-  PRAGMA application_id = ${APPLICATION_ID};
-  PRAGMA user_version = ${SCHEMA_VERSION};
-`;
-
-/** Who takes part in a group. Releases that do not know of it keep to what the table of deliveries says. */
-const MEMBERS = `
+  -- The consumers that take part in a group.
   CREATE TABLE IF NOT EXISTS members (
     group_name TEXT NOT NULL,
     consumer   TEXT NOT NULL,
@@ -54,6 +46,7 @@ const MEMBERS = `
     PRIMARY KEY (group_name, consumer)
   ) STRICT, WITHOUT ROWID;
 `;
+const MARKS = `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION};`;
 
 /**
  * Opens the log file, creating it and its folder if absent. A single connection reads and writes, so that its page cache stays
@@ -71,8 +64,8 @@ export async function openLogFile(path: string): Promise<DatabaseSync> {
   });
   try {
     await transaction(database, 'durable', () => {
-      if (schemaVersion(database, path) === 0) database.exec(SCHEMA);
-      database.exec(MEMBERS);
+      if (schemaVersion(database, path) === 0) database.exec(MARKS);
+      database.exec(TABLES);
     });
     return database;
   } catch (error) {

@@ -122,29 +122,12 @@ describe('SQLite event log', () => {
     // As a consumer leaves it that was killed before the clock was set back by an hour.
     const database = new DatabaseSync(path);
     database.exec(`UPDATE groups SET checkpoint = 1;
-      INSERT INTO deliveries (group_name, position, consumer, attempts, due)
-      VALUES ('group', 1, 'killed', 1, ${Date.now() + 3_600_000})`);
+      INSERT INTO deliveries (group_name, position, consumer, due)
+      VALUES ('group', 1, 'killed', ${Date.now() + 3_600_000})`);
     database.close();
     const handled: unknown[] = [];
     await store.consume('group', { types: ['Made'] }, async ({ data }) => void handled.push(data.n));
     await eventually(() => expect(handled).toEqual([0]));
-  });
-
-  test('what an earlier release parked is found, with the reason', async () => {
-    const store = await open();
-    await store.append('thing', range(3).map(made), { expectedRevision: 'none' });
-    await store.createGroup('group', { types: ['Made'], after: LOG_START });
-    const database = new DatabaseSync(path);
-    database.exec(`UPDATE groups SET checkpoint = 3;
-      INSERT INTO deliveries (group_name, position, attempts, reason, parked_at) VALUES ('group', 1, 101, 'Broken', 1000);
-      INSERT INTO deliveries (group_name, position, attempts, due) VALUES ('group', 3, 2, 1000)`);
-    database.close();
-    const [first, second] = await Array.fromAsync(store.readAll());
-    expect(await Array.fromAsync(store.parked('group'))).toEqual([
-      { event: first, reason: 'Broken', parkedAt: '1970-01-01T00:00:01.000Z' },
-    ]);
-    // The third waits for a retry.
-    expect(await store.groupPosition('group')).toBe(second?.position);
   });
 
   test('a consumer that is alone writes no claims, and one that joins gets none of what it holds', async () => {

@@ -1,11 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import type { EventStore } from '../../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../../src/event-store/sqlite/event-store.ts';
-import { endlessLogReads, expectWholeOrThrown, fillLog, GROUP, logReads } from '../../contract/reads-under-faults.ts';
+import { endlessLogReads, expectWholeOrThrown, fillLog, logReads } from '../../contract/reads-under-faults.ts';
 import { sqliteFaults } from '../../sqlite/faults.ts';
 
 describe('reads of the embedded log yield everything or throw, whatever fails', () => {
@@ -17,15 +16,6 @@ describe('reads of the embedded log yield everything or throw, whatever fails', 
     const events = await openSqliteEventStore({ path });
     await fillLog(events);
     await events.close();
-    // As releases left them whose groups counted retries.
-    const database = new DatabaseSync(path);
-    database
-      .prepare(
-        `INSERT INTO deliveries (group_name, position, attempts, reason, parked_at)
-         SELECT ?, position, 5, 'refused', 1 FROM events WHERE type = 'Even'`,
-      )
-      .run(GROUP);
-    database.close();
   });
   afterAll(() => rm(folder, { recursive: true }));
 
