@@ -132,7 +132,7 @@ export type EventStore = {
   /** Creates a consumer group (a persistent subscription). Does nothing if it exists. */
   createGroup(group: string, options: CreateGroup): Promise<void>;
 
-  /** Moves a group to another position, also an earlier one, or creates it there. Nobody may have joined it. */
+  /** Moves a group to another position, also an earlier one, or creates it there. It must have no consumers. */
   moveGroup(group: string, options: CreateGroup): Promise<void>;
 
   /**

@@ -21,7 +21,7 @@ import { CHECKPOINTS, type CheckpointEntry, createCheckpoints } from './checkpoi
 import { clientOptions, optionsIn, WITHOUT_TIMEOUT } from './client-options.ts';
 import { type Entry, mongoDocuments, type Retry } from './documents.ts';
 import { noticeEndedSockets } from './ended-sockets.ts';
-import { explained, isAway, isTransient, unavailable } from './failures.ts';
+import { explained, isServerUnavailable, isTransient, unavailable } from './failures.ts';
 import { indexesOf } from './query.ts';
 import { createRegistry, kindByName, REGISTRY, type RegistryEntry } from './registry.ts';
 import { watchServer } from './server.ts';
@@ -65,16 +65,17 @@ export async function openMongoDocumentStore({
   await pRetry(() => client.connect(), {
     ...PAUSES,
     retries: Number.POSITIVE_INFINITY,
-    shouldRetry: ({ error }) => isAway(error) && performance.now() < startBy,
+    shouldRetry: ({ error }) => isServerUnavailable(error) && performance.now() < startBy,
     onFailedAttempt: ({ error, attemptNumber }) => {
-      if (isAway(error)) logger?.warn({ err: error, attemptNumber }, 'Connecting to MongoDB failed; retrying');
+      if (isServerUnavailable(error))
+        logger?.warn({ err: error, attemptNumber }, 'Connecting to MongoDB failed; retrying');
     },
   }).catch(async (error: unknown) => {
     await client.close();
     // What DNS says of a `mongodb+srv` URL is a part of it.
     const isUnusable = error instanceof MongoAPIError || error instanceof MongoParseError;
     if (isFileError(error) || isUnusable) throw new TypeError(error.message, { cause: error });
-    if (!isAway(error)) throw explained(error);
+    if (!isServerUnavailable(error)) throw explained(error);
     const { hosts, srvHost } = client.options;
     throw new Unavailable(`MongoDB at ${srvHost ?? hosts.join(', ')} cannot be reached`, error);
   });

@@ -56,8 +56,8 @@ export function isTransient(thrown: unknown): boolean {
 const isFailedLookup = (error: unknown): boolean =>
   error instanceof Error && 'syscall' in error && (error.syscall === 'querySrv' || error.syscall === 'queryTxt');
 
-/** Whether MongoDB is to blame for not being there, rather than what was asked of it. */
-export function isAway(thrown: unknown): boolean {
+/** Whether the error means that MongoDB is unreachable, rather than that the request is wrong. */
+export function isServerUnavailable(thrown: unknown): boolean {
   const error = unwrapped(thrown);
   return (
     isTransient(error) ||
@@ -85,6 +85,7 @@ export function explained(error: unknown): unknown {
 
 /** @throws {Unavailable} if MongoDB did not answer; {UnusableStore} if the user may not do it; otherwise the error itself */
 export function unavailable(error: unknown): never {
-  if (isAway(error)) throw new Unavailable('MongoDB does not answer; whether a write was applied is unknown', error);
+  if (isServerUnavailable(error))
+    throw new Unavailable('MongoDB does not answer; whether a write was applied is unknown', error);
   throw explained(error);
 }

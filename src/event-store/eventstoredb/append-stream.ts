@@ -117,7 +117,7 @@ export class AppendStream {
     return pending.promise;
   }
 
-  /** Ends it once nothing is pending any more, and after `withinMs` whatever is. */
+  /** Ends it once nothing is pending, or after `withinMs` in any case. */
   async close(withinMs: number): Promise<void> {
     const settled = Promise.allSettled([...this.#pending.values()].map(({ promise }) => promise));
     await within(withinMs, settled).catch(() => {});

@@ -14,7 +14,7 @@ import {
 import { type Proposed, propose, type StoredAt } from './append-stream.ts';
 import { type Connection, isTransient } from './connection.ts';
 import { NoLeader } from './leader.ts';
-import { checkOpen, isAway, type Patience, RETRIES, type Reads } from './reads.ts';
+import { checkOpen, isServerUnavailable, RETRIES, type Reads, type RetryLimit } from './reads.ts';
 
 /** Appends that are repeated until it is known whether the server has them. */
 export class Appends {
@@ -90,7 +90,7 @@ export class Appends {
           isTransient(error) && !(error instanceof WrongExpectedRevision) && !this.#closing.aborted,
       },
     ).catch((error: unknown) => {
-      if (error instanceof WrongExpectedRevision || !isAway(error, this.#closing)) throw error;
+      if (error instanceof WrongExpectedRevision || !isServerUnavailable(error, this.#closing)) throw error;
       // What was sent may have been stored, or be stored yet.
       throw isSent ? new OutcomeUnknown(error.message, error) : new Unavailable(error.message, error);
     });
@@ -133,7 +133,7 @@ export class Appends {
       : undefined;
   }
 
-  #readOne(stream: string, from: number, patience: Patience): Promise<StoredEvent[]> {
-    return Array.fromAsync(this.#reads.stream(stream, { from, limit: 1 }, patience));
+  #readOne(stream: string, from: number, retryLimit: RetryLimit): Promise<StoredEvent[]> {
+    return Array.fromAsync(this.#reads.stream(stream, { from, limit: 1 }, retryLimit));
   }
 }

@@ -168,7 +168,7 @@ export class Connection {
     open: (client: NodeClient) => StreamingRead<Item>,
   ): AsyncGenerator<Item> {
     const client = await this.reader(givesUpAt);
-    const silent = () => this.#leader.doubt(client.node, 'silent');
+    const silent = () => this.#leader.suspect(client.node, 'silent');
     try {
       yield* readItems(client, open(client), task.what, [this.#upTo(givesUpAt), this.deadlineMs], silent);
     } catch (error) {
@@ -193,7 +193,7 @@ export class Connection {
     const withdraw = client.onGivenUp(reject);
     const first = Math.min(SILENCE_MS, milliseconds);
     let timer = setTimeout(() => {
-      this.#leader.doubt(client.node, 'silent');
+      this.#leader.suspect(client.node, 'silent');
       timer = setTimeout(() => reject(new NoResponse(task.what, milliseconds)), milliseconds - first);
     }, first);
     try {
@@ -213,7 +213,7 @@ export class Connection {
   failed(client: NodeClient, error: unknown): void {
     if (!isTransient(error)) return;
     if (error instanceof NotLeaderError) this.#leader.isNotAlone();
-    this.#leader.doubt(client.node, 'failed');
+    this.#leader.suspect(client.node, 'failed');
     for (const [use, shared] of this.#shared) {
       if (shared !== client) continue;
       this.#shared.delete(use);

@@ -9,7 +9,6 @@ import {
   type RecordedEvent,
   START,
 } from '@eventstore/db-client';
-import { Absence } from '../absence.ts';
 import {
   type Consume,
   type Consumer,
@@ -19,6 +18,7 @@ import {
   type Position,
   type StoredEvent,
 } from '../event-store.ts';
+import { RejoinBackoff } from '../rejoin-backoff.ts';
 import { type Connection, pause, RECONNECT_DELAY_MS } from './connection.ts';
 import type { NodeClient } from './node-client.ts';
 import { joining, managing, readOf } from './rights.ts';
@@ -158,7 +158,7 @@ class GroupConsumer {
   readonly #create: () => Promise<Position>;
   readonly #concurrency: number;
   readonly #stop = new AbortController();
-  readonly #absence: Absence;
+  readonly #backoff: RejoinBackoff;
   /** Received but not yet being handled. */
   #queue: { readonly membership: Membership; readonly resolved: Resolved }[] = [];
   readonly #running = new Set<Promise<void>>();
@@ -179,7 +179,7 @@ class GroupConsumer {
     this.#beginsAfter = beginsAfter;
     this.#create = create;
     this.#concurrency = options.concurrency ?? 8;
-    this.#absence = new Absence(options.ready, this.#stop.signal);
+    this.#backoff = new RejoinBackoff(options.ready, this.#stop.signal);
     this.#ended = this.#run();
   }
 
@@ -201,7 +201,7 @@ class GroupConsumer {
       await membership.leave();
       if (why === 'obstacle') {
         this.#connection.warn(error, `Consumer group ${this.#group}: cannot go on; leaving it for now`);
-        await this.#absence.wait();
+        await this.#backoff.wait();
       } else if (why === 'broken') {
         this.#connection.warn(error, `Consumer group ${this.#group}: connection lost; rejoining`);
         await pause(RECONNECT_DELAY_MS, stop);
@@ -252,10 +252,9 @@ class GroupConsumer {
   async #handle(membership: Membership, resolved: Resolved): Promise<void> {
     try {
       const event = this.#isBefore(resolved) ? undefined : await eventOf(this.#connection, resolved.event);
-      // How often the server has handed it out before, it forgets when it starts anew.
       if (event !== undefined) await this.#handler(event);
       membership.acknowledge(resolved);
-      this.#absence.over();
+      this.#backoff.reset();
     } catch (error) {
       membership.end({ why: 'obstacle', error });
     }

@@ -15,7 +15,7 @@ const TRUSTED_FOR_MS = 1_000;
 /** No node says that it leads, or the one node there is does not answer. */
 export class NoLeader extends Error {
   constructor(findings: readonly string[]) {
-    super(`EventStoreDB has no leader that answers: ${findings.join('; ') || 'nobody has answered yet'}`);
+    super(`EventStoreDB has no leader that answers: ${findings.join('; ') || 'no node has answered yet'}`);
     this.name = 'NoLeader';
   }
 }
@@ -28,7 +28,7 @@ type Deps = {
 };
 
 /**
- * Knows which node leads. It asks all nodes at once, so that one that hangs holds nobody up, and believes only a node that answers
+ * Knows which node leads. It asks all nodes at once, so that a hanging node delays nothing, and trusts only a node that answers
  * for itself: while a leader hangs, the others go on naming it until they have elected another
  * (docs/decisions/eventstoredb.md). If the URL names one node, that is the leader as long as it answers.
  */
@@ -38,7 +38,7 @@ export class Leader {
   #isCluster: boolean;
   #known: Endpoint | undefined;
   #last: Endpoint | undefined;
-  #saidSoAt = Number.NEGATIVE_INFINITY;
+  #confirmedAt = Number.NEGATIVE_INFINITY;
   #looking: Promise<Endpoint> | undefined;
   #findings: readonly string[] = [];
 
@@ -63,9 +63,9 @@ export class Leader {
   }
 
   /** A call to the node failed, or has had no answer for long: the nodes are asked at once, and calls wait for what they say. */
-  doubt(node: Endpoint, why: 'failed' | 'silent'): void {
+  suspect(node: Endpoint, why: 'failed' | 'silent'): void {
     if (this.#known === undefined || addressOf(this.#known) !== addressOf(node)) return;
-    if (why === 'silent' && performance.now() - this.#saidSoAt < TRUSTED_FOR_MS) return;
+    if (why === 'silent' && performance.now() - this.#confirmedAt < TRUSTED_FOR_MS) return;
     this.#known = undefined;
     this.#look().catch(() => {});
   }
@@ -95,7 +95,7 @@ export class Leader {
       if (found !== undefined) {
         const before = this.#last;
         this.#known = this.#last = found;
-        this.#saidSoAt = performance.now();
+        this.#confirmedAt = performance.now();
         this.#findings = [];
         if (before !== undefined && addressOf(before) !== addressOf(found)) moved(found);
         return found;
@@ -127,11 +127,11 @@ export class Leader {
         .then(
           (members) => {
             answers.set(address, members);
-            findings.set(address, `${address} leads ${leadersOf(members).join(' and ') || 'nobody'}`);
+            findings.set(address, `${address} leads ${leadersOf(members).join(' and ') || 'no node'}`);
             if (this.#isCluster) for (const member of members) ask(member.endpoint);
           },
           (error: unknown) => {
-            // One node that is alone has answered, whatever it was.
+            // Any answer of a single node proves that it is there.
             if (error instanceof GossipRefused && !this.#isCluster) answers.set(address, []);
             else if (error instanceof GossipRefused && error.knowsNotUser) found.reject(unknownUser(error));
             findings.set(address, `${address}: ${error instanceof Error ? error.message || error.name : error}`);

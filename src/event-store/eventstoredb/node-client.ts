@@ -37,7 +37,7 @@ export class NodeClient extends EventStoreDBClient {
 
   protected override getChannel = async (): Promise<Channel> => this.#channel;
 
-  /** Calls `listener` when calls in flight are to end because nobody will answer them. @returns how to withdraw it */
+  /** Calls `listener` when calls in flight must end because the node will not answer them. @returns how to unsubscribe */
   onGivenUp(listener: (error: Error) => void): () => void {
     this.#given.add(listener);
     return () => this.#given.delete(listener);

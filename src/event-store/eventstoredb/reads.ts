@@ -19,14 +19,14 @@ import { positionOf, serverPosition, storedEvent } from './stored-event.ts';
 /** Retries of a read that makes no progress, and of an append. */
 export const RETRIES = 3;
 
-/** How often a read is resumed that makes no progress, and until when. */
-export type Patience = { readonly retries: number; readonly givesUpAt: number };
+/** How often a read without progress is resumed, and until when (monotonic, ms). */
+export type RetryLimit = { readonly retries: number; readonly givesUpAt: number };
 
 /** The end of the log as it was last seen, and the last event up to there. */
 type Tail = { readonly end: Position; readonly event: StoredEvent | undefined };
 
-/** Whether an error is one of a server that does not answer, rather than of what was asked. */
-export const isAway = (error: unknown, closing: AbortSignal): error is Error =>
+/** Whether the error means that the server is unreachable, rather than that the request is wrong. */
+export const isServerUnavailable = (error: unknown, closing: AbortSignal): error is Error =>
   error instanceof Error && isTransient(error) && !closing.aborted;
 
 /** @throws if the event store is being closed */
@@ -45,8 +45,8 @@ export class Reads {
     this.#closing = closing;
   }
 
-  /** @param patience by default that of any read, beginning when the first event is asked for */
-  async *stream(stream: string, options: ReadStream, patience?: Patience): AsyncGenerator<StoredEvent> {
+  /** @param retryLimit by default that of any read, beginning when the first event is asked for */
+  async *stream(stream: string, options: ReadStream, retryLimit?: RetryLimit): AsyncGenerator<StoredEvent> {
     checkOpen(this.#closing);
     const { from, direction = 'forward', limit = Number.MAX_SAFE_INTEGER } = options;
     if (limit <= 0) return;
@@ -65,7 +65,7 @@ export class Reads {
         });
     };
     // Not before the first event is asked for, which may be long after the call.
-    const events = this.#resuming(readOf(onServer), patience ?? this.#patience(), open);
+    const events = this.#resuming(readOf(onServer), retryLimit ?? this.#retryLimit(), open);
     // No check of the limit: the server ends the read there.
     for await (const event of events) {
       remaining -= 1;
@@ -83,7 +83,7 @@ export class Reads {
     if (limit === 1 && after === undefined && options.types === undefined) return yield* this.#last();
     const types = options.types === undefined ? undefined : new Set(options.types);
     let remaining = limit;
-    const events = this.#resuming(readOf('$all'), this.#patience(), (last) => {
+    const events = this.#resuming(readOf('$all'), this.#retryLimit(), (last) => {
       const position = last?.position ?? after;
       if (position === LOG_START) return undefined;
       const from = position === undefined ? END : serverPosition(position);
@@ -158,7 +158,7 @@ export class Reads {
     };
     const read = (client: NodeClient) =>
       client.readAll({ fromPosition: END, direction: BACKWARDS, requiresLeader: true });
-    for await (const found of this.#resuming(readOf('$all'), this.#patience(), () => read, isKnown)) {
+    for await (const found of this.#resuming(readOf('$all'), this.#retryLimit(), () => read, isKnown)) {
       event = found;
       break;
     }
@@ -170,13 +170,13 @@ export class Reads {
    * Waits before a read is resumed; longer after each failure in a row.
    * @throws {Unavailable} if it has been given up; the error itself if another attempt is no use
    */
-  async #pauseBeforeRetry(error: unknown, failures: number, { retries, givesUpAt }: Patience): Promise<void> {
-    if (!isAway(error, this.#closing)) throw error;
+  async #pauseBeforeRetry(error: unknown, failures: number, { retries, givesUpAt }: RetryLimit): Promise<void> {
+    if (!isServerUnavailable(error, this.#closing)) throw error;
     if (failures > retries || performance.now() > givesUpAt) throw new Unavailable(error.message, error);
     await sleep(50 * 3 ** failures * (0.5 + Math.random()));
   }
 
-  #patience(): Patience {
+  #retryLimit(): RetryLimit {
     return { retries: RETRIES, givesUpAt: this.#connection.givesUpAt() };
   }
 
@@ -187,7 +187,7 @@ export class Reads {
    */
   async *#resuming(
     task: Task,
-    { retries, givesUpAt }: Patience,
+    { retries, givesUpAt }: RetryLimit,
     open: (
       last: StoredEvent | undefined,
     ) => ((client: NodeClient) => StreamingRead<{ event?: Parameters<typeof storedEvent>[0] }>) | undefined,

@@ -3,7 +3,7 @@ import { type Connection, isTransient } from './connection.ts';
 import type { NodeClient } from './node-client.ts';
 import { appendTo, readOf } from './rights.ts';
 
-/** Where it appends. The type begins with `$`, so that nobody but this file sees these events. */
+/** Where it appends. The type begins with `$`, so that only this file sees these events. */
 const CLOCK_STREAM = 'clock';
 const CLOCK_TYPE = '$venue-clock';
 

@@ -4,8 +4,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { systemClock } from '../../runtime/clock.ts';
 import type { Wakeup } from '../../runtime/wakeup.ts';
 import { transaction } from '../../sqlite/database.ts';
-import { Absence } from '../absence.ts';
 import type { Consume, HandleEvent } from '../event-store.ts';
+import { RejoinBackoff } from '../rejoin-backoff.ts';
 import { type GroupMembers, type Member, SAY_EVERY_MS } from './group-members.ts';
 import type { LogChanges } from './log-changes.ts';
 import type { LogTail, ReadEvent } from './log-tail.ts';
@@ -71,7 +71,7 @@ export class GroupConsumer {
   readonly #wakeup: Wakeup;
   readonly #statements;
   readonly #closing = new AbortController();
-  readonly #absence: Absence;
+  readonly #backoff: RejoinBackoff;
   /** Claimed but not yet being handled. */
   readonly #queue: Claimed[] = [];
   readonly #running = new Map<Claimed, Promise<void>>();
@@ -104,7 +104,7 @@ export class GroupConsumer {
     this.#groups = groups;
     this.#types = options.types;
     this.#concurrency = options.concurrency ?? 8;
-    this.#absence = new Absence(options.ready, this.#closing.signal);
+    this.#backoff = new RejoinBackoff(options.ready, this.#closing.signal);
     this.#wakeup = groups.changes.subscribe();
     const prepare = (sql: string): StatementSync => groups.database.prepare(sql);
     this.#statements = {
@@ -143,7 +143,7 @@ export class GroupConsumer {
       if (this.#obstacle === undefined) continue;
       this.#groups.onLeave(this.#group, this.#obstacle.error);
       this.#obstacle = undefined;
-      await this.#absence.wait();
+      await this.#backoff.wait();
     }
     this.#groups.changes.unsubscribe(this.#wakeup);
   }
@@ -208,7 +208,7 @@ export class GroupConsumer {
       await this.#handler(claimed.event);
       // A transaction that is under way may be storing the claim.
       if (claimed.isStored || this.#isWriting) this.#handled.push(claimed);
-      this.#absence.over();
+      this.#backoff.reset();
     } catch (error) {
       this.#notHandled.push(claimed);
       this.#obstacle ??= { error };

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { MongoServerError, MongoServerSelectionError, type TopologyDescription } from 'mongodb';
 import { expect, it } from 'vitest';
-import { isAway, isTransient, unavailable } from '../../../src/document-store/mongodb/failures.ts';
+import { isServerUnavailable, isTransient, unavailable } from '../../../src/document-store/mongodb/failures.ts';
 import { Unavailable } from '../../../src/runtime/unavailable.ts';
 
 const coded = (code: string, message = code) => Object.assign(new Error(message), { code });
@@ -39,6 +39,6 @@ it('does not try again what can only fail again, and says so as it is', () => {
 
 it('takes a server that is not found for away, without looking again at once', () => {
   const error = new MongoServerSelectionError('none', { servers: new Map() } as unknown as TopologyDescription);
-  expect([isTransient(error), isAway(error)]).toEqual([false, true]);
+  expect([isTransient(error), isServerUnavailable(error)]).toEqual([false, true]);
   expect(() => unavailable(error)).toThrow(Unavailable);
 });

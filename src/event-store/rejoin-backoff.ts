@@ -5,8 +5,8 @@ import type { Consume } from './event-store.ts';
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
 
-/** How long a consumer stays away from its group after a handler threw: a pause, then until it is ready. */
-export class Absence {
+/** When a consumer rejoins its group after a handler threw: after a growing pause, once it is ready. */
+export class RejoinBackoff {
   readonly #ready: NonNullable<Consume['ready']>;
   readonly #closing: AbortSignal;
   #inARow = 0;
@@ -16,8 +16,8 @@ export class Absence {
     this.#closing = closing;
   }
 
-  /** Something was handled: the next absence begins with the shortest pause again. */
-  over(): void {
+  /** Call after an event was handled: the next pause is the shortest again. */
+  reset(): void {
     this.#inARow = 0;
   }
 
@@ -31,7 +31,7 @@ export class Absence {
       try {
         return await this.#ready(this.#closing);
       } catch {
-        // Not yet. Why is known: it is what made the consumer leave.
+        // Not ready yet, for the reason that made the consumer leave.
       }
     }
   }
