@@ -27,7 +27,7 @@ function addCommands(apiKey: Command): void {
     .option('--brand <id>', 'brand the key acts for', wholeNumber)
     .option(
       '--permissions <flags>',
-      `sum of permission flags, or their names with commas (default: ${ALL_PERMISSIONS}, all of them)`,
+      `sum of permission flags, or their names separated by commas (default: ${ALL_PERMISSIONS}, all of them)`,
       sumOrNames(Permission),
     )
     .option('--label <label>', `label to recognise the key by, ${LABEL.min} to ${LABEL.max} characters`, 'Command line')

@@ -20,7 +20,9 @@ export const sumOrNames =
     const names = text.split(',');
     const known = keysOf(flags).filter((name) => names.includes(String(name)));
     if (known.length !== new Set(names).size)
-      throw new InvalidArgumentError(`It must be a sum of these values, or their names with commas: ${listOf(flags)}.`);
+      throw new InvalidArgumentError(
+        `It must be a sum of these values, or their names separated by commas: ${listOf(flags)}.`,
+      );
     return known.reduce((sum, name) => sum + (flags[name] ?? 0), 0);
   };
 

@@ -17,16 +17,16 @@ export function auditCommand(venue: Command): void {
     .description('list everything that changed for a community or brand, and by whom')
     .option('--community <id>', 'the community', wholeNumber)
     .option('--brand <id>', 'the brand', wholeNumber)
-    .option('--from <time>', 'only what happened then or later', moment)
-    .option('--to <time>', 'only what happened before', moment)
-    .option('--actor <who>', 'only what was done by this user, key or app (its id or name), or kind of actor')
-    .option('--kind <kinds>', 'only these topics or kinds of events, with commas', kinds)
+    .option('--from <time>', 'only changes at or after this time', moment)
+    .option('--to <time>', 'only changes before this time', moment)
+    .option('--actor <who>', 'only changes by this user, key or app (id or name), or by this kind of actor')
+    .option('--kind <kinds>', 'only these topics or kinds of events, separated by commas', kinds)
     .option('--csv', 'print CSV')
     .addHelpText(
       'after',
       `
-Exactly one of --community and --brand is required. What is listed is in the order of the log, as it is read: all of the log is
-read, which takes a while for a long one. A time has a time zone; a date means midnight UTC.
+Give either --community or --brand. Changes are listed in the order of the log while it is read, which takes a while for a long log.
+A time needs a time zone; a date means midnight UTC.
 Kinds of actors: user, apiKey, client, operator, system.
 Topics: ${TOPICS.join(', ')}.
 Kinds of events: ${AUDITED_TYPES.join(', ')}.
@@ -61,7 +61,7 @@ Examples:
         if (unknown > 0)
           throw new CommandFailed({
             error: 'NewerRelease',
-            details: `${unknown} events were written by a newer release of the service. Whether they concern ${account.kind} ${account.id} only that release can tell.`,
+            details: `${unknown} events were written by a newer release of the service. Run its venue audit to see whether they concern ${account.kind} ${account.id}.`,
           });
         return 'printed';
       });

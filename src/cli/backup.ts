@@ -33,8 +33,8 @@ const SKIPPED_IDS = 1_000_000;
 export function backupCommands(venue: Command): void {
   venue
     .command('backup')
-    .description('copy log and records into a folder, also while the service runs; goes on where it was interrupted')
-    .argument('<dir>', 'an empty or new folder, or that of a backup that was interrupted')
+    .description('copy log and records into a folder, even while the service runs; continues an interrupted backup')
+    .argument('<dir>', 'an empty or new folder, or the folder of an interrupted backup')
     .option('--with-secret-key', 'copy the secret key, too; the backup alone is then enough to read all secrets')
     .addHelpText('after', '\nExample:\n  venue backup /backups/2026-11-21')
     .action(async (dir, { withSecretKey = false }, command) => {
@@ -63,11 +63,11 @@ export function backupCommands(venue: Command): void {
 
   venue
     .command('restore')
-    .description('restore a backup, or make one store of what was restored with the tools of the engines')
+    .description("restore a backup, or join parts that were restored with the engines' own tools")
     .argument('[dir]', 'the folder of a backup')
-    .option('--adopt', 'take log and records as they are now; the read models are rebuilt')
-    .option('--overwrite', 'replace what is in the store: embedded files are moved aside, collections are dropped')
-    .option('--skip-ids <count>', 'how many ids of each kind are not handed out again', skippedIds, SKIPPED_IDS)
+    .option('--adopt', 'use log and records as they are; the read models are rebuilt')
+    .option('--overwrite', 'replace the contents of the store: embedded files are moved aside, collections are dropped')
+    .option('--skip-ids <count>', 'number of ids of each kind to skip', skippedIds, SKIPPED_IDS)
     .addHelpText(
       'after',
       `
@@ -103,7 +103,7 @@ async function adoptAsItIs(config: Config, skipIds: number): Promise<Answer> {
   );
   return {
     json: { adopted: true, skippedIds: skipIds, lost },
-    text: ['Log and records are one store.', ...afterwards(skipIds, lost)].join('\n'),
+    text: ['Log and records now form one store.', ...afterwards(skipIds, lost)].join('\n'),
   };
 }
 
@@ -128,7 +128,7 @@ async function restoreFrom(dir: string, { overwrite, skipIds }: RestoreOptions, 
     bar.end();
     await finish({ ...stores, ...deps, secretKey: config.secretKey, skippedIds: skipIds }, groups);
   });
-  const moved = aside === undefined ? [] : [`What was there before is in ${aside}.`];
+  const moved = aside === undefined ? [] : [`The former files are in ${aside}.`];
   return {
     json: { dir, ...summaryOf(manifest), skippedIds: skipIds, ...(aside !== undefined && { aside }), lost },
     text: [`Restored ${textOf(manifest)} of ${manifest.startedAt}.`, ...moved, ...afterwards(skipIds, lost)].join('\n'),
@@ -186,7 +186,7 @@ function checkEngines(dir: string, { engines }: Manifest, config: Config): void 
   const { log, documents } = enginesOf(config);
   if (engines.log === log && engines.documents === documents) return;
   throw new UnusableCopy(
-    `The backup in ${resolve(dir)} is of a store with log and documents ${engines.log} and ${engines.documents}, this one is ${log} and ${documents}. Check EVENTSTORE_URL and MONGODB_URL.`,
+    `The backup in ${resolve(dir)} was taken on ${engines.log} and ${engines.documents} (log and documents), but this store uses ${log} and ${documents}. Check EVENTSTORE_URL and MONGODB_URL.`,
   );
 }
 
@@ -207,5 +207,5 @@ function afterwards(skipIds: number, lost: readonly LostDelivery[]): string[] {
   const rows = sent.map(({ event, bookingId, eventAt, webhookId, state }) => ({
     ...{ Happened: eventAt, Event: event, Booking: bookingId, Webhook: webhookId, Delivery: state },
   }));
-  return [...lines, 'Lost, but known to receivers:', table(rows)];
+  return [...lines, 'Lost events that receivers know about:', table(rows)];
 }

@@ -19,9 +19,9 @@ export function chargeCommands(venue: Command): void {
     .addHelpText(
       'after',
       `
-A charge belongs to the month in which the booking was approved, a refund to that in which it was cancelled, both by the
-clocks of the community. The last lines are the totals, one for each currency. Without them the file is not complete.
-A name that a spreadsheet would take for a formula has an apostrophe before it.
+A charge belongs to the month of the approval and a refund to that of the cancellation, by the clock of the community. The last lines are
+the totals, one per currency; without them the file is incomplete. A name that a spreadsheet would read as a formula gets an
+apostrophe in front.
 
 Examples:
   venue charges --brand 1 --month 2026-11 > charges.csv
@@ -60,7 +60,7 @@ async function printCsv(command: Invoked, found: ChargesOfMonth, of: string): Pr
   }
   for (const total of totals.all()) await write(csvLine(totalRow(total)));
   if (totals.all().length === 0) tell(`${toText(found.brand.name)} was charged and refunded nothing in ${of}.`);
-  if (!found.isOver) tell(`${of} is not over yet: this is what there has been so far.`);
+  if (!found.isOver) tell(`${of} is not over yet; these are the charges so far.`);
 }
 
 function rowOf(listed: ListedPayment) {

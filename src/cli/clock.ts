@@ -3,13 +3,11 @@ import { refuse } from '../domain/decision.ts';
 import { operate } from './operation.ts';
 
 export function clockCommands(venue: Command): void {
-  const clock = venue.command('clock').description('whether the clock of this machine can be trusted');
+  const clock = venue.command('clock').description('check or accept the clock of this machine');
 
   clock
     .command('check')
-    .description(
-      'compare the clock with those of the engines, or with what this machine remembers; exits with 1 if it is off',
-    )
+    .description('compare the clock with the engines or with the record of this machine; exits with 1 if it is wrong')
     .addHelpText('after', '\nExample:\n  venue clock check')
     .action((_, command) =>
       operate(command, async ({ clockWatch }) => {
@@ -19,14 +17,14 @@ export function clockCommands(venue: Command): void {
           : {
               json: { believed: false, problem },
               text: `${problem}.`,
-              failure: { error: 'ClockNotBelieved', details: 'Nothing is done by the clock' },
+              failure: { error: 'ClockNotBelieved', details: 'Requests do not expire and bookings are not completed' },
             };
       }),
     );
 
   clock
     .command('accept')
-    .description('declare the clock of this machine to be right, after it was set on purpose')
+    .description('trust the clock of this machine again, after you set it on purpose')
     .addHelpText('after', '\nExample:\n  venue clock accept')
     .action((_, command) =>
       operate(command, async ({ clockWatch }) => {

@@ -21,23 +21,21 @@ import { type Ambient, onStores, tellCount } from './stores.ts';
 export function exportCommands(venue: Command): void {
   venue
     .command('export')
-    .description(
-      'write the log as lines of JSON that are the same on every engine, and with it, if asked, the whole store',
-    )
-    .argument('[file]', 'a new file, or one that an interrupted export has begun; without it, to stdout')
-    .option('--from <time>', 'only events that happened then or later', moment)
-    .option('--to <time>', 'only events that happened before', moment)
+    .description('write the log, or the whole store, as lines of JSON that are the same on every engine')
+    .argument('[file]', 'a new file, or the file of an interrupted export (default: stdout)')
+    .option('--from <time>', 'only events at or after this time', moment)
+    .option('--to <time>', 'only events before this time', moment)
     .option('--stream <name>', 'only the events of one stream')
     .option(
       '--with-records',
-      'the records, too, to import the store elsewhere; fences the store, which must be stopped',
+      'include the records, to import the store elsewhere; stop the service first, the store is fenced',
     )
     .addHelpText(
       'after',
       `
-The last line has the counts and the SHA-256 of everything before it. The same command goes on with a file that was interrupted.
-With records, the secrets stay sealed: an import needs the same SECRET_KEY. The store is fenced, so no process starts on it: its
-log continues where the export is imported. To use it again all the same, see: venue unfence --help
+The last line has the counts and the SHA-256 of everything before it. Run the same command again to continue an interrupted export.
+With records, secrets stay sealed: the import needs the same SECRET_KEY. The store is then fenced, so no process starts on it, because
+its log continues where the export is imported. To undo that, see: venue unfence --help
 
 Examples:
   venue export log.ndjson
@@ -65,19 +63,19 @@ Examples:
       printAnswer(command, {
         json: { file, ...trailer, fenced: withRecords },
         text: withRecords
-          ? `Exported ${count(trailer.events)} events and ${count(trailer.records)} records to ${file}. The store is fenced: no process starts on it any more. Import the export in one place only: venue import ${file}`
+          ? `Exported ${count(trailer.events)} events and ${count(trailer.records)} records to ${file}. The store is now fenced: no process starts on it. Import the export in one place only: venue import ${file}`
           : `Exported ${count(trailer.events)} events to ${file}.`,
       });
     });
 
   venue
     .command('unfence')
-    .description('let processes start again on a store that was exported with its records')
-    .requiredOption('--not-imported', 'confirm that the export was imported nowhere, and never will be')
+    .description('lift the fence of a store that was exported with its records')
+    .requiredOption('--not-imported', 'confirm that the export was not imported and never will be')
     .addHelpText(
       'after',
       `
-If the export was imported, there would be two logs that both go on as the same one. Delete the export first.
+Delete the export first. If it was imported, two stores would continue the same log.
 
 Example:
   venue unfence --not-imported`,

@@ -15,27 +15,25 @@ import { fields, table } from './print.ts';
 type Entry = Static<typeof OperatorHistoryEntry>;
 
 const asOf = () =>
-  new Option('--as-of <time>', 'as it was at this time: ISO 8601 with a time zone, or a date (midnight UTC)')
+  new Option('--as-of <time>', 'state at this time: ISO 8601 with a time zone, or a date (midnight UTC)')
     .argParser(moment)
     .conflicts('revision');
 const revision = () =>
-  new Option('--revision <number>', 'as it was after this event of the stream of the space and day').argParser(
-    wholeNumber,
-  );
+  new Option('--revision <number>', 'state after this event of the stream of the space and day').argParser(wholeNumber);
 
 const untilOf = (options: { readonly asOf?: Timestamp | undefined; readonly revision?: number | undefined }): Until =>
   defined({ asOf: options.asOf === undefined ? undefined : Date.parse(options.asOf), revision: options.revision });
 
 const AS_OF = `
-The events come from the stream of the space and day, and what is shown below them is what they fold to. As of a time, those before the
-first one that is later are taken, also if a clock has gone back since. --csv prints the events alone.
+Shows the events from the stream of the space and day, and the bookings they result in. --as-of shows the events before the first one that
+is later. --csv prints only the events.
 `;
 
 /** `venue booking history`: the events of a booking, and what they fold to. */
 export function bookingHistoryCommand(booking: Command): void {
   booking
     .command('history')
-    .description('show what happened to a booking, when and by whom, and what it was then')
+    .description('show what happened to a booking, when and by whom, and its state at a time')
     .argument('<id>', 'id of the booking', wholeNumber)
     .addOption(asOf())
     .addOption(revision())
@@ -68,7 +66,7 @@ Examples:
 export function dayCommand(venue: Command): void {
   venue
     .command('day')
-    .description('show what happened to a space on one day, and its bookings then')
+    .description('show what happened to a space on one day, and its bookings at a time')
     .argument('<space-id>', 'id of the space', wholeNumber)
     .argument('<date>', 'the day', date)
     .addOption(asOf())

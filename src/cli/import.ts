@@ -16,13 +16,13 @@ const LOOK_EVERY_MS = 100;
 export function importCommands(venue: Command): void {
   venue
     .command('import')
-    .description('fill an empty store, on any engines, from an export with records; goes on where it was interrupted')
-    .argument('<file>', 'an export that was made with --with-records')
+    .description('fill an empty store, on any engines, from an export with records; continues an interrupted import')
+    .argument('<file>', 'an export made with --with-records')
     .addHelpText(
       'after',
       `
-Point DATA_DIR, EVENTSTORE_URL and MONGODB_URL at the empty store, and set the SECRET_KEY of the store that was exported (or copy its
-secret.key into DATA_DIR). Import an export in one place only: its log goes on there.
+Point DATA_DIR, EVENTSTORE_URL and MONGODB_URL at the empty store, and set the SECRET_KEY of the exported store (or copy its secret.key
+into DATA_DIR). Import an export in one place only: its log continues there.
 
 Example:
   venue import store.ndjson`,

@@ -5,13 +5,11 @@ import { operate } from './operation.ts';
 import { table } from './print.ts';
 
 export function parkedCommands(venue: Command): void {
-  const parked = venue
-    .command('parked')
-    .description('manage events that failed to become deliveries; those that failed too often were set aside');
+  const parked = venue.command('parked').description('manage events that could not be turned into webhook deliveries');
 
   parked
     .command('list')
-    .description('list parked events, and those that are tried again, and why they failed')
+    .description('list events that are parked or being retried, with the reason')
     .addHelpText('after', '\nExample:\n  venue parked list')
     .action((_, command) =>
       operate(command, async ({ webhooks }) => {
@@ -33,7 +31,7 @@ export function parkedCommands(venue: Command): void {
 
   parked
     .command('replay')
-    .description('try one parked event, or all of them, again')
+    .description('retry one parked event, or all of them')
     .argument('[id]', 'id of the event, from `parked list`')
     .addHelpText('after', '\nExamples:\n  venue parked replay\n  venue parked replay 0198f2c4-…')
     .action((id, _, command) =>

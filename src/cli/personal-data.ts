@@ -12,16 +12,20 @@ import { type Answer, type Invoked, type OperatorCore, operate } from './operati
 export function personalDataCommands(venue: Command): void {
   venue
     .command('forget')
-    .description('erase for good what a brand, user or community wrote: messages, reviews, reasons')
-    .option('--brand <id>', 'what this brand wrote', wholeNumber)
-    .option('--user <id>', 'what this user wrote: the reasons of cancellations; ids are in `venue user list`')
-    .option('--community <id>', 'what this community wrote with an API key, or an operator for it', wholeNumber)
+    .description('erase what a brand, user or community wrote, for good: messages, reviews, reasons')
+    .option('--brand <id>', 'erase the texts of this brand', wholeNumber)
+    .option('--user <id>', 'erase the cancellation reasons about this user; ids are in `venue user list`')
+    .option(
+      '--community <id>',
+      'erase texts written with an API key of this community, or by an operator for it',
+      wholeNumber,
+    )
     .addHelpText(
       'after',
       `
-Destroys the key of these texts. They read as "erased" at once, wherever they are shown or sent, and nothing brings them back.
-The log still verifies. These stay: names of brands and communities, bookings and what they cost; the address of a user, until
-\`venue user remove\`. Copies of the store that were made before hold the key: forget again after restoring one.
+Destroys the key of these texts. They read "erased" at once wherever they are shown or sent. This cannot be undone. The log still
+verifies. Names of brands and communities stay, and so do bookings and their prices. The address of a user stays until
+\`venue user remove\`. Earlier copies of the store hold the key: forget again after restoring one.
 
 Examples:
   venue forget --brand 7
@@ -42,15 +46,15 @@ Examples:
 
   venue
     .command('data')
-    .description('print a copy of everything that is held of a brand, user or community, as JSON')
-    .option('--brand <id>', 'of this brand', wholeNumber)
-    .option('--user <id>', 'of this user; ids are in `venue user list`')
-    .option('--community <id>', 'of this community', wholeNumber)
+    .description('print everything that is stored about a brand, user or community, as JSON')
+    .option('--brand <id>', 'about this brand', wholeNumber)
+    .option('--user <id>', 'about this user; ids are in `venue user list`')
+    .option('--community <id>', 'about this community', wholeNumber)
     .addHelpText(
       'after',
       `
-The events of the log that name it, with what people wrote opened, and the records besides. Secrets such as hashes of passwords are
-left out. It may name others, such as who else acted for the brand: look through it before you hand it over.
+Prints every event and record that names it, with texts decrypted. Secrets such as password hashes are left out. The output may name
+other people, such as colleagues: read it before you hand it over.
 
 Examples:
   venue data --brand 7 > brand-7.json
@@ -70,7 +74,7 @@ Examples:
 }
 
 const progressOf = (command: Invoked) => (looked: number) =>
-  command.configureOutput().writeErr?.(`${looked.toLocaleString('en')} events looked at\n`);
+  command.configureOutput().writeErr?.(`${looked.toLocaleString('en')} events read\n`);
 
 const unknownSubject = (subject: Subject) => refuse('ResourceNotFound', `There is no ${subjectInWords(subject)}.`);
 

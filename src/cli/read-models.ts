@@ -12,10 +12,7 @@ export function readModelCommands(venue: Command): void {
     .command('rebuild')
     .description('rebuild read models from the log, without downtime')
     .addArgument(new Argument('[name]', 'only this read model').choices(projections.map(({ name }) => name)))
-    .option(
-      '--from-nothing',
-      'throw all read models away first, damaged ones included; needs the service to be stopped',
-    )
+    .option('--from-nothing', 'delete all read models first, even damaged ones; the service must be stopped')
     .addHelpText('after', '\nExamples:\n  venue rebuild\n  venue rebuild availability\n  venue rebuild --from-nothing')
     .action(async (name, { fromNothing = false }, command) => {
       if (fromNothing && name !== undefined) command.error('--from-nothing rebuilds all read models: name none');
@@ -29,11 +26,11 @@ export function readModelCommands(venue: Command): void {
       });
     });
 
-  const readModel = venue.command('read-model').description('see how the read models are, and help one that fails');
+  const readModel = venue.command('read-model').description('list the read models, and unblock one that fails');
 
   readModel
     .command('list')
-    .description('list the read models: how far each is, what it fails on, which events it leaves out')
+    .description('list the read models: state, failure, and skipped events')
     .addHelpText('after', '\nExample:\n  venue read-model list')
     .action((_, command) =>
       operate(command, async ({ maintenance }) => {
@@ -57,17 +54,14 @@ export function readModelCommands(venue: Command): void {
 
   readModel
     .command('skip')
-    .description(
-      'let a read model leave out, for good, the event that it fails on; recorded in the log with the reason',
-    )
+    .description('make a read model skip the event it fails on, for good; recorded in the log with the reason')
     .addArgument(new Argument('<name>', 'the read model').choices(projections.map(({ name }) => name)))
-    .option('--event <id>', 'the event, from `read-model list`; refused if it fails on another one by now')
+    .option('--event <id>', 'the event, from `read-model list`; refused if the read model now fails on another one')
     .requiredOption('--reason <text>', 'why')
     .addHelpText(
       'after',
       `
-The documents of the read model then lack what the event says, also after a rebuild. Mending the projection and raising its
-version is the better way if there is time for it.
+The documents will lack what the event says, even after a rebuild. If there is time, fix the projection and raise its version instead.
 
 Example:
   venue read-model skip reviews --reason "Posted by a test of the next release"`,
@@ -84,7 +78,7 @@ Example:
         if (isRefusal(skipped)) return skipped;
         return {
           json: { readModel: name, skipped: id },
-          text: `The read model ${name} leaves out ${type} ${id} and goes on within seconds.`,
+          text: `The read model ${name} skips ${type} ${id} and continues within seconds.`,
         };
       }),
     );

@@ -9,11 +9,11 @@ import { tellCount } from './stores.ts';
 export function sealCommands(venue: Command): void {
   venue
     .command('seal')
-    .description('seal what has happened up to now, and print the checkpoint')
+    .description('seal the log as it is now, and print the checkpoint')
     .addHelpText(
       'after',
       `
-The service does so by itself every minute in which something happened. Keep checkpoints where the operators of the service cannot
+The service seals by itself every minute in which something happened. Keep checkpoints where the operators of the service cannot
 change them. Events after the last checkpoint that is kept elsewhere are not covered.
 
 Examples:
@@ -60,13 +60,13 @@ Example:
 
   venue
     .command('proof')
-    .description('prove that the events of a booking are in the log, as of the newest checkpoint')
+    .description('prove that the events of a booking are in the log, up to the newest checkpoint')
     .argument('<booking>', 'id of the booking', wholeNumber)
     .addHelpText(
       'after',
       `
-With --json, it prints what a stranger needs to check that, besides the key: the checkpoint, the events as they are stored, and the
-hashes that lead from each of them to the checkpoint. Personal words stay encrypted.
+With --json, it prints what a third party needs to check the proof, besides the key: the checkpoint, the events as stored, and the
+hashes that lead from each event to the checkpoint. Personal texts stay encrypted.
 
 Examples:
   venue proof 7

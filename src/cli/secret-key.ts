@@ -16,10 +16,10 @@ To replace a key, while the service runs:
   3. And once more, so that the new one seals: SECRET_KEYS=NEW,OLD
   4. With the same setting:                    venue secret-key rotate
   5. Restart every process with:               SECRET_KEY=NEW
-A service of one process that stops for a moment can skip step 2. On the embedded engines the old key is in DATA_DIR/secret.key.
+With a single process that may stop for a moment, skip step 2. On the embedded engines the old key is in DATA_DIR/secret.key.
 
-What is sealed in the log stays readable: the old key is kept among the records, sealed under the new one. A backup from before
-needs the old key: restore it with SECRET_KEYS=NEW,OLD.
+Values sealed in the log stay readable: the old key is stored in the records, sealed under the new one. To restore an earlier backup,
+set SECRET_KEYS=NEW,OLD.
 
 Example:
   venue secret-key rotate    # with SECRET_KEYS=NEW,OLD`,
@@ -34,7 +34,7 @@ Example:
           json: { resealed },
           text:
             resealed === 0
-              ? 'Everything is sealed under this key already.'
+              ? 'Everything is already sealed under this key.'
               : `${what} sealed again. From now on the first of SECRET_KEYS is enough: set it as SECRET_KEY.`,
         };
       }),

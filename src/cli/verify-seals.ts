@@ -80,14 +80,14 @@ export async function verifyProof(file: string, key: string, against: readonly s
   const isKept = known.some((checkpoint) => isSame(checkpoint, checked));
   if (against.length > 0 && !isKept)
     throw notProved(
-      `${file} leads to a checkpoint of ${count(checked.size, 'event')} that is none of those that were kept, and nothing shows that the log has grown to it.`,
+      `${file} leads to a checkpoint of ${count(checked.size, 'event')} that you did not keep, and nothing shows that the log extends one that you kept.`,
     );
   const { length } = proofs.events;
   const proved = `${count(length, 'event')} of a log of ${count(checked.size, 'event')}: proved by the checkpoint`;
   return {
     json: { proved: length, size: checked.size, kept: isKept },
     text: isKept
-      ? `${proved}, which is one that was kept or has grown from one.`
+      ? `${proved}, which you kept, or which extends one that you kept.`
       : `${proved}.\nNot checked: whether you have kept that checkpoint. The holder of the key can sign another log. Name what you kept with --against.`,
   };
 }
@@ -113,7 +113,7 @@ const count = (of: number, what: string): string => `${of.toLocaleString('en')} 
 function parsedKey(text: string, logId: string): VerifierKey {
   const key = parseVerifierKey(text);
   if (key === undefined) throw refused(NO_KEY);
-  if (!isKeyOf(key, logId)) throw refused(`--key is that of another log, ${key.name}, and this one is ${logId}.`);
+  if (!isKeyOf(key, logId)) throw refused(`--key belongs to another log, ${key.name}; this log is ${logId}.`);
   return key;
 }
 
@@ -129,7 +129,7 @@ async function readKept(files: readonly string[], logId: string, keyOf: () => Ve
       if (isLinesOfJson(file)) {
         const earlier = await wholeLogIn(file);
         if (earlier.logId !== logId)
-          throw refused(`${file} is of another log, ${earlier.logId}, and this one is ${logId}.`);
+          throw refused(`${file} belongs to another log, ${earlier.logId}; this log is ${logId}.`);
         return { checkpoints: [], leaves: () => leavesIn(file) };
       }
       return checkpointsIn(file, keyOf());
@@ -172,7 +172,7 @@ async function wholeLogIn(file: string): Promise<{ readonly logId: string; reado
   const { header, trailer } = await readWholeExport(file);
   if ([header.stream, header.from, header.to].some((bound) => bound !== undefined))
     throw refused(
-      `${file} holds a part of the log. Seals are of the whole: export it without --from, --to and --stream.`,
+      `${file} holds a part of the log, but seals cover all of it: export it without --from, --to and --stream.`,
     );
   return { logId: header.logId, events: trailer.events };
 }
@@ -190,9 +190,7 @@ function jsonIn(file: string): unknown {
 function consistencyIn(file: string): Consistency {
   const value = jsonIn(file);
   if (isObject(value) && isConsistency(value.consistency)) return value.consistency;
-  throw refused(
-    `${file} is neither a file of checkpoints nor what venue verify --against … --json prints of a log that is as it was sealed.`,
-  );
+  throw refused(`${file} has no checkpoints and is not the output of venue verify --against … --json.`);
 }
 
 const isConsistency = (value: unknown): value is Consistency =>
@@ -204,7 +202,7 @@ const isConsistency = (value: unknown): value is Consistency =>
 
 function proofsIn(file: string): EventProofs {
   const value = jsonIn(file);
-  if (!isProofs(value)) throw refused(`${file} is not what venue proof --json prints.`);
+  if (!isProofs(value)) throw refused(`${file} is not the output of venue proof --json.`);
   return value;
 }
 
@@ -233,7 +231,7 @@ function answerOf(found: Found, problems: readonly string[], sealed?: number): A
     `${count(found.events, 'event')} hashed. The root of their tree is ${found.root.toString('base64')}.`,
     found.confirmed === 0
       ? 'No checkpoint was confirmed.'
-      : `In keeping with ${count(found.confirmed, 'checkpoint')}, up to that of ${upTo}.`,
+      : `It matches ${count(found.confirmed, 'checkpoint')}, up to that of ${upTo}.`,
     ...notCovered(found, sealed),
   ];
   return {
@@ -259,14 +257,14 @@ function sentenceOf(finding: Finding): string {
       return `The log ends after ${count(finding.events, 'event')}, and ${finding.sealed.toLocaleString('en')} were sealed.`;
     case 'changed':
       return finding.from === 0
-        ? `One of the first ${count(finding.to, 'event')} is not what was sealed, or not where it was.`
-        : `Up to event ${finding.from - 1}, counted from 0, everything is what was sealed. From event ${finding.from} to event ${finding.to - 1}, something is not, or not where it was.`;
+        ? `One of the first ${count(finding.to, 'event')} was changed or moved after it was sealed.`
+        : `Events up to ${finding.from - 1}, counted from 0, are as they were sealed. One of the events ${finding.from} to ${finding.to - 1} was changed or moved.`;
     case 'event':
-      return `Event ${finding.index}, counted from 0, is not the one that was kept.${was('It was', finding.kept)}${
+      return `Event ${finding.index}, counted from 0, differs from the one that was kept.${was('It was', finding.kept)}${
         finding.now === undefined && finding.kept !== undefined ? ' It is gone.' : was('In its place is', finding.now)
       }`;
     case 'tree':
-      return `What the store keeps of the tree is damaged: hash ${finding.index} of level ${finding.level}.`;
+      return `The stored tree is damaged: hash ${finding.index} of level ${finding.level}.`;
   }
 }
 

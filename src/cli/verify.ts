@@ -7,22 +7,20 @@ import { progressBarOf } from './stores.ts';
 export function verifyCommand(venue: Command): void {
   venue
     .command('verify')
-    .description(
-      'compare the read models with the log, or the log with its seals; exits with 1 if anything is not as it was',
-    )
-    .option('--seals', 'hash every event again and compare with all checkpoints and hashes that the store has')
-    .option('--against <files...>', 'compare the log with checkpoints and earlier exports that were kept elsewhere')
-    .option('--export <file>', 'check this export instead of a store; needs neither service, store nor secret')
-    .option('--proof <file>', 'check what venue proof --json has printed; needs neither service, store nor secret')
-    .option('--key <key>', 'the key of the checkpoints, from venue seal-key; without it, that of the store')
+    .description('compare the read models with the log, or the log with its seals; exits with 1 if they differ')
+    .option('--seals', 'hash every event and compare with the checkpoints and hashes of the store')
+    .option('--against <files...>', 'compare the log with checkpoints and exports that you kept elsewhere')
+    .option('--export <file>', 'check this export; needs no service, store or secret')
+    .option('--proof <file>', 'check the output of venue proof --json; needs no service, store or secret')
+    .option('--key <key>', 'the key of the checkpoints, from venue seal-key (default: the key of the store)')
     .addHelpText(
       'after',
       `
 Without options, it replays the log and compares every document of the read models.
 
-A checkpoint that was kept elsewhere tells whether anything that it seals was changed since; several tell between which two of them;
-kept hashes of the events (SEAL_FILE_LEAVES) or an earlier export tell which event. A proof counts if it leads to a checkpoint that was
-kept, or to one that the output of --against … --json shows the log to have grown to since. See docs/guides/audit.md.
+A checkpoint that you kept elsewhere shows whether anything it seals has changed; several show between which two of them; hashes of the
+events (SEAL_FILE_LEAVES) or an earlier export show which event. A proof counts if it leads to a checkpoint that you kept, or to one that
+extends it according to the output of --against … --json. See docs/guides/audit.md.
 
 Examples:
   venue verify

@@ -99,7 +99,7 @@ describe('venue charges', () => {
       expect.stringMatching(/,9,13,,230\.00,-230\.00,USD,ID$/),
       'total,,,,,,,,,,,,230.00,230.00,0.00,USD,',
     ]);
-    expect(stderr).toBe('2026-12 is not over yet: this is what there has been so far.\n');
+    expect(stderr).toBe('2026-12 is not over yet; these are the charges so far.\n');
   });
 
   test('prints the same as JSON, with the id of each event', async () => {

@@ -12,7 +12,7 @@ test('a clock that was set is named by check, and trusted after accept', async (
     code: 1,
     stdout:
       'The clock of this machine was set forward by 3 hours while the machine was running. If it is right now, run: venue clock accept.\n',
-    stderr: 'ClockNotBelieved: Nothing is done by the clock\n',
+    stderr: 'ClockNotBelieved: Requests do not expire and bookings are not completed\n',
   });
   expect(await json('clock', 'accept')).toEqual({ accepted: true });
   expect(await json('clock', 'check')).toEqual({ believed: true });

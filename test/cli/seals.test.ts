@@ -72,7 +72,7 @@ test('sealing prints the checkpoint, proof and verification follow it', async ()
   const plain = await inProcess('verify', '--seals');
   expect(plain).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining('In keeping with 1 checkpoint, up to that of'),
+    stdout: expect.stringContaining('It matches 1 checkpoint, up to that of'),
   });
   expect(plain.stdout).toContain('Not covered by what was compared: 1 later event. 1 event not sealed yet.');
   await inProcess('seal');
@@ -90,7 +90,7 @@ test('sealing prints the checkpoint, proof and verification follow it', async ()
   expect(await checked(first)).toMatchObject({ code: 0, stdout: expect.stringContaining('Not checked: whether you') });
   expect(await checked(first, '--against', at('checkpoint.txt'))).toEqual({
     code: 0,
-    stdout: `1 event of a log of ${size} events: proved by the checkpoint, which is one that was kept or has grown from one.\n`,
+    stdout: `1 event of a log of ${size} events: proved by the checkpoint, which you kept, or which extends one that you kept.\n`,
     stderr: '',
   });
   // Of a later checkpoint somebody else has to show that the log has only grown to it.
@@ -99,7 +99,7 @@ test('sealing prints the checkpoint, proof and verification follow it', async ()
   expect(await checked(later, '--against', at('checkpoint.txt'))).toEqual({
     code: 1,
     stdout: '',
-    stderr: `NotProved: ${later} leads to a checkpoint of ${size + 1} events that is none of those that were kept, and nothing shows that the log has grown to it.\n`,
+    stderr: `NotProved: ${later} leads to a checkpoint of ${size + 1} events that you did not keep, and nothing shows that the log extends one that you kept.\n`,
   });
   const both = ['--against', verified, at('checkpoint.txt')];
   expect((await checked(later, ...both, '--json')).stdout).toBe(
@@ -118,7 +118,7 @@ test('sealing prints the checkpoint, proof and verification follow it', async ()
   for (const file of [at('earlier.ndjson'), first])
     expect(await checked(later, '--against', file)).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/^ValidationError: .* is neither a file of checkpoints nor what venue verify/),
+      stderr: expect.stringMatching(/^ValidationError: .* has no checkpoints and is not the output of venue verify/),
     });
 });
 
@@ -160,17 +160,17 @@ describe('a rewritten log', () => {
     };
     const size = Number(last.split('\n')[1]);
     expect(await found('--against', write('last.txt', last), '--key', key)).toContain(
-      `One of the first ${size} events is not what was sealed, or not where it was.\n`,
+      `One of the first ${size} events was changed or moved after it was sealed.\n`,
     );
     const between = await found('--against', write('notes.txt', notes));
     expect(between).toMatch(
-      /^Up to event \d+, counted from 0, everything is what was sealed\. From event \d+ to event \d+, something is not/,
+      /^Events up to \d+, counted from 0, are as they were sealed\. One of the events \d+ to \d+ was changed or moved\./,
     );
     expect(await found('--against', file)).toContain(
-      `Event 12, counted from 0, is not the one that was kept. In its place is ${was}.\n`,
+      `Event 12, counted from 0, differs from the one that was kept. In its place is ${was}.\n`,
     );
     expect(await found('--against', earlier)).toContain(
-      `Event 12, counted from 0, is not the one that was kept. It was ${was}. In its place is ${was}.\n`,
+      `Event 12, counted from 0, differs from the one that was kept. It was ${was}. In its place is ${was}.\n`,
     );
     expect(await found('--seals')).toContain('something is not');
     // What the tree is made of is altered, too: nothing is sealed or proved that is not as it was.
@@ -202,7 +202,7 @@ describe('a rewritten log', () => {
     });
     expect(await inProcess(...args.with(2, earlier))).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('In keeping with 3'),
+      stdout: expect.stringContaining('It matches 3'),
     });
   });
 });
@@ -230,9 +230,9 @@ describe('a clear error for', () => {
     expect(await refused('--against', one.file)).toMatch(
       /^ValidationError: .*checkpoint\.txt: the checkpoint in line 1 is of another log, venue-booking-service\//,
     );
-    expect(await refused('--against', one.log)).toMatch(/^ValidationError: .*log\.ndjson is of another log, /);
+    expect(await refused('--against', one.log)).toMatch(/^ValidationError: .*log\.ndjson belongs to another log, /);
     expect(await refused('--against', other.file, '--key', one.key)).toMatch(
-      /^ValidationError: --key is that of another log, /,
+      /^ValidationError: --key belongs to another log, /,
     );
     expect(await refused('--export', other.log, '--against', one.file, '--key', other.key)).toContain(
       'is of another log',
@@ -277,7 +277,7 @@ describe('a clear error for', () => {
     ]) {
       writeFileSync(file, text);
       expect(await refused('--proof', file, '--key', key)).toMatch(
-        /cannot be read|is not what venue proof --json prints/,
+        /cannot be read|is not the output of venue proof --json/,
       );
     }
     writeFileSync(file, JSON.stringify({ checkpoint, events: [] }));
