@@ -25,7 +25,7 @@ test('of an append that is never acknowledged, it is unknown whether it was stor
   server.appendFaults.push(...Array.from({ length: 20 }, () => 'neither stored nor acknowledged' as const));
   const error = await failed(events.append('thing', [MADE], { expectedRevision: 'none' }));
   expect(error).toBeInstanceOf(OutcomeUnknown);
-  expect(error).toHaveProperty('told', expect.stringContaining('whether this was done is not known'));
+  expect(error).toHaveProperty('publicMessage', expect.stringContaining('whether this was done is not known'));
 });
 
 test('a read that is never answered says that the log cannot be read, not that there is nothing', async () => {
