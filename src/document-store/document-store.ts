@@ -80,6 +80,23 @@ export type Checkpoint = { readonly position: string; readonly events: number };
 /** A checkpoint, and the position of the one it replaces: empty if there is none. */
 export type NextCheckpoint = Checkpoint & { readonly after: string };
 
+/**
+ * Makes the next document of the one that is stored, which is undefined if there is none. Returns undefined if nothing is to change.
+ * @param version of the stored document, 0 if there is none
+ */
+export type Change<D extends object> = (
+  document: D | undefined,
+  version: number,
+) => D | undefined | Promise<D | undefined>;
+
+/** What the caller has read already, and would not have read again. */
+export type Known<D extends object> = { readonly stored?: Stored<D> | undefined };
+
+/** What an update did, and what is stored now. */
+export type Updated<D extends object> =
+  | { readonly isChanged: true; readonly stored: Stored<D> }
+  | { readonly isChanged: false; readonly stored: Stored<D> | undefined };
+
 export type Documents<D extends object> = {
   get(key: string): Promise<Stored<D> | undefined>;
   /** The same without a promise, on an engine that answers at once: for what is on the path of every request. */
@@ -103,6 +120,14 @@ export type Documents<D extends object> = {
 
   /** @returns false, without writing, if the key or a unique value is taken */
   insert(key: string, document: D): Promise<boolean>;
+
+  /**
+   * Changes or inserts a document by compare-and-set. `change` runs again on what another writer has stored meanwhile, so it must have
+   * no effect of its own.
+   * @param known what to begin with instead of a read
+   * @throws {Unavailable} after many conflicts in a row, as when a unique value is taken
+   */
+  update(key: string, change: Change<D>, known?: Known<D>): Promise<Updated<D>>;
 
   /** @returns false, without writing, if the document does not exist, is not at `version`, or a unique value is taken */
   replace(key: string, document: D, version: number): Promise<boolean>;

@@ -8,6 +8,7 @@ import type {
   Projected,
   Stored,
 } from '../../src/document-store/document-store.ts';
+import { Unavailable } from '../../src/runtime/unavailable.ts';
 import { ask } from '../document-store/ask.ts';
 import type { TestDatabase } from '../document-store/engines.ts';
 
@@ -128,6 +129,51 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
       );
       expect(results.filter(Boolean)).toHaveLength(1);
       expect((await other.get('1'))?.document.name).toBe(`Tom ${results.indexOf(true)}`);
+    });
+
+    it('updates: changes what is there, inserts what is not, and leaves alone what needs no change', async () => {
+      const rename = (name: string) => (before: Pet | undefined) => ({ ...pet(name), tags: [before?.name ?? 'none'] });
+      const first = await documents.update('1', rename('Tom'));
+      const tom = { key: '1', version: 1, document: pet('Tom', 'cat', { tags: ['none'] }) };
+      expect(first).toEqual({ isChanged: true, stored: tom });
+      expect(await documents.get('1')).toEqual(tom);
+      const tim = { key: '1', version: 2, document: pet('Tim', 'cat', { tags: ['Tom'] }) };
+      expect(await documents.update('1', rename('Tim'))).toEqual({ isChanged: true, stored: tim });
+      expect(await documents.update('1', () => undefined)).toEqual({ isChanged: false, stored: tim });
+      expect(await documents.update('2', () => undefined)).toEqual({ isChanged: false, stored: undefined });
+      expect(await documents.get('1')).toEqual(tim);
+      await expect(documents.update('1', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    });
+
+    it('loses none of many concurrent updates', async () => {
+      const other = await (await database.open()).open(pets);
+      const older = async (before: Pet | undefined) => pet('Tom', 'cat', { age: (before?.age ?? 0) + 1 });
+      await Promise.all(Array.from({ length: 20 }, (_, i) => (i % 2 ? other : documents).update('1', older)));
+      expect(await documents.get('1')).toEqual({ key: '1', version: 20, document: pet('Tom', 'cat', { age: 20 }) });
+    });
+
+    it('begins an update with what the caller knows, and reads only after a conflict', async () => {
+      const seen: unknown[] = [];
+      const rename = (name: string) => (before: Pet | undefined, version: number) => {
+        seen.push([before?.name, version]);
+        return pet(name);
+      };
+      await documents.update('1', rename('Tom'), { stored: undefined });
+      const stored = await documents.get('1');
+      await documents.update('1', rename('Tim'), { stored });
+      await documents.update('1', rename('Jim'), { stored });
+      expect(seen).toEqual([
+        [undefined, 0],
+        ['Tom', 1],
+        ['Tom', 1],
+        ['Tim', 2],
+      ]);
+      expect((await documents.get('1'))?.document.name).toBe('Jim');
+    });
+
+    it('gives an update up whose unique value is taken', async () => {
+      await documents.insert('1', pet('Tom'));
+      await expect(documents.update('2', () => pet('Tom'))).rejects.toThrow(Unavailable);
     });
 
     it('deletes, optionally only at a version', async () => {

@@ -4,6 +4,7 @@ import { AbortError } from 'p-retry';
 import { inPages } from '../../runtime/in-pages.ts';
 import { Unavailable } from '../../runtime/unavailable.ts';
 import type { Collection, Documents, Find, NextCheckpoint, Projected, Stored, Unread } from '../document-store.ts';
+import { updateDocument } from '../update.ts';
 import { existingKeys, isDuplicate } from './duplicate-keys.ts';
 import { unavailable } from './failures.ts';
 import { gatherReads } from './gathered-reads.ts';
@@ -64,7 +65,7 @@ export function mongoDocuments<D extends object>(
     return retry(() => collection.find({ _id: { $in: [...new Set(keys)] } }).toArray());
   }
 
-  return {
+  const documents: Documents<D> = {
     get: gatherReads(async (keys) => {
       const found = new Map<string, Stored<D>>();
       for (const entry of await readMany(keys)) {
@@ -138,6 +139,8 @@ export function mongoDocuments<D extends object>(
 
     replace: (key, document, version) => replaceWith(key, document, version, writeId()),
 
+    update: (key, change, known) => updateDocument(documents, key, change, known),
+
     async delete(key, version) {
       if (!repeatsWrites()) return remove(key, version);
       const filter = { _id: key, d: { $exists: true }, ...(version !== undefined && { v: version }) };
@@ -174,6 +177,7 @@ export function mongoDocuments<D extends object>(
       return found;
     },
   };
+  return documents;
 
   /**
    * Whether a write whose answer was lost has been applied. Resolves once a majority has that write.

@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ThreadEnded } from '../../runtime/calls.ts';
 import { createLruCache } from '../../runtime/lru-cache.ts';
 import type { Collection, Documents, Find, Projected, Stored, Unread } from '../document-store.ts';
+import { updateDocument } from '../update.ts';
 import type { Checkpoints } from './checkpoints.ts';
 import type { SqliteFile } from './file.ts';
 import { type KeysetRange, orderOf, rangesAfter, type Sql, selectCount, selectRange, toValue } from './query.ts';
@@ -222,7 +223,7 @@ export async function openSqliteDocuments<D extends object>(
     }
   }
 
-  return {
+  const documents: SqliteDocuments<D> = {
     async get(key) {
       return lookUp(key).stored;
     },
@@ -266,6 +267,7 @@ export async function openSqliteDocuments<D extends object>(
     insertWritten,
     replace: (key, document, version) => replaceWritten(key, writtenOf(document), version),
     replaceWritten,
+    update: (key, change, known) => updateDocument(documents, key, change, known),
     hasColumns: (columns) => statements.table.fields.every((field) => field in columns),
 
     delete(key, version) {
@@ -325,6 +327,7 @@ export async function openSqliteDocuments<D extends object>(
       } while (removed);
     },
   };
+  return documents;
 }
 
 const resultKeyOf = <D extends object>({ where, sort, limit }: Find<D>): string => JSON.stringify([where, sort, limit]);
