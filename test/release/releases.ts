@@ -9,10 +9,10 @@ import { join } from 'node:path';
 const ROOT = new URL('../..', import.meta.url).pathname;
 
 /**
- * The release before: raise it when a release has gone out. It must know one state for each read model, and heartbeats, and start
- * with the packages that are installed here.
+ * The release before: raise it when a release has gone out. It must have the store format of this one, and start with the packages
+ * that are installed here.
  */
-const EARLIER = '859f5f0873b3';
+const EARLIER = 'de921c815e77';
 
 /** What is left out of a release: it is not part of the running service. */
 const PARTS = ['src', 'projections', 'package.json'];
