@@ -128,7 +128,7 @@ test('a stream with an event of an unknown kind is not decided on, also not from
   for (const each of [handler, newHandler()])
     await expect(request(each, 2)).rejects.toMatchObject({
       message: expect.stringContaining('SpaceRebuiltForTheDay'),
-      told: expect.stringMatching(/newer release/),
+      publicMessage: expect.stringMatching(/newer release/),
     });
   expect(await Array.fromAsync(events.readStream('day'))).toHaveLength(2);
 });
