@@ -172,7 +172,7 @@ describe('a rewritten log', () => {
     expect(await found('--against', earlier)).toContain(
       `Event 12, counted from 0, differs from the one that was kept. It was ${was}. In its place is ${was}.\n`,
     );
-    expect(await found('--seals')).toContain('something is not');
+    expect(await found('--seals')).toContain('was changed or moved');
     // What the tree is made of is altered, too: nothing is sealed or proved that is not as it was.
     const records = new DatabaseSync(join(folder, 'records.sqlite'));
     records.exec(`DELETE FROM "sealTiles"`);
