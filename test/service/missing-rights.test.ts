@@ -68,7 +68,7 @@ describe.concurrent('a start with a user of EventStoreDB', () => {
 
   test('a command reports it, too', async ({ start }) => {
     const { code, stderr } = await start({ lacks: ['append'] }, 'src/cli.js', 'brand', 'add', '--name', 'Acme');
-    expect(stderr).toMatch(/^(InternalError: )?EVENTSTORE_URL: the user .*\$w.*docs\/operations\.md.*\n$/);
+    expect(stderr).toMatch(/^(InternalError: )?EVENTSTORE_URL: the user .*\$w.*docs\/operations\/servers\.md.*\n$/);
     expect(code).toBe(1);
   });
 });

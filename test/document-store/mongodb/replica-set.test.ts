@@ -126,7 +126,7 @@ describe('MongoDB document store on a replica set', () => {
     await expect(open()).rejects.toMatchObject({
       name: 'UnusableStore',
       message: expect.stringMatching(
-        /^MONGODB_URL: the user of MongoDB lacks a right to create in venue; .*readWrite.*docs\/operations\.md/,
+        /^MONGODB_URL: the user of MongoDB lacks a right to create in venue; .*readWrite.*docs\/operations\/servers\.md/,
       ),
     });
   });
