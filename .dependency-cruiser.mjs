@@ -26,7 +26,7 @@ export const MAY_IMPORT = {
   'document-store/sqlite': ['document-store', 'sqlite', 'runtime'],
   'document-store/mongodb': ['document-store', 'runtime'],
 
-  // The thread that writes to the embedded stores for the others.
+  // The log thread, which writes to the embedded stores for the others, and what keeps threads running.
   threads: ['event-store/sqlite', 'document-store/sqlite', 'runtime'],
 
   // Whether log, records, read models and secret key belong together.
@@ -144,11 +144,9 @@ export const MAY_IMPORT = {
   // The parts are put together in these: what every thread needs, the roles that run beside the one that answers requests, and
   // the whole.
   'foundation.ts': 'anything above',
-  'roles.ts': 'anything above',
-  'role-threads.ts': ['roles.ts', 'config.ts', 'threads', 'runtime'],
-  'role-thread.ts': ['roles.ts', 'role-threads.ts', 'logger.ts', 'threads', 'secrets'],
+  worker: 'anything above',
   'app.ts': 'anything above',
-  'serve.ts': ['app.ts', 'config.ts', 'logger.ts', 'role-threads.ts', 'domain', 'runtime'],
+  'serve.ts': ['app.ts', 'config.ts', 'logger.ts', 'domain', 'runtime'],
   'main.js': ['serve.ts', 'runtime'],
   cli: [
     ...['app.ts', 'foundation.ts', 'engines.ts', 'config.ts', 'backup', 'transfer', 'store-identity', 'commands'],

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, LogController } from 'fastify';
 import type { Logger } from 'pino';
@@ -41,12 +40,14 @@ import type { CopyOf } from './personal-data/copies.ts';
 import { createMaintenance, type Maintenance } from './projector/maintenance.ts';
 import { createQueries, type Queries } from './queries/queries.ts';
 import { idOf } from './read-models/state.ts';
-import { type BackgroundRole, type RunningRoles, startRoles } from './roles.ts';
-import { noteArrivals } from './runtime/arrivals.ts';
 import { diskWarning } from './runtime/disk.ts';
+import { createLink } from './runtime/link.ts';
 import { answerInTime } from './runtime/request-deadline.ts';
 import { onAddress } from './runtime/unusable-address.ts';
+import type { LogThread } from './threads/start-log-thread.ts';
 import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts';
+import { type BackgroundRole, type RunningRoles, startRoles } from './worker/roles.ts';
+import { startWorker, type WorkerThread } from './worker/start-worker.ts';
 
 /** The assembled service before anything runs. The command line uses it beside a running service. */
 export type Core = Foundation &
@@ -176,7 +177,6 @@ export async function createApp(core: Core, stopping = (): boolean => false): Pr
       asksForPage(request) ? void sendMalformedPage(reply) : refuseUnroutable(error, request, reply),
   });
   app.log = loggerInstance;
-  noteArrivals(app.server);
   answerUncommonRequests(app.server);
   answerInTime(app);
   app.setErrorHandler((error: FastifyError, request, reply) =>
@@ -247,6 +247,8 @@ export type Service = {
   readonly app: FastifyInstance | undefined;
   /** The demo data, if there is any. */
   readonly demo: Demo | undefined;
+  /** Those that run beside this one. */
+  readonly threads: { readonly log: LogThread | undefined; readonly worker: WorkerThread | undefined };
   /** Resolves with the problem, as a sentence, if the store was fenced while this process was asleep: it has to end at once. */
   readonly fenced: Promise<string>;
   /**
@@ -256,38 +258,24 @@ export type Service = {
   stop(drainMs?: number): Promise<void>;
 };
 
-/** How the roles that answer no requests run beside the thread that does. */
-export type Threads = {
-  /** Runs roles in a thread of this process. */
-  readonly start: (
-    config: Config,
-    logger: Logger,
-    roles: ReadonlySet<BackgroundRole>,
-    news: string,
-    storeThread: Foundation['storeThread'],
-  ) => RunningRoles;
-  /** Whether all of them share one thread, rather than the projector having its own. */
-  readonly together: boolean;
-};
+const BACKGROUND_ROLES = ['projector', 'scheduler', 'webhooks'] as const;
 
 /**
  * Starts the configured roles. Resolves once requests are being answered.
- * @param threads without them, all roles share the thread that answers requests
+ * @param options.inThreads starts a log thread and a worker beside this thread; otherwise everything runs in this one
  */
-export async function startService(config: Config, logger: Logger, threads?: Threads): Promise<Service> {
-  const inThreads = threads !== undefined && config.roles.has('api');
-  const news = inThreads ? randomUUID() : undefined;
-  const core = await openCore(config, logger, { inThread: inThreads, ...defined({ news }) });
-  const groups: readonly (readonly BackgroundRole[])[] =
-    inThreads && !threads.together
-      ? [['projector'], ['scheduler', 'webhooks']]
-      : [['projector', 'scheduler', 'webhooks']];
-  const running = groups.flatMap((group) => {
-    const roles = new Set(group.filter((role) => config.roles.has(role)));
-    if (roles.size === 0) return [];
-    if (inThreads && news !== undefined) return [threads.start(config, logger, roles, news, core.storeThread)];
-    return [startRoles({ ...core, roles, openOthers: async () => core })];
-  });
+export async function startService(
+  config: Config,
+  logger: Logger,
+  { inThreads = false }: { readonly inThreads?: boolean } = {},
+): Promise<Service> {
+  const link = inThreads ? createLink() : undefined;
+  const core = await openCore(config, logger, { inThread: inThreads, ...defined({ link }) });
+  const roles: ReadonlySet<BackgroundRole> = new Set(BACKGROUND_ROLES.filter((role) => config.roles.has(role)));
+  const { logThread } = core;
+  const worker =
+    link === undefined || roles.size === 0 ? undefined : startWorker({ config, logger, roles, link, logThread });
+  const running: RunningRoles = worker ?? startRoles({ ...core, roles, openOthers: async () => core });
   let stopping = false;
   const app = config.roles.has('api') ? await createApp(core, () => stopping) : undefined;
   const { projector, webhooks } = core;
@@ -298,11 +286,12 @@ export async function startService(config: Config, logger: Logger, threads?: Thr
   // What cannot be read by then is answered with an error, and /readyz says why.
   await projector.readable(READABLE_WITHIN_MS);
   await webhooks.prepare();
-  const projecting = async () => running[0]?.projecting;
   const { readable } = projector;
-  const demo = config.demo ? await ensureDemoData({ ...core, ...config, readable, projecting }) : undefined;
+  const demo = config.demo
+    ? await ensureDemoData({ ...core, ...config, readable, projecting: () => running.projecting })
+    : undefined;
   // Not before: demo data has requests that would have expired long ago.
-  await Promise.all(running.map((each) => each.begin()));
+  await running.begin();
   // The first start has made one meanwhile.
   await core.authorizationServer.signingKeys.current();
   const { host, port } = config;
@@ -322,12 +311,16 @@ export async function startService(config: Config, logger: Logger, threads?: Thr
   }
 
   return {
-    ...{ core, app, demo, fenced: fenced.promise },
+    core,
+    app,
+    demo,
+    fenced: fenced.promise,
+    threads: { log: logThread, worker },
     async stop(drainMs = 0) {
       stopping = true;
       // Projecting ends last: what open requests and the other roles still do has to become visible.
-      await Promise.all([closeApp(drainMs), webhooks.stop(), ...running.map((each) => each.finish())]);
-      await Promise.all(running.map((each) => each.stop()));
+      await Promise.all([closeApp(drainMs), webhooks.stop(), running.finish()]);
+      await running.stop();
       await projector.stop();
       await core.close();
     },

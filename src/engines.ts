@@ -4,17 +4,21 @@ import type { BaseLogger } from 'pino';
 import type { Config } from './config.ts';
 import type { DocumentStore } from './document-store/document-store.ts';
 import { isAnyoneBeating } from './document-store/heartbeats.ts';
-import type { Elsewhere } from './document-store/sqlite/document-store.ts';
+import type { DocumentsElsewhere } from './document-store/sqlite/document-store.ts';
 import { defined } from './domain/defined.ts';
 import { LATER_STREAM_KINDS, STREAM_KINDS } from './domain/streams.ts';
 import type { EventStore } from './event-store/event-store.ts';
+import type { AppendsElsewhere } from './event-store/sqlite/event-store.ts';
 import { openReadModelState } from './read-models/state.ts';
 import type { Clock } from './runtime/clock.ts';
+import type { Link } from './runtime/link.ts';
 import { isThisMachine } from './runtime/machine.ts';
 import { Unavailable } from './runtime/unavailable.ts';
 import { StoreInUse, UnusableStore } from './runtime/unusable-store.ts';
 import { openStoreIdentity, type StoreIdentity, type StoreLocations } from './store-identity/store-identity.ts';
-import type { StoreThread, StoreWriter } from './threads/store-writer.ts';
+import type { LogThreadData } from './threads/log-calls.ts';
+import { createLogClient, type LogClient } from './threads/log-client.ts';
+import type { LogThread } from './threads/start-log-thread.ts';
 import { fanOutPositions } from './webhooks/fan-out-positions.ts';
 
 /** Where the stores are: in `DATA_DIR`, or on the engines that URLs name. */
@@ -49,11 +53,11 @@ export const isEmbedded = ({ eventStoreUrl, mongoUrl }: StoreConfig): boolean =>
 export async function openEvents(
   { eventStoreUrl, eventStorePrefix: prefix, dataDir }: StoreConfig,
   logger: Pick<BaseLogger, 'warn'>,
-  appendElsewhere?: StoreWriter['append'],
+  elsewhere?: AppendsElsewhere,
 ): Promise<EventStore> {
   if (eventStoreUrl === undefined) {
     const { openSqliteEventStore } = await import('./event-store/sqlite/event-store.ts');
-    return openSqliteEventStore({ path: join(dataDir, LOG_FILE), logger, ...defined({ appendElsewhere }) });
+    return openSqliteEventStore({ path: join(dataDir, LOG_FILE), logger, ...defined({ elsewhere }) });
   }
   const { openEventStoreDb } = await import('./event-store/eventstoredb/event-store.ts');
   const names = { kinds: STREAM_KINDS, laterKinds: LATER_STREAM_KINDS, ...defined({ prefix }) };
@@ -67,8 +71,9 @@ type Expiry = {
 };
 
 type DocumentOptions = Expiry & {
-  /** Who writes to embedded documents instead of this thread. */
-  readonly writesElsewhere?: Elsewhere;
+  /** Another thread that writes to embedded documents instead of this one. */
+  readonly elsewhere?: DocumentsElsewhere;
+  readonly link?: Link;
 };
 
 export async function openSqliteDocuments(folder: string, options: DocumentOptions = {}): Promise<DocumentStore> {
@@ -111,15 +116,17 @@ const hostsOf = (url: string): string[] => {
 export type Stores = {
   readonly events: EventStore;
   readonly documents: DocumentStore;
-  /** The thread that writes to embedded stores, if this one has started it. */
-  readonly storeThread?: StoreThread;
+  /** Present if this thread has started it. */
+  readonly logThread?: LogThread;
 };
 
 type StoresOptions = {
-  /** Writes to embedded stores in a thread of their own, so that this one never waits for the disk. */
+  /** Starts the log thread, which writes to the embedded stores for this one. */
   readonly inThread?: boolean;
-  /** The same in a thread that another one has started. Read models, for which no write waits for the disk, this one writes itself. */
-  readonly writer?: StoreWriter;
+  /** The log thread, in a worker, which writes only read models itself. */
+  readonly log?: LogClient;
+  /** Main and worker tell each other over it what they project. */
+  readonly link?: Link;
 };
 
 /**
@@ -129,32 +136,22 @@ type StoresOptions = {
 export async function openStores(
   config: StoreConfig,
   logger: Pick<BaseLogger, 'error' | 'info' | 'warn'>,
-  { inThread = false, writer: borrowed, ...expiry }: Expiry & StoresOptions = {},
+  { inThread = false, log, link, ...expiry }: Expiry & StoresOptions = {},
 ): Promise<Stores> {
   mkdirSync(config.dataDir, { recursive: true });
-  let storeThread: StoreThread | undefined;
-  const writer = (): StoreWriter | undefined => storeThread ?? borrowed;
-  const events = await openEvents(config, logger, () => writer()?.append());
+  const isThreaded = inThread && isEmbedded(config);
+  const writer = isThreaded ? createLogClient({ isTold: false }) : log;
+  const events = await openEvents(config, logger, writer?.appends);
   try {
     const documents = await openDocuments(config, logger, {
       ...expiry,
-      writesElsewhere: {
-        // Whoever has started the thread answers requests: it writes nothing itself.
-        kinds: borrowed === undefined ? ['record', 'readModel'] : ['record'],
-        writes: () => writer()?.writes(),
-      },
+      // The worker writes read models itself; the thread that answers requests writes nothing.
+      ...defined({ link, elsewhere: writer && { kinds: isThreaded ? EVERY_KIND : RECORDS, writes: writer.writes } }),
     });
-    // Once the files are there, and whether they are damaged is known.
-    if (inThread && isEmbedded(config)) {
-      const { startStoreThread } = await import('./threads/store-writer.ts');
-      const { log, documents: at } = enginesOf(config);
-      const data = {
-        log: log === 'embedded' ? join(config.dataDir, LOG_FILE) : undefined,
-        documents: at === 'embedded' ? config.dataDir : undefined,
-      };
-      storeThread = startStoreThread({ data, logger });
-    }
-    return { events, documents, ...defined({ storeThread }) };
+    if (!isThreaded || writer === undefined) return { events, documents };
+    // The files are there by now, and none of them is damaged.
+    const { startLogThread } = await import('./threads/start-log-thread.ts');
+    return { events, documents, logThread: startLogThread({ client: writer, data: logThreadData(config), logger }) };
   } catch (error) {
     // An open connection would keep the process of a command alive.
     await events.close();
@@ -162,9 +159,20 @@ export async function openStores(
   }
 }
 
-export async function closeStores({ events, documents, storeThread }: Stores): Promise<void> {
-  // What the thread has been asked to write, it writes.
-  await storeThread?.stop();
+const RECORDS = ['record'] as const;
+const EVERY_KIND = ['record', 'readModel'] as const;
+
+function logThreadData(config: StoreConfig): LogThreadData {
+  const { log, documents } = enginesOf(config);
+  return {
+    log: log === 'embedded' ? join(config.dataDir, LOG_FILE) : undefined,
+    documents: documents === 'embedded' ? config.dataDir : undefined,
+  };
+}
+
+export async function closeStores({ events, documents, logThread }: Stores): Promise<void> {
+  // It commits what it has been asked first.
+  await logThread?.stop();
   await Promise.allSettled([events.close(), documents.close()]);
 }
 

@@ -17,9 +17,11 @@ import { openProjector, type Projector } from './projector/projector.ts';
 import type { Said } from './read-models/read-models.ts';
 import { idOf } from './read-models/state.ts';
 import { type Clock, systemClock } from './runtime/clock.ts';
+import type { Link } from './runtime/link.ts';
 import { withFormerKeys } from './store-identity/former-keys.ts';
 import { type StoreIdentity, WrongSecretKey } from './store-identity/store-identity.ts';
-import type { StoreThread, StoreWriter } from './threads/store-writer.ts';
+import type { LogClient } from './threads/log-client.ts';
+import type { LogThread } from './threads/start-log-thread.ts';
 import { newSigningSecret } from './webhooks/signature.ts';
 
 /** What every part of the service stands on, in every thread: the stores, the read models, and whether they may be used. */
@@ -34,10 +36,10 @@ export type Foundation = {
   readonly clockWatch: ClockWatch;
   readonly projector: Projector;
   readonly personalData: PersonalData;
-  /** What the threads of this process that share the stores call their news. */
-  readonly news: string | undefined;
-  /** The thread that writes to embedded stores, if this one has started it. */
-  readonly storeThread: StoreThread | undefined;
+  /** Between the main thread and the worker. */
+  readonly link: Link | undefined;
+  /** Present if this thread has started it. */
+  readonly logThread: LogThread | undefined;
   close(): Promise<void>;
 };
 
@@ -48,11 +50,11 @@ export type FoundationOptions = {
   /** See {@link openStores}. */
   readonly inThread?: boolean;
   /** See {@link Foundation}. */
-  readonly news?: string;
+  readonly link?: Link;
   /** Given to a thread that runs roles: the threads before it that have ended, by the ids of their heartbeats. */
   readonly ended?: readonly string[];
-  /** Given to it as well: who writes what has to wait for the disk. */
-  readonly writer?: StoreWriter;
+  /** Given to it as well. */
+  readonly log?: LogClient;
 };
 
 /**
@@ -65,12 +67,12 @@ export async function openFoundation(
   logger: Logger,
   options: FoundationOptions = {},
 ): Promise<Foundation> {
-  const { clock = systemClock(config.clockShift), inThread, writer } = options;
+  const { clock = systemClock(config.clockShift), inThread, link, log } = options;
   let foundation: Foundation | undefined;
   const believes = async () => foundation !== undefined && (await foundation.clockWatch.look()) === undefined;
-  const stores = await openStores(config, logger, { clock, believes, ...defined({ inThread, writer }) });
+  const stores = await openStores(config, logger, { clock, believes, ...defined({ inThread, link, log }) });
   try {
-    foundation = await lay(config, logger, clock, options, stores);
+    foundation = await buildFoundation(config, logger, clock, options, stores);
     return foundation;
   } catch (error) {
     await closeStores(stores);
@@ -82,14 +84,14 @@ export async function openFoundation(
 export const inOneLine = (error: unknown): unknown =>
   error instanceof WrongSecretKey ? new ConfigError('SECRET_KEY', error.message) : error;
 
-async function lay(
+async function buildFoundation(
   given: Config,
   logger: Logger,
   clock: Clock,
-  { kind = 'service', news, ended }: FoundationOptions,
+  { kind = 'service', link, ended }: FoundationOptions,
   stores: Stores,
 ): Promise<Foundation> {
-  const { events, documents, storeThread } = stores;
+  const { events, documents, logThread } = stores;
   const identity = await openIdentity(given, stores, logger, clock);
   await identity.check();
   const secretKey = await withFormerKeys(documents, given.secretKey);
@@ -101,7 +103,7 @@ async function lay(
   const projector = await openProjector({
     ...{ events, documents, projections, heartbeats, logger, kind, retireAfterMs: config.retireAfterMs },
     ...(kind === 'tool' && { catchUpWithinMs: TOOL_CATCHES_UP_WITHIN_MS }),
-    ...defined({ news }),
+    link,
   });
   const clockWatch = await openClockWatch({
     ...{ events, documents },
@@ -111,7 +113,17 @@ async function lay(
     sameMachine: await sharesMachine(config),
   });
   return {
-    ...{ config, logger, clock, events, documents, identity, heartbeats, clockWatch, projector, news, storeThread },
+    config,
+    logger,
+    clock,
+    events,
+    documents,
+    identity,
+    heartbeats,
+    clockWatch,
+    projector,
+    link,
+    logThread,
     personalData: createPersonalData({ documents, secretKey, clock }),
     async close() {
       clockWatch.stop();

@@ -1,10 +1,8 @@
 import { flushCompileCache } from 'node:module';
-import { availableParallelism } from 'node:os';
 import { type Service, startService } from './app.ts';
 import { ConfigError, readConfig } from './config.ts';
 import { localDate } from './domain/calendar.ts';
 import { createLogger } from './logger.ts';
-import { startRoleThread } from './role-threads.ts';
 import { FIRST_ACCOUNT } from './runtime/first-account.ts';
 import { collectAtRest } from './runtime/rest.ts';
 import { Unavailable } from './runtime/unavailable.ts';
@@ -15,9 +13,6 @@ import { UnusableStore } from './runtime/unusable-store.ts';
 const STOP_WITHIN_MS = 9_000;
 /** How long requests and jobs in flight have to finish, however long new requests were taken before. */
 const FINISH_WITHIN_MS = 7_000;
-
-/** From so many on, the projector has a thread of its own: beside main and store there is a core for each (docs/decisions/threads.md). */
-const CORES_FOR_EACH_ROLE = 4;
 
 function configOrExit() {
   try {
@@ -53,10 +48,7 @@ export async function serve(): Promise<void> {
   if (config.clockShift !== 0)
     logger.warn({ milliseconds: config.clockShift }, 'CLOCK_SHIFT is set: the service does not run on real time');
 
-  const cores = availableParallelism();
-  // With a single core, threads would only take turns. With few, the roles share one: it takes less memory, and fewer wake-ups.
-  const threads = cores > 1 ? { start: startRoleThread, together: cores < CORES_FOR_EACH_ROLE } : undefined;
-  const service = await startService(config, logger, threads).catch((error: unknown) => {
+  const service = await startService(config, logger, { inThreads: true }).catch((error: unknown) => {
     exitWithOneLine(error);
     logger.fatal({ err: error }, 'The service failed to start');
     process.exit(1);

@@ -21,7 +21,7 @@ const LONGEST = [
   'authorization-server/browser.test.ts',
   'event-store/eventstoredb/faulty-reads.test.ts',
   'document-store/document-store.test.ts',
-  'threads/store-writer.test.ts',
+  'threads/log-thread.test.ts',
 ];
 
 const rank = ({ moduleId }: TestSpecification): number => {

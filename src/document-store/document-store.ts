@@ -16,6 +16,8 @@ export type Collection<D extends object> = {
    * `record`: durable once the write resolves.
    */
   readonly kind: 'readModel' | 'record';
+  /** Only `project` writes to it, so that its documents may be cached until a projection changes them. */
+  readonly isProjected?: boolean;
 };
 
 /** A collection as the store remembers it. `ttl` is known on every engine once this process has opened the collection. */

@@ -6,6 +6,7 @@ import type { EventStore } from '../event-store/event-store.ts';
 import { type LiveReadModels, openReadModels, type ReadModels, type Said } from '../read-models/read-models.ts';
 import { openReadModelState } from '../read-models/state.ts';
 import type { ReadModelsStatus } from '../read-models/status.ts';
+import type { Link } from '../runtime/link.ts';
 import { type BulkOptions, Upkeep } from './upkeep.ts';
 
 export type ProjectorDeps = {
@@ -19,7 +20,7 @@ export type ProjectorDeps = {
   /** See {@link openReadModels}. */
   readonly catchUpWithinMs?: number;
   /** See {@link openReadModels}. */
-  readonly news?: string;
+  readonly link?: Link | undefined;
   /** How long a read model is kept that no process has wanted, in milliseconds. Default 24 h. */
   readonly retireAfterMs?: number;
   /** How often at least to look for what to take over, build or drop, in milliseconds. Default 250. */

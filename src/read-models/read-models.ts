@@ -2,7 +2,7 @@ import type { AnyProjection, Projection } from '../../projections/projection.ts'
 import type { DocumentStore, Documents, Query, Stored, Unread } from '../document-store/document-store.ts';
 import type { Heartbeats } from '../document-store/heartbeats.ts';
 import { type EventStore, logEnd, type Position } from '../event-store/event-store.ts';
-import { openNews } from '../runtime/news.ts';
+import type { Link } from '../runtime/link.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
 import { createKnownModels, isFailing, type KnownModels, TRUST_MS } from './known-models.ts';
 import { idOf, openReadModelState, type Positions, type ReadModelId, type ReadModelStates } from './state.ts';
@@ -81,8 +81,8 @@ export async function openReadModels(deps: {
    * For processes that come and go, such as the command line.
    */
   readonly catchUpWithinMs?: number;
-  /** What the threads of this process that share the store call their {@link openNews}. */
-  readonly news?: string;
+  /** Between the thread that projects and the one that answers requests. */
+  readonly link?: Link | undefined;
 }): Promise<LiveReadModels> {
   const { documents, events, projections, heartbeats, kind = 'service', projects = () => false } = deps;
   const state = await openReadModelState(documents);
@@ -103,12 +103,10 @@ export async function openReadModels(deps: {
   const progress = createProgress(known);
   const waiting = createWaiting({ projections, known, state, onReached: progress.note });
   const { waitFor } = waiting;
-  const news =
-    deps.news &&
-    openNews<Told>(`read models ${deps.news}`, (told) => {
-      if ('reached' in told) waiting.reached(told.reached);
-      else if (told.changed > known.version()) known.refresh().catch(() => {});
-    });
+  const news = deps.link?.open<Told>('read models', (told) => {
+    if ('reached' in told) waiting.reached(told.reached);
+    else if (told.changed > known.version()) known.refresh().catch(() => {});
+  });
 
   function say(): void {
     const live = Array.from(known.all(), ({ state }) => state.live).filter((name) => name !== undefined);
@@ -214,10 +212,10 @@ export async function openReadModels(deps: {
     waitFor,
     reached(now) {
       waiting.reached(now);
-      if (news) news.tell({ reached: now });
+      news?.tell({ reached: now });
     },
     async changed(of, states) {
-      if (news && of > known.version()) news.tell({ changed: of });
+      if (of > known.version()) news?.tell({ changed: of });
       await known.changed(of, states);
     },
 
@@ -240,7 +238,7 @@ export async function openReadModels(deps: {
     async close() {
       closed = true;
       clearInterval(timer);
-      if (news) news.close();
+      news?.close();
       await known.settled();
     },
   };

@@ -250,6 +250,7 @@ export const collectionOf = <I>({ indexes }: { readonly indexes: I }, name: stri
   name,
   indexes,
   kind: 'readModel' as const,
+  isProjected: true,
 });
 
 /**

@@ -1,62 +1,89 @@
+import type { Port } from './link.ts';
 import { isUnavailable, Unavailable } from './unavailable.ts';
 import { UnusableStore } from './unusable-store.ts';
+
+/** How long a question waits for a thread that has ended to be started again. */
+const RESTARTED_WITHIN_MS = 8_000;
 
 /** What one thread asks another: by name, the argument and the result, both of which can be cloned. */
 export type Calls = { readonly [name: string]: { readonly argument: unknown; readonly result: unknown } };
 
-/** The thread that was asked has ended. Whether it did what it was asked is unknown. */
-export class ThreadEnded extends Error {
-  constructor() {
-    super('The thread ended before it answered');
-    this.name = 'ThreadEnded';
-  }
-}
-
-/** Asks another thread. @throws what it threw, or {@link ThreadEnded} */
+/** Asks another thread. @throws what it threw */
 export type Ask<C extends Calls> = <N extends keyof C & string>(
   name: N,
   argument: C[N]['argument'],
 ) => Promise<C[N]['result']>;
 
-type Question = { readonly id: number; readonly name: string; readonly argument: unknown };
+/** `isRepeated`: a thread that has ended since may have done it already. */
+type Question = { readonly id: number; readonly name: string; readonly argument: unknown; readonly isRepeated?: true };
 type Answer = { readonly id: number } & ({ readonly result: unknown } | { readonly failed: PlainError });
+type Asked = { readonly question: Question; readonly answered: PromiseWithResolvers<unknown> };
 
-/** A worker, or the port to its parent. */
-type Port = {
-  postMessage(message: unknown): void;
-  on(event: 'message', listener: (message: unknown) => void): unknown;
+/** Asks a thread that answers with {@link answer}, over one port after another. */
+export type Caller<C extends Calls> = {
+  readonly ask: Ask<C>;
+  /** Asks over this port from now on. What has not been answered yet is asked again. */
+  connect(port: Port): void;
+  /** The thread has ended: questions wait for the next one. */
+  disconnect(): void;
+  /** Rejects what waits, and what is asked from now on. */
+  close(reason: Error): void;
 };
 
-/** Asks over a port at whose other end {@link answer} is listening. What is asked in one turn of the event loop travels together. */
-export function createAsk<C extends Calls>(
-  port: Port,
-): { readonly ask: Ask<C>; readonly ended: (reason?: Error) => void } {
-  const waiting = new Map<number, PromiseWithResolvers<unknown>>();
-  const send = gather<Question>(port);
+/** What is asked in one turn of the event loop travels together: each message wakes the other thread. */
+export function createCaller<C extends Calls>(): Caller<C> {
+  const waiting = new Map<number, Asked>();
+  let send: ((question: Question) => void) | undefined;
   let next = 0;
   let failure: Error | undefined;
-  port.on('message', (answers: unknown) => {
-    if (!isBatch<Answer>(answers)) return;
-    for (const answered of answers) {
-      const asked = waiting.get(answered.id);
-      waiting.delete(answered.id);
-      if ('failed' in answered) asked?.reject(errorOf(answered.failed));
-      else asked?.resolve(answered.result);
-    }
-  });
+  let restarting: NodeJS.Timeout | undefined;
+
+  function rejectAll(reason: Error): void {
+    failure = reason;
+    for (const { answered } of waiting.values()) answered.reject(reason);
+    waiting.clear();
+  }
+
+  function disconnect(): void {
+    send = undefined;
+    clearTimeout(restarting);
+    restarting = setTimeout(
+      () => rejectAll(new Unavailable('The thread that writes to the store has ended')),
+      RESTARTED_WITHIN_MS,
+    );
+    restarting.unref();
+  }
+
+  disconnect();
   return {
     ask(name, argument) {
       if (failure !== undefined) return Promise.reject(failure);
-      const asked = Promise.withResolvers<unknown>();
-      const id = next++;
-      waiting.set(id, asked);
-      send({ id, name, argument });
-      return asked.promise;
+      const answered = Promise.withResolvers<unknown>();
+      const question = { id: next++, name, argument };
+      waiting.set(question.id, { question, answered });
+      send?.(question);
+      return answered.promise;
     },
-    ended(reason = new ThreadEnded()) {
-      failure ??= reason;
-      for (const asked of waiting.values()) asked.reject(failure);
-      waiting.clear();
+    connect(port) {
+      clearTimeout(restarting);
+      failure = undefined;
+      send = inBatches<Question>(port, setImmediate);
+      port.on('message', (answers) => {
+        if (!isBatch<Answer>(answers)) return;
+        for (const answer of answers) {
+          const asked = waiting.get(answer.id);
+          waiting.delete(answer.id);
+          if ('failed' in answer) asked?.answered.reject(errorOf(answer.failed));
+          else asked?.answered.resolve(answer.result);
+        }
+      });
+      for (const { question } of waiting.values()) send({ ...question, isRepeated: true });
+    },
+    disconnect,
+    close(reason) {
+      clearTimeout(restarting);
+      send = undefined;
+      rejectAll(reason);
     },
   };
 }
@@ -64,16 +91,17 @@ export function createAsk<C extends Calls>(
 /** Answers what the other end of a port asks. */
 export function answer<C extends Calls>(
   port: Port,
-  calls: { readonly [N in keyof C]: (argument: C[N]['argument']) => Promise<C[N]['result']> },
+  calls: { readonly [N in keyof C]: (argument: C[N]['argument'], isRepeated: boolean) => Promise<C[N]['result']> },
 ): void {
-  const send = gather<Answer>(port);
-  const handlers = new Map<string, (argument: unknown) => Promise<unknown>>(Object.entries(calls));
-  port.on('message', (questions: unknown) => {
+  // Before the next commit, which may wait for the disk.
+  const send = inBatches<Answer>(port, process.nextTick);
+  const handlers = new Map<string, (argument: unknown, isRepeated: boolean) => Promise<unknown>>(Object.entries(calls));
+  port.on('message', (questions) => {
     if (!isBatch<Question>(questions)) return;
-    for (const { id, name, argument } of questions) {
+    for (const { id, name, argument, isRepeated = false } of questions) {
       const handler = handlers.get(name);
       if (handler === undefined) throw new Error(`Another thread asks for ${name}, which is unknown`);
-      handler(argument).then(
+      handler(argument, isRepeated).then(
         (result) => send({ id, result }),
         (error: unknown) => send({ id, failed: plainErrorOf(error) }),
       );
@@ -84,13 +112,13 @@ export function answer<C extends Calls>(
 /** Calls share their port with plain messages. */
 const isBatch = <T>(message: unknown): message is readonly T[] => Array.isArray(message);
 
-/** Sends what is given to it in one turn of the event loop as one message: each message wakes the other thread. */
-function gather<T>(port: Port): (item: T) => void {
+/** Sends what is given to it until `later` as one message. */
+function inBatches<T>(port: Port, later: (flush: () => void) => void): (item: T) => void {
   let waiting: T[] = [];
   return (item) => {
     waiting.push(item);
     if (waiting.length > 1) return;
-    setImmediate(() => {
+    later(() => {
       const items = waiting;
       waiting = [];
       port.postMessage(items);

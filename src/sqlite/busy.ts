@@ -1,7 +1,7 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Unavailable } from '../runtime/unavailable.ts';
 import type { FileName } from './file-name.ts';
 import { lockHolder } from './lock-holder.ts';
-import type { Turns } from './turns.ts';
 
 /** How long writes wait together for other connections before they give up, in time for a request to say so. */
 const LOCK_TIMEOUT_MS = 8_000;
@@ -42,7 +42,7 @@ export type RetryWhileBusy = <Result>(attempt: () => Result) => Promise<Result>;
  * (`busy_timeout`) would block the whole process (docs/decisions/stores.md). The wait is counted from when anyone in this
  * process first found the file locked, so that writes that have to follow each other do not wait the whole time each.
  */
-export function createRetryWhileBusy(file: Pick<FileName, 'what' | 'path'>, turns: Turns): RetryWhileBusy {
+export function createRetryWhileBusy(file: Pick<FileName, 'what' | 'path'>): RetryWhileBusy {
   let lockedSince: number | undefined;
   let seenAt = 0;
 
@@ -56,26 +56,20 @@ export function createRetryWhileBusy(file: Pick<FileName, 'what' | 'path'>, turn
 
   return async (attempt) => {
     const startedAt = performance.now();
-    let stopWaiting: (() => void) | undefined;
-    try {
-      for (;;) {
-        try {
-          const result = attempt();
+    for (;;) {
+      try {
+        const result = attempt();
+        lockedSince = undefined;
+        return result;
+      } catch (error) {
+        if (!isBusy(error)) {
           lockedSince = undefined;
-          return result;
-        } catch (error) {
-          if (!isBusy(error)) {
-            lockedSince = undefined;
-            throw primaryCode(error) === FULL ? new DiskFull(file, error) : error;
-          }
-          const now = performance.now();
-          if (now > foundLocked(now, startedAt)) throw new FileLocked(file, error);
+          throw primaryCode(error) === FULL ? new DiskFull(file, error) : error;
         }
-        stopWaiting ??= turns.wait();
-        await turns.released(1 + Math.random() * 2);
+        const now = performance.now();
+        if (now > foundLocked(now, startedAt)) throw new FileLocked(file, error);
       }
-    } finally {
-      stopWaiting?.();
+      await pause(1 + Math.random() * 2);
     }
   };
 }

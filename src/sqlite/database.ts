@@ -5,13 +5,12 @@ import { UnusableStore } from '../runtime/unusable-store.ts';
 import { createRetryWhileBusy, isBusy, type RetryWhileBusy } from './busy.ts';
 import type { FileName } from './file-name.ts';
 import { NamedDatabase } from './named-database.ts';
-import { openTurns, type Turns } from './turns.ts';
 
 /** How long a read waits while another process recovers the file after a crash. */
 const READ_TIMEOUT_MS = 5_000;
 
 /** How each connection waits for the lock of its file. */
-const locks = new WeakMap<DatabaseSync, { readonly turns: Turns; readonly retryWhileBusy: RetryWhileBusy }>();
+const locks = new WeakMap<DatabaseSync, RetryWhileBusy>();
 
 /**
  * Opens a database in WAL mode, creating it if absent. Any number of processes on the machine may have it open.
@@ -29,9 +28,8 @@ export async function openDatabase({
 }): Promise<DatabaseSync> {
   const { path } = file;
   const database = connect(file);
-  const turns = openTurns(path);
-  const retryWhileBusy = createRetryWhileBusy(file, turns);
-  locks.set(database, { turns, retryWhileBusy });
+  const retryWhileBusy = createRetryWhileBusy(file);
+  locks.set(database, retryWhileBusy);
   try {
     await retryWhileBusy(() => check(database));
     keepPrivate(path);
@@ -75,10 +73,9 @@ export async function transaction<Result>(
   work: () => Result,
   committed: () => void = () => {},
 ): Promise<Result> {
-  const lock = locks.get(database);
-  if (lock === undefined) throw new Error('The connection was not opened by openDatabase');
-  await lock.turns.letOthersGo();
-  return lock.retryWhileBusy(() => {
+  const retryWhileBusy = locks.get(database);
+  if (retryWhileBusy === undefined) throw new Error('The connection was not opened by openDatabase');
+  return retryWhileBusy(() => {
     try {
       if (current.get(database) !== durability) {
         database.exec(SYNCHRONOUS[durability]);
@@ -88,7 +85,6 @@ export async function transaction<Result>(
       const result = work();
       database.exec('COMMIT');
       committed();
-      lock.turns.release();
       return result;
     } catch (error) {
       // After some errors, such as a full disk, SQLite has already rolled back.
@@ -105,7 +101,7 @@ export async function transaction<Result>(
  * it holds takes.
  */
 export async function compact(database: DatabaseSync): Promise<void> {
-  await locks.get(database)?.retryWhileBusy(() => {
+  await locks.get(database)?.(() => {
     try {
       database.exec('PRAGMA busy_timeout = 0; VACUUM');
       // Only this makes the file shorter. Where readers are in its way, a later one will.

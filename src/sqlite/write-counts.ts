@@ -17,7 +17,6 @@ export type WriteCounts = {
   read(): { readonly own: number; readonly others: number };
 };
 
-/** Call in a transaction or on a file that has the table. */
 export function openWriteCounts(database: DatabaseSync): WriteCounts {
   const add = database.prepare(
     `INSERT INTO "${WRITE_COUNTS}" (process, count) VALUES (?, 1) ON CONFLICT (process) DO UPDATE SET count = count + 1 RETURNING count`,
@@ -34,7 +33,10 @@ export function openWriteCounts(database: DatabaseSync): WriteCounts {
   };
 }
 
-/** Creates the table, and removes the rows of processes that have ended. Call inside a transaction. */
+/**
+ * Creates the table, counts this transaction, and removes the rows of processes that have ended. Call inside the first transaction
+ * after opening: when it is durable, so is everything that the file shows.
+ */
 export function createWriteCounts(database: DatabaseSync): void {
   database.exec(
     `CREATE TABLE IF NOT EXISTS "${WRITE_COUNTS}" (process TEXT PRIMARY KEY, count INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
@@ -44,4 +46,5 @@ export function createWriteCounts(database: DatabaseSync): void {
     const identity: ProcessIdentity = JSON.parse(String(process));
     if (isKnownDead(identity)) remove.run(String(process));
   }
+  openWriteCounts(database).add();
 }

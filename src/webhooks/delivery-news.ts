@@ -1,5 +1,5 @@
 import type { AccountKey } from '../domain/account.ts';
-import { openNews } from '../runtime/news.ts';
+import type { Link } from '../runtime/link.ts';
 
 /** How often the deliveries of an account are said to have changed, in milliseconds: for people who watch a page. */
 const SAID_EVERY_MS = 50;
@@ -9,18 +9,15 @@ type Told = { readonly changed: readonly AccountKey[] } | { readonly wake: strin
 
 /**
  * What the thread that delivers tells those that answer requests, and they it.
- * @param name of the news; without it, only this thread hears
+ * @param link to the other thread, if there is one
  * @param woken called when another thread wants a registration to be looked at
  */
-export function openDeliveryNews(name: string | undefined, woken: (webhookId: string, isAsked: boolean) => void) {
+export function openDeliveryNews(link: Link | undefined, woken: (webhookId: string, isAsked: boolean) => void) {
   const listeners = new Set<(account: AccountKey) => void>();
-  const news =
-    name === undefined
-      ? undefined
-      : openNews<Told>(`deliveries ${name}`, (told) => {
-          if ('wake' in told) woken(told.wake, told.isAsked);
-          else hear(told.changed);
-        });
+  const news = link?.open<Told>('deliveries', (told) => {
+    if ('wake' in told) woken(told.wake, told.isAsked);
+    else hear(told.changed);
+  });
   let waiting = new Set<AccountKey>();
   let timer: NodeJS.Timeout | undefined;
 

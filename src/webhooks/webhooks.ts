@@ -17,6 +17,7 @@ import { type Consumer, type EventStore, logEnd, type Position } from '../event-
 import type { PersonalData } from '../personal-data/personal-data.ts';
 import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { Link } from '../runtime/link.ts';
 import { loadOnce } from '../runtime/load-once.ts';
 import type { SecretKey } from '../secrets/secret-key.ts';
 import type { ReceiverState } from './breaker.ts';
@@ -111,8 +112,8 @@ export type WebhooksDeps = {
   readonly tuning?: Tuning;
   /** Opened by default. */
   readonly runningTime?: RunningTime;
-  /** What the threads of this process that share the store call their news. */
-  readonly news?: string | undefined;
+  /** To the threads of this process that share the store. */
+  readonly link?: Link | undefined;
 };
 
 /** How deliveries are paced; the defaults suit production. */
@@ -151,7 +152,7 @@ export async function createWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
     clock,
     isConnected,
   });
-  const delivererNews = openDeliveryNews(deps.news, (webhookId, isAsked) => wake(webhookId, isAsked));
+  const delivererNews = openDeliveryNews(deps.link, (webhookId, isAsked) => wake(webhookId, isAsked));
   deliveries.onChange(({ account }) => delivererNews.changed(account));
   const sender = createLazySender({ allowPrivate: config.webhooksAllowPrivate, ...sending });
   const deliverer = createDeliverer({

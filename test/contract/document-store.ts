@@ -288,18 +288,6 @@ export function documentStoreContract(createDatabase: () => Promise<TestDatabase
       ]);
     });
 
-    it('knows what it has found until a document changes, on an engine that can', async () => {
-      const query = ask<Pet>({ where: { kind: 'cat' } });
-      const { foundNow } = documents;
-      if (foundNow === undefined) return;
-      expect(foundNow(query)).toBeUndefined();
-      const found = await Array.fromAsync(documents.find(query));
-      expect(found).toHaveLength(3);
-      expect(foundNow(query)).toEqual(found);
-      await documents.insert('f', pet('Fay'));
-      expect(foundNow(query)).toBeUndefined();
-    });
-
     it('returns versions that can be replaced', async () => {
       for await (const { key, version, document } of documents.find(ask({ where: { kind: 'cat' } }))) {
         expect(await documents.replace(key, { ...document, kind: 'lion' }, version)).toBe(true);

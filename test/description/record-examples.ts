@@ -4,9 +4,9 @@ import { type Examples, type OperationExamples, RECORDED_AT } from '../../src/de
 import { OPERATIONS, type OperationId } from '../../src/description/operations.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { ALL_PERMISSIONS, Permission } from '../../src/domain/permissions.ts';
-import { startRoles } from '../../src/roles.ts';
 import { OutcomeUnknown, Unavailable } from '../../src/runtime/unavailable.ts';
 import { signatureHeaders } from '../../src/webhooks/signature.ts';
+import { startRoles } from '../../src/worker/roles.ts';
 import { accepted } from '../accepted.ts';
 import { BY_OPERATOR } from '../auth/change-log.ts';
 import { type RunningService, runService } from '../running-service.fixture.ts';

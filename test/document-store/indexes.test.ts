@@ -9,6 +9,7 @@ import type { Collection, Find } from '../../src/document-store/document-store.t
 import { openMongoDocumentStore } from '../../src/document-store/mongodb/document-store.ts';
 import { filterOf, sortOf } from '../../src/document-store/mongodb/query.ts';
 import { declaredQueries } from '../../src/document-store/queries.ts';
+import { createChanges } from '../../src/document-store/sqlite/changes.ts';
 import { openSqliteFile } from '../../src/document-store/sqlite/file.ts';
 import { orderOf, rangesAfter, selectCount, selectRange } from '../../src/document-store/sqlite/query.ts';
 import { openTable } from '../../src/document-store/sqlite/table.ts';
@@ -58,7 +59,8 @@ describe('indexes', () => {
   it.each(queries)('of %s serve %s on SQLite, first page and next', async (name, _, of, query) => {
     expect(isOrdered(query)).toBe(true);
     const folder = await mkdtemp(join(tmpdir(), 'venue-indexes-'));
-    const file = await openSqliteFile({ what: 'test file', path: join(folder, 'documents.sqlite'), mend: '' }, 'lazy');
+    const fileName = { what: 'test file', path: join(folder, 'documents.sqlite'), mend: '' };
+    const file = await openSqliteFile(fileName, 'lazy', createChanges(undefined));
     try {
       const collection: Collection<Row> = { name, indexes: of.indexes, kind: 'readModel' };
       const table = await openTable(file, collection);

@@ -33,7 +33,7 @@ async function startFailing(): Promise<{ readonly url: string; readonly tried: (
   return { url: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`, tried: () => tried };
 }
 
-test.skipIf(obstacle !== undefined)('only the writing thread waits for log or records', async () => {
+test.skipIf(obstacle !== undefined)('only the log thread waits for log or records', async () => {
   const dataDir = temporaryDataDir();
   const shim = join(dataDir, 'watched-sync.so');
   const source = new URL('watched-sync.c', import.meta.url).pathname;
@@ -47,8 +47,8 @@ test.skipIf(obstacle !== undefined)('only the writing thread waits for log or re
   const spaceId = communities[0]?.spaces[0]?.id;
   const { url, tried } = await startFailing();
   expect((await call(service, key, '/webhooks', { url, events: 15 })).status).toBe(201);
-  // Until it is up, the others write themselves.
-  await eventually(() => expect(readFileSync(syncs, 'utf8')).toMatch(/^store: /m));
+  // Until then, the main thread creates what is missing in the files.
+  await eventually(() => expect(readFileSync(syncs, 'utf8')).toMatch(/^log: /m));
   rmSync(syncs);
 
   for (let day = 0; day < 8; day += 1) {
@@ -60,6 +60,6 @@ test.skipIf(obstacle !== undefined)('only the writing thread waits for log or re
   // Before the end, when each of them brings what it has open to the disk.
   const waits = readFileSync(syncs, 'utf8').trim().split('\n');
   const by = (file: string) => waits.filter((line) => line.endsWith(`/${file}-wal`)).map((line) => line.split(':')[0]);
-  expect(new Set(by('events.db'))).toEqual(new Set(['store']));
-  expect(new Set(by('records.sqlite'))).toEqual(new Set(['store']));
+  expect(new Set(by('events.db'))).toEqual(new Set(['log']));
+  expect(new Set(by('records.sqlite'))).toEqual(new Set(['log']));
 });

@@ -1,18 +1,17 @@
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { pino } from 'pino';
-import { expect, onTestFinished, test } from 'vitest';
-import { type Service, startService, type Threads } from '../../src/app.ts';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { startService } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
-import { startRoleThread } from '../../src/role-threads.ts';
-import type { KeptThread } from '../../src/runtime/kept-thread.ts';
 import { eventually } from '../eventually.ts';
 import { freePort } from '../free-port.ts';
 import { temporaryDataDir } from './service-process.ts';
 
-/** A service in this process whose roles run in threads, and a receiver of its webhooks. */
-async function startThreaded(together: boolean) {
+/** A service in this process with a log thread and a worker, and a receiver of its webhooks. */
+async function startThreaded(dataDir = temporaryDataDir()) {
   const received: string[] = [];
   const receiver = createServer((request, response) => {
     let body = '';
@@ -27,24 +26,13 @@ async function startThreaded(together: boolean) {
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
   const lines: { readonly msg: string; readonly level: number }[] = [];
   const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
-  const threads = new Map<string, KeptThread>();
   const config = readConfig({
     PORT: String(await freePort()),
-    DATA_DIR: temporaryDataDir(),
+    DATA_DIR: dataDir,
     WEBHOOKS_ALLOW_PRIVATE: 'true',
     LOG_LEVEL: 'silent',
   });
-  const begunWithDemo: boolean[] = [];
-  const start: Threads['start'] = (of, _, roles, ...shared) => {
-    const thread = startRoleThread(of, logger, roles, ...shared);
-    threads.set([...roles].join(), thread);
-    const begin = () => {
-      begunWithDemo.push(existsSync(join(config.dataDir, 'demo.json')));
-      return thread.begin();
-    };
-    return { ...thread, begin };
-  };
-  const service: Service = await startService(config, logger, { start, together });
+  const service = await startService(config, logger, { inThreads: true });
   onTestFinished(async () => {
     await service.stop();
     receiver.close();
@@ -66,7 +54,7 @@ async function startThreaded(together: boolean) {
   const url = `http://127.0.0.1:${address.port}/hook`;
   const registered = await call('POST', '/webhooks', { url, events: 15 });
   expect(registered.status).toBe(201);
-  return { service, threads, begunWithDemo, received, lines, call, spaceId: space.id };
+  return { service, received, lines, call, spaceId: space.id };
 }
 
 /** A booking, or a list of them. */
@@ -74,31 +62,25 @@ type Body = readonly { readonly id: number }[] & { readonly id: number };
 
 const dayIn = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
 
-const SHARED = [
-  { together: false, names: ['projector', 'scheduler,webhooks'] },
-  { together: true, names: ['projector,scheduler,webhooks'] },
-];
-
-test.each(SHARED)(
-  'a thread that dies is started again, and what it was doing is done: $names',
-  {
-    timeout: 120_000,
-  },
-  async ({ together, names }) => {
-    const { threads, begunWithDemo, received, lines, call, spaceId } = await startThreaded(together);
-    expect([...threads.keys()]).toEqual(names);
-    // The scheduler would let requests of the demo data expire that are approved a moment later.
-    expect(begunWithDemo).toEqual(names.map(() => true));
+test.each(['log', 'worker'] as const)(
+  'the %s thread is started again when it dies, and what it was doing is done',
+  { timeout: 120_000 },
+  async (name) => {
+    const { service, received, lines, call, spaceId } = await startThreaded();
+    const thread = service.threads[name];
     const booked: number[] = [];
-    for (const [i, thread] of [...threads.values(), ...threads.values()].entries()) {
-      const before = thread.running();
+    for (let i = 0; i < 3; i += 1) {
+      const before = thread?.running();
       expect(before).toBeDefined();
       const booking = call('POST', '/bookings', { spaceId, startTime: dayIn(200 + i), startHour: 10 });
       await before?.terminate();
       const { status, body } = await booking;
       expect(status).toBe(201);
       booked.push(body.id);
-      await eventually(() => expect(thread.running()).not.toBe(before));
+      await eventually(() => {
+        expect(thread?.running()).toBeDefined();
+        expect(thread?.running()).not.toBe(before);
+      });
     }
     await eventually(async () => {
       const { body } = await call('GET', '/bookings');
@@ -108,7 +90,18 @@ test.each(SHARED)(
       const delivered = new Set(received.map((body) => JSON.parse(body).data.bookingId));
       expect([...delivered]).toEqual(expect.arrayContaining(booked));
     });
-    const named = lines.filter(({ msg }) => /^The thread .* has ended; starting it again$/.test(msg));
-    expect(named).toHaveLength(2 * names.length);
+    expect(lines.filter(({ msg }) => msg === `The thread ${name} has ended; starting it again`)).toHaveLength(3);
   },
 );
+
+test('the worker begins with its roles once there is demo data, which the scheduler would let expire', async () => {
+  const dataDir = temporaryDataDir();
+  const begunWithDemo: boolean[] = [];
+  const post = Worker.prototype.postMessage;
+  vi.spyOn(Worker.prototype, 'postMessage').mockImplementation(function (this: Worker, message, transfer) {
+    if (message === 'begin') begunWithDemo.push(existsSync(join(dataDir, 'demo.json')));
+    post.call(this, message, transfer);
+  });
+  await startThreaded(dataDir);
+  expect(begunWithDemo).toEqual([true]);
+});

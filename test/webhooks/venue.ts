@@ -16,7 +16,8 @@ import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.t
 import { createPersonalData } from '../../src/personal-data/personal-data.ts';
 import { openProjector } from '../../src/projector/projector.ts';
 import type { Said } from '../../src/read-models/read-models.ts';
-import { startStoreThread } from '../../src/threads/store-writer.ts';
+import { createLogClient } from '../../src/threads/log-client.ts';
+import { startLogThread } from '../../src/threads/start-log-thread.ts';
 import { newSigningSecret } from '../../src/webhooks/signature.ts';
 import { createWebhooks, type Webhooks, type WebhooksDeps } from '../../src/webhooks/webhooks.ts';
 import { accepted } from '../accepted.ts';
@@ -60,25 +61,26 @@ export const changedStore = (events: EventStore, changes: Partial<EventStore>): 
 export async function openVenue({
   folder: shared,
   log,
-  storeThread: hasStoreThread = false,
+  logThread: hasLogThread = false,
 }: {
   readonly folder?: string;
   readonly log?: EventStore;
   /** Records are written by another thread, as in a service with more than one core. */
-  readonly storeThread?: boolean;
+  readonly logThread?: boolean;
 } = {}) {
   const folder = shared ?? (await mkdtemp(join(tmpdir(), 'venue-webhooks-')));
   let shift = 0;
   let downtime = 0;
   const clock = () => Date.now() + shift;
   const events = log ?? (await openSqliteEventStore({ path: join(folder, 'log.sqlite'), leaseMs: 1_000 }));
-  const storeThread = hasStoreThread
-    ? startStoreThread({ data: { log: undefined, documents: folder }, logger })
+  const client = createLogClient({ isTold: false });
+  const logThread = hasLogThread
+    ? startLogThread({ client, data: { log: undefined, documents: folder }, logger })
     : undefined;
   const documents = await openSqliteDocumentStore({
     folder,
     clock,
-    ...(storeThread && { writesElsewhere: { kinds: ['record'], writes: storeThread.writes } }),
+    ...(logThread && { elsewhere: { kinds: ['record'], writes: client.writes } }),
   });
   const said: Said = { kind: 'service', projects: false, wants: [], reads: [] };
   /** The heart of one process. */
@@ -220,7 +222,7 @@ export async function openVenue({
       gate?.resolve();
       await projector.stop();
       await Promise.all(hearts.map((heart) => heart.stop()));
-      await storeThread?.stop();
+      await logThread?.stop();
       await events.close();
       await documents.close();
       if (shared === undefined) await rm(folder, { recursive: true });

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Ask, createAsk } from '../../runtime/calls.ts';
+import { type Ask, createCaller } from '../../runtime/calls.ts';
 import { startWorker } from '../../runtime/start-worker.ts';
 import type { FileName } from '../../sqlite/file-name.ts';
 import type { BulkLoad, Collection, NextCheckpoint, Projected } from '../document-store.ts';
@@ -129,8 +129,9 @@ type LoadThread = {
 function startThread(setup: Setup): LoadThread {
   const thread = startWorker('load', new URL('./bulk-load-thread.ts', import.meta.url), setup);
   thread.unref();
-  const { ask, ended } = createAsk<LoadCalls>(thread);
-  thread.on('error', ended);
-  thread.on('exit', () => ended(new Error(`The thread that writes ${setup.name.path} has ended`)));
+  const { ask, connect, close } = createCaller<LoadCalls>();
+  connect(thread);
+  thread.on('error', close);
+  thread.on('exit', () => close(new Error(`The thread that writes ${setup.name.path} has ended`)));
   return { ask, end: () => thread.terminate() };
 }

@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import { freeBytes } from '../../runtime/disk.ts';
+import type { Link } from '../../runtime/link.ts';
 import { compact, emptyWal } from '../../sqlite/database.ts';
 import {
   type Checkpoint,
@@ -13,6 +14,7 @@ import {
   type Documents,
 } from '../document-store.ts';
 import { startBulkLoad } from './bulk-load.ts';
+import { createChanges } from './changes.ts';
 import { CHECKPOINTS, prepareCheckpoints } from './checkpoints.ts';
 import { openSqliteDocuments, type WritesElsewhere } from './documents.ts';
 import type { SqliteFile } from './file.ts';
@@ -25,12 +27,11 @@ const SWEEP_INTERVAL_MS = 60_000;
 /** How often files are looked for that another process has removed. */
 const CLOSE_REMOVED_EVERY_MS = 1_000;
 
-/** Who writes single documents instead of this thread, so that it never waits for the disk. */
-export type Elsewhere = {
+/** Another thread that writes single documents, so that this one never waits for the disk. */
+export type DocumentsElsewhere = {
   /** Collections of which kinds. */
   readonly kinds: readonly CollectionKind[];
-  /** Undefined while there is nobody. */
-  readonly writes: () => WritesElsewhere | undefined;
+  readonly writes: WritesElsewhere;
 };
 
 type CollectionKind = Collection<object>['kind'];
@@ -44,19 +45,23 @@ export async function openSqliteDocumentStore({
   folder,
   clock = systemClock(),
   believes = async () => true,
-  writesElsewhere,
+  elsewhere,
+  link,
 }: {
   readonly folder: string;
   readonly clock?: Clock;
   /** Whether the clock can be believed: nothing is removed by one that cannot. */
   readonly believes?: () => Promise<boolean>;
-  readonly writesElsewhere?: Elsewhere;
+  readonly elsewhere?: DocumentsElsewhere;
+  /** To the thread that projects, or the one that reads what this one projects. */
+  readonly link?: Link;
 }): Promise<DocumentStore> {
   await mkdir(folder, { recursive: true });
-  const files = await openSqliteFiles(folder);
+  const changes = createChanges(link);
+  const files = await openSqliteFiles(folder, changes);
   const both = [files.readModel, files.record];
   const { mend } = readModelsFile(folder);
-  const own = new OwnFiles({ folder, mend, store: await numberOf(files.readModel) });
+  const own = new OwnFiles({ folder, mend, store: await numberOf(files.readModel), changes });
   const checkpoints = prepareCheckpoints(files.readModel.database);
   const opened = new Map<string, unknown>();
   const sweeps = new Map<string, (now: string) => Promise<void>>();
@@ -80,8 +85,10 @@ export async function openSqliteDocumentStore({
       return openSqliteDocuments(file, collection, { projected: file.noteWritten, checkpoints: file.checkpoints });
     }
     const { kind } = collection;
-    const elsewhere = writesElsewhere?.kinds.includes(kind) ? writesElsewhere.writes : undefined;
-    const documents = await openSqliteDocuments(files[kind], collection, { elsewhere, checkpoints });
+    const documents = await openSqliteDocuments(files[kind], collection, {
+      elsewhere: elsewhere?.kinds.includes(kind) ? elsewhere.writes : undefined,
+      checkpoints,
+    });
     if (collection.ttl !== undefined) {
       sweeps.set(collection.name, documents.sweep);
       ttls.set(collection.name, collection.ttl);
@@ -139,7 +146,7 @@ export async function openSqliteDocumentStore({
           file.database.exec(`DROP TABLE IF EXISTS ${table}`);
           if (file === files.readModel) checkpoints.remove(name);
         });
-        file.caches.get(name)?.invalidateDocuments();
+        file.caches.get(name)?.forgetAll();
         file.caches.delete(name);
         await giveBackSpace(file);
       }
@@ -179,6 +186,7 @@ export async function openSqliteDocumentStore({
       clearInterval(sweeper);
       clearInterval(closer);
       await Promise.all([...both, own].map((file) => file.close()));
+      changes.close();
     },
   };
 }

@@ -1,17 +1,10 @@
-import {
-  openSqliteDocuments,
-  type PlainCollection,
-  type SqliteDocuments,
-  type WritesElsewhere,
-  type Written,
-} from './documents.ts';
+import { createChanges } from './changes.ts';
+import { openSqliteDocuments, type PlainCollection, type SqliteDocuments, type Written } from './documents.ts';
 import { openSqliteFiles } from './files.ts';
 
-export type DocumentWriter = WritesElsewhere & { close(): Promise<void> };
-
 /** Writes documents for other threads. A collection is opened with the first write to it. */
-export async function openDocumentWriter(folder: string): Promise<DocumentWriter> {
-  const files = await openSqliteFiles(folder);
+export async function openDocumentWriter(folder: string) {
+  const files = await openSqliteFiles(folder, createChanges(undefined));
   const opened = new Map<string, Promise<SqliteDocuments<Row>>>();
 
   function open(collection: PlainCollection): Promise<SqliteDocuments<Row>> {
@@ -26,17 +19,32 @@ export async function openDocumentWriter(folder: string): Promise<DocumentWriter
     documents.hasColumns(columns) ? { json, columns } : { json, columns: JSON.parse(json) };
 
   return {
-    async insert(collection, key, written) {
+    async insert(collection: PlainCollection, key: string, written: Written, isRepeated: boolean): Promise<boolean> {
       const documents = await open(collection);
-      return documents.insertWritten(key, complete(documents, written));
+      return documents.forOthers.insert(key, complete(documents, written), isRepeated);
     },
-    async replace(collection, key, written, version) {
+    async replace(
+      collection: PlainCollection,
+      key: string,
+      written: Written,
+      version: number,
+      isRepeated: boolean,
+    ): Promise<boolean> {
       const documents = await open(collection);
-      return documents.replaceWritten(key, complete(documents, written), version);
+      return documents.forOthers.replace(key, complete(documents, written), version, isRepeated);
     },
-    delete: async (collection, key, version) => (await open(collection)).delete(key, version),
-    sweep: async (collection, now) => (await open(collection)).sweep(now),
-    async close() {
+    async delete(
+      collection: PlainCollection,
+      key: string,
+      version: number | undefined,
+      isRepeated: boolean,
+    ): Promise<boolean> {
+      return (await open(collection)).forOthers.delete(key, version, isRepeated);
+    },
+    async sweep(collection: PlainCollection, now: string): Promise<void> {
+      await (await open(collection)).sweep(now);
+    },
+    async close(): Promise<void> {
       await Promise.all(Object.values(files).map((file) => file.close()));
     },
   };

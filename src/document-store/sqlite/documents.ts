@@ -1,33 +1,22 @@
 import type { SQLOutputValue, StatementSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ThreadEnded } from '../../runtime/calls.ts';
 import { createLruCache } from '../../runtime/lru-cache.ts';
+import { OutcomeUnknown } from '../../runtime/unavailable.ts';
 import type { Collection, Documents, Find, Projected, Stored, Unread } from '../document-store.ts';
 import { updateDocument } from '../update.ts';
 import type { Checkpoints } from './checkpoints.ts';
+import { ABSENT, type CacheEntry, createDocumentCache } from './document-cache.ts';
 import type { SqliteFile } from './file.ts';
 import { type KeysetRange, orderOf, rangesAfter, type Sql, selectCount, selectRange, toValue } from './query.ts';
 import { prepareStatements } from './statements.ts';
 import { openTable, readTable } from './table.ts';
 
-/** Parsed documents cached per collection. */
-const MAX_CACHED_DOCUMENTS = 10_000;
-/** Longer keys are not cached: only made-up ones are that long, and they would fill the memory. */
-const MAX_CACHED_KEY_LENGTH = 200;
-/** Results of `find` cached per collection, until one of its documents changes. */
-const MAX_CACHED_RESULTS = 1_000;
-/** Documents in a cached result. Longer results are not cached. */
-const MAX_CACHED_RESULT_LENGTH = 32;
 /** Documents that a stream reads per query: about a millisecond of the event loop. */
 const PAGE = 256;
 /** The same of documents that are not parsed. */
 const UNREAD_PAGE = 1_024;
 /** Documents that a projection writes per transaction: a few milliseconds of the event loop. */
 const WRITE_BATCH = 250;
-
-/** What is stored under a key. `stored` is absent for a tombstone and for a key that does not exist. */
-type CacheEntry<D extends object> = { readonly stored?: Stored<D>; readonly position?: string };
-const ABSENT: CacheEntry<never> = {};
 
 /** A collection as another thread needs it to open it. */
 export type PlainCollection = Collection<{ readonly [field: string]: unknown }>;
@@ -47,10 +36,12 @@ export type WritesElsewhere = {
 };
 
 export type SqliteDocuments<D extends object> = Documents<D> & {
-  /** As `insert`, of what is written already. */
-  insertWritten(key: string, written: Written): Promise<boolean>;
-  /** As `replace`, of what is written already. */
-  replaceWritten(key: string, written: Written, version: number): Promise<boolean>;
+  /** The writes of another thread. `isRepeated`: a thread that has ended since may have made them already. */
+  readonly forOthers: {
+    insert(key: string, written: Written, isRepeated: boolean): Promise<boolean>;
+    replace(key: string, written: Written, version: number, isRepeated: boolean): Promise<boolean>;
+    delete(key: string, version: number | undefined, isRepeated: boolean): Promise<boolean>;
+  };
   /** Whether the columns of a document from another thread are all that the table has: another release may have added some. */
   hasColumns(columns: Columns): boolean;
   /** Removes expired documents. */
@@ -61,40 +52,28 @@ export type SqliteDocuments<D extends object> = Documents<D> & {
  * A collection in a table of `file`, which is created if absent.
  * @param options.projected called in the transaction that completes what a projection writes, with its last position
  * @param options.checkpoints of the file, for a read model
- * @param options.elsewhere who writes single documents instead of this thread; undefined while there is nobody
+ * @param options.elsewhere another thread that writes single documents instead of this one
  */
 export async function openSqliteDocuments<D extends object>(
   file: SqliteFile,
   collection: Collection<D>,
   {
     projected = () => {},
-    elsewhere = () => undefined,
+    elsewhere,
     checkpoints,
   }: {
     readonly checkpoints?: Checkpoints | undefined;
     readonly projected?: (position: string) => void;
-    readonly elsewhere?: (() => WritesElsewhere | undefined) | undefined;
+    readonly elsewhere?: WritesElsewhere | undefined;
   } = {},
 ): Promise<SqliteDocuments<D>> {
   const { name, indexes, ttl } = collection;
   let statements = prepareStatements(file.database, await openTable(file, collection), ttl);
 
-  // With `max`, both would allocate all their entries up front, which takes 50 ms for the collections opened at a start.
-  const cache = createLruCache<string, { readonly entry: CacheEntry<D>; at: number }>(MAX_CACHED_DOCUMENTS);
-  const results = createLruCache<string, readonly Stored<D>[]>(MAX_CACHED_RESULTS);
-  const clearResults = () => {
-    // A projection writes thousands of documents in a row, and clearing takes time even when there is nothing to clear.
-    if (results.size > 0) results.clear();
-  };
-  /** Counts the times at which others may have written. */
-  let changes = 0;
-  const invalidateDocuments = () => {
-    changes += 1;
-    clearResults();
-  };
+  const cache = createDocumentCache<D>(collection.isProjected ?? false);
   file.caches.set(name, {
-    invalidateDocuments,
-    invalidateTable() {
+    ...cache,
+    readTable() {
       // If another version of the service has added a column, this one has to fill it, too.
       const now = readTable(file, collection);
       if (now === undefined || now.fields.join() === statements.table.fields.join()) return;
@@ -102,86 +81,59 @@ export async function openSqliteDocuments<D extends object>(
     },
   });
   const queries = createLruCache<string, StatementSync>(100);
-  const stamp = file.stampOf(name);
-
-  /** Call before using a cached value. */
-  function validate(): void {
-    file.validate();
-    if (stamp.hasChanged()) invalidateDocuments();
-  }
 
   function lookUp(key: string): CacheEntry<D> {
-    validate();
-    const cached = cache.get(key);
-    if (cached !== undefined) {
-      if (cached.at === changes) return cached.entry;
-      // Most of what is written does not concern this document. What a projection writes moves to another position, and asking
-      // for that takes a third of the time that reading and parsing does.
-      const { position } = cached.entry;
-      if (position !== undefined && statements.position(key) === position) {
-        cached.at = changes;
-        return cached.entry;
-      }
-    }
+    file.validate();
+    const cached = cache.entry(key);
+    if (cached !== undefined) return cached;
     const row = statements.read(key);
     const entry: CacheEntry<D> = row === undefined ? ABSENT : toCacheEntry(key, row);
-    if (key.length <= MAX_CACHED_KEY_LENGTH) cache.set(key, { entry, at: changes });
+    cache.keep(key, entry);
     return entry;
   }
 
-  /** Writes in a transaction, in which what is cached is valid, and tells the other threads. */
-  const commit = <R>(work: () => R): Promise<R> =>
-    file.write(() => {
-      if (stamp.hasChanged()) invalidateDocuments();
-      return work();
-    }, stamp);
-
-  /** Call for every write, inside its transaction. */
-  function invalidate(key: string): void {
-    cache.delete(key);
-    clearResults();
+  /** Changes documents in a transaction. */
+  function commit<R>(keys: readonly string[], work: () => R): Promise<R> {
+    const isCached = collection.isProjected === true;
+    return file.write(
+      () => {
+        cache.forget(keys);
+        return work();
+      },
+      isCached ? { collection: name, keys } : undefined,
+    );
   }
+
+  /** The other thread, unless the store is closed: then writing fails here. */
+  const there = (): WritesElsewhere | undefined => (file.isClosed() ? undefined : elsewhere);
 
   const plain: PlainCollection = { ...collection, indexes: [...indexes] };
-  /**
-   * Writes in the other thread, or here if there is none.
-   * @param here is told whether a thread that ended may have done it already
-   */
-  async function write<R>(there: (other: WritesElsewhere) => Promise<R>, here: (repeated: boolean) => R): Promise<R> {
-    const other = file.isClosed() ? undefined : elsewhere();
-    if (other === undefined) return commit(() => here(false));
-    try {
-      return await there(other);
-    } catch (error) {
-      if (!(error instanceof ThreadEnded)) throw error;
-    }
-    return commit(() => here(true));
-  }
-
   /** What another thread needs of a document besides its JSON. */
   const columnsOf = (document: Columns): Columns =>
     Object.fromEntries(statements.table.fields.map((field) => [field, Reflect.get(document, field)]));
 
-  const insertWritten: SqliteDocuments<D>['insertWritten'] = (key, { json, columns }) =>
-    write(
-      (other) => other.insert(plain, key, { json, columns: columnsOf(columns) }),
-      (repeated) => {
-        invalidate(key);
-        return statements.insert(key, columns, json) || (repeated && statements.read(key)?.document === json);
-      },
-    );
+  const forOthers: SqliteDocuments<D>['forOthers'] = {
+    insert: (key, { json, columns }, isRepeated) =>
+      commit([key], () => {
+        return statements.insert(key, columns, json) || (isRepeated && statements.read(key)?.document === json);
+      }),
 
-  const replaceWritten: SqliteDocuments<D>['replaceWritten'] = (key, { json, columns }, version) =>
-    write(
-      (other) => other.replace(plain, key, { json, columns: columnsOf(columns) }, version),
-      (repeated) => {
-        invalidate(key);
+    replace: (key, { json, columns }, version, isRepeated) =>
+      commit([key], () => {
         if (statements.replace(key, columns, json, version)) return true;
-        const now = repeated ? statements.read(key) : undefined;
-        if (Number(now?.version) > version + 1) throw new ThreadEnded();
+        const now = isRepeated ? statements.read(key) : undefined;
+        if (Number(now?.version) > version + 1) throw unknownOutcome(name);
         return now?.document === json;
-      },
-    );
+      }),
+
+    delete: (key, version, isRepeated) =>
+      commit([key], () => {
+        const isDeleted = statements.delete(key, version);
+        // Either the thread that ended has deleted it, or another process has.
+        if (isRepeated && !isDeleted) throw unknownOutcome(name);
+        return isDeleted;
+      }),
+  };
 
   /** Rows as arrays of their columns: an object per row would take half as long again as reading it. */
   function run({ text, values }: Sql): Row[] {
@@ -235,27 +187,27 @@ export async function openSqliteDocuments<D extends object>(
     },
 
     foundNow(query: Find<D>) {
-      validate();
-      return results.get(resultKeyOf(query));
+      file.validate();
+      return cache.result(resultKeyOf(query));
     },
 
     async *find(query: Find<D>) {
-      validate();
+      file.validate();
       const resultKey = resultKeyOf(query);
-      const cachedResult = results.get(resultKey);
+      const cachedResult = cache.result(resultKey);
       if (cachedResult !== undefined) {
         yield* cachedResult;
         return;
       }
+      const readAt = cache.changes();
       for await (const { rows, isAll } of rowsOf(query, PAGE)) {
         const page = rows.map((row) => toStored<D>(...row));
-        if (isAll && page.length <= MAX_CACHED_RESULT_LENGTH) results.set(resultKey, page);
+        if (isAll) cache.keepResult(resultKey, page, readAt);
         yield* page;
       }
     },
 
     async *pages(query: Find<D>) {
-      validate();
       for await (const { rows } of rowsOf(query, UNREAD_PAGE)) yield rows.map((row) => new UnreadRow<D>(row));
     },
 
@@ -263,25 +215,24 @@ export async function openSqliteDocuments<D extends object>(
       return Number(run(selectCount(statements.table, query?.where, indexes))[0]?.[0]);
     },
 
-    insert: (key, document) => insertWritten(key, writtenOf(document)),
-    insertWritten,
-    replace: (key, document, version) => replaceWritten(key, writtenOf(document), version),
-    replaceWritten,
-    update: (key, change, known) => updateDocument(documents, key, change, known),
-    hasColumns: (columns) => statements.table.fields.every((field) => field in columns),
-
-    delete(key, version) {
-      return write(
-        (other) => other.delete(plain, key, version),
-        (repeated) => {
-          invalidate(key);
-          const isDeleted = statements.delete(key, version);
-          // Nobody can tell whether the thread that ended deleted it or somebody else did.
-          if (repeated && !isDeleted) throw new ThreadEnded();
-          return isDeleted;
-        },
-      );
+    insert(key, document) {
+      const json = JSON.stringify(document);
+      const writes = there();
+      if (writes === undefined) return forOthers.insert(key, { json, columns: document }, false);
+      return writes.insert(plain, key, { json, columns: columnsOf(document) });
     },
+
+    replace(key, document, version) {
+      const json = JSON.stringify(document);
+      const writes = there();
+      if (writes === undefined) return forOthers.replace(key, { json, columns: document }, version, false);
+      return writes.replace(plain, key, { json, columns: columnsOf(document) }, version);
+    },
+
+    delete: (key, version) => there()?.delete(plain, key, version) ?? forOthers.delete(key, version, false),
+    update: (key, change, known) => updateDocument(documents, key, change, known),
+    forOthers,
+    hasColumns: (columns) => statements.table.fields.every((field) => field in columns),
 
     async project(writes, checkpoint) {
       const last = writes.reduce((most, { position }) => (position > most ? position : most), '');
@@ -291,14 +242,11 @@ export async function openSqliteDocuments<D extends object>(
         const batch = writes.slice(from, from + WRITE_BATCH);
         const isLast = from + WRITE_BATCH >= writes.length;
         if (batch.length === 0 && checkpoint === undefined) break;
-        isNext = await commit(() => {
+        const keys = batch.map(({ key }) => key);
+        isNext = await commit(keys, () => {
           if (isLast && checkpoint !== undefined && checkpoints?.advance(name, checkpoint) === false) return false;
-          for (const { key, position, document, isNew = false } of batch) {
-            const known = cache.get(key);
-            const isAbsent = known?.at === changes && known.entry === ABSENT;
-            invalidate(key);
-            statements.project(key, position, document, isNew || isAbsent);
-          }
+          for (const { key, position, document, isNew = false } of batch)
+            statements.project(key, position, document, isNew);
           if (isLast) projected(last);
           return true;
         });
@@ -316,19 +264,15 @@ export async function openSqliteDocuments<D extends object>(
     },
 
     async sweep(now) {
-      const other = elsewhere();
-      if (other !== undefined) return other.sweep(plain, now);
-      let removed: boolean;
-      do {
-        removed = await commit(() => {
-          invalidateDocuments();
-          return statements.expire(now);
-        });
-      } while (removed);
+      if (elsewhere !== undefined) return elsewhere.sweep(plain, now);
+      while (await commit([], () => statements.expire(now)));
     },
   };
   return documents;
 }
+
+const unknownOutcome = (name: string) =>
+  new OutcomeUnknown(`The thread that wrote to ${name} has ended; the outcome of the write is unknown`);
 
 const resultKeyOf = <D extends object>({ where, sort, limit }: Find<D>): string => JSON.stringify([where, sort, limit]);
 
@@ -338,8 +282,6 @@ function toCacheEntry<D extends object>(key: string, row: Record<string, SQLOutp
     ...(row.position === null ? {} : { position: text(row.position) }),
   };
 }
-
-const writtenOf = (document: object): Written => ({ json: JSON.stringify(document), columns: document });
 
 /** Key, version and document. */
 type Row = [key: SQLOutputValue, version?: SQLOutputValue, document?: SQLOutputValue];

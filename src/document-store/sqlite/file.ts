@@ -1,24 +1,21 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { requestBatch } from '../../runtime/arrivals.ts';
+import { DataVersion } from '../../sqlite/data-version.ts';
 import { type Durability, openDatabase, transaction } from '../../sqlite/database.ts';
 import type { FileName } from '../../sqlite/file-name.ts';
-import { openForeignCommits } from '../../sqlite/foreign-commits.ts';
 import { GroupCommit } from '../../sqlite/group-commit.ts';
-import { type CollectionStamp, collectionStamp } from '../../sqlite/shared-counts.ts';
 import { createWriteCounts, openWriteCounts } from '../../sqlite/write-counts.ts';
+import type { ChangedDocuments, Changes } from './changes.ts';
 
 /** A SQLite database in WAL mode, shared by any number of processes on the machine. */
 export type SqliteFile = {
   readonly database: DatabaseSync;
   /**
    * Runs `work` in a transaction that it may share with other writes (`GroupCommit.write`).
-   * @param stamp of the collection, if it changes nothing but documents of one: the caches of other collections remain valid then
+   * @param changed the documents that it changes, if others may have them in a cache
    */
-  write<R>(work: () => R, stamp?: CollectionStamp): Promise<R>;
-  /** Call before using a cached value: invalidates what other processes may have changed. What other threads have, the stamps tell. */
+  write<R>(work: () => R, changed?: ChangedDocuments): Promise<R>;
+  /** Call before using a cached value: invalidates what others may have changed. */
   validate(): void;
-  /** Tells whether other threads of this process have written to a collection. */
-  stampOf(collection: string): CollectionStamp;
   /** The cache of each collection, invalidated whenever it may be stale. */
   readonly caches: Map<string, CollectionCache>;
   isClosed(): boolean;
@@ -26,15 +23,15 @@ export type SqliteFile = {
 };
 
 type CollectionCache = {
-  invalidateDocuments(): void;
+  forget(keys: readonly string[]): void;
+  forgetAll(): void;
   /** Another connection has created, altered or dropped tables. */
-  invalidateTable(): void;
+  readTable(): void;
 };
 
 /**
- * A check for commits by other processes costs as much as a read, so requests that arrived together share one, and so do other reads
- * for less time than a client needs to hear of a commit from another process and then ask this one. For those, a turn of the event
- * loop would be too long when it is busy.
+ * A check for commits by others costs as much as a read, so reads share one for less time than a client needs to hear of a commit
+ * from another process and then ask this one.
  */
 const CHECK_VALID_MS = 0.05;
 
@@ -42,6 +39,7 @@ const CHECK_VALID_MS = 0.05;
 export async function openSqliteFile(
   file: FileName & { readonly pageSize?: number },
   durability: Durability,
+  changes: Changes,
 ): Promise<SqliteFile> {
   const database = await openDatabase(file);
   // Several threads have each file open. What is in the file itself they all read from the system's cache (mmap), so a cache of
@@ -51,71 +49,65 @@ export async function openSqliteFile(
   checkpointEvery16MiB(database);
   // A record that was removed or replaced, such as a user or a key, leaves nothing behind in the file.
   if (durability === 'durable') database.exec('PRAGMA secure_delete = ON');
+  await transaction(database, durability, () => createWriteCounts(database));
 
-  await transaction(database, 'lazy', () => createWriteCounts(database));
   const counts = openWriteCounts(database);
-  const foreign = openForeignCommits(database, file.path);
+  const version = new DataVersion(database);
   const readSchemaVersion = database.prepare('PRAGMA schema_version');
-  const readChanges = database.prepare('SELECT total_changes() AS changes');
-
   const caches: SqliteFile['caches'] = new Map();
-  let closed = false;
-
+  let known = counts.read();
   let schemaVersion = readSchemaVersion.get()?.schema_version;
   let checkedAt = Number.NEGATIVE_INFINITY;
-  let checkedFor: number | undefined;
+  let closed = false;
 
   function validate(): void {
-    const batch = requestBatch();
-    if (batch !== undefined && batch === checkedFor) return;
     const now = performance.now();
     if (now - checkedAt < CHECK_VALID_MS) return;
-    checkForCommits();
     checkedAt = now;
-    checkedFor = batch;
+    checkForCommits();
   }
 
-  /** Invalidates the caches if another process has committed. */
+  /** Forgets everything if cached documents may have changed without this connection having been told. */
   function checkForCommits(): void {
-    if (!foreign.happened()) return;
-    invalidateDocuments();
+    if (!version.hasChanged()) return;
+    const now = counts.read();
     const schema = readSchemaVersion.get()?.schema_version;
+    if (now.own !== known.own || now.others !== known.others || schema !== schemaVersion) forgetAll();
+    known = now;
     if (schema === schemaVersion) return;
     schemaVersion = schema;
-    for (const collection of caches.values()) collection.invalidateTable();
+    for (const collection of caches.values()) collection.readTable();
   }
 
-  function invalidateDocuments(): void {
-    for (const collection of caches.values()) collection.invalidateDocuments();
+  function forgetAll(): void {
+    for (const collection of caches.values()) collection.forgetAll();
   }
 
-  /** The collections that the current transaction writes to, and whether it changes anything else. */
-  const written = new Set<CollectionStamp>();
-  let changesOthers = false;
+  // Another thread of this process tells what it has changed.
+  const stopHearing = changes.listen(file.path, ({ count, changed }) => {
+    if (count === known.own + 1) known = { ...known, own: count };
+    for (const { collection, keys } of changed) caches.get(collection)?.forget(keys);
+  });
 
+  /** What the current transaction changes. */
+  let changed: ChangedDocuments[] = [];
   const commits = new GroupCommit({ durability, transaction: commit });
 
   async function commit(work: () => void): Promise<void> {
-    let account: ((hasWritten: boolean) => void) | undefined;
-    let before: unknown;
     const run = () => {
-      written.clear();
-      changesOthers = false;
+      changed = [];
       // From here to the commit this connection holds the write lock, so the caches stay valid.
       checkForCommits();
-      account = foreign.account();
-      before = readChanges.get()?.changes;
       work();
-      if (durability === 'lazy' && readChanges.get()?.changes !== before) counts.add();
+      if (changed.length > 0) known = { ...known, own: counts.add() };
     };
     const committed = () => {
-      for (const stamp of written) stamp.note();
-      if (!changesOthers) account?.(readChanges.get()?.changes !== before);
+      if (changed.length > 0) changes.tell({ path: file.path, count: known.own, changed });
     };
     try {
       await transaction(database, durability, run, committed);
     } catch (error) {
-      invalidateDocuments();
+      forgetAll();
       throw error;
     }
   }
@@ -124,21 +116,19 @@ export async function openSqliteFile(
     database,
     validate,
     caches,
-    stampOf: (collection) => collectionStamp(file.path, collection),
-    write(work, stamp) {
+    write(work, documents) {
       if (closed) return Promise.reject(new Error('The document store is closed'));
       return commits.write(() => {
-        if (stamp === undefined) changesOthers = true;
-        else written.add(stamp);
+        if (documents !== undefined) changed.push(documents);
         return work();
       });
     },
     isClosed: () => closed,
     async close() {
       closed = true;
+      stopHearing();
       await commits.settled();
       if (database.isOpen) database.close();
-      foreign.close();
     },
   };
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { FileName } from '../../sqlite/file-name.ts';
 import type { Collection } from '../document-store.ts';
+import type { Changes } from './changes.ts';
 import { createCheckpoints } from './checkpoints.ts';
 import { openSqliteFile, type SqliteFile } from './file.ts';
 
@@ -8,9 +9,9 @@ import { openSqliteFile, type SqliteFile } from './file.ts';
 export type SqliteFiles = Readonly<Record<Collection<object>['kind'], SqliteFile>>;
 
 /** Opens both files in `folder`, creating what is missing. */
-export async function openSqliteFiles(folder: string): Promise<SqliteFiles> {
-  const readModel = await openSqliteFile(readModelsFile(folder), 'lazy');
-  const record = await openSqliteFile(recordsFile(folder), 'durable');
+export async function openSqliteFiles(folder: string, changes: Changes): Promise<SqliteFiles> {
+  const readModel = await openSqliteFile(readModelsFile(folder), 'lazy', changes);
+  const record = await openSqliteFile(recordsFile(folder), 'durable', changes);
   await createCheckpoints(readModel);
   return { readModel, record };
 }

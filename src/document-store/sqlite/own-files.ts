@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { StatementSync } from 'node:sqlite';
 import type { FileName } from '../../sqlite/file-name.ts';
+import type { Changes } from './changes.ts';
 import { type Checkpoints, createCheckpoints, prepareCheckpoints } from './checkpoints.ts';
 import { openSqliteFile, type SqliteFile } from './file.ts';
 
@@ -35,12 +36,19 @@ export class OwnFiles {
   readonly #folder: string;
   readonly #mend: string;
   readonly #suffix: string;
+  readonly #changes: Changes;
   readonly #open = new Map<string, Promise<OwnFile>>();
 
   /** @param deps.store the number of the file that tells which collections there are */
-  constructor(deps: { readonly folder: string; readonly mend: string; readonly store: number }) {
+  constructor(deps: {
+    readonly folder: string;
+    readonly mend: string;
+    readonly store: number;
+    readonly changes: Changes;
+  }) {
     this.#folder = join(deps.folder, FOLDER);
     this.#mend = deps.mend;
+    this.#changes = deps.changes;
     this.#suffix = `.${deps.store}.sqlite`;
     for (const file of this.#files())
       if (!file.includes(this.#suffix)) rmSync(join(this.#folder, file), { force: true });
@@ -103,7 +111,7 @@ export class OwnFiles {
   async #connect(collection: string): Promise<OwnFile> {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     const name: FileName = { what: 'read-model file', path: this.#path(collection), mend: this.#mend };
-    const file = await openSqliteFile({ ...name, pageSize: PAGE_SIZE }, 'lazy');
+    const file = await openSqliteFile({ ...name, pageSize: PAGE_SIZE }, 'lazy', this.#changes);
     const hasTable = file.database.prepare(`SELECT 1 FROM sqlite_master WHERE name = 'last_written'`);
     if (hasTable.get() === undefined)
       await file.write(() =>

@@ -31,7 +31,6 @@ export function prepareStatements(database: DatabaseSync, table: Table, ttl: str
     Array.from(some, (at, index) => `, ${columns[at]} = ?${index + 4}`).join('');
 
   const select = database.prepare(`SELECT version, position, document FROM ${name} WHERE key = ?`);
-  const selectPosition = database.prepare(`SELECT position FROM ${name} WHERE key = ?`);
   const selectColumns = columns.length > 0 && database.prepare(`SELECT ${columns.join()} FROM ${name} WHERE key = ?`);
   const insert = database.prepare(
     // Overwrites a tombstone; does nothing if a unique value is taken.
@@ -70,7 +69,6 @@ export function prepareStatements(database: DatabaseSync, table: Table, ttl: str
   return {
     table,
     read: (key: string): Record<string, SQLOutputValue> | undefined => select.get(key),
-    position: (key: string): SQLOutputValue | undefined => selectPosition.get(key)?.position,
 
     /** @param columns the document, or at least the fields that are columns */
     insert(key: string, columns: object, json: string): boolean {

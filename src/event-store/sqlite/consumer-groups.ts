@@ -18,8 +18,8 @@ export class ConsumerGroups {
   readonly #position: StatementSync;
 
   constructor(deps: Omit<GroupsDeps, 'members'>) {
-    const { database, changes } = deps;
-    this.#deps = { ...deps, members: new GroupMembers(database, changes) };
+    const { database, tail } = deps;
+    this.#deps = { ...deps, members: new GroupMembers(database, tail) };
     this.#create = database.prepare('INSERT OR IGNORE INTO groups (name, checkpoint) VALUES (?, ?)');
     this.#move = database.prepare(
       'INSERT INTO groups (name, checkpoint) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET checkpoint = excluded.checkpoint',

@@ -1,7 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BaseLogger } from 'pino';
-import { ThreadEnded } from '../../runtime/calls.ts';
 import { transaction } from '../../sqlite/database.ts';
 import { checkStreamName } from '../check-event.ts';
 import {
@@ -24,10 +23,16 @@ import {
   WrongExpectedRevision,
 } from '../event-store.ts';
 import { ConsumerGroups } from './consumer-groups.ts';
-import { LogChanges } from './log-changes.ts';
 import { openLogFile } from './log-file.ts';
 import { LogTail, TAIL_PAGE } from './log-tail.ts';
-import { type Append, type AppendOutcome, type AppendToLog, LogWriter, rowsOf } from './log-writer.ts';
+import {
+  type Append,
+  type AppendOutcome,
+  type AppendToLog,
+  type CommittedGroup,
+  LogWriter,
+  rowsOf,
+} from './log-writer.ts';
 import { EVENT_COLUMNS, eventsOf, numberOf, positionOf, storedEvent } from './stored-event.ts';
 
 /** Events per query. In between, other work of the process gets a turn. */
@@ -43,8 +48,14 @@ export type SqliteEventStoreOptions = {
   readonly logger?: Pick<BaseLogger, 'warn'>;
   /** How long the events of a killed consumer stay claimed before others get them, in milliseconds. Default 10 s. */
   readonly leaseMs?: number;
-  /** Who appends instead of this thread, so that it never waits for the disk; undefined while there is nobody. */
-  readonly appendElsewhere?: () => AppendToLog | undefined;
+  /** Another thread that appends, so that this one never waits for the disk. */
+  readonly elsewhere?: AppendsElsewhere;
+};
+
+export type AppendsElsewhere = {
+  readonly append: AppendToLog;
+  /** Calls `hear` with what the other thread commits, for whichever thread; absent if it does not tell this one. */
+  readonly onCommitted?: (hear: (group: CommittedGroup) => void) => void;
 };
 
 /**
@@ -57,10 +68,9 @@ export async function openSqliteEventStore(options: SqliteEventStoreOptions): Pr
 
 class SqliteEventStore implements EventStore {
   readonly #database: DatabaseSync;
-  readonly #changes: LogChanges;
   readonly #tail: LogTail;
   readonly #writer: LogWriter;
-  readonly #elsewhere: () => AppendToLog | undefined;
+  readonly #elsewhere: AppendsElsewhere | undefined;
   readonly #closing = new AbortController();
   readonly #groups: ConsumerGroups;
   readonly #onError: (error: unknown) => void;
@@ -68,14 +78,13 @@ class SqliteEventStore implements EventStore {
 
   constructor(database: DatabaseSync, options: SqliteEventStoreOptions) {
     this.#database = database;
-    this.#changes = new LogChanges(database, options.path);
-    this.#tail = new LogTail(database, this.#changes);
-    this.#writer = new LogWriter({ database, committed: () => this.#changes.committed() });
-    this.#elsewhere = options.appendElsewhere ?? (() => undefined);
+    this.#tail = new LogTail(database);
+    this.#writer = new LogWriter({ database, committed: (group) => this.#tail.take(group) });
+    this.#elsewhere = options.elsewhere;
+    this.#elsewhere?.onCommitted?.((group) => this.#tail.take(group));
     this.#onError = (error) => options.logger?.warn({ err: error }, 'Event log access failed; retrying');
     this.#groups = new ConsumerGroups({
       database,
-      changes: this.#changes,
       tail: this.#tail,
       leaseMs: options.leaseMs ?? 10_000,
       onError: this.#onError,
@@ -109,15 +118,11 @@ class SqliteEventStore implements EventStore {
   }
 
   async #append(append: Append): Promise<AppendOutcome> {
-    const elsewhere = this.#elsewhere();
+    const elsewhere = this.#elsewhere;
     if (elsewhere === undefined) return this.#writer.append(append);
-    try {
-      return await elsewhere(append);
-    } catch (error) {
-      // It may have been stored: repeated, it gives the same result.
-      if (error instanceof ThreadEnded) return this.#append(append);
-      throw error;
-    }
+    const outcome = await elsewhere.append(append);
+    if (elsewhere.onCommitted === undefined) this.#tail.changed();
+    return outcome;
   }
 
   async load(events: readonly EventToLoad[]): Promise<readonly Position[]> {
@@ -134,7 +139,7 @@ class SqliteEventStore implements EventStore {
         return positionOf(Number(this.#statements.load.get(...row)?.position));
       }),
     );
-    this.#changes.committed();
+    this.#tail.changed();
     return positions;
   }
 
@@ -182,7 +187,7 @@ class SqliteEventStore implements EventStore {
   async *subscribe({ after = LOG_START, types, signal }: Subscribe): AsyncGenerator<Batch> {
     this.#checkOpen();
     const stop = signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal]);
-    const wakeup = this.#changes.subscribe();
+    const wakeup = this.#tail.subscribe();
     stop.addEventListener('abort', wakeup.wake);
     try {
       let at = numberOf(after);
@@ -202,7 +207,7 @@ class SqliteEventStore implements EventStore {
       }
     } finally {
       stop.removeEventListener('abort', wakeup.wake);
-      this.#changes.unsubscribe(wakeup);
+      this.#tail.unsubscribe(wakeup);
     }
   }
 
@@ -254,7 +259,6 @@ class SqliteEventStore implements EventStore {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();
     await Promise.all([this.#writer.settled(), this.#groups.close()]);
-    this.#changes.close();
     this.#database.close();
   }
 

@@ -7,7 +7,6 @@ import { transaction } from '../../sqlite/database.ts';
 import type { Consume, HandleEvent } from '../event-store.ts';
 import { RejoinBackoff } from '../rejoin-backoff.ts';
 import { type GroupMembers, type Member, SAY_EVERY_MS } from './group-members.ts';
-import type { LogChanges } from './log-changes.ts';
 import type { LogTail, ReadEvent } from './log-tail.ts';
 import { type Row, storedEvent } from './stored-event.ts';
 
@@ -47,7 +46,6 @@ type Standing = 'out' | 'waiting' | 'sharing' | 'alone';
 
 export type GroupsDeps = {
   readonly database: DatabaseSync;
-  readonly changes: LogChanges;
   readonly tail: LogTail;
   readonly members: GroupMembers;
   /** How long events stay claimed by a consumer that no longer renews its leases, in milliseconds. */
@@ -105,7 +103,7 @@ export class GroupConsumer {
     this.#types = options.types;
     this.#concurrency = options.concurrency ?? 8;
     this.#backoff = new RejoinBackoff(options.ready, this.#closing.signal);
-    this.#wakeup = groups.changes.subscribe();
+    this.#wakeup = groups.tail.subscribe();
     const prepare = (sql: string): StatementSync => groups.database.prepare(sql);
     this.#statements = {
       // Not fenced by the consumer: an event that was handled is done, even if the lease had expired by then.
@@ -139,13 +137,13 @@ export class GroupConsumer {
   async #run(): Promise<void> {
     while (!this.#closing.signal.aborted) {
       await this.#takePart();
-      this.#groups.changes.committed();
+      this.#groups.tail.changed();
       if (this.#obstacle === undefined) continue;
       this.#groups.onLeave(this.#group, this.#obstacle.error);
       this.#obstacle = undefined;
       await this.#backoff.wait();
     }
-    this.#groups.changes.unsubscribe(this.#wakeup);
+    this.#groups.tail.unsubscribe(this.#wakeup);
   }
 
   /** Ends once the consumer is closed or cannot go on, with everything it held acknowledged or given back. */
@@ -301,7 +299,7 @@ export class GroupConsumer {
       this.#standing = done.standing;
       this.#scanned = done.scanned;
       this.#checkpoint = done.checkpoint;
-      if (done.standing !== before) this.#groups.changes.committed();
+      if (done.standing !== before) this.#groups.tail.changed();
     } finally {
       this.#isWriting = false;
     }

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import type { LogChanges } from './log-changes.ts';
+import type { LogTail } from './log-tail.ts';
 import type { Row } from './stored-event.ts';
 
 /**
@@ -19,7 +19,7 @@ export type Member = {
 
 /** Who takes part in which group, as the log file says (docs/decisions/stores.md). */
 export class GroupMembers {
-  readonly #changes: Pick<LogChanges, 'count'>;
+  readonly #tail: Pick<LogTail, 'changes'>;
   readonly #all: StatementSync;
   readonly #say: StatementSync;
   readonly #remove: StatementSync;
@@ -27,8 +27,8 @@ export class GroupMembers {
   #rows: readonly Row[] = [];
   #seen = -1;
 
-  constructor(database: DatabaseSync, changes: Pick<LogChanges, 'count'>) {
-    this.#changes = changes;
+  constructor(database: DatabaseSync, tail: Pick<LogTail, 'changes'>) {
+    this.#tail = tail;
     this.#all = database.prepare('SELECT group_name, consumer, until, alone FROM members');
     this.#say = database.prepare(
       `INSERT INTO members (group_name, consumer, until, alone) VALUES (?, ?, ?, ?)
@@ -40,7 +40,7 @@ export class GroupMembers {
 
   /** As of the last commit that this connection has heard of. */
   known(group: string, time: number): Member[] {
-    const seen = this.#changes.count;
+    const seen = this.#tail.changes;
     if (seen !== this.#seen) {
       this.#rows = this.#all.all();
       this.#seen = seen;

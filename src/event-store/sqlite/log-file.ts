@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { UnusableStore } from '../../runtime/unusable-store.ts';
 import { openDatabase, transaction } from '../../sqlite/database.ts';
+import { createWriteCounts } from '../../sqlite/write-counts.ts';
 
 /** "VBEv": marks a file as an event log of this service (`PRAGMA application_id`). */
 const APPLICATION_ID = 0x56424576;
@@ -66,6 +67,7 @@ export async function openLogFile(path: string): Promise<DatabaseSync> {
     await transaction(database, 'durable', () => {
       if (schemaVersion(database, path) === 0) database.exec(MARKS);
       database.exec(TABLES);
+      createWriteCounts(database);
     });
     return database;
   } catch (error) {

@@ -1,12 +1,18 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { Wakeup } from '../../runtime/wakeup.ts';
+import { DataVersion } from '../../sqlite/data-version.ts';
 import type { StoredEvent } from '../event-store.ts';
-import type { LogChanges } from './log-changes.ts';
+import type { CommittedGroup } from './log-writer.ts';
 import { EVENT_COLUMNS, eventsOf, numberOf } from './stored-event.ts';
 
 /** Log positions scanned at once for a reader that is further behind than the tail reaches. */
 const WINDOW = 8_192;
 /** Events that the tail reads at once. It holds twice as many at most. */
 export const TAIL_PAGE = 512;
+/** How often to look for commits of other processes: for a while after one, and otherwise. A look takes about 3 µs. */
+const POLL_BUSY_MS = 5;
+const POLL_IDLE_MS = 100;
+const BUSY_FOR_MS = 2_000;
 
 export type ReadEvent = { readonly position: number; readonly event: StoredEvent };
 
@@ -16,22 +22,29 @@ export type Read = { readonly events: readonly ReadEvent[]; readonly reached: nu
 /** The events in (after, end]. */
 type Held = { after: number; end: number; readonly events: ReadEvent[] };
 
-/** The last events of the log, read once for all subscriptions and consumers of this connection. */
+/**
+ * The last events of the log, read once for all subscriptions and consumers of this connection, which it wakes. Commits of this process
+ * are told to it; it polls for those of others.
+ */
 export class LogTail {
   readonly #database: DatabaseSync;
-  readonly #changes: Pick<LogChanges, 'count'>;
+  readonly #version: DataVersion;
   readonly #next: StatementSync;
   readonly #last: StatementSync;
   /** Read what lies before the tail, by the number of types. */
   readonly #before = new Map<number, StatementSync>();
+  readonly #subscribers = new Set<Wakeup>();
   #held: Held | undefined;
-  #seen = -1;
-  /** Whether the last read found the end of the log. */
-  #isWhole = false;
+  /** Whether the file may have events that the tail has not read. */
+  #mayHaveMore = true;
+  #changes = 0;
+  #poll: NodeJS.Timeout | undefined;
+  #busyUntil = Number.NEGATIVE_INFINITY;
+  #isWaking = false;
 
-  constructor(database: DatabaseSync, changes: Pick<LogChanges, 'count'>) {
+  constructor(database: DatabaseSync) {
     this.#database = database;
-    this.#changes = changes;
+    this.#version = new DataVersion(database);
     this.#next = database.prepare(
       `SELECT ${EVENT_COLUMNS} FROM events WHERE position > ? ORDER BY position LIMIT ${TAIL_PAGE}`,
     );
@@ -39,8 +52,45 @@ export class LogTail {
     this.#last = database.prepare('SELECT max(position) AS position FROM events');
   }
 
+  /** Counts the times at which more than what was taken over may have changed in the file. */
+  get changes(): number {
+    return this.#changes;
+  }
+
+  /** A group of events has been committed. They are taken over if they follow what is held; otherwise the file is read. */
+  take({ before, rows }: CommittedGroup): void {
+    const held = this.#held;
+    if (held === undefined || this.#mayHaveMore || before !== held.end) this.#mayHaveMore = true;
+    else this.#add(held, readEvents(rows));
+    this.#wakeSoon();
+  }
+
+  /** The file has changed, or something else that those who follow it have to look at. */
+  changed(): void {
+    this.#mayHaveMore = true;
+    this.#changes += 1;
+    this.#wakeSoon();
+  }
+
+  subscribe(): Wakeup {
+    const wakeup = new Wakeup();
+    this.#subscribers.add(wakeup);
+    // Until now nothing may have looked.
+    this.#mayHaveMore = true;
+    this.#changes += 1;
+    if (this.#poll === undefined) this.#pollLater();
+    return wakeup;
+  }
+
+  unsubscribe(wakeup: Wakeup): void {
+    this.#subscribers.delete(wakeup);
+    if (this.#subscribers.size > 0) return;
+    clearTimeout(this.#poll);
+    this.#poll = undefined;
+  }
+
   /**
-   * Reads events after a position, at most `limit`. Nothing is asked of the file unless there was a commit since.
+   * Reads events after a position, at most `limit`. Nothing is asked of the file unless it may have changed.
    * @param types default: all
    */
   read(after: number, types: readonly string[] | undefined, limit: number): Read {
@@ -49,7 +99,7 @@ export class LogTail {
     const top = isHeld ? held.end : Math.min(held.end, after + WINDOW);
     const events = isHeld ? ofTypes(held.events, after, types, limit) : this.#readBefore(after, top, types, limit);
     const reached = events.length === limit ? (events.at(-1)?.position ?? after) : Math.max(top, after);
-    return { events, reached, hasMore: reached < held.end || !this.#isWhole };
+    return { events, reached, hasMore: reached < held.end || this.#mayHaveMore };
   }
 
   /** The position of the last event. */
@@ -73,21 +123,61 @@ export class LogTail {
   #refresh(): Held {
     this.#held ??= this.#begin();
     const held = this.#held;
-    const seen = this.#changes.count;
-    if (seen === this.#seen && this.#isWhole) return held;
+    if (!this.#mayHaveMore) return held;
     const events = readEvents(this.#next.all(held.end));
-    this.#seen = seen;
-    this.#isWhole = events.length < TAIL_PAGE;
-    held.events.push(...events);
-    held.end = held.events.at(-1)?.position ?? held.end;
-    if (held.events.length > 2 * TAIL_PAGE)
-      held.after = held.events.splice(0, held.events.length - TAIL_PAGE).at(-1)?.position ?? held.after;
+    this.#mayHaveMore = events.length === TAIL_PAGE;
+    this.#add(held, events);
     return held;
   }
 
   #begin(): Held {
     const end = this.end();
     return { after: end, end, events: [] };
+  }
+
+  #add(held: Held, events: readonly ReadEvent[]): void {
+    held.events.push(...events);
+    held.end = held.events.at(-1)?.position ?? held.end;
+    if (held.events.length > 2 * TAIL_PAGE)
+      held.after = held.events.splice(0, held.events.length - TAIL_PAGE).at(-1)?.position ?? held.after;
+  }
+
+  /** Once per turn of the event loop, so that sockets get their turn between two groups. */
+  #wakeSoon(): void {
+    if (this.#isWaking) return;
+    this.#isWaking = true;
+    setImmediate(() => {
+      this.#isWaking = false;
+      for (const wakeup of this.#subscribers) wakeup.wake();
+    });
+  }
+
+  #pollLater(): void {
+    const isBusy = performance.now() < this.#busyUntil;
+    this.#poll = setTimeout(() => this.#look(), isBusy ? POLL_BUSY_MS : POLL_IDLE_MS);
+  }
+
+  #look(): void {
+    this.#pollLater();
+    try {
+      if (!this.#version.hasChanged()) return;
+    } catch {
+      // Those who are woken meet the same error when they read, and handle it.
+    }
+    const end = this.#held?.end ?? 0;
+    // A commit of this process is told within this turn.
+    setImmediate(() => {
+      if (this.#held?.end === end && this.#hasUnread(end)) this.#busyUntil = performance.now() + BUSY_FOR_MS;
+    });
+    this.changed();
+  }
+
+  #hasUnread(end: number): boolean {
+    try {
+      return this.end() > end;
+    } catch {
+      return false;
+    }
   }
 }
 

@@ -3,7 +3,6 @@ import { transaction } from '../../sqlite/database.ts';
 import { GroupCommit } from '../../sqlite/group-commit.ts';
 import { checkEvents } from '../check-event.ts';
 import type { Appended, ExpectedRevision, NewEvent } from '../event-store.ts';
-import { LogChanges } from './log-changes.ts';
 import { openLogFile } from './log-file.ts';
 import { positionOf } from './stored-event.ts';
 
@@ -20,6 +19,24 @@ export type Append = {
 /** What became of an append. `actual` is the revision that the stream is at instead. */
 export type AppendOutcome = Appended | { readonly actual: ExpectedRevision };
 
+/** Events that were committed together, as rows: a hint for other threads. */
+export type CommittedGroup = {
+  /** The position of the event before them, read in their own transaction. */
+  readonly before: number;
+  readonly rows: readonly CommittedRow[];
+};
+
+/** The columns of an event, in the order of `EVENT_COLUMNS`. */
+export type CommittedRow = readonly [
+  position: number,
+  stream: string,
+  revision: number,
+  id: string,
+  type: string,
+  data: string,
+  metadata: string,
+];
+
 /** Appends atomically and durably. Repeating an append is safe: the same event ids give the same result. */
 export type AppendToLog = (append: Append) => Promise<AppendOutcome>;
 
@@ -35,18 +52,26 @@ export const rowsOf = (events: readonly NewEvent[]): EventRow[] =>
 export class LogWriter {
   readonly #commits: GroupCommit;
   readonly #statements;
+  /** What the current transaction adds. */
+  #rows: CommittedRow[] = [];
 
-  /** @param deps.committed called after each commit */
-  constructor(deps: { readonly database: DatabaseSync; readonly committed: () => void }) {
+  /** @param deps.committed called right after each commit */
+  constructor(deps: { readonly database: DatabaseSync; readonly committed: (group: CommittedGroup) => void }) {
     const { database, committed } = deps;
     this.#commits = new GroupCommit({
       durability: 'durable',
       transaction: async (work) => {
-        await transaction(database, 'durable', work);
-        committed();
+        const before = await transaction(database, 'durable', () => {
+          this.#rows = [];
+          const end = Number(this.#statements.end.get()?.position ?? 0);
+          work();
+          return end;
+        });
+        if (this.#rows.length > 0) committed({ before, rows: this.#rows });
       },
     });
     this.#statements = {
+      end: database.prepare('SELECT max(position) AS position FROM events'),
       revision: database.prepare('SELECT max(revision) AS revision FROM events WHERE stream = ?'),
       insert: database.prepare(
         'INSERT INTO events (stream, revision, id, type, data, metadata) VALUES (?, ?, ?, ?, ?, ?) RETURNING position',
@@ -73,6 +98,7 @@ export class LogWriter {
     for (const { id, type, data, metadata } of rows) {
       revision += 1;
       position = this.#statements.insert.get(stream, revision, id, type, data, metadata)?.position;
+      this.#rows.push([Number(position), stream, revision, id, type, data, metadata]);
     }
     return { revision, position: positionOf(Number(position)) };
   }
@@ -88,15 +114,16 @@ export class LogWriter {
 }
 
 /** Opens the log for nothing but appends, for a thread that does so for others. */
-export async function openLogWriter(path: string): Promise<{ readonly append: AppendToLog; close(): Promise<void> }> {
+export async function openLogWriter(
+  path: string,
+  committed: (group: CommittedGroup) => void,
+): Promise<{ readonly append: AppendToLog; close(): Promise<void> }> {
   const database = await openLogFile(path);
-  const changes = new LogChanges(database, path);
-  const writer = new LogWriter({ database, committed: () => changes.committed() });
+  const writer = new LogWriter({ database, committed });
   return {
     append: writer.append,
     async close() {
       await writer.settled();
-      changes.close();
       database.close();
     },
   };

@@ -8,8 +8,9 @@ import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Collection, DocumentStore } from '../../../src/document-store/document-store.ts';
+import type { Collection, DocumentStore, Documents } from '../../../src/document-store/document-store.ts';
 import { openSqliteDocumentStore } from '../../../src/document-store/sqlite/document-store.ts';
+import { createLink } from '../../../src/runtime/link.ts';
 import { eventually } from '../../eventually.ts';
 import { ask } from '../ask.ts';
 
@@ -26,6 +27,18 @@ const openFiles = (): string[] =>
     }
   });
 
+const views: Collection<Numbered> = {
+  name: 'cachedViews@1.1',
+  kind: 'readModel',
+  isProjected: true,
+  indexes: [{ fields: ['n'] }],
+};
+let projected = 0;
+const project = (documents: Documents<Numbered>, key: string, n: number) => {
+  projected += 1;
+  return documents.project([{ key, position: String(projected).padStart(16, '0'), document: { n } }]);
+};
+
 describe('SQLite document store', () => {
   let folder: string;
   let store: DocumentStore;
@@ -36,13 +49,37 @@ describe('SQLite document store', () => {
     store = await openSqliteDocumentStore({ folder, clock: () => now });
   });
   afterEach(async () => {
-    await store.close();
+    await Promise.all([store, ...linked.splice(0)].map((each) => each.close()));
     await rm(folder, { recursive: true });
   });
 
+  const linked: DocumentStore[] = [];
   const script = new URL('sqlite-process.ts', import.meta.url).pathname;
   const start = (work: string, argument: string) =>
     spawn(process.execPath, [script, folder, work, argument], { stdio: ['ignore', 'pipe', 'inherit'] });
+
+  /** The store as the main thread and the worker have it open. What the worker tells arrives when it is delivered. */
+  async function openLinked() {
+    let told: unknown[] = [];
+    const hearers: ((message: unknown) => void)[] = [];
+    const [mainLink, workerLink] = [createLink(), createLink()];
+    mainLink.connect({ postMessage: () => {}, on: (_, hear) => hearers.push(hear) });
+    workerLink.connect({ postMessage: (message) => told.push(message), on: () => {} });
+    const main = await openSqliteDocumentStore({ folder, link: mainLink });
+    const worker = await openSqliteDocumentStore({ folder, link: workerLink });
+    linked.push(main, worker);
+    return {
+      main: await main.open(views),
+      worker: await worker.open(views),
+      deliver() {
+        for (const message of told) for (const hear of hearers) hear(message);
+        told = [];
+      },
+      lose() {
+        told = [];
+      },
+    };
+  }
 
   it('shows what another process committed, however long the turn of the event loop that reads it', async () => {
     const documents = await store.open(records);
@@ -54,37 +91,51 @@ describe('SQLite document store', () => {
     expect([(await before)?.document.n, (await after)?.document.n]).toEqual([1, 2]);
   });
 
-  it('forgets nothing when another thread writes to another collection, and everything when another process writes', async () => {
-    const documents = await store.open(records);
-    for (const n of [1, 2]) await documents.insert(`record-${n}`, { n });
-    // Threads of a process are as strange to each other as two stores of one.
-    const other = await openSqliteDocumentStore({ folder });
-    const [theirs, elsewhere] = [await other.open(records), await other.open({ ...records, name: 'elsewhere' })];
-    const read = async () => [
-      (await documents.get('record-1'))?.document.n,
-      ...(await Array.fromAsync(documents.find(ask({ sort: [{ field: 'n' }] })))).map(({ document }) => document.n),
-    ];
-    // Making its table was one of the things that are nobody's writes to a collection.
-    await elsewhere.insert('a', { n: 0 });
-    await read();
-    const statements = [vi.spyOn(StatementSync.prototype, 'get'), vi.spyOn(StatementSync.prototype, 'all')];
-    const count = () => statements.reduce((sum, { mock }) => sum + mock.calls.length, 0);
-    try {
-      await elsewhere.insert('b', { n: 0 });
-      const before = count();
-      expect([await read(), count() - before]).toEqual([[1, 1, 2], 0]);
-    } finally {
-      vi.restoreAllMocks();
-    }
-
-    await theirs.insert('record-0', { n: 0 });
-    expect(await read()).toEqual([1, 0, 1, 2]);
-    const process = new DatabaseSync(join(folder, 'records.sqlite'));
-    process.exec(`UPDATE records SET document = '{"n":7}', "$.n" = 7, version = version + 1 WHERE key = 'record-1'`);
-    process.close();
+  it('keeps projected documents in memory until one of them is told to have changed, or another process projects', async () => {
+    const { main, worker, deliver } = await openLinked();
+    for (const n of [1, 2]) await project(worker, `view-${n}`, n);
+    deliver();
+    const before = [await main.get('view-1'), await main.get('view-2')];
+    await project(worker, 'view-1', 7);
+    deliver();
     await delay(1);
-    expect(await read()).toEqual([7, 0, 2, 7]);
-    await other.close();
+    const told = [await main.get('view-1'), await main.get('view-2')];
+    expect(told[0]).toMatchObject({ document: { n: 7 } });
+    expect(told[1]).toBe(before[1]);
+    execFileSync(process.execPath, [script, folder, 'project', 'view-2']);
+    expect(await main.get('view-2')).toMatchObject({ document: { n: 99 } });
+    expect(await main.get('view-1')).not.toBe(told[0]);
+  });
+
+  it('never shows a document of before, whichever hints arrive, late or never', { timeout: 60_000 }, async () => {
+    const { main, worker, deliver, lose } = await openLinked();
+    const other = await (await openLinked()).worker;
+    const step = fc.oneof(
+      fc.record({ by: fc.constantFrom(worker, other), key: fc.constantFrom('a', 'b', 'c') }),
+      fc.constantFrom('deliver' as const, 'lose' as const),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
+        const expected = new Map<string, number>();
+        for (const each of steps) {
+          if (each === 'deliver') deliver();
+          else if (each === 'lose') lose();
+          else {
+            expected.set(each.key, ++projected);
+            await project(each.by, each.key, projected);
+          }
+          await delay(1);
+          const shown = await main.getMany([...expected.keys()]);
+          expect(new Map(shown.map(({ key, document }) => [key, document.n]))).toEqual(expected);
+          const listed = await Array.fromAsync(
+            main.find(ask({ sort: [{ field: 'n' }] })),
+            ({ document }) => document.n,
+          );
+          expect(listed).toEqual(expect.arrayContaining([...expected.values()]));
+        }
+      }),
+      { numRuns: 25 },
+    );
   });
 
   it('has every acknowledged record after all writing processes were killed', async () => {
@@ -242,8 +293,8 @@ describe('SQLite document store', () => {
   });
 
   it('keeps a frequently used result cached, however many others are used once', async () => {
-    const documents = await store.open(records);
-    await documents.insert('a', { n: 0 });
+    const documents = await store.open(views);
+    await project(documents, 'a', 0);
     const read = (n: number) => Array.fromAsync(documents.find(ask({ where: { n } })), ({ key }) => key);
     expect(await read(0)).toEqual(['a']);
     const reads = vi.spyOn(StatementSync.prototype, 'all');
@@ -253,7 +304,7 @@ describe('SQLite document store', () => {
         expect(await read(0)).toEqual(['a']);
       }
       expect(reads).toHaveBeenCalledTimes(1_500);
-      await documents.insert('b', { n: 0 });
+      await project(documents, 'b', 0);
       expect(await read(0)).toEqual(['a', 'b']);
     } finally {
       reads.mockRestore();

@@ -1,6 +1,6 @@
 /**
  * A separate process for tests: `node sqlite-process.ts FOLDER insert PREFIX` inserts forever and prints every key whose insert
- * was acknowledged; `node sqlite-process.ts FOLDER count TIMES` increments the counter that many times.
+ * was acknowledged; `node sqlite-process.ts FOLDER project KEY` projects a document to that key; `node sqlite-process.ts FOLDER count TIMES` increments the counter that many times.
  */
 import { openSqliteDocumentStore } from '../../../src/document-store/sqlite/document-store.ts';
 
@@ -16,6 +16,15 @@ if (work === 'insert') {
     }
   };
   await Promise.all([0, 1, 2, 3].map(insert));
+} else if (work === 'project') {
+  const views = await store.open<{ n: number }>({
+    name: 'cachedViews@1.1',
+    kind: 'readModel',
+    isProjected: true,
+    indexes: [{ fields: ['n'] }],
+  });
+  await views.project([{ key: argument, position: '9'.repeat(16), document: { n: 99 } }]);
+  await store.close();
 } else {
   for (let i = 0; i < Number(argument); ) {
     const counter = await records.get('counter');

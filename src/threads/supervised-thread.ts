@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import type { BaseLogger } from 'pino';
-import { startWorker } from './start-worker.ts';
+import { startWorker } from '../runtime/start-worker.ts';
 
 /** Pauses before a thread is started again that ended by itself; the last one repeats. */
 const RESTART_MS = [0, 100, 500, 2_000, 5_000] as const;
@@ -10,7 +10,7 @@ const STEADY_AFTER_MS = 60_000;
 /** How long a thread has to end by itself. */
 const ENDS_WITHIN_MS = 8_000;
 
-export type KeptThread = {
+export type SupervisedThread = {
   /** The worker that runs at this moment. */
   running(): Worker | undefined;
   /** Tells it to stop, waits until it has, and does not start it again. */
@@ -21,7 +21,7 @@ export type KeptThread = {
  * Runs a file in a worker thread, and starts it again whenever it ends. The file stops when it gets the message `stop`, and then
  * lets the thread end.
  */
-export function keepThread(deps: {
+export function superviseThread(deps: {
   /** How the log calls it. */
   readonly name: string;
   readonly file: URL;
@@ -32,12 +32,12 @@ export function keepThread(deps: {
   /** Called when one has ended. */
   readonly ended?: () => void;
   readonly logger: Pick<BaseLogger, 'error' | 'info'>;
-}): KeptThread {
+}): SupervisedThread {
   const { name, file, data, started, logger } = deps;
   const stopping = new AbortController();
   let worker: Worker | undefined;
 
-  async function keep(): Promise<void> {
+  async function supervise(): Promise<void> {
     for (let attempts = 0; !stopping.signal.aborted; ) {
       const startedAt = performance.now();
       const failure = await run();
@@ -68,7 +68,7 @@ export function keepThread(deps: {
     });
   }
 
-  const kept = keep();
+  const ended = supervise();
   return {
     running: () => worker,
     async stop() {
@@ -78,7 +78,7 @@ export function keepThread(deps: {
         logger.error({ thread: name }, `The thread ${name} did not stop in time`);
         void worker?.terminate();
       }, ENDS_WITHIN_MS);
-      await kept;
+      await ended;
       clearTimeout(last);
     },
   };

@@ -1,69 +1,69 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { MessagePort } from 'node:worker_threads';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import type { Collection, DocumentStore } from '../../src/document-store/document-store.ts';
 import { openSqliteDocumentStore } from '../../src/document-store/sqlite/document-store.ts';
-import type { WritesElsewhere } from '../../src/document-store/sqlite/documents.ts';
 import { closeStores, openStores } from '../../src/engines.ts';
 import type { EventStore } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
-import type { AppendToLog } from '../../src/event-store/sqlite/log-writer.ts';
-import {
-  borrowStoreWriter,
-  type StoreThread,
-  type StoreWriter,
-  startStoreThread,
-} from '../../src/threads/store-writer.ts';
+import { createLogClient, type LogClient } from '../../src/threads/log-client.ts';
+import { type LogThread, startLogThread } from '../../src/threads/start-log-thread.ts';
 import { documentStoreContract } from '../contract/document-store.ts';
 import { eventStoreContract } from '../contract/event-store.ts';
 import { ask } from '../document-store/ask.ts';
-import { eventually } from '../eventually.ts';
 
 type Threaded = {
-  readonly thread: StoreThread;
-  /** As whoever writes has it. */
-  readonly writer: StoreWriter;
+  readonly thread: LogThread;
   openLog(): Promise<EventStore>;
   openDocuments(): Promise<DocumentStore>;
   remove(): Promise<void>;
 };
 
-/** Whose thread writes: that of the one that has started it, or one that it was lent. */
-const WAYS = ['own', 'borrowed'] as const;
-type Way = (typeof WAYS)[number];
+/** Which thread writes through the log thread: the one that has started it, or the worker, over a port of its own. */
+const WRITERS = ['main', 'worker'] as const;
+type Writer = (typeof WRITERS)[number];
 
-/** A store whose writes are made by a thread. */
-async function startThreaded(way: Way = 'own'): Promise<Threaded> {
+/** A store whose writes are made by the log thread. */
+async function startThreaded(writer: Writer = 'main'): Promise<Threaded> {
   const folder = await mkdtemp(join(tmpdir(), 'venue-threads-'));
   const path = join(folder, 'events.db');
-  // Whoever starts the thread has opened the files before.
+  // The main thread has opened the files before.
   await (await openSqliteEventStore({ path })).close();
-  const thread = startStoreThread({ data: { log: path, documents: folder }, logger: pino({ level: 'silent' }) });
-  const writer = way === 'own' ? thread : borrowed(thread);
-  await isUp(writer);
+  const main = createLogClient({ isTold: false });
+  const thread = startLogThread({
+    client: main,
+    data: { log: path, documents: folder },
+    logger: pino({ level: 'silent' }),
+  });
+  const client = writer === 'main' ? main : connectedWorker(thread);
   return {
     thread,
-    writer,
-    openLog: () => openSqliteEventStore({ path, appendElsewhere: writer.append }),
+    openLog: () => openSqliteEventStore({ path, elsewhere: client.appends }),
     openDocuments: () =>
-      openSqliteDocumentStore({ folder, writesElsewhere: { kinds: ['record', 'readModel'], writes: writer.writes } }),
+      openSqliteDocumentStore({ folder, elsewhere: { kinds: ['record', 'readModel'], writes: client.writes } }),
     async remove() {
+      client.close();
       await thread.stop();
       await rm(folder, { recursive: true });
     },
   };
 }
 
-/** The thread as another one has it. */
-function borrowed(thread: StoreThread): StoreWriter {
-  const { writer, take } = borrowStoreWriter();
-  thread.lend({ postMessage: (port: unknown) => take(port), once: () => undefined });
-  return writer;
+/** What the worker would have of the log thread, in this thread. */
+function connectedWorker(thread: LogThread): LogClient {
+  const client = createLogClient({ isTold: true });
+  thread.connectWorker({
+    postMessage(port) {
+      if (!(port instanceof MessagePort)) return;
+      client.connect(port);
+      port.on('close', client.disconnect);
+    },
+  });
+  return client;
 }
-
-const isUp = (writer: StoreWriter) => eventually(() => expect(writer.append()).toBeDefined());
 
 eventStoreContract('SQLite, appended by a thread', async () => {
   const { openLog, remove } = await startThreaded();
@@ -90,14 +90,14 @@ describe('document store on SQLite, written by a thread', () =>
 type Counted = { readonly n: number };
 const counters: Collection<Counted> = { name: 'counters', kind: 'record', indexes: [] };
 
-describe.each(WAYS)('a thread that ends, %s', (way) => {
+describe.each(WRITERS)('a log thread that ends, written to by the %s', (writer) => {
   /** Ends the thread in the middle of what is going on, five times. */
-  async function killing({ thread, writer }: Threaded, work: () => Promise<void>): Promise<void> {
+  async function killing({ thread }: Threaded, work: () => Promise<void>): Promise<void> {
     let kills = 0;
     const killer = (async () => {
       while (kills < 5) {
-        await isUp(writer);
-        await new Promise((resolve) => setTimeout(resolve, 20));
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        if (thread.running() === undefined) continue;
         await thread.running()?.terminate();
         kills += 1;
       }
@@ -107,7 +107,7 @@ describe.each(WAYS)('a thread that ends, %s', (way) => {
   }
 
   test('loses no append and makes none twice; each has an answer', { timeout: 60_000 }, async () => {
-    const threaded = await startThreaded(way);
+    const threaded = await startThreaded(writer);
     const log = await threaded.openLog();
     try {
       let next = 0;
@@ -130,7 +130,7 @@ describe.each(WAYS)('a thread that ends, %s', (way) => {
   });
 
   test('loses no document, and says of each write what became of it', { timeout: 60_000 }, async () => {
-    const threaded = await startThreaded(way);
+    const threaded = await startThreaded(writer);
     const store = await threaded.openDocuments();
     try {
       const documents = await store.open(counters);
@@ -177,23 +177,28 @@ test('a column that another release has added is filled by what a thread sends t
 
 type Ticket = { readonly row: number; readonly seat: number };
 
-test('with a borrowed thread, what must be on the disk is written there, and read models are written here', async () => {
+test('with a log thread, the worker writes records there, and read models itself', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'venue-threads-'));
   const there: string[] = [];
-  const writes: WritesElsewhere = {
-    insert: async (_, key) => there.push(key) > 0,
-    replace: async () => true,
-    delete: async () => true,
-    sweep: async () => {},
-  };
-  const append: AppendToLog = async ({ stream }) => {
-    there.push(stream);
-    return { revision: 0, position: '1' };
+  const log: LogClient = {
+    appends: {
+      async append({ stream }) {
+        there.push(stream);
+        return { revision: 0, position: '1' };
+      },
+    },
+    writes: {
+      insert: async (_, key) => there.push(key) > 0,
+      replace: async () => true,
+      delete: async () => true,
+      sweep: async () => {},
+    },
+    connect: () => {},
+    disconnect: () => {},
+    close: () => {},
   };
   const config = { dataDir: folder, eventStoreUrl: undefined, mongoUrl: undefined, eventStorePrefix: undefined };
-  const stores = await openStores(config, pino({ level: 'silent' }), {
-    writer: { append: () => append, writes: () => writes },
-  });
+  const stores = await openStores(config, pino({ level: 'silent' }), { log });
   try {
     await stores.events.append('stream', [{ type: 'Happened', data: {}, metadata: {} }], { expectedRevision: 'none' });
     await (await stores.documents.open(counters)).insert('record', { n: 1 });

@@ -1,12 +1,12 @@
 import type { Logger } from 'pino';
-import { createSealRole } from './audit/seal-role.ts';
-import { type Changing, createChangeFollowUp } from './auth/change-follow-up.ts';
-import { openConnectedApps } from './authorization-server/connected-apps.ts';
-import type { Commands } from './commands/commands.ts';
-import type { Config, Role } from './config.ts';
-import { type Foundation, type FoundationOptions, openCommands, openFoundation } from './foundation.ts';
-import { createScheduler } from './scheduler/scheduler.ts';
-import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts';
+import { createSealRole } from '../audit/seal-role.ts';
+import { type Changing, createChangeFollowUp } from '../auth/change-follow-up.ts';
+import { openConnectedApps } from '../authorization-server/connected-apps.ts';
+import type { Commands } from '../commands/commands.ts';
+import type { Config, Role } from '../config.ts';
+import { type Foundation, type FoundationOptions, openCommands, openFoundation } from '../foundation.ts';
+import { createScheduler } from '../scheduler/scheduler.ts';
+import { createWebhooks, type Webhooks } from '../webhooks/webhooks.ts';
 
 /** The roles that answer no requests. */
 export type BackgroundRole = Exclude<Role, 'api'>;

@@ -1,0 +1,36 @@
+import type { PlainCollection, Written } from '../document-store/sqlite/documents.ts';
+import type { Append, AppendOutcome } from '../event-store/sqlite/log-writer.ts';
+
+/** What the log thread is started with. */
+export type LogThreadData = {
+  /** The embedded log; absent if the log is elsewhere. */
+  readonly log: string | undefined;
+  /** The folder of the embedded documents; absent if they are elsewhere. */
+  readonly documents: string | undefined;
+};
+
+/** What other threads ask of the log thread. A collection has been described over the same port before, see {@link Described}. */
+export type LogCalls = {
+  readonly append: { readonly argument: Append; readonly result: AppendOutcome };
+  readonly insert: { readonly argument: Addressed & { readonly written: Written }; readonly result: boolean };
+  readonly replace: {
+    readonly argument: Addressed & { readonly written: Written; readonly version: number };
+    readonly result: boolean;
+  };
+  readonly delete: {
+    readonly argument: Addressed & { readonly version: number | undefined };
+    readonly result: boolean;
+  };
+  readonly sweep: {
+    readonly argument: { readonly collection: string; readonly now: string };
+    readonly result: undefined;
+  };
+};
+
+type Addressed = { readonly collection: string; readonly key: string };
+
+/** Collections that the sender writes to. To send them with each write would take longer than most documents. */
+export type Described = { readonly collections: readonly PlainCollection[] };
+
+/** The subject of the {@link CommittedGroup}s that the log thread tells the worker. */
+export const COMMITTED = 'committed';

@@ -1,0 +1,43 @@
+import { MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { createLink } from '../runtime/link.ts';
+import { createLogClient } from '../threads/log-client.ts';
+import type { RunningRoles } from './roles.ts';
+import type { WorkerData } from './start-worker.ts';
+
+// Runs roles in the worker, as the messages `begin`, `finish` and `stop` say. The main thread sends a port to each log thread.
+const { config, roles, ended, begun }: WorkerData = workerData.data;
+if (parentPort === null) throw new Error('To be run in a thread');
+const parent = parentPort;
+
+const log = createLogClient({ isTold: true });
+let logPort: MessagePort | undefined;
+function connectLog(port: MessagePort): void {
+  logPort = port;
+  log.connect(port);
+  port.on('close', () => {
+    if (port === logPort) log.disconnect();
+  });
+}
+
+const opened = Promise.withResolvers<RunningRoles>();
+parent.on('message', async (message: unknown) => {
+  if (message instanceof MessagePort) return connectLog(message);
+  if (typeof message !== 'string') return;
+  const running = await opened.promise;
+  if (message === 'begin') await running.begin();
+  if (message === 'finish') await running.finish();
+  if (message !== 'stop') return;
+  await running.stop();
+  process.exit(0);
+});
+const link = createLink();
+link.connect(parent);
+
+const { openRoles } = await import('./roles.ts');
+const { createLogger } = await import('../logger.ts');
+const { secretKeyOf } = await import('../secrets/secret-key.ts');
+const ours = { ...config, secretKey: secretKeyOf(config.secretKey) };
+const running = await openRoles(ours, createLogger(config), roles, { ended, link, log });
+parent.postMessage(running.session);
+if (begun) await running.begin();
+opened.resolve(running);
