@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 const WRONG_ARROWS: Readonly<Record<string, string>> = {
   'src/domain': `import { projections } from '../../projections/index.ts';`,
   projections: `import type { Clock } from '../src/runtime/clock.ts';`,
+  'src/contract/schemas': `import type { WebhookDocument } from '../../../projections/webhooks.ts';`,
   'src/contract': `export * from '../queries/queries.ts';`,
   'src/runtime': `import type { Account } from '../domain/account.ts';`,
   'src/sqlite': `import type { Documents } from '../document-store/document-store.ts';`,
@@ -76,6 +77,10 @@ const OTHER_VIOLATIONS = {
   'engines-behind-their-ports': {
     'src/auth/users-in-mongodb.ts': `import type { MongoClient } from 'mongodb';`,
     'src/runtime/clock-in-sqlite.ts': `import { DatabaseSync } from 'node:sqlite';`,
+  },
+  'schemas-where-they-are-used': {
+    'src/webhooks/checks-payloads.ts': `import { WebhookPayloads } from '../contract/schemas/webhook-payload.ts';`,
+    'src/webhooks/draws-schemas.ts': `import { Type } from 'typebox';`,
   },
   'no-cycles': {
     'src/html/egg.ts': `export type { Hen } from './hen.ts';`,
@@ -203,7 +208,7 @@ test('the check refuses a wrong arrow from each folder, names the rule and says 
   expect(status).not.toBe(0);
   expect([...expected].filter((each) => !refusalsIn(stdout).has(each))).toEqual([]);
   expect(stdout.replace(/\s+/g, ' ')).toContain(
-    'error contract-imports: src/contract/wrong-arrow.ts → src/queries/queries.ts contract may import only: domain, projections.',
+    'error contract-imports: src/contract/wrong-arrow.ts → src/queries/queries.ts contract may import only: contract/schemas, domain, projections.',
   );
 });
 

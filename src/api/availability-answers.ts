@@ -1,4 +1,5 @@
-import { AvailabilityResponse, toAvailabilityResponse } from '../contract/availability.ts';
+import { toAvailabilityResponse } from '../contract/availability.ts';
+import { AvailabilityResponse } from '../contract/schemas/availability.ts';
 import type { Availability } from '../queries/availability.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
 import { digestOf } from './entity-tags.ts';

@@ -1,4 +1,5 @@
-import { BookingDto, publicBooking } from '../contract/booking.ts';
+import { toBookingDto } from '../contract/booking.ts';
+import { BookingDto } from '../contract/schemas/booking.ts';
 import type { BookingRows } from '../queries/bookings.ts';
 import { serializerOf } from './serializer.ts';
 
@@ -36,7 +37,7 @@ export function createBookingTexts(): (page: BookingRows) => readonly string[] {
         return known.text;
       }
       // Flat: what the serialiser returns is a tree of pieces, which takes more memory and is put together with each list.
-      const text = Buffer.from(stringify(publicBooking(row.read()))).toString();
+      const text = Buffer.from(stringify(toBookingDto(row.read()))).toString();
       if (kept.size >= KEPT_TEXTS) kept.clear();
       const made: Kept = { key, version, text, next: known?.next };
       kept.set(key, made);

@@ -1,18 +1,18 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { Type } from 'typebox';
 import { actorOf } from '../auth/caller.ts';
 import type { Commands } from '../commands/commands.ts';
+import { detailsOfRequest, toBookingDto } from '../contract/booking.ts';
+import { historyEntries } from '../contract/history-entry.ts';
 import {
   BookingDto,
   BookingParams,
   BookingsQuery,
   CreateBooking,
-  detailsOfRequest,
   IdempotencyHeaders,
-  toBookingDto,
-} from '../contract/booking.ts';
-import { errors } from '../contract/errors.ts';
-import { HistoryEntry, HistoryQuery, historyEntries } from '../contract/history-entry.ts';
-import { Type } from '../contract/schema.ts';
+} from '../contract/schemas/booking.ts';
+import { errors } from '../contract/schemas/errors.ts';
+import { HistoryEntry, HistoryQuery } from '../contract/schemas/history-entry.ts';
 import { accountKey } from '../domain/account.ts';
 import { momentOf } from '../domain/calendar.ts';
 import { isRefusal } from '../domain/decision.ts';

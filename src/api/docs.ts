@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifySchema } from 'fastify';
-import type { TObject, TSchema } from '../contract/schema.ts';
+import type { TObject, TSchema } from 'typebox';
 import type { DescribedRoute } from '../description/openapi.ts';
 import type { OperationId } from '../description/operations.ts';
 import type { Settings } from '../description/settings.ts';

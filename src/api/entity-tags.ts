@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type TSchema, Type } from '../contract/schema.ts';
+import { type TSchema, Type } from 'typebox';
 
 /** Makes the entity tag of an answer from the version of what it is made of (docs/decisions/rest-api.md). */
 export type EntityTag = (request: FastifyRequest, version: string) => string;

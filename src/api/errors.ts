@@ -2,7 +2,7 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { ERROR_STATUS, type ErrorBody, type ErrorCode } from '../contract/errors.ts';
+import { ERROR_STATUS, type ErrorBody, type ErrorCode } from '../contract/schemas/errors.ts';
 import type { Refusal } from '../domain/decision.ts';
 import { isUnavailable, OutcomeUnknown, publicMessageOf, RETRY_AFTER_SECONDS } from '../runtime/unavailable.ts';
 
@@ -40,8 +40,8 @@ export function sendNotFound(request: FastifyRequest, reply: FastifyReply): Fast
 /** Characters of a path that an answer repeats: more than any of ours has. */
 const REPEATED_PATH = 100;
 
-/** What is thrown: by Fastify, with more than other errors have, or by anybody. */
-type Thrown = Error & Partial<Pick<FastifyError, 'code' | 'statusCode' | 'validation' | 'validationContext'>>;
+/** What is thrown: by Fastify with a code and a status, or by anything else. */
+type Thrown = Error & Partial<Pick<FastifyError, 'code' | 'statusCode'>>;
 
 /** Turns anything thrown into our error shape. Unexpected errors reveal no internals. */
 export function handleError(error: Thrown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
@@ -49,7 +49,6 @@ export function handleError(error: Thrown, request: FastifyRequest, reply: Fasti
   if (unreadable !== undefined) return sendError(reply, 'ValidationError', unreadable);
   // Whatever is wrong with its body: there is nothing that it could have been for.
   if (request.is404) return sendNotFound(request, reply);
-  if (error.validation) return sendError(reply, 'ValidationError', validationDetails(error));
   const known = REQUEST_PROBLEMS[error.code ?? ''];
   if (known !== undefined) return sendError(reply, 'ValidationError', known);
   if (error.statusCode === 403 || error.statusCode === 404) return sendNotFound(request, reply);
@@ -74,24 +73,6 @@ function adviceOn(error: Error, { headers }: FastifyRequest): string {
   return headers['idempotency-key'] === undefined
     ? 'Look whether it was done before you send the request again.'
     : 'Sending the same request with the same Idempotency-Key again is safe, and tells.';
-}
-
-/** Names the invalid field, wherever in the request it is: `startHour must be a whole number, 0 to 23` */
-function validationDetails(error: Thrown): string {
-  const problems = (error.validation ?? []).map(({ instancePath, keyword, params, message }) => {
-    if (keyword === 'type' && instancePath === '' && error.validationContext === 'body')
-      return 'A body is required: a JSON object';
-    const within = instancePath.slice(1).replaceAll('/', '.');
-    const field = keyword === 'required' ? [within, params.missingProperty].filter(Boolean).join('.') : within;
-    const problem =
-      keyword === 'required'
-        ? 'is required'
-        : keyword === 'enum' && Array.isArray(params.allowedValues)
-          ? `must be one of ${params.allowedValues.join(', ')}`
-          : message;
-    return field === '' ? `${error.validationContext ?? 'request'} ${problem}` : `${field} ${problem}`;
-  });
-  return `${problems.join('; ')}.`;
 }
 
 /** Answers requests that are not valid HTTP, such as a malformed request line or oversized headers, and closes the connection. */

@@ -1,7 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { errors } from '../contract/errors.ts';
-import { CommunityParams, ReviewDto, toReviewDto } from '../contract/review.ts';
-import { Type } from '../contract/schema.ts';
+import { Type } from 'typebox';
+import { toReviewDto } from '../contract/review.ts';
+import { errors } from '../contract/schemas/errors.ts';
+import { CommunityParams, ReviewDto } from '../contract/schemas/review.ts';
 import { isRefusal } from '../domain/decision.ts';
 import type { Queries } from '../queries/queries.ts';
 import { CacheHeaders, cacheable, entityTagsOf } from './entity-tags.ts';

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type * as FastJson from 'fast-json-stringify';
 import type { FastifySerializerCompiler } from 'fastify';
-import type { TSchema } from '../contract/schema.ts';
+import type { TSchema } from 'typebox';
 
 const require = createRequire(import.meta.url);
 

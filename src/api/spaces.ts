@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { AvailabilityQuery, AvailabilityResponse, SpaceParams } from '../contract/availability.ts';
-import { errors } from '../contract/errors.ts';
+import { AvailabilityQuery, AvailabilityResponse, SpaceParams } from '../contract/schemas/availability.ts';
+import { errors } from '../contract/schemas/errors.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 import type { Availability } from '../queries/availability.ts';
 import type { Queries } from '../queries/queries.ts';

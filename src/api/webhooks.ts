@@ -1,16 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { Type } from 'typebox';
 import { actorOf, type Caller } from '../auth/caller.ts';
 import type { Commands } from '../commands/commands.ts';
-import { errors } from '../contract/errors.ts';
-import { Type } from '../contract/schema.ts';
-import {
-  CreateWebhook,
-  toWebhookCreatedDto,
-  toWebhookDto,
-  WebhookCreatedDto,
-  WebhookDto,
-  WebhookParams,
-} from '../contract/webhook.ts';
+import { errors } from '../contract/schemas/errors.ts';
+import { CreateWebhook, WebhookCreatedDto, WebhookDto, WebhookParams } from '../contract/schemas/webhook.ts';
+import { toWebhookCreatedDto, toWebhookDto } from '../contract/webhook.ts';
 import { isRefusal } from '../domain/decision.ts';
 import type { WebhookOwner } from '../domain/events.ts';
 import type { Queries } from '../queries/queries.ts';

@@ -1,5 +1,4 @@
 import { type Command, Option } from '@commander-js/extra-typings';
-import { toOperatorAddedClient, toOperatorClient } from '../contract/client.ts';
 import { isRefusal, refuse } from '../domain/decision.ts';
 import { namedAccount, nameOf, ownedBy, requiredAccount } from './accounts.ts';
 import { wholeNumber } from './arguments.ts';
@@ -35,7 +34,7 @@ function addCommand(client: Command): void {
         const added = await clients.addClient({ account, grant: 'client_credentials', name }, context);
         if (isRefusal(added)) return added;
         return {
-          json: toOperatorAddedClient(added),
+          json: added,
           text: fields({
             'Client id': added.clientId,
             Secret: added.clientSecret,
@@ -65,7 +64,7 @@ function listCommand(client: Command): void {
           Name: found.name,
           Added: found.createdAt,
         }));
-        return { json: all.map(toOperatorClient), text: table(rows) };
+        return { json: all, text: table(rows) };
       });
     });
 }

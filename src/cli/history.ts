@@ -1,7 +1,7 @@
 import { type Command, CommanderError, Option } from '@commander-js/extra-typings';
 import { toOperatorBooking } from '../contract/booking.ts';
-import { type OperatorHistoryEntry, operatorHistoryEntries, type PublicActor } from '../contract/history-entry.ts';
-import type { Static } from '../contract/schema.ts';
+import { type OperatorHistoryEntry, operatorHistoryEntries } from '../contract/history-entry.ts';
+import type { PublicActor } from '../contract/schemas/history-entry.ts';
 import type { Until } from '../domain/as-of.ts';
 import { refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
@@ -11,8 +11,6 @@ import { bookingFacts, price } from './booking-text.ts';
 import { csvLine } from './csv.ts';
 import { type Answer, type Invoked, isJson, operate } from './operation.ts';
 import { fields, table } from './print.ts';
-
-type Entry = Static<typeof OperatorHistoryEntry>;
 
 const asOf = () =>
   new Option('--as-of <time>', 'state at this time: ISO 8601 with a time zone, or a date (midnight UTC)')
@@ -112,18 +110,18 @@ export function wantsCsv(command: Invoked, { csv: isWanted = false }: { readonly
 }
 
 /** Who did something, in words. */
-export function actorText({ kind, id, name, account }: Static<typeof PublicActor>): string {
+export function actorText({ kind, id, name, account }: PublicActor): string {
   const known = kind === 'operator' || kind === 'system' ? id : (name ?? `unknown (${id})`);
   return `${kind} ${known}${account === undefined ? '' : `, ${account.kind} ${account.id}`}`;
 }
 
 /** What became of each field, in words. */
-export const changesText = (changes: Entry['changes']): string =>
+export const changesText = (changes: OperatorHistoryEntry['changes']): string =>
   Object.entries(changes)
     .map(([field, { from, to }]) => `${field} ${from === undefined ? '' : `${from} → `}${to}`)
     .join(', ');
 
-const row = ({ revision: at, ...entry }: Entry) => ({
+const row = ({ revision: at, ...entry }: OperatorHistoryEntry) => ({
   Revision: at,
   At: entry.at,
   Event: entry.event,
@@ -144,7 +142,7 @@ const HEADER = [
   'changes',
 ];
 
-function csv(events: readonly Entry[]): Answer {
+function csv(events: readonly OperatorHistoryEntry[]): Answer {
   const rows = events.map(({ revision: at, actor, changes, ...entry }) => [
     ...[at, entry.at, entry.event, entry.bookingId, changes.status?.to, actor.kind, actor.id, actor.name],
     ...[actor.account && `${actor.account.kind} ${actor.account.id}`, changesText(changes)],

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { type Core, openCore } from '../app.ts';
 import type { CommandContext } from '../commands/command-handler.ts';
 import { type Config, readConfig } from '../config.ts';
-import type { ErrorCode } from '../contract/errors.ts';
+import type { ErrorCode } from '../contract/schemas/errors.ts';
 import { OPERATOR } from '../domain/account.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 

@@ -1,6 +1,5 @@
 import { type Command, CommanderError } from '@commander-js/extra-typings';
 import type { CommandContext } from '../commands/command-handler.ts';
-import { toOperatorForgotten, toOperatorPersonalCopy } from '../contract/personal-data.ts';
 import type { Account } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { isRefusal, type Refusal, refuse } from '../domain/decision.ts';
@@ -38,7 +37,7 @@ Examples:
         const forgottenAt = await commands.personalData.forget(subject, context);
         if (isRefusal(forgottenAt)) return forgottenAt;
         return {
-          json: toOperatorForgotten({ subject, forgottenAt }),
+          json: { subject, forgottenAt },
           text: [`Erased what ${subjectInWords(subject)} wrote.`, ...whatStays(whom, name)].join('\n'),
         };
       }),
@@ -65,9 +64,7 @@ Examples:
         const held = await core.copyOf(subject, progressOf(command));
         if (name === undefined && held.events.length + held.records.length === 0) return unknownSubject(subject);
         const copiedAt = toTimestamp(core.clock());
-        const copy = toOperatorPersonalCopy({
-          ...{ subject, name, copiedAt, events: [...held.events], records: [...held.records] },
-        });
+        const copy = { subject, name, copiedAt, events: held.events, records: held.records };
         return { json: copy, text: JSON.stringify(copy, null, 2) };
       }),
     );

@@ -1,5 +1,4 @@
 import type { Command } from '@commander-js/extra-typings';
-import { toOperatorProof, toOperatorSeal, toOperatorSealKey } from '../contract/seals.ts';
 import { refuse } from '../domain/decision.ts';
 import { wholeNumber } from './arguments.ts';
 import { operate } from './operation.ts';
@@ -26,7 +25,7 @@ Examples:
         if (sealed === undefined) return refuse('ValidationError', 'There is nothing to seal: the log is empty.');
         const problems = [...(await audit.copyProblems())].map(([setting, problem]) => `${setting}: ${problem}`);
         return {
-          json: toOperatorSeal({ size: sealed.size, checkpoint: sealed.note }),
+          json: { size: sealed.size, checkpoint: sealed.note },
           // As others read it: without an empty line at the end.
           text: sealed.note.trimEnd(),
           ...(problems.length > 0 && {
@@ -54,7 +53,7 @@ Example:
       operate(command, async ({ audit }) => {
         const key = await audit.makeKey();
         const [origin = ''] = key.split('+', 1);
-        return { json: toOperatorSealKey({ origin, key }), text: key };
+        return { json: { origin, key }, text: key };
       }),
     );
 
@@ -92,7 +91,7 @@ Examples:
           };
         });
         const left = unsealed === 0 ? '' : `\n\nNot sealed yet: ${unsealed}. Seal them with: venue seal`;
-        return { json: toOperatorProof(proofs), text: `${table(rows)}\n\n${proofs.checkpoint.trimEnd()}${left}` };
+        return { json: proofs, text: `${table(rows)}\n\n${proofs.checkpoint.trimEnd()}${left}` };
       }),
     );
 }

@@ -1,5 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
-import { toOperatorCreatedSigningKey, toOperatorSigningKey } from '../contract/signing-key.ts';
+import type { KeySet } from '../auth/signing-keys.ts';
+import { picked } from '../domain/picked.ts';
 import { operate } from './operation.ts';
 import { table } from './print.ts';
 
@@ -18,7 +19,7 @@ function addCommands(signingKey: Command): void {
     .action((_, command) =>
       operate(command, async ({ authorizationServer }) => {
         const made = await authorizationServer.signingKeys.rotate();
-        return { json: toOperatorCreatedSigningKey(made), text: `Key ${made.kid} will sign from ${made.signsFrom}.` };
+        return { json: made, text: `Key ${made.kid} will sign from ${made.signsFrom}.` };
       }),
     );
 
@@ -30,7 +31,13 @@ function addCommands(signingKey: Command): void {
       operate(command, async ({ authorizationServer }) => {
         const { keys: published } = await authorizationServer.signingKeys.current();
         const rows = published.map(({ kid }, index) => ({ Key: kid, Signs: index === 0 }));
-        return { json: published.map(toOperatorSigningKey), text: table(rows) };
+        return { json: published.map(publicForm), text: table(rows) };
       }),
     );
 }
+
+/** A published key as `--json` prints it: the public half (RFC 7517), with nothing else that is stored beside it. */
+const publicForm = ({ kid, publicJwk }: KeySet['keys'][number]) => ({
+  kid,
+  publicJwk: picked(publicJwk, ['kty', 'n', 'e', 'kid', 'use', 'alg']),
+});

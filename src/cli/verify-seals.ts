@@ -14,7 +14,6 @@ import { isKeyOf, publishedKey } from '../audit/seal-key.ts';
 import { openSealRecords } from '../audit/seal-records.ts';
 import { parseVerifierKey, type VerifierKey } from '../audit/signed-note.ts';
 import type { Config } from '../config.ts';
-import { toOperatorSealVerification } from '../contract/seals.ts';
 import { readLogId } from '../store-identity/log-id.ts';
 import { eventsIn, readWholeExport } from '../transfer/read-export.ts';
 import { type Answer, CommandFailed } from './operation.ts';
@@ -225,17 +224,26 @@ const isProofs = (value: unknown): value is EventProofs =>
 type Found = Omit<StoreCheck, 'sealed'>;
 
 function answerOf(found: Found, problems: readonly string[], sealed?: number): Answer {
-  const wrong = [...found.findings.map(sentenceOf), ...problems.map((problem) => `${problem}.`)];
-  const upTo = count(found.confirmedUpTo, 'event');
+  const { events, root, confirmed, confirmedUpTo, findings, consistency } = found;
+  const wrong = [...findings.map(sentenceOf), ...problems.map((problem) => `${problem}.`)];
+  const upTo = count(confirmedUpTo, 'event');
   const lines = [
-    `${count(found.events, 'event')} hashed. The root of their tree is ${found.root.toString('base64')}.`,
-    found.confirmed === 0
+    `${count(events, 'event')} hashed. The root of their tree is ${root.toString('base64')}.`,
+    confirmed === 0
       ? 'No checkpoint was confirmed.'
-      : `It matches ${count(found.confirmed, 'checkpoint')}, up to that of ${upTo}.`,
+      : `It matches ${count(confirmed, 'checkpoint')}, up to that of ${upTo}.`,
     ...notCovered(found, sealed),
   ];
   return {
-    json: toOperatorSealVerification(found),
+    json: {
+      events,
+      root: root.toString('base64'),
+      confirmed,
+      confirmedUpTo,
+      findings,
+      problems: found.problems,
+      consistency,
+    },
     text: [...wrong, ...lines].join('\n'),
     ...(wrong.length > 0 && {
       failure: { error: 'LogNotAsSealed', details: `The log is not what was sealed. ${wrong[0]}` },

@@ -1,7 +1,7 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { CommandContext } from '../commands/command-handler.ts';
 import { DELIVERY_STATES, toOperatorDelivery } from '../contract/delivery.ts';
-import { toOperatorWebhook, toOperatorWebhookSecret } from '../contract/webhook.ts';
+import { toOperatorWebhook } from '../contract/webhook.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';
 import { webhookEventNames } from '../domain/webhook.ts';
@@ -82,7 +82,7 @@ function addRegistrationCommands(webhook: Command): void {
     'create a new signing secret; the old one stays valid for 24 hours',
     async ({ commands }, id, context) =>
       answer(await commands.webhooks.rotate({ webhookId: id }, context), (rotated) => ({
-        json: toOperatorWebhookSecret({ ...rotated, webhookId: id }),
+        json: { id, signingSecret: rotated.signingSecret, previousUntil: rotated.previousUntil },
         text: fields({
           Webhook: id,
           'Signing secret': rotated.signingSecret,

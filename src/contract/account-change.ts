@@ -1,61 +1,34 @@
-import { type AccountChange, type NamedChange, TOPICS, type Topic } from '../domain/account-change.ts';
-import type { EventType, Recorded, SpaceTerms } from '../domain/events.ts';
+import type { NamedChange } from '../domain/account-change.ts';
+import type { Recorded, SpaceTerms } from '../domain/events.ts';
 import { permissionNames } from '../domain/permissions.ts';
 import type { Readable } from '../domain/personal-text.ts';
 import { toAmount } from '../domain/pricing.ts';
-import { statusAfter } from '../domain/space-day.ts';
 import { webhookEventNames } from '../domain/webhook.ts';
-import { Changes, fieldsOfBooking, PublicActor, toPublicActor } from './history-entry.ts';
-import { OneOf, Timestamp } from './scalars.ts';
-import { type Static, Type } from './schema.ts';
-import { shaped } from './shaped.ts';
+import { changedFields, fieldsOfBooking, toPublicActor } from './history-entry.ts';
+import type { Changes } from './schemas/history-entry.ts';
 
-const ChangedThing = Type.Object({
-  kind: OneOf<AccountChange['of']['kind']>([
-    ...(['account', 'booking', 'review', 'space', 'apiKey', 'webhook', 'user', 'client'] as const),
-  ]),
-  id: Type.String(),
-  name: Type.Optional(Type.String({ description: 'Absent if it has none, or if it is not known any more.' })),
-});
-
-/** Something that changed for an account, as an operator sees it: the command line's JSON. */
-export const OperatorAccountChange = Type.Object({
-  id: Type.String({ description: 'Id of the event.' }),
-  at: Timestamp('When, UTC.'),
-  event: Type.Unsafe<EventType>(Type.String({ description: 'Kind of the event.' })),
-  topic: OneOf<Topic>(TOPICS),
-  of: ChangedThing,
-  actor: PublicActor,
-  changes: Changes,
-  stream: Type.String({ description: 'Where the event is.' }),
-  revision: Type.Integer({ minimum: 0 }),
-});
-
-const changed = shaped(OperatorAccountChange);
-const thing = shaped(ChangedThing);
-
-export const toOperatorAccountChange = (change: NamedChange): Static<typeof OperatorAccountChange> => {
+/** Something that changed for an account, as the command line prints it with `--json`. */
+export const toOperatorAccountChange = (change: NamedChange) => {
   const { event, topic, of, name, by } = change;
   const { id, type, stream, revision, metadata } = event;
-  return changed({
-    ...{ id, at: metadata.at, event: type, topic, of: thing({ ...of, name }) },
-    ...{ actor: toPublicActor(by), changes: changesOf(change), stream, revision },
-  });
+  return {
+    id,
+    at: metadata.at,
+    event: type,
+    topic,
+    of: { kind: of.kind, id: of.id, name },
+    actor: toPublicActor(by),
+    changes: changesOf(change),
+    stream,
+    revision,
+  };
 };
 
 type Fields = { readonly [field: string]: string | number | undefined };
 
-/** What an event changed, under public names and in public units. Of a space also what it was before. */
-export function changesOf({ event, before }: Pick<NamedChange, 'event' | 'before'>): Static<typeof Changes> {
-  const from = before === undefined ? {} : termsOf(before);
-  return Object.fromEntries(
-    Object.entries(fieldsOf(event)).flatMap(([field, to]) => {
-      if (to === undefined) return [];
-      const former = from[field];
-      return [[field, former === undefined ? { to } : { from: former, to }]];
-    }),
-  );
-}
+/** What an event changed, under public names and in public units. For a space also what it was before. */
+export const changesOf = ({ event, before }: Pick<NamedChange, 'event' | 'before'>): Changes =>
+  changedFields(fieldsOf(event), before === undefined ? {} : termsOf(before));
 
 function fieldsOf(event: Readable<Recorded>): Fields {
   switch (event.type) {
@@ -63,7 +36,7 @@ function fieldsOf(event: Readable<Recorded>): Fields {
     case 'BookingApproved':
     case 'BookingCancelled':
     case 'BookingCompleted':
-      return { status: statusAfter(event), ...fieldsOfBooking(event) };
+      return fieldsOfBooking(event);
     case 'ReviewPosted': {
       const { bookingId, spaceName, brandName, rating, title, content } = event.data;
       return { bookingId, spaceName, brandName, rating, title, content };
@@ -118,12 +91,15 @@ function fieldsOf(event: Readable<Recorded>): Fields {
   }
 }
 
-/** The terms of a space in public units. Those that are not there are undefined. */
+/** The terms of a space in public units. Absent ones are undefined. */
 function termsOf(of: Partial<SpaceTerms> & { readonly active?: boolean }): Fields {
   const { name, windowStart, windowEnd, durationHours, eventFee, answerHours, active } = of;
   return {
     status: active === undefined ? undefined : active ? 'open' : 'closed',
-    ...{ name, windowStart, windowEnd, durationHours },
+    name,
+    windowStart,
+    windowEnd,
+    durationHours,
     eventFee: eventFee === undefined ? undefined : toAmount(eventFee),
     answerHours,
   };

@@ -1,51 +1,14 @@
-import type { PlainDate as CalendarDate, SpaceId } from '../domain/ids.ts';
+import type { PlainDate } from '../domain/ids.ts';
 import type { Space } from '../domain/space.ts';
-import type { TimeSlot as Slot } from '../domain/time-slots.ts';
-import { UsageHours } from './booking.ts';
-import { Hour, Id, PlainDate } from './scalars.ts';
-import { type Static, Type } from './schema.ts';
+import type { TimeSlot } from '../domain/time-slots.ts';
+import type { AvailabilityResponse } from './schemas/availability.ts';
 
-const TimeSlot = Type.Object(
-  {
-    hour: Hour('Starting hour, 24-hour clock.'),
-    label: Type.String({ pattern: '^(1[0-2]|[1-9]):00 [AP]M$', description: '12-hour form with AM/PM.' }),
-    isAvailable: Type.Boolean({ description: 'True when the slot is open; false when it is taken, past or closed.' }),
-    usageHours: UsageHours,
-  },
-  { title: 'TimeSlot', description: 'A start hour, and whether it can be booked.' },
-);
-
-/** The availability of a space on a date (docs/guides/rest-api.md#resources). */
-export const AvailabilityResponse = Type.Object(
-  {
-    spaceId: Id<SpaceId>('Space identifier.'),
-    spaceName: Type.String({ description: 'Display name.' }),
-    date: PlainDate('The queried date.'),
-    windowStart: Hour('Earliest hour of the booking window.'),
-    windowEnd: Hour('Latest hour of the booking window.'),
-    durationHours: Type.Number({ description: 'Fixed event duration set by the community.' }),
-    timeSlots: Type.Array(TimeSlot, { description: 'One entry per start hour.' }),
-  },
-  { title: 'AvailabilityResponse', description: 'Which start hours of a space are open on a date.' },
-);
-
-export const toAvailabilityResponse = ({
-  space: { spaceId, name: spaceName, windowStart, windowEnd, durationHours },
-  date,
-  timeSlots,
-}: {
+export const toAvailabilityResponse = (availability: {
   readonly space: Space;
-  readonly date: CalendarDate;
-  timeSlots(): readonly Slot[];
-}): Static<typeof AvailabilityResponse> => ({
-  spaceId,
-  spaceName,
-  date,
-  windowStart,
-  windowEnd,
-  durationHours,
-  timeSlots: [...timeSlots()],
-});
-
-export const SpaceParams = Type.Object({ spaceId: Id<SpaceId>('Space identifier.') });
-export const AvailabilityQuery = Type.Object({ date: PlainDate('Today or a future date.') });
+  readonly date: PlainDate;
+  timeSlots(): readonly TimeSlot[];
+}): AvailabilityResponse => {
+  const { spaceId, name: spaceName, windowStart, windowEnd, durationHours } = availability.space;
+  const timeSlots = [...availability.timeSlots()];
+  return { spaceId, spaceName, date: availability.date, windowStart, windowEnd, durationHours, timeSlots };
+};

@@ -1,101 +1,70 @@
-import { type Static, Type } from './schema.ts';
-import { shaped } from './shaped.ts';
+type FailedEvent = {
+  readonly eventId: string;
+  readonly type: string;
+  readonly stream: string;
+  readonly revision: number;
+  readonly state: 'Parked' | 'Retrying';
+  readonly failures: number;
+  readonly reason: string;
+  readonly failingSince: string;
+  readonly due: string;
+};
 
-/** An event that could not be turned into deliveries, as an operator sees it: the command line's JSON. */
-export const OperatorParkedEvent = Type.Object({
-  id: Type.String({ description: 'Identifier for `parked replay`.' }),
-  type: Type.String({ description: 'The kind of event.' }),
-  stream: Type.String(),
-  revision: Type.Integer({ description: 'Its number in the stream.' }),
-  state: Type.Union([Type.Literal('Parked'), Type.Literal('Retrying')]),
-  failures: Type.Integer({ description: 'How often it failed.' }),
-  reason: Type.String({ description: 'Why it failed last.' }),
-  failingSince: Type.String({ format: 'date-time', description: 'When it failed first, UTC.' }),
-  due: Type.String({ format: 'date-time', description: 'When it was parked, or is tried again, UTC.' }),
-});
+/** An event that could not be turned into deliveries, as the command line prints it with `--json`. */
+export const toOperatorParkedEvent = (event: FailedEvent) => {
+  const { eventId: id, type, stream, revision, state, failures, reason, failingSince, due } = event;
+  return { id, type, stream, revision, state, failures, reason, failingSince, due };
+};
 
-const Difference = Type.Object({
-  projection: Type.String({ description: 'The read model.' }),
-  key: Type.String({ description: 'The key of the document.' }),
-  expected: Type.Optional(
-    Type.Unknown({ description: 'The whole document as replayed; absent if there should be none.' }),
-  ),
-  actual: Type.Optional(Type.Unknown({ description: 'The whole document as stored; absent if there is none.' })),
-});
-
-/** What `verify` found. The differing documents are shown whole, because how they differ is the point. */
-export const OperatorVerification = Type.Object({
-  position: Type.String({ description: 'Position of the read models in the log.' }),
-  events: Type.Integer({ description: 'How many events were replayed.' }),
-  documents: Type.Integer({ description: 'How many documents were compared.' }),
-  differences: Type.Array(Difference, { description: 'The first differences found.' }),
-  notVerified: Type.Array(Type.String(), { description: 'Read models that were skipped.' }),
-});
-
-const SkippedEvent = Type.Object({
-  eventId: Type.String(),
-  eventType: Type.String({ description: 'The kind of event.' }),
-  reason: Type.String({ description: 'Why it is left out, in the words of who decided it.' }),
-  at: Type.String({ format: 'date-time', description: 'When that was decided, UTC.' }),
-  by: Type.String({ description: 'Who decided it.' }),
-});
-
-const ReadModelFailure = Type.Object({
-  message: Type.String(),
-  attempts: Type.Integer({ description: 'Consecutive failed attempts, by any process.' }),
-  event: Type.Optional(
-    Type.Object(
-      { id: Type.String(), type: Type.String(), position: Type.String() },
-      { description: 'What it fails on.' },
-    ),
-  ),
-});
-
-/** A read model, for `read-model list`. */
-export const OperatorReadModel = Type.Object({
-  name: Type.String(),
-  version: Type.Integer({
-    description: 'Raised whenever its documents change shape; each version has documents of its own.',
-  }),
-  state: Type.Union(
-    [Type.Literal('live'), Type.Literal('building'), Type.Literal('rebuilding'), Type.Literal('failing')],
-    {
-      description: 'building: nothing can be read yet. rebuilding: the former documents are read meanwhile.',
-    },
-  ),
-  events: Type.Integer({ description: 'Events of the log that it shows.' }),
-  failure: Type.Optional(ReadModelFailure),
-  skipped: Type.Array(SkippedEvent, { description: 'Events that it leaves out.' }),
-});
-
-type Failed = Omit<Static<typeof OperatorParkedEvent>, 'id'> & { readonly eventId: string };
-type Verification = Omit<Static<typeof OperatorVerification>, 'differences' | 'notVerified'> & {
-  readonly differences: readonly Readonly<Static<typeof Difference>>[];
+type Verification = {
+  readonly position: string;
+  readonly events: number;
+  readonly documents: number;
+  readonly differences: readonly {
+    readonly projection: string;
+    readonly key: string;
+    readonly expected?: unknown;
+    readonly actual?: unknown;
+  }[];
   readonly notVerified: readonly string[];
 };
 
-type ReadModel = Omit<Static<typeof OperatorReadModel>, 'failure' | 'skipped'> & {
-  readonly failure?: Readonly<Static<typeof ReadModelFailure>>;
-  readonly skipped: readonly Readonly<Static<typeof SkippedEvent>>[];
+/** What `verify` found. Differing documents are printed whole: the differences are what an operator looks for. */
+export const toOperatorVerification = ({ position, events, documents, differences, notVerified }: Verification) => ({
+  position,
+  events,
+  documents,
+  differences: differences.map(({ projection, key, expected, actual }) => ({ projection, key, expected, actual })),
+  notVerified,
+});
+
+type ReadModel = {
+  readonly name: string;
+  readonly version: number;
+  readonly state: 'live' | 'building' | 'rebuilding' | 'failing';
+  /** Events of the log that it shows. */
+  readonly events: number;
+  readonly failure?: {
+    readonly message: string;
+    /** Consecutive failed attempts, by any process. */
+    readonly attempts: number;
+    readonly event?: { readonly id: string; readonly type: string; readonly position: string };
+  };
+  readonly skipped: readonly {
+    readonly eventId: string;
+    readonly eventType: string;
+    readonly reason: string;
+    readonly at: string;
+    readonly by: string;
+  }[];
 };
 
-const parkedEvent = shaped(OperatorParkedEvent);
-export const toOperatorParkedEvent = ({ eventId: id, ...event }: Failed): Static<typeof OperatorParkedEvent> =>
-  parkedEvent({ ...event, id });
-
-const difference = shaped(Difference);
-const verification = shaped(OperatorVerification);
-export const toOperatorVerification = (found: Verification): Static<typeof OperatorVerification> =>
-  verification({
-    ...found,
-    differences: found.differences.map(({ projection, key, expected, actual }) =>
-      difference({ projection, key, expected, actual }),
-    ),
-    notVerified: [...found.notVerified],
-  });
-
-const readModel = shaped(OperatorReadModel);
-const readModelFailure = shaped(ReadModelFailure);
-const skippedEvent = shaped(SkippedEvent);
-export const toOperatorReadModel = ({ failure, skipped, ...model }: ReadModel): Static<typeof OperatorReadModel> =>
-  readModel({ ...model, ...(failure && { failure: readModelFailure(failure) }), skipped: skipped.map(skippedEvent) });
+/** A read model as the command line prints it with `--json`. */
+export const toOperatorReadModel = ({ name, version, state, events, failure, skipped }: ReadModel) => ({
+  name,
+  version,
+  state,
+  events,
+  failure: failure && { message: failure.message, attempts: failure.attempts, event: failure.event },
+  skipped: skipped.map(({ eventId, eventType, reason, at, by }) => ({ eventId, eventType, reason, at, by })),
+});

@@ -1,4 +1,4 @@
-import { WebhookPayloads } from '../contract/webhook-payload.ts';
+import { WebhookPayloads } from '../contract/schemas/webhook-payload.ts';
 import { keysOf } from '../domain/keys-of.ts';
 import { WEBHOOK_EVENTS } from '../domain/webhook.ts';
 import type { Components, JsonSchema } from './components.ts';

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { ERROR_STATUS, type ErrorCode } from '../contract/errors.ts';
+import { ERROR_STATUS, type ErrorCode } from '../contract/schemas/errors.ts';
 import { keysOf } from '../domain/keys-of.ts';
 import { DEFAULT_ANSWER_HOURS, IDEMPOTENCY_KEY } from '../domain/limits.ts';
 import { Permission, type PermissionName, scopesGranting } from '../domain/permissions.ts';

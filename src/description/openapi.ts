@@ -1,6 +1,6 @@
+import type { TObject, TSchema } from 'typebox';
 import type { Access } from '../auth/access.ts';
-import { ERROR_STATUS, type ErrorCode } from '../contract/errors.ts';
-import type { TObject, TSchema } from '../contract/schema.ts';
+import { ERROR_STATUS, type ErrorCode } from '../contract/schemas/errors.ts';
 import { keysOf } from '../domain/keys-of.ts';
 import { Permission, scopesGranting } from '../domain/permissions.ts';
 import { type Components, createComponents, type JsonSchema } from './components.ts';

@@ -24,6 +24,9 @@ export const WEBHOOK_EVENTS = {
 } as const satisfies { readonly [T in EventType]?: number };
 export type WebhookEventName = keyof typeof WEBHOOK_EVENTS;
 
+/** The kind of a delivery: an event that can be subscribed to, or `Test`, which an owner sends to try out a receiver. */
+export type DeliveryKind = WebhookEventName | 'Test';
+
 export const ALL_WEBHOOK_EVENTS = sumOf(WEBHOOK_EVENTS);
 /** Registrations one credential may have (docs/decisions/webhook-deliveries.md). */
 export const MAX_WEBHOOKS = 20;

@@ -1,6 +1,6 @@
-import { PublicAccount } from '../contract/account.ts';
-import { OneOf, Timestamp } from '../contract/scalars.ts';
-import { Type } from '../contract/schema.ts';
+import { Type } from 'typebox';
+import { PublicAccount } from '../contract/schemas/account.ts';
+import { OneOf, Timestamp } from '../contract/schemas/scalars.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { defined } from '../domain/defined.ts';
 import { keysOf } from '../domain/keys-of.ts';

@@ -1,14 +1,10 @@
+import { Type } from 'typebox';
 import { actorOf, userOf } from '../auth/caller.ts';
-import {
-  AssistantBooking,
-  BookingStatus,
-  IdempotencyKey,
-  SentDetails,
-  toAssistantBooking,
-} from '../contract/booking.ts';
-import { HistoryEntry, historyEntries } from '../contract/history-entry.ts';
-import { Id, OneOf, PlainDate, Text } from '../contract/scalars.ts';
-import { Type } from '../contract/schema.ts';
+import { toAssistantBooking } from '../contract/booking.ts';
+import { historyEntries } from '../contract/history-entry.ts';
+import { AssistantBooking, BookingStatus, IdempotencyKey, SentDetails } from '../contract/schemas/booking.ts';
+import { HistoryEntry } from '../contract/schemas/history-entry.ts';
+import { Id, OneOf, PlainDate, Text } from '../contract/schemas/scalars.ts';
 import { isPlainDate } from '../domain/calendar.ts';
 import { isRefusal, refuse } from '../domain/decision.ts';
 import { defined } from '../domain/defined.ts';

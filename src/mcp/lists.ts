@@ -1,4 +1,4 @@
-import { Type } from '../contract/schema.ts';
+import { Type } from 'typebox';
 import { type Refusal, refuse } from '../domain/decision.ts';
 
 /** What the inputs and results of tools that list something have in common. */

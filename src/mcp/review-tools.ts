@@ -1,6 +1,7 @@
-import { ReviewDto, toReviewDto } from '../contract/review.ts';
-import { Id } from '../contract/scalars.ts';
-import { Type } from '../contract/schema.ts';
+import { Type } from 'typebox';
+import { toReviewDto } from '../contract/review.ts';
+import { ReviewDto } from '../contract/schemas/review.ts';
+import { Id } from '../contract/schemas/scalars.ts';
 import { isRefusal } from '../domain/decision.ts';
 import { Cursor, Input, Limit, Next, Notice, notice, wrongCursor } from './lists.ts';
 import { type Tool, type ToolDeps, tool } from './tool.ts';

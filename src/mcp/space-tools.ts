@@ -1,7 +1,9 @@
-import { AvailabilityResponse, toAvailabilityResponse } from '../contract/availability.ts';
-import { Hour, Id, OneOf, PlainDate } from '../contract/scalars.ts';
-import { Type } from '../contract/schema.ts';
-import { SpaceListing, toSpaceListing } from '../contract/space.ts';
+import { Type } from 'typebox';
+import { toAvailabilityResponse } from '../contract/availability.ts';
+import { AvailabilityResponse } from '../contract/schemas/availability.ts';
+import { Hour, Id, OneOf, PlainDate } from '../contract/schemas/scalars.ts';
+import { SpaceListing } from '../contract/schemas/space.ts';
+import { toSpaceListing } from '../contract/space.ts';
 import { daysIn, daysLater, isPlainDate, localDate, WEEKDAYS } from '../domain/calendar.ts';
 import { isRefusal, refuse } from '../domain/decision.ts';
 import type { SpaceId } from '../domain/ids.ts';

@@ -1,15 +1,10 @@
-import {
-  type CallToolResult,
-  fromJsonSchema,
-  type JsonSchemaType,
-  type McpServer,
-  type StandardSchemaWithJSON,
-} from '@modelcontextprotocol/server';
+import type { CallToolResult, McpServer, StandardSchemaWithJSON } from '@modelcontextprotocol/server';
+import type { Static, TObject } from 'typebox';
 import { type Access, refuseAccess } from '../auth/access.ts';
 import type { Caller } from '../auth/caller.ts';
 import type { Commands } from '../commands/commands.ts';
-import type { ErrorCode } from '../contract/errors.ts';
-import type { Static, TObject } from '../contract/schema.ts';
+import type { ErrorCode } from '../contract/schemas/errors.ts';
+import { checkerOf, pathOf, ruleOf } from '../contract/schemas/validate.ts';
 import { isRefusal, type Refusal } from '../domain/decision.ts';
 import type { Queries } from '../queries/queries.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -67,18 +62,15 @@ type Definition<I extends TObject, O extends TObject> = {
  */
 export function tool<I extends TObject, O extends TObject>(definition: Definition<I, O>): Tool {
   const { name, title, description, access, writes } = definition;
-  const schema = asJsonSchema(definition.input);
-  const checked = inputCheck<Static<I>>(name, schema);
+  const checked = inputCheck(name, definition.input);
   // Lets everything through: the SDK would not say which values are allowed, or which property does not exist.
-  const inputSchema: StandardSchemaWithJSON = {
-    '~standard': {
-      version: 1,
-      vendor: 'venue-booking',
-      jsonSchema: { input: () => schema, output: () => schema },
-      validate: (value) => ({ value }),
-    },
-  };
-  const outputSchema = fromJsonSchema<Static<O>>(asJsonSchema(definition.output));
+  const inputSchema = standardSchema(definition.input, (value) => ({ value }));
+  const checkOutput = checkerOf(definition.output);
+  const outputSchema = standardSchema(definition.output, (value) => {
+    const result = checkOutput(value);
+    if ('value' in result) return result;
+    return { issues: result.violations.map((violation) => ({ message: `${pathOf(violation)} ${ruleOf(violation)}` })) };
+  });
   /** The answer may have begun as a stream of events, so that nobody else can say in time that there will be none. */
   const answered = <R>(running: Promise<R>, { answerBy }: ToolCall): Promise<R> =>
     within(answerBy - performance.now(), running, () =>
@@ -135,5 +127,12 @@ function failed({ refused, details }: Refusal, advice?: string): CallToolResult 
   return { isError: true, content: [{ type: 'text', text }] };
 }
 
-/** TypeBox schemas are JSON Schema plus symbols, which serialising drops. */
-const asJsonSchema = (schema: TObject): JsonSchemaType => JSON.parse(JSON.stringify(schema));
+/** A TypeBox schema as the SDK takes it. Serialising drops TypeBox's own marks. */
+function standardSchema(
+  schema: TObject,
+  validate: StandardSchemaWithJSON['~standard']['validate'],
+): StandardSchemaWithJSON {
+  const json: Record<string, unknown> = JSON.parse(JSON.stringify(schema));
+  const jsonSchema = { input: () => json, output: () => json };
+  return { '~standard': { version: 1, vendor: 'venue-booking', jsonSchema, validate } };
+}

@@ -4,7 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { IDEMPOTENCY_KEY_KEPT_MS } from '../../src/commands/idempotency-keys.ts';
-import { ERROR_STATUS } from '../../src/contract/errors.ts';
+import { ERROR_STATUS } from '../../src/contract/schemas/errors.ts';
 import { RECORDED_AT } from '../../src/description/examples.ts';
 import type { ApiDescription } from '../../src/description/openapi.ts';
 import { isPlainDate } from '../../src/domain/calendar.ts';

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ERROR_STATUS } from '../../src/contract/errors.ts';
+import { ERROR_STATUS } from '../../src/contract/schemas/errors.ts';
 import { RECORDED_AT, readExamples } from '../../src/description/examples.ts';
 import { OPERATIONS } from '../../src/description/operations.ts';
 import { hasChromium, launchChromium, openWindow, type Screen, violationsOn } from '../console/chromium.ts';

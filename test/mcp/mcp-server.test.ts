@@ -245,7 +245,7 @@ test.each<[string, string, Record<string, unknown>, string]>([
     'message must have at most 500 characters, not 501.',
   ],
   ['a limit out of range', 'list_bookings', { limit: 0 }, 'limit must be a whole number, 1 to 500, not 0.'],
-  ['a list for a text', 'find_spaces', { name: ['a'] }, 'name must be text, not ["a"].'],
+  ['a list for a text', 'find_spaces', { name: ['a'] }, 'name must be a string, not ["a"].'],
   ['a text for a flag', 'find_spaces', { includeInactive: 'yes' }, 'includeInactive must be true or false, not "yes".'],
   ['a value without end', 'list_bookings', { status: 'x'.repeat(5_000) }, `not "${'x'.repeat(40)}…".`],
 ])('invalid input is a tool error that says what would be valid: %s', async (_what, name, input, expected) => {

@@ -22,7 +22,6 @@ test('a start loads nothing that is needed later or not at all', async () => {
     'mongodb',
     '@eventstore/db-client',
     'undici',
-    'typebox',
     'jose',
     'yaml',
     'ajv',

@@ -1,7 +1,7 @@
-import { defined } from '../domain/defined.ts';
-import type { PlainDate as CalendarDate, Timestamp as Moment } from '../domain/ids.ts';
-import { type Flags, HOUR, maskRule, sumOf, type TextLimit } from '../domain/limits.ts';
-import { Type, worded } from './schema.ts';
+import { Type } from 'typebox';
+import { defined } from '../../domain/defined.ts';
+import type { PlainDate as CalendarDate, Timestamp as Moment } from '../../domain/ids.ts';
+import { type Flags, HOUR, maskRule, sumOf, type TextLimit } from '../../domain/limits.ts';
 
 /** The values that public shapes consist of, typed as in the domain. */
 
@@ -31,5 +31,8 @@ export const OneOf = <W extends string>(
 ) => Type.Unsafe<W>(Type.String({ enum: words, ...defined(options) }));
 
 /** A sum of flags, at least one of them. */
-export const Mask = (flags: Flags, description: string) =>
-  worded(Type.Integer({ minimum: 1, maximum: sumOf(flags), description }), maskRule(flags));
+export const Mask = (flags: Flags, description: string) => {
+  const mask = Type.Integer({ minimum: 1, maximum: sumOf(flags), description });
+  // For error messages (validate.ts). Not enumerable, like TypeBox's own marks, because it is not JSON Schema.
+  return Object.defineProperty(mask, '~rule', { value: maskRule(flags) });
+};

@@ -1,7 +1,7 @@
-import type { RefusalCode } from '../domain/decision.ts';
-import { keysOf } from '../domain/keys-of.ts';
+import { type Static, Type } from 'typebox';
+import type { RefusalCode } from '../../domain/decision.ts';
+import { keysOf } from '../../domain/keys-of.ts';
 import { OneOf } from './scalars.ts';
-import { type Static, Type } from './schema.ts';
 
 /** The status of each error code (docs/guides/rest-api.md#errors). */
 export const ERROR_STATUS = {
@@ -19,7 +19,7 @@ export const ERROR_STATUS = {
 export type ErrorCode = keyof typeof ERROR_STATUS;
 
 /** The only error shape. */
-export const ErrorBody = Type.Object(
+const ErrorBody = Type.Object(
   {
     error: OneOf(keysOf(ERROR_STATUS), { title: 'ErrorCode', description: 'Machine-readable code.' }),
     details: Type.String({ description: 'What is wrong and what to do, for people. The wording may change.' }),
