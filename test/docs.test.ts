@@ -57,6 +57,22 @@ test('every relative link of a page has a target', () => {
   expect(broken).toEqual([]);
 });
 
+test('every source file and folder that a page names exists', () => {
+  const missing: string[] = [];
+  let named = 0;
+  for (const page of PAGES) {
+    // The map in src names its files from there.
+    const roots = page === 'src/README.md' ? ['src', '.'] : ['.'];
+    for (const [, path = ''] of read(page).matchAll(/`((?:[\w-]+\/)+(?:[\w.-]+\.(?:ts|js|mjs|md))?)`/g)) {
+      if (roots.length === 1 && !/^(?:src|projections|test|docs)\//.test(path)) continue;
+      named += 1;
+      if (!roots.some((root) => existsSync(join(ROOT, root, path)))) missing.push(`${page}: ${path}`);
+    }
+  }
+  expect(missing).toEqual([]);
+  expect(named).toBeGreaterThan(50);
+});
+
 test('the index lists every decision', () => {
   const listed = [...read('docs/decisions/README.md').matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, path]) => path);
   const pages = globSync('*.md', { cwd: join(ROOT, 'docs/decisions') }).filter((path) => path !== 'README.md');
