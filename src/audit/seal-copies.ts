@@ -49,11 +49,15 @@ export function createSealWebhook(deps: { readonly url: string; readonly records
         await records.sent.insert(receiver, { size: head.size });
         return;
       }
-      let { version } = sent;
+      let known = sent.document.size;
       for await (const { size, note } of records.after(sent.document.size)) {
         await send(note);
-        if (!(await records.sent.replace(receiver, { size }, version))) return;
-        version += 1;
+        const { isChanged } = await records.sent.update(receiver, (now) =>
+          now?.size === known ? { size } : undefined,
+        );
+        // Otherwise another process sends them.
+        if (!isChanged) return;
+        known = size;
       }
     },
   };

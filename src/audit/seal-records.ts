@@ -68,13 +68,10 @@ export type SealRecords = {
   tile: ReadTile;
   /** The event of the first leaf of a tile of leaves. */
   firstOf(index: number): Promise<EventName | undefined>;
-  /**
-   * Keeps tiles. Writes nothing over a tile that has grown in the meantime.
-   * @throws if another process writes the same tile at the same time
-   */
+  /** Keeps tiles. Writes nothing over a tile that has grown in the meantime. */
   keep(tiles: readonly KeptTile[]): Promise<void>;
-  key: Pick<Documents<SealKeyRecord>, 'get' | 'insert' | 'replace'>;
-  sent: Pick<Documents<SentRecord>, 'get' | 'insert' | 'replace'>;
+  key: Pick<Documents<SealKeyRecord>, 'get' | 'insert'>;
+  sent: Pick<Documents<SentRecord>, 'get' | 'insert' | 'update'>;
 };
 
 type KeptTile = Tile & { readonly first?: EventName };
@@ -87,14 +84,12 @@ export async function openSealRecords(documents: Pick<DocumentStore, 'open'>): P
   async function keepOne({ level, index, hashes, first }: KeptTile): Promise<void> {
     const key = tileKey(level, index);
     const bytes = Buffer.concat(hashes);
-    const stored = await tiles.get(key);
-    // Another process has got further.
-    if (bytesIn(stored?.document).subarray(0, bytes.length).equals(bytes)) return;
-    const since = first ?? stored?.document.first;
-    const document: TileRecord = { hashes: bytes.toString('base64'), ...(since !== undefined && { first: since }) };
-    const isKept =
-      stored === undefined ? await tiles.insert(key, document) : await tiles.replace(key, document, stored.version);
-    if (!isKept) throw new Error(`Another process writes the hashes of tile ${key}`);
+    await tiles.update(key, (stored) => {
+      // Another process has got further.
+      if (bytesIn(stored).subarray(0, bytes.length).equals(bytes)) return undefined;
+      const since = first ?? stored?.first;
+      return { hashes: bytes.toString('base64'), ...(since !== undefined && { first: since }) };
+    });
   }
 
   return {

@@ -32,10 +32,7 @@ export async function createApiKeyUsage(deps: {
 
   async function record(apiKeyId: string, minute: number): Promise<void> {
     const usedAt = toTimestamp(minute * MINUTE_MS);
-    const stored = await uses.get(apiKeyId);
-    // If the write loses a race, another process has already recorded this minute.
-    if (stored === undefined) await uses.insert(apiKeyId, { usedAt });
-    else if (stored.document.usedAt < usedAt) await uses.replace(apiKeyId, { usedAt }, stored.version);
+    await uses.update(apiKeyId, (use) => (use !== undefined && use.usedAt >= usedAt ? undefined : { usedAt }));
   }
 
   function used(caller: Caller | undefined): Caller | undefined {

@@ -110,13 +110,10 @@ export async function createSigningKeys(deps: {
     },
 
     async rotate() {
-      for (;;) {
-        const { document, version } = await stored();
-        const now = clock();
-        const key = await generateKey(now + PUBLISHED_BEFORE_SIGNING_MS);
-        const keys = [...inOrder(document.keys, now), key];
-        if (await documents.replace(KEY, { keys }, version)) return { kid: key.kid, signsFrom: key.signsFrom };
-      }
+      const known = await stored();
+      const key = await generateKey(clock() + PUBLISHED_BEFORE_SIGNING_MS);
+      await documents.update(KEY, (set) => ({ keys: [...inOrder(set?.keys ?? [], clock()), key] }), { stored: known });
+      return { kid: key.kid, signsFrom: key.signsFrom };
     },
   };
 }

@@ -42,6 +42,8 @@ const withUnlogged = <D extends WithUnlogged>(record: D, unlogged: readonly Unlo
   isUnlogged: unlogged.length > 0 ? 'yes' : 'no',
 });
 
+const idOf = ({ change }: Unlogged): string => change.data.changeId;
+
 export type Recorder = {
   /**
    * Finishes the changes that a record holds and tells the log of them. If the log cannot be told now, the change has happened all
@@ -65,6 +67,24 @@ export function createRecorder<D extends WithUnlogged>(deps: {
 }): Recorder {
   const { records, log, logger, settle, isEnded } = deps;
 
+  /** Changes these unlogged changes of a record, or removes them. Those that came in meanwhile stay. */
+  async function update(
+    key: string,
+    these: readonly Unlogged[],
+    to: (unlogged: Unlogged) => Unlogged | undefined,
+  ): Promise<void> {
+    const ids = new Set(these.map(idOf));
+    await records.update(
+      key,
+      (record) =>
+        record &&
+        withUnlogged(
+          record,
+          (record.unlogged ?? []).flatMap((each) => (ids.has(idOf(each)) ? (to(each) ?? []) : each)),
+        ),
+    );
+  }
+
   async function finish(key: string): Promise<void> {
     for (;;) {
       const stored = await records.get(key);
@@ -78,16 +98,12 @@ export function createRecorder<D extends WithUnlogged>(deps: {
         for (const { change, context } of unlogged) await log.record(change, context);
       } catch (error) {
         logger.error({ err: error, key }, 'The log cannot be told of a change that was made; it is told later');
-        if (unsettled.length === 0) return;
-        const settled = unlogged.map((each): Unlogged => ({ ...each, isSettled: true }));
-        if (await records.replace(key, withUnlogged(record, settled), version)) return;
-        continue;
+        if (unsettled.length > 0) await update(key, unlogged, (each) => ({ ...each, isSettled: true }));
+        return;
       }
-      const isWritten = isEnded(record)
-        ? await records.delete(key, version)
-        : await records.replace(key, withUnlogged(record, []), version);
+      if (!isEnded(record)) return update(key, unlogged, () => undefined);
       // Otherwise it has changed again meanwhile. What has been told is not told twice.
-      if (isWritten) return;
+      if (await records.delete(key, version)) return;
     }
   }
 

@@ -130,17 +130,16 @@ export async function createUsers(deps: {
     ) => { readonly user: UserDocument; readonly changes: readonly MembershipEvent[] } | Refusal,
     context: ChangeContext,
   ): Promise<User | Refusal> {
-    for (;;) {
-      const stored = await users.get(id);
-      if (stored === undefined || !isUser(stored.document)) return refuse('ResourceNotFound', 'There is no such user.');
-      const changed = next(stored.document);
-      if (isRefusal(changed)) return changed;
-      const { user, changes } = changed;
-      if (changes.length > 0 && !(await users.replace(id, withChanges(user, changes, context), stored.version)))
-        continue;
-      await finish(id);
-      return withoutHash(user);
-    }
+    let refusal: Refusal | undefined;
+    const { stored } = await users.update(id, (before) => {
+      const changed = before !== undefined && isUser(before) ? next(before) : NO_SUCH_USER;
+      refusal = isRefusal(changed) ? changed : undefined;
+      if (isRefusal(changed) || changed.changes.length === 0) return undefined;
+      return withChanges(changed.user, changed.changes, context);
+    });
+    if (stored === undefined || refusal !== undefined) return refusal ?? NO_SUCH_USER;
+    await finish(id);
+    return withoutHash(stored.document);
   }
 
   let haveExisted = false;
@@ -242,25 +241,21 @@ export async function createUsers(deps: {
       ),
 
     async remove(id, context) {
-      for (;;) {
-        const stored = await users.get(id);
-        if (stored === undefined || !isUser(stored.document)) {
-          await finish(id);
-          await revocation.endAllOfUser(id, context);
-          return false;
-        }
-        const user = stored.document;
+      const { isChanged } = await users.update(id, (user) => {
+        if (user === undefined || !isUser(user)) return undefined;
         const changes = user.accounts.map((account) => memberRemoved(user, account));
-        if (!(await users.replace(id, withChanges(removed(user), changes, context), stored.version))) continue;
-        await finish(id);
-        await documents.purge();
-        return true;
-      }
+        return withChanges(removed(user), changes, context);
+      });
+      await finish(id);
+      await (isChanged ? documents.purge() : revocation.endAllOfUser(id, context));
+      return isChanged;
     },
 
     finishChanges: finishAll,
   };
 }
+
+const NO_SUCH_USER = refuse('ResourceNotFound', 'There is no such user.');
 
 const isUser = ({ isRemoved }: UserDocument): boolean => isRemoved !== true;
 

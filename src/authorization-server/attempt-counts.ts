@@ -41,27 +41,21 @@ export async function openAttemptCounts(deps: {
 
   return {
     async add(of, { max, windowMs }) {
-      for (;;) {
+      let waitMs = 0;
+      await counts.update(keyOf(of), (counted) => {
         const now = clock();
-        const stored = await counts.get(keyOf(of));
-        const known = stored && isOpen(stored.document, now, windowMs) ? stored.document : undefined;
-        if (known !== undefined && known.count >= max) return Date.parse(known.until) - now;
-        const next = { count: (known?.count ?? 0) + 1, until: known?.until ?? toTimestamp(now + windowMs) };
-        const isWritten =
-          stored === undefined
-            ? await counts.insert(keyOf(of), next)
-            : await counts.replace(keyOf(of), next, stored.version);
-        if (isWritten) return 0;
-      }
+        const known = counted && isOpen(counted, now, windowMs) ? counted : undefined;
+        waitMs = known !== undefined && known.count >= max ? Date.parse(known.until) - now : 0;
+        if (waitMs > 0) return undefined;
+        return { count: (known?.count ?? 0) + 1, until: known?.until ?? toTimestamp(now + windowMs) };
+      });
+      return waitMs;
     },
 
     async takeBack(of) {
-      for (;;) {
-        const stored = await counts.get(keyOf(of));
-        if (stored === undefined || stored.document.count === 0) return;
-        const next = { ...stored.document, count: stored.document.count - 1 };
-        if (await counts.replace(keyOf(of), next, stored.version)) return;
-      }
+      await counts.update(keyOf(of), (counted) =>
+        counted === undefined || counted.count === 0 ? undefined : { ...counted, count: counted.count - 1 },
+      );
     },
 
     async forget(of) {

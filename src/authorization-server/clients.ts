@@ -102,11 +102,12 @@ export async function createClients(deps: {
   const open = (id: string, document: ClientDocument): AdapterPayload =>
     JSON.parse(unseal(secretKey, purposes.oauthClient(id), document.sealed));
 
+  const isThere = ({ isRemoved, expiresAt }: ClientDocument): boolean =>
+    isRemoved !== true && (expiresAt === undefined || Date.parse(expiresAt) > clock());
+
   async function get(id: string): Promise<Stored<ClientDocument> | undefined> {
     const stored = await clients.get(id);
-    if (stored?.document.isRemoved) return undefined;
-    const expiresAt = stored?.document.expiresAt;
-    return expiresAt !== undefined && Date.parse(expiresAt) <= clock() ? undefined : stored;
+    return stored !== undefined && isThere(stored.document) ? stored : undefined;
   }
 
   const recorder = createRecorder({
@@ -121,26 +122,21 @@ export async function createClients(deps: {
 
   /** @param account removes only a client that belongs to it */
   async function remove(id: string, context: ChangeContext, account?: Account): Promise<boolean> {
-    for (;;) {
-      const stored = await get(id);
-      if (stored === undefined) {
-        await recorder.finish(id);
-        return false;
-      }
-      const { document, version } = stored;
-      if (account !== undefined && document.account !== accountKey(account)) return false;
-      const owner = accountOfKey(document.account ?? '');
-      if (owner === undefined) {
-        const isDeleted = await clients.delete(id, version);
-        if (!isDeleted) continue;
-        await revocation.endAllOfClient(id, context);
-        return true;
-      }
-      const change = { type: 'ClientRemoved', data: { changeId: randomUUID(), account: owner, clientId: id } } as const;
-      if (!(await clients.replace(id, withChanges(removed(document), [change], context), version))) continue;
-      await recorder.finish(id);
-      return true;
+    const found = (await get(id))?.document;
+    if (found !== undefined && account !== undefined && found.account !== accountKey(account)) return false;
+    const owner = accountOfKey(found?.account ?? '');
+    if (found !== undefined && owner === undefined) {
+      const isDeleted = await clients.delete(id);
+      await revocation.endAllOfClient(id, context);
+      return isDeleted;
     }
+    const { isChanged } = await clients.update(id, (document) => {
+      if (document === undefined || owner === undefined || !isThere(document)) return undefined;
+      const change = { type: 'ClientRemoved', data: { changeId: randomUUID(), account: owner, clientId: id } } as const;
+      return withChanges(removed(document), [change], context);
+    });
+    await recorder.finish(id);
+    return isChanged;
   }
 
   return {
@@ -187,12 +183,11 @@ export async function createClients(deps: {
     },
 
     async keep(clientId) {
-      for (;;) {
-        const stored = await get(clientId);
-        if (stored?.document.expiresAt === undefined) return;
-        const { expiresAt: _, ...kept } = stored.document;
-        if (await clients.replace(clientId, kept, stored.version)) return;
-      }
+      await clients.update(clientId, (document) => {
+        if (document?.expiresAt === undefined || !isThere(document)) return undefined;
+        const { expiresAt: _, ...kept } = document;
+        return kept;
+      });
     },
 
     adapter: {

@@ -49,9 +49,7 @@ export async function openDocumentCopies(deps: {
   async function store(url: string, text: string | undefined, stored: Stored<Copy> | undefined): Promise<void> {
     const now = clock();
     const copy = { ...defined({ text }), fetchedAt: toTimestamp(now), expiresAt: toTimestamp(now + KEPT_MS) };
-    // Of two processes that fetched it at the same time, either will do.
-    if (stored === undefined) await copies.insert(keyOf(url), copy);
-    else await copies.replace(stored.key, copy, stored.version);
+    await copies.update(keyOf(url), () => copy, { stored });
   }
 
   return {

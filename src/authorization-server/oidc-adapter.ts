@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 import { type ChangeContext, withChanges } from '../auth/unlogged-changes.ts';
-import type { DocumentStore, Stored } from '../document-store/document-store.ts';
+import type { DocumentStore } from '../document-store/document-store.ts';
 import { type AccountKey, type Actor, AUTHORIZATION_SERVER, accountOfKey } from '../domain/account.ts';
 import { defined } from '../domain/defined.ts';
 import type { AppConnected } from '../domain/events.ts';
@@ -45,34 +45,28 @@ export async function createOidcAdapter(deps: {
   const { revocation, secretKey, clock } = deps;
   const records = await deps.documents.open(OIDC_RECORDS);
 
-  const open = ({ key, document }: Stored<OidcRecord>): AdapterPayload => ({
-    ...JSON.parse(unseal(secretKey, purposes.oidcRecord(key), document.sealed)),
+  const open = (key: string, { sealed, consumedAt }: OidcRecord): AdapterPayload => ({
+    ...JSON.parse(unseal(secretKey, purposes.oidcRecord(key), sealed)),
     // oidc-provider only checks whether `consumed` is set.
-    ...defined({ consumed: document.consumedAt === undefined ? undefined : true }),
+    ...defined({ consumed: consumedAt === undefined ? undefined : true }),
   });
 
   function asker(model: string, id: string): () => Promise<boolean> {
     const key = oidcRecordKey(model, id);
-    return () => records.get(key).then(isThere);
+    return async () => isThere((await records.get(key))?.document);
   }
 
   /** Stores a grant, and tells the log what the user allowed with it. */
   async function saveGrant(id: string, key: string, record: OidcRecord, payload: AdapterPayload): Promise<void> {
-    for (;;) {
-      const stored = await records.get(key);
-      const before = stored !== undefined && isThere(stored) ? scopesOf(open(stored)) : new Set<string>();
-      const scopes = scopesOf(payload);
+    const scopes = scopesOf(payload);
+    await records.update(key, (stored) => {
+      const before = isThere(stored) ? scopesOf(open(key, stored)) : new Set<string>();
       const change = scopes.isSubsetOf(before) ? undefined : connection(id, record, [...scopes]);
-      const { createdAt = record.createdAt, unlogged, isUnlogged } = stored?.document ?? {};
+      const { createdAt = record.createdAt, unlogged, isUnlogged } = stored ?? {};
       const next = { ...record, createdAt, ...defined({ unlogged, isUnlogged }) };
-      const written = change === undefined ? next : withChanges(next, [change], byUser(change.data));
-      const isWritten = await (stored === undefined
-        ? records.insert(key, written)
-        : records.replace(key, written, stored.version));
-      if (!isWritten) continue;
-      if (change !== undefined) await revocation.finishGrant(id);
-      return;
-    }
+      return change === undefined ? next : withChanges(next, [change], byUser(change.data));
+    });
+    await revocation.finishGrant(id);
   }
 
   async function upsert(model: string, id: string, payload: AdapterPayload, expiresIn: number) {
@@ -94,12 +88,13 @@ export async function createOidcAdapter(deps: {
       }),
     };
     if (model === 'Grant') return saveGrant(id, key, record, payload);
-    while (!(await records.insert(key, record))) {
-      const stored = await records.get(key);
-      if (stored === undefined) continue;
-      const next = { ...record, createdAt: stored.document.createdAt };
-      if (await records.replace(key, next, stored.version)) return;
-    }
+    // Nearly always it is new, so it is not read first.
+    const { stored } = await records.update(
+      key,
+      (before) => ({ ...record, createdAt: before?.createdAt ?? record.createdAt }),
+      { stored: undefined },
+    );
+    if (stored?.version !== 1) return;
     if (!ISSUED_UNDER_A_GRANT.has(model) || payload.grantId === undefined) return;
     // The grant may have ended in the meantime. That removed what had been issued by then; remove what was issued since.
     if (await asker('Grant', payload.grantId)()) return;
@@ -139,30 +134,33 @@ export async function createOidcAdapter(deps: {
       upsert: (id, payload, expiresIn) => upsert(model, id, payload, expiresIn ?? 0),
 
       async find(id) {
-        const stored = await records.get(oidcRecordKey(model, id));
-        if (stored === undefined || !isThere(stored)) return undefined;
+        const key = oidcRecordKey(model, id);
+        const record = (await records.get(key))?.document;
+        if (!isThere(record)) return undefined;
         // A second use revokes the grant, but not while the first is unanswered: if a client sends a request twice at once (two
         // tabs, a retry), one is served and the other refused (docs/decisions/oauth.md).
-        if (isUnanswered(stored.document) && (await route()) === 'token') return refuseInTurn(stored.key);
-        const payload = open(stored);
+        if (isUnanswered(record) && (await route()) === 'token') return refuseInTurn(key);
+        const payload = open(key, record);
         // The userinfo endpoint refuses tokens with an audience. Ours have one, and are valid there if their scope has `openid`.
         if (model === 'AccessToken' && (await route()) === 'userinfo') delete payload.aud;
         return payload;
       },
 
       async findByUid(uid) {
-        for await (const stored of records.find(withField('uid', uid)))
-          if (stored.document.model === model) return open(stored);
+        for await (const { key, document } of records.find(withField('uid', uid)))
+          if (document.model === model) return open(key, document);
         return undefined;
       },
 
       /** Exactly one of several concurrent calls succeeds; for the others it has already been used. */
       async consume(id) {
-        const stored = await records.get(oidcRecordKey(model, id));
-        if (stored === undefined || stored.document.consumedAt !== undefined)
-          return refuseInTurn(oidcRecordKey(model, id));
-        const consumed = { ...stored.document, consumedAt: new Date(clock()).toISOString() };
-        if (!(await records.replace(stored.key, consumed, stored.version))) return refuseInTurn(stored.key);
+        const key = oidcRecordKey(model, id);
+        const { isChanged } = await records.update(key, (record) =>
+          record === undefined || record.consumedAt !== undefined
+            ? undefined
+            : { ...record, consumedAt: new Date(clock()).toISOString() },
+        );
+        if (!isChanged) return refuseInTurn(key);
       },
 
       async destroy(id) {
@@ -179,25 +177,21 @@ export async function createOidcAdapter(deps: {
     }),
 
     async answered(model, id) {
-      const stored = await records.get(oidcRecordKey(model, id));
-      if (stored !== undefined)
-        await records.replace(stored.key, { ...stored.document, answered: true }, stored.version);
+      await records.update(oidcRecordKey(model, id), (record) => record && { ...record, answered: true });
     },
 
     async prolong(grantId, seconds) {
-      for (;;) {
-        const stored = await records.get(oidcRecordKey('Grant', grantId));
-        if (stored === undefined || !isThere(stored)) return;
+      const key = oidcRecordKey('Grant', grantId);
+      await records.update(key, (record) => {
+        if (!isThere(record)) return undefined;
         const until = clock() + seconds * 1000;
-        const by = until - Date.parse(stored.document.expiresAt);
-        if (by < PROLONGED_BY_MS) return;
-        const payload = open(stored);
+        const by = until - Date.parse(record.expiresAt);
+        if (by < PROLONGED_BY_MS) return undefined;
+        const payload = open(key, record);
         const exp = (payload.exp ?? 0) + Math.round(by / 1000);
-        const sealed = seal(secretKey, purposes.oidcRecord(stored.key), JSON.stringify({ ...payload, exp }));
-        const next = { ...stored.document, sealed, expiresAt: new Date(until).toISOString() };
-        // One that is ended at this moment is not there any more, and stays so.
-        if (await records.replace(stored.key, next, stored.version)) return;
-      }
+        const sealed = seal(secretKey, purposes.oidcRecord(key), JSON.stringify({ ...payload, exp }));
+        return { ...record, sealed, expiresAt: new Date(until).toISOString() };
+      });
     },
 
     async grantsOf(owner) {
@@ -206,7 +200,7 @@ export async function createOidcAdapter(deps: {
       for await (const stored of records.find(query)) {
         const { model, grantId, createdAt, expiresAt } = stored.document;
         if (model !== 'Grant' || grantId === undefined || Date.parse(expiresAt) <= clock()) continue;
-        found.push({ id: grantId, createdAt, payload: open(stored) });
+        found.push({ id: grantId, createdAt, payload: open(stored.key, stored.document) });
       }
       return found.toSorted((a, b) => a.createdAt.localeCompare(b.createdAt));
     },
@@ -217,8 +211,8 @@ export async function createOidcAdapter(deps: {
 const PROLONGED_BY_MS = 30 * 24 * 3_600_000;
 
 /** A grant that has ended is not there any more, although the log may still have to be told of it. */
-const isThere = (stored: Stored<OidcRecord> | undefined): boolean =>
-  stored !== undefined && stored.document.model !== ENDED_GRANT;
+const isThere = (record: OidcRecord | undefined): record is OidcRecord =>
+  record !== undefined && record.model !== ENDED_GRANT;
 
 /** What a grant allows in all. */
 const scopesOf = ({ openid, resources }: Readonly<Record<string, unknown>>): ReadonlySet<string> =>

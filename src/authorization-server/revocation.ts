@@ -61,22 +61,20 @@ export async function createRevocation(deps: {
 
   async function endGrant(grantId: string, context: ChangeContext): Promise<boolean> {
     const key = oidcRecordKey('Grant', grantId);
-    for (;;) {
-      const stored = await records.get(key);
-      if (stored === undefined || stored.document.model === ENDED_GRANT) {
-        await deleteAllOf(grantId);
-        await recorder.finish(key);
-        return false;
-      }
-      // The grant goes first: from here on nothing new can be issued under it.
-      const change = disconnection(grantId, stored.document);
-      const hasEnded = await (change === undefined
-        ? records.delete(key, stored.version)
-        : records.replace(key, withChanges(ended(stored.document, clock()), [change], context), stored.version));
-      if (!hasEnded) continue;
-      await (change === undefined ? deleteAllOf(grantId) : recorder.finish(key));
+    // The grant goes first: from here on nothing new can be issued under it.
+    const { isChanged, stored } = await records.update(key, (grant) => {
+      const change = grant === undefined || grant.model === ENDED_GRANT ? undefined : disconnection(grantId, grant);
+      return grant && change && withChanges(ended(grant, clock()), [change], context);
+    });
+    if (isChanged) {
+      await recorder.finish(key);
       return true;
     }
+    // One that belongs to no account is not in the log.
+    const isDeleted = stored !== undefined && stored.document.model !== ENDED_GRANT && (await records.delete(key));
+    await deleteAllOf(grantId);
+    if (!isDeleted) await recorder.finish(key);
+    return isDeleted;
   }
 
   /** Ends the grants of a user or client, and what was issued. */

@@ -53,12 +53,7 @@ export async function openMachineClock(deps: {
   let trusted: { readonly offset: number; readonly accepted: string | undefined } | undefined;
 
   async function change(fields: ClockRecord): Promise<void> {
-    for (;;) {
-      const stored = await records.get(KEY);
-      if (stored === undefined) {
-        if (await records.insert(KEY, fields)) return;
-      } else if (await records.replace(KEY, { ...stored.document, ...fields }, stored.version)) return;
-    }
+    await records.update(KEY, (record) => ({ ...record, ...fields }));
   }
 
   async function trust(now: number, accepted: string | undefined): Promise<Finding> {

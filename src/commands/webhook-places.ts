@@ -45,11 +45,10 @@ export async function openWebhookPlaces(deps: {
      * @returns how many others the owner has
      */
     async take(owner: WebhookOwner, webhookId: WebhookId): Promise<number> {
-      const key = keyOf(owner);
-      for (;;) {
-        const stored = await places.get(key);
+      let others = 0;
+      await places.update(keyOf(owner), async (stored) => {
         const at = toTimestamp(clock());
-        const counted = stored?.document.taken ?? [];
+        const counted = stored?.taken ?? [];
         const ids = new Set(counted.map((place) => place.webhookId));
         const uncounted = (await known(owner)).filter((id) => !ids.has(id)).map((id) => ({ webhookId: id, at }));
         let taken = [...counted, ...uncounted];
@@ -57,25 +56,18 @@ export async function openWebhookPlaces(deps: {
           const there = await Promise.all(taken.map(isStillThere));
           taken = taken.filter((_, i) => there[i]);
         }
-        if (taken.length >= MAX_WEBHOOKS) return taken.length;
-        const next = { taken: [...taken, { webhookId, at }] };
-        const isWritten = await (stored === undefined
-          ? places.insert(key, next)
-          : places.replace(key, next, stored.version));
-        if (isWritten) return taken.length;
-      }
+        others = taken.length;
+        return others >= MAX_WEBHOOKS ? undefined : { taken: [...taken, { webhookId, at }] };
+      });
+      return others;
     },
 
     /** Gives a place back: the registration was refused, or removed. */
     async giveBack(owner: WebhookOwner, webhookId: WebhookId): Promise<void> {
-      const key = keyOf(owner);
-      for (;;) {
-        const stored = await places.get(key);
-        if (stored === undefined) return;
-        const taken = stored.document.taken.filter((place) => place.webhookId !== webhookId);
-        if (taken.length === stored.document.taken.length) return;
-        if (await places.replace(key, { taken }, stored.version)) return;
-      }
+      await places.update(keyOf(owner), (stored) => {
+        const taken = stored?.taken.filter((place) => place.webhookId !== webhookId) ?? [];
+        return taken.length === (stored?.taken.length ?? 0) ? undefined : { taken };
+      });
     },
   };
 }

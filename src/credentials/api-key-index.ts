@@ -52,8 +52,9 @@ export async function openApiKeyIndex(deps: {
         if (event.type === 'ApiKeyIssued') await keys.insert(event.data.hash, { apiKeyId: event.data.apiKeyId });
       }
       // Another process that got further meanwhile keeps its place.
-      if (done === undefined) await progress.insert(PROGRESS_KEY, { position: end });
-      else await progress.replace(PROGRESS_KEY, { position: end }, done.version);
+      await progress.update(PROGRESS_KEY, (now) =>
+        (now?.position ?? LOG_START) >= end ? undefined : { position: end },
+      );
     }
     searchedAt = began;
   }

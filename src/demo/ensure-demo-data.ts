@@ -70,8 +70,7 @@ export async function ensureDemoData(deps: DemoDeps): Promise<Demo | undefined> 
     await seedings.insert(KEY, { done: false });
     const at = (time: Clock) => deps.commandsAt(time, SHOWN_WITHIN_MS);
     const demo = writeDemoFile(deps, await seedDemoData({ ...deps, at }));
-    const seeding = await seedings.get(KEY);
-    if (seeding !== undefined) await seedings.replace(KEY, { done: true }, seeding.version);
+    await seedings.update(KEY, () => ({ done: true }));
     return demo;
   } finally {
     await lease.release();

@@ -123,14 +123,10 @@ export type Destroyed = { readonly isDestroyed: boolean; readonly at: Timestamp 
 
 /** Destroys the key of a subject for good, also of one that never had one. What is left of it keeps a new one from being made. */
 export async function destroyIn(keys: Documents<SubjectKey>, subject: Subject, at: Timestamp): Promise<Destroyed> {
-  for (;;) {
-    const found = await keys.get(subject);
-    if (found?.document.state === 'forgotten') return { isDestroyed: false, at: found.document.forgottenAt };
-    const left: SubjectKey = { state: 'forgotten', forgottenAt: at };
-    const isDestroyed =
-      found === undefined ? await keys.insert(subject, left) : await keys.replace(subject, left, found.version);
-    if (isDestroyed) return { isDestroyed, at };
-  }
+  const { isChanged, stored } = await keys.update(subject, (key): SubjectKey | undefined =>
+    key?.state === 'forgotten' ? undefined : { state: 'forgotten', forgottenAt: at },
+  );
+  return { isDestroyed: isChanged, at: stored?.document.state === 'forgotten' ? stored.document.forgottenAt : at };
 }
 
 /** Neither a key nor its tombstone is there: records are lost, or belong to another log. Never taken for an erased text. */

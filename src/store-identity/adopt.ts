@@ -55,12 +55,5 @@ export async function adopt({ events, documents, secretKey, clock }: AdoptDeps):
 /** Lets the records remember this of their log, and nothing else. */
 export async function writeMemory(documents: Pick<DocumentStore, 'open'>, memory: RecordsMemory): Promise<void> {
   const records = await documents.open(RECORDS_MEMORY);
-  for (;;) {
-    const known = await records.get(MEMORY_KEY);
-    const written =
-      known === undefined
-        ? await records.insert(MEMORY_KEY, memory)
-        : await records.replace(MEMORY_KEY, memory, known.version);
-    if (written) return;
-  }
+  await records.update(MEMORY_KEY, () => memory);
 }

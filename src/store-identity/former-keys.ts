@@ -31,14 +31,7 @@ export async function keepFormerKeys(documents: Pick<DocumentStore, 'open'>, sec
   for (const former of keysIn(secretKey).slice(1)) {
     const id = idOf(former);
     const sealedKey = seal(current, purposes.formerSecretKey(id), former.toString('base64'));
-    for (;;) {
-      const stored = await records.get(id);
-      const written =
-        stored === undefined
-          ? await records.insert(id, { sealedKey })
-          : await records.replace(id, { sealedKey }, stored.version);
-      if (written) break;
-    }
+    await records.update(id, () => ({ sealedKey }));
   }
   await records.delete(idOf(current));
 }

@@ -41,30 +41,32 @@ export async function resealRecords(
   await keepFormerKeys(documents, secretKey);
   const current = currentKey(secretKey);
   let resealed = 0;
+
+  /** The document with what other keys sealed sealed under the current one; undefined if there is nothing to change. */
+  function withSeals(document: Document, sealedWith: (seal: Seal) => Document): Document | undefined {
+    let isOther = false;
+    const changed = sealedWith((purpose, sealed) => {
+      const text = String(sealed);
+      if (opens(current, purpose, text)) return text;
+      isOther = true;
+      return seal(current, purpose, unseal(secretKey, purpose, text));
+    });
+    return isOther ? { ...document, ...changed } : undefined;
+  }
+
   for (const { name, kind } of await documents.collections()) {
     const sealedIn = SEALED[name];
     if (kind !== 'record' || sealedIn === undefined) continue;
     const collection = await documents.open<Document>({ name, kind, indexes: [] });
     for await (const found of collection.find(everyDocument())) {
-      let stored: typeof found | undefined = found;
-      while (stored !== undefined) {
-        let isOther = false;
-        const anew: Seal = (purpose, sealed) => {
-          const text = String(sealed);
-          if (opens(current, purpose, text)) return text;
-          isOther = true;
-          return seal(current, purpose, unseal(secretKey, purpose, text));
-        };
-        const changed: Document = { ...stored.document, ...sealedIn(stored.document, stored.key, anew) };
-        if (!isOther) break;
-        if (await collection.replace(stored.key, changed, stored.version)) {
-          resealed += 1;
-          if (resealed % PROGRESS_EVERY === 0) onProgress(resealed);
-          break;
-        }
-        // Another process has changed it meanwhile.
-        stored = await collection.get(stored.key);
-      }
+      const { isChanged } = await collection.update(
+        found.key,
+        (document) => document && withSeals(document, (seal) => sealedIn(document, found.key, seal)),
+        { stored: found },
+      );
+      if (!isChanged) continue;
+      resealed += 1;
+      if (resealed % PROGRESS_EVERY === 0) onProgress(resealed);
     }
   }
   return resealed;

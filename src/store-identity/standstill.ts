@@ -41,13 +41,11 @@ export const liftFence = (documents: Records): Promise<boolean> =>
 
 async function change(documents: Records, to: (memory: RecordsMemory) => RecordsMemory | undefined): Promise<boolean> {
   const records = await documents.open(RECORDS_MEMORY);
-  for (;;) {
-    const stored = await records.get(MEMORY_KEY);
-    if (stored === undefined) throw new Error('The store has no identity yet');
-    const changed = to(stored.document);
-    if (changed === undefined) return false;
-    if (await records.replace(MEMORY_KEY, changed, stored.version)) return true;
-  }
+  const { isChanged } = await records.update(MEMORY_KEY, (memory) => {
+    if (memory === undefined) throw new Error('The store has no identity yet');
+    return to(memory);
+  });
+  return isChanged;
 }
 
 const memoryOf = async (documents: Records): Promise<RecordsMemory | undefined> =>

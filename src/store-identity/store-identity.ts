@@ -199,18 +199,20 @@ export async function openStoreIdentity(deps: IdentityDeps): Promise<StoreIdenti
   }
 
   async function advance<M extends StoreMemory>(memory: Documents<M>, last: StoredEvent): Promise<void> {
-    const stored = await memory.get(MEMORY_KEY);
-    if (stored === undefined || (stored.document.seen?.position ?? '') >= last.position) return;
-    await memory.replace(MEMORY_KEY, { ...stored.document, seen: seenOf(last) }, stored.version);
+    await memory.update(MEMORY_KEY, (known) =>
+      known === undefined || (known.seen?.position ?? '') >= last.position
+        ? undefined
+        : { ...known, seen: seenOf(last) },
+    );
   }
 
   async function noteGroups(): Promise<void> {
     if (deps.groups === undefined || performance.now() - notedAt < NOTE_GROUPS_EVERY_MS) return;
     const began = performance.now();
     const groups = await deps.groups();
-    const stored = await records.get(MEMORY_KEY);
-    if (stored !== undefined && !isDeepStrictEqual(stored.document.groups, groups))
-      await records.replace(MEMORY_KEY, { ...stored.document, groups }, stored.version);
+    await records.update(MEMORY_KEY, (known) =>
+      known === undefined || isDeepStrictEqual(known.groups, groups) ? undefined : { ...known, groups },
+    );
     notedAt = began;
   }
 

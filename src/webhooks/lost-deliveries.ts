@@ -41,14 +41,13 @@ export async function cancelLost(
   const deliveries = await documents.open(deliveryCollection);
   for (const { deliveryId, state } of lost) {
     if (state !== 'Pending') continue;
-    const stored = await deliveries.get(deliveryId);
-    if (stored === undefined) continue;
     const now = clock();
-    const cancelled = {
-      ...{ ...stored.document, state: 'Cancelled' as const, reason: 'The event was lost when the log was restored' },
-      ...{ due: toTimestamp(now), expiresAt: toTimestamp(now + RETENTION_MS) },
-    };
-    await deliveries.replace(deliveryId, cancelled, stored.version);
+    const ended = { due: toTimestamp(now), expiresAt: toTimestamp(now + RETENTION_MS) };
+    const reason = 'The event was lost when the log was restored';
+    await deliveries.update(
+      deliveryId,
+      (delivery) => delivery && { ...delivery, ...ended, state: 'Cancelled', reason },
+    );
   }
 }
 

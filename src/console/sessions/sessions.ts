@@ -76,7 +76,8 @@ export async function createSessions(deps: {
       }
       if (Date.parse(session.expiresAt) - clock() < IDLE_MS / 2) {
         const expiresAt = expiryOf(session.startedAt);
-        if (expiresAt > session.expiresAt) await sessions.replace(hash, { ...session, expiresAt }, stored.version);
+        if (expiresAt > session.expiresAt)
+          await sessions.update(hash, (now) => now && { ...now, expiresAt }, { stored });
       }
       return { hash, session, user };
     },
@@ -84,8 +85,7 @@ export async function createSessions(deps: {
     /** Switches to another of the user's accounts. @returns false if the user does not belong to it */
     async switchAccount({ hash, user }: CurrentSession, account: Account): Promise<boolean> {
       if (!belongsTo(user, account)) return false;
-      const stored = await sessions.get(hash);
-      return stored !== undefined && sessions.replace(hash, { ...stored.document, account }, stored.version);
+      return (await sessions.update(hash, (session) => session && { ...session, account })).isChanged;
     },
 
     async end(id: string): Promise<void> {
