@@ -39,7 +39,7 @@ import { mcpRoutes } from './mcp/mcp-server.ts';
 import type { CopyOf } from './personal-data/copies.ts';
 import { createMaintenance, type Maintenance } from './projector/maintenance.ts';
 import { createQueries, type Queries } from './queries/queries.ts';
-import { idOf } from './read-models/state.ts';
+import { idOf } from './read-models/catalogue.ts';
 import { diskWarning } from './runtime/disk.ts';
 import { createLink } from './runtime/link.ts';
 import { answerInTime } from './runtime/request-deadline.ts';

@@ -9,7 +9,6 @@ import { defined } from './domain/defined.ts';
 import { LATER_STREAM_KINDS, STREAM_KINDS } from './domain/streams.ts';
 import type { EventStore } from './event-store/event-store.ts';
 import type { AppendsElsewhere } from './event-store/sqlite/event-store.ts';
-import { openReadModelState } from './read-models/state.ts';
 import type { Clock } from './runtime/clock.ts';
 import type { Link } from './runtime/link.ts';
 import { isThisMachine } from './runtime/machine.ts';
@@ -192,7 +191,11 @@ export const openIdentity = (
     groups: () => fanOutPositions(stores.events),
     // EventStoreDB has positions after the last event, of events of its own.
     ...(config.eventStoreUrl === undefined
-      ? { settleMs: 0, shownPositions: async () => (await openReadModelState(stores.documents)).allPositions() }
+      ? {
+          settleMs: 0,
+          shownPositions: async () =>
+            [...(await stores.documents.checkpoints()).values()].map(({ position }) => position),
+        }
       : { settleMs: REPLICATED_WITHIN_MS }),
   });
 

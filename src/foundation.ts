@@ -14,8 +14,8 @@ import type { EventStore } from './event-store/event-store.ts';
 import { checkWebhookUrl } from './outbound/public-address.ts';
 import { createPersonalData, type PersonalData } from './personal-data/personal-data.ts';
 import { openProjector, type Projector } from './projector/projector.ts';
-import type { Said } from './read-models/read-models.ts';
-import { idOf } from './read-models/state.ts';
+import { idOf } from './read-models/catalogue.ts';
+import type { NodeStatus } from './read-models/node-status.ts';
 import { type Clock, systemClock } from './runtime/clock.ts';
 import type { Link } from './runtime/link.ts';
 import { withFormerKeys } from './store-identity/former-keys.ts';
@@ -32,7 +32,7 @@ export type Foundation = {
   readonly events: EventStore;
   readonly documents: DocumentStore;
   readonly identity: StoreIdentity;
-  readonly heartbeats: Heartbeats<Said>;
+  readonly heartbeats: Heartbeats<NodeStatus>;
   readonly clockWatch: ClockWatch;
   readonly projector: Projector;
   readonly personalData: PersonalData;
@@ -46,7 +46,7 @@ export type Foundation = {
 export type FoundationOptions = {
   readonly clock?: Clock;
   /** Default `service`. */
-  readonly kind?: Said['kind'];
+  readonly kind?: NodeStatus['kind'];
   /** See {@link openStores}. */
   readonly inThread?: boolean;
   /** See {@link Foundation}. */
@@ -96,10 +96,9 @@ async function buildFoundation(
   await identity.check();
   const secretKey = await withFormerKeys(documents, given.secretKey);
   const config: Config = { ...given, secretKey };
-  // It reads these from now on, none of which is known yet: nothing that is being swapped out may go.
-  const said: Said = { kind, projects: false, wants: projections.map(idOf), reads: [] };
-  const heartbeats = await startHeartbeats<Said>({ documents, said });
-  for (const session of ended ?? []) await heartbeats.bury(session);
+  const status: NodeStatus = { kind, projects: false, wants: projections.map(idOf) };
+  const heartbeats = await startHeartbeats<NodeStatus>({ documents, status });
+  for (const session of ended ?? []) await heartbeats.markDead(session);
   const projector = await openProjector({
     ...{ events, documents, projections, heartbeats, logger, kind, retireAfterMs: config.retireAfterMs },
     ...(kind === 'tool' && { catchUpWithinMs: TOOL_CATCHES_UP_WITHIN_MS }),

@@ -59,7 +59,7 @@ describe.skipIf('missing' in mongoServer)('round trips to servers', () => {
   }) => {
     const count = (name: string, collection: RegExp) =>
       mongo.commands.filter((command) => command.name === name && collection.test(command.collection)).length;
-    const positions = /^read-model-positions$/;
+    const checkpoints = /^readModelCheckpoints$/;
     const written = /^(bookings|availability|brandChanges|communityChanges)@/;
 
     mongo.commands.length = 0;
@@ -69,8 +69,8 @@ describe.skipIf('missing' in mongoServer)('round trips to servers', () => {
       expect(count('update', collection)).toBe(DAYS.length);
     // Where the space is, and what the brand is called.
     expect(count('find', /@/)).toBe(2 * DAYS.length);
-    // A batch without events of bookings, which the server's own make, moves the positions, too.
-    await eventually(() => expect(count('update', positions)).toBeGreaterThanOrEqual(DAYS.length));
+    // A batch without events of bookings, which the server's own make, moves the checkpoints, too.
+    await eventually(() => expect(count('update', checkpoints)).toBeGreaterThanOrEqual(DAYS.length));
   });
 
   test('bookings that come together are written together', async ({ venue: { mongo, book } }) => {
@@ -80,6 +80,6 @@ describe.skipIf('missing' in mongoServer)('round trips to servers', () => {
     await Promise.all(DAYS.map((day) => book(day, SECOND)));
     expect(updates('availability@')).toBe(updates('bookings@'));
     expect(updates('brandChanges@')).toBe(updates('bookings@'));
-    await eventually(() => expect(updates('read-model-positions')).toBeGreaterThanOrEqual(updates('bookings@')));
+    await eventually(() => expect(updates('readModelCheckpoints')).toBeGreaterThanOrEqual(updates('bookings@')));
   });
 });

@@ -7,17 +7,17 @@ import { everyDocument } from './queries.ts';
 /**
  * One heartbeat per process: a document whose version grows with every beat. Whether another process lives is judged by how long
  * this one has seen its document unchanged, by its own monotonic clock; no clocks are compared (docs/decisions/leases.md).
- * @template S what processes tell each other with every beat
+ * @template S the status that processes tell each other with every beat
  */
 export type Heartbeats<S extends object> = {
   /** The id under which this process is known to the others. */
   readonly session: string;
-  /** Milliseconds since the last stored beat of this process began: nobody can have seen it unchanged for longer. */
+  /** Milliseconds since the last stored beat of this process began: no other process can have seen it unchanged for longer. */
   sinceLastBeat(): number;
   /** How long a process may be silent before others take it for dead, in milliseconds. */
   readonly silenceMs: number;
-  /** What this process tells the others from its next beat on. */
-  say(said: S): void;
+  /** Sets what this process tells the others from its next beat on. */
+  announce(status: S): void;
   /** Beats immediately. Rejects if the store does not take it. */
   beat(): Promise<void>;
   /**
@@ -25,19 +25,21 @@ export type Heartbeats<S extends object> = {
    * there.
    */
   silentFor(session: string): Promise<number>;
-  /** The processes that live at this moment, this one included, with what each said last. */
+  /** The processes that live at this moment, this one included, with the last status of each. */
   living(): Promise<readonly Living<S>[]>;
+  /** The same as of the last beat, without asking the store. */
+  lastSeen(): readonly Living<S>[];
   /** Calls `listener` after every stored beat with the longest time for which others may have seen this process silent. */
   onBeat(listener: (silentMs: number) => void): void;
-  /** Says of another thread of this process that it has ended, so that nobody waits until it has been silent for long. */
-  bury(session: string): Promise<void>;
+  /** Tells the others that another thread of this process has ended, so that they need not wait until it counts as silent. */
+  markDead(session: string): Promise<void>;
   /** Stops, and tells the others that this process has ended. */
   stop(): Promise<void>;
 };
 
-type Living<S> = { readonly session: string; readonly said: S };
+type Living<S> = { readonly session: string; readonly status: S };
 
-type HeartbeatDocument<S> = ProcessIdentity & { readonly said: S };
+type HeartbeatDocument<S> = ProcessIdentity & { readonly status: S };
 
 /** How often a process beats within the time that it may be silent. */
 const BEATS_PER_SILENCE = 5;
@@ -48,8 +50,8 @@ const KEEP_SILENT_MS = 10 * 60_000;
 /** Starts beating. Resolves after the first beat, with the other processes known. */
 export async function startHeartbeats<S extends object>(deps: {
   readonly documents: DocumentStore;
-  /** What this process says at first. */
-  readonly said: S;
+  /** The first status of this process. */
+  readonly status: S;
   /** How long a process may be silent before others take it for dead, in milliseconds. Default 3 s. */
   readonly silenceMs?: number;
 }): Promise<Heartbeats<S>> {
@@ -60,14 +62,14 @@ export async function startHeartbeats<S extends object>(deps: {
   const listeners: ((silentMs: number) => void)[] = [];
   let seen = new Map<string, Seen<S>>();
   let lookedAt = Number.NEGATIVE_INFINITY;
-  let said = deps.said;
+  let status = deps.status;
   let version = 0;
   let lastBeat = Number.NEGATIVE_INFINITY;
   let beating: Promise<void> | undefined;
 
   async function write(): Promise<void> {
     const startedAt = performance.now();
-    const document = { ...THIS_PROCESS, said };
+    const document = { ...THIS_PROCESS, status };
     let unbroken = version > 0;
     if (!unbroken || !(await heartbeats.replace(session, document, version))) {
       const stored = await heartbeats.get(session);
@@ -93,7 +95,7 @@ export async function startHeartbeats<S extends object>(deps: {
       const since = known?.version === version ? known.since : now;
       const isGone = key !== session && (isKnownDead(document) || now - since > KEEP_SILENT_MS);
       if (isGone) await heartbeats.delete(key, version);
-      else found.set(key, { version, since, said: document.said });
+      else found.set(key, { version, since, status: document.status });
     }
     seen = found;
     lookedAt = now;
@@ -121,12 +123,17 @@ export async function startHeartbeats<S extends object>(deps: {
   /** Between two looks of this process: if this one was asleep, that says nothing about the others. */
   const silence = ({ since }: Seen<S>): number => lookedAt - since;
 
+  const lastSeen = (): Living<S>[] =>
+    [...seen]
+      .filter(([key, each]) => key === session || silence(each) < silenceMs)
+      .map(([key, each]) => ({ session: key, status: key === session ? status : each.status }));
+
   return {
     session,
     silenceMs,
     sinceLastBeat: () => performance.now() - lastBeat,
-    say(next) {
-      said = next;
+    announce(next) {
+      status = next;
     },
     beat,
     async silentFor(other) {
@@ -137,12 +144,11 @@ export async function startHeartbeats<S extends object>(deps: {
     },
     async living() {
       await look();
-      return [...seen]
-        .filter(([key, each]) => key === session || silence(each) < silenceMs)
-        .map(([key, each]) => ({ session: key, said: key === session ? said : each.said }));
+      return lastSeen();
     },
+    lastSeen,
     onBeat: (listener) => void listeners.push(listener),
-    bury: async (ended) => void (await heartbeats.delete(ended)),
+    markDead: async (ended) => void (await heartbeats.delete(ended)),
     async stop() {
       stopping.abort();
       await running;
@@ -156,13 +162,13 @@ type Seen<S> = {
   readonly version: number;
   /** When this process first saw that version (monotonic). */
   readonly since: number;
-  readonly said: S;
+  readonly status: S;
 };
 
 /** Stored with the read models: a power failure that loses the last beats also ends the processes. */
 const collection = <S>(): Collection<HeartbeatDocument<S>> => ({ name: 'heartbeats', kind: 'readModel', indexes: [] });
 
-/** Whether a process beats on the store: watches for longer than one may be silent, unless nobody has left a heartbeat. */
+/** Whether a process beats on the store: watches for longer than one may be silent, unless there is no heartbeat at all. */
 export async function isAnyoneBeating(documents: Pick<DocumentStore, 'open'>): Promise<boolean> {
   const heartbeats = await documents.open(collection<object>());
   const versions = async () => {

@@ -10,22 +10,24 @@ export type Lease = {
    * only the holder may take; a step that is running when the lease is lost has to be harmless.
    */
   isHeld(): boolean;
-  /** Releases it. Anyone can then acquire it immediately. */
+  /** Releases it, so that any process can acquire it immediately. */
   release(): Promise<void>;
 };
 
 export type Leases = {
   /** Acquires a lease without waiting. @returns undefined while another process holds it */
   tryAcquire(name: string): Promise<Lease | undefined>;
+  /** Whether some process holds a lease. */
+  isHeld(name: string): Promise<boolean>;
   /**
-   * Acquires a lease as soon as nobody holds it; checks every `pollMs`.
+   * Acquires a lease as soon as it is free; checks every `pollMs`.
    * @throws the signal's reason if it is aborted first
    */
   acquire(name: string, options: { readonly pollMs: number; readonly signal?: AbortSignal }): Promise<Lease>;
 };
 
 type LeaseDocument = {
-  /** The process that holds it, by its heartbeat; absent if nobody does. */
+  /** The process that holds it, by its heartbeat; absent if it is free. */
   readonly session?: string;
   /** How long that process may be silent before others take the lease, in milliseconds. */
   readonly durationMs?: number;
@@ -57,7 +59,7 @@ export async function openLeases(deps: {
   const ours = (): LeaseDocument => ({ ...free(), session: heartbeats.session, durationMs });
 
   // Others may have taken what this process held while it was silent. It beats again, so it has to give up the rest itself:
-  // nobody else would take that from it any more.
+  // to them it looks alive, and they would wait for it.
   heartbeats.onBeat((silentMs) => {
     for (const lease of held.values()) {
       if (silentMs >= durationMs) lease.lose();
@@ -114,6 +116,10 @@ export async function openLeases(deps: {
 
   return {
     tryAcquire,
+    async isHeld(name) {
+      const { session, durationMs: duration = durationMs } = (await leases.get(name))?.document ?? {};
+      return session !== undefined && (await heartbeats.silentFor(session)) < duration;
+    },
     async acquire(name, { pollMs, signal }) {
       for (;;) {
         signal?.throwIfAborted();
@@ -134,3 +140,12 @@ const leaseCollection = (name: string): Collection<LeaseDocument> => ({
   ttl: 'expiresAt',
   indexes: [],
 });
+
+/** The process that holds a lease, or held it when it ended; undefined if the lease is free. */
+export async function readHolder(
+  documents: Pick<DocumentStore, 'open'>,
+  collection: string,
+  name: string,
+): Promise<string | undefined> {
+  return (await (await documents.open(leaseCollection(collection))).get(name))?.document.session;
+}

@@ -1,160 +1,180 @@
-import type { LRUCache } from 'lru-cache';
 import type { AnyProjection, Row } from '../../projections/projection.ts';
-import type { Documents, Projected } from '../document-store/document-store.ts';
-import type { Recorded } from '../domain/events.ts';
+import type { Checkpoint, Documents, Projected } from '../document-store/document-store.ts';
+import type { EventType, Recorded } from '../domain/events.ts';
 import { type UntypedEvent, upcast } from '../domain/upcast.ts';
+import { START } from '../read-models/catalogue.ts';
 import { createLruCache } from '../runtime/lru-cache.ts';
 import { isSkipped } from './skipped-events.ts';
 
 /** Documents cached per target, so that one touched by many events is read only once. */
 const CACHED_DOCUMENTS = 10_000;
 
-/** A projection and the collection its documents go to. */
-export type Target = {
+/** A document in memory. Without a position if nothing was ever written under its key. */
+export type Known = { readonly position?: string | undefined; readonly document?: Row | undefined };
+
+/** A projection, the documents it has in memory, and where to read the others. */
+export type Folding = {
   readonly projection: AnyProjection;
-  readonly documents: Documents<Row>;
   /** Ids of events that an operator has told it to skip. */
   readonly skipped: ReadonlySet<string>;
-  /**
-   * Cached documents with their positions. Correct as long as every event goes through this target, whatever other projectors
-   * write meanwhile.
-   */
-  readonly cache: LRUCache<string, CachedDocument>;
-  /** The position of the last write to its documents. */
-  readonly written: { position: string };
+  /** What is stored, or on its way there. Correct as long as every event goes through here, whatever others write meanwhile. */
+  known: { get(key: string): Known | undefined; set(key: string, known: Known): unknown };
+  /** Changed documents that are still to be written. */
+  changed: Map<string, Projected<Row>>;
+  readonly read: Documents<Row>['projected'];
 };
 
-/** A document and its position, which is absent for a key that was never written. */
-type CachedDocument = { readonly position: string | undefined; readonly document: Row | undefined };
+/** An event that a projection handles, and the key of its document. */
+type Taken = { readonly key: string; readonly event: Recorded };
+
+/** What each projection handles of a batch, in log order. One that fails on an event handles nothing. */
+export function take<F extends Folding>(
+  foldings: readonly F[],
+  batch: readonly UntypedEvent[],
+): Map<F, Taken[] | ProjectionFailed> {
+  const all = new Map<F, Taken[] | ProjectionFailed>(foldings.map((folding) => [folding, []]));
+  // Asked once per event, not once for each projection.
+  const byType = new Map<string, F[]>();
+  for (const folding of foldings)
+    for (const type of folding.projection.types) {
+      const others = byType.get(type);
+      if (others === undefined) byType.set(type, [folding]);
+      else others.push(folding);
+    }
+  for (const stored of batch) {
+    let event: Recorded | undefined;
+    for (const folding of byType.get(stored.type) ?? []) {
+      const taken = all.get(folding);
+      if (!Array.isArray(taken) || isSkipped(folding.skipped, stored)) continue;
+      try {
+        event ??= upcast(stored);
+        taken.push({ key: folding.projection.key(event), event });
+      } catch (error) {
+        all.set(folding, new ProjectionFailed(folding.projection, stored, error));
+      }
+    }
+  }
+  return all;
+}
+
+/** Reads the documents that are not in memory, except those that their first event replaces. */
+export async function lookUp({ projection, known, changed, read }: Folding, taken: readonly Taken[]): Promise<void> {
+  const unknown = new Set<string>();
+  const replaced = new Set<string>();
+  for (const { key, event } of taken) {
+    if (changed.has(key) || replaced.has(key) || unknown.has(key) || known.get(key) !== undefined) continue;
+    (replaces(projection, event) ? replaced : unknown).add(key);
+  }
+  if (unknown.size === 0) return;
+  const found = await read([...unknown]);
+  for (const key of unknown) known.set(key, found.get(key) ?? {});
+}
+
+/**
+ * Folds events into the documents in memory. Events that a document already reflects are skipped, so any batch may be repeated,
+ * overlap another, or be folded by two projectors at once (docs/decisions/read-models.md).
+ * @throws {ProjectionFailed} if the projection throws
+ */
+export function evolve({ projection, known, changed }: Folding, taken: readonly Taken[]): void {
+  for (const { key, event } of taken) {
+    const unwritten = changed.get(key);
+    const before = unwritten ?? known.get(key);
+    if (before?.position !== undefined && before.position >= event.position) continue;
+    const isFirst = before === undefined;
+    try {
+      const document = projection.evolve(before?.document, event);
+      if (document === before?.document && !(isFirst && replaces(projection, event))) continue;
+      changed.set(key, { key, position: event.position, document, isNew: isFirst || unwritten?.isNew === true });
+    } catch (error) {
+      throw new ProjectionFailed(projection, event, error);
+    }
+  }
+}
+
+/** Whether a document is the same after an event whatever it was before. If it reflects the event already, a write changes nothing. */
+const replaces = ({ anew }: AnyProjection, { type }: { readonly type: EventType }): boolean => anew.includes(type);
+
+/** A projection whose documents follow the log. */
+export type Target = Folding & {
+  readonly documents: Documents<Row>;
+  /** The checkpoint that is stored with the documents. */
+  checkpoint: Checkpoint;
+};
 
 export const createTarget = (
   projection: AnyProjection,
   documents: Documents<Row>,
+  checkpoint: Checkpoint = START,
   skipped: ReadonlySet<string> = new Set(),
 ): Target => ({
   projection,
   documents,
+  checkpoint,
   skipped,
-  cache: createLruCache(CACHED_DOCUMENTS),
-  written: { position: '' },
+  known: createLruCache<string, Known>(CACHED_DOCUMENTS),
+  changed: new Map(),
+  read: (keys) => documents.projected(keys),
 });
 
 /**
- * Folds events, in log order, into the documents of every target and writes those that changed. Events that a document
- * already reflects are skipped, so any batch may be repeated, overlap another, or be folded by two projectors at once
- * (docs/decisions/read-models.md).
+ * Folds events, in log order, into the documents of every target and writes those that changed.
+ * @param to the checkpoint after these events. It is stored with each target that handles any of them
  * @returns the targets that could not take the events, and why; nothing of these events counts as folded into them
  */
 export async function fold<T extends Target>(
   targets: readonly T[],
   events: readonly UntypedEvent[],
-): Promise<ReadonlyMap<T, ProjectionFailed>> {
-  const typed = upcastOnce();
-  const failed = new Map<T, ProjectionFailed>();
-  const folded: (readonly [T, Folded])[] = [];
+  to?: Checkpoint,
+): Promise<ReadonlyMap<T, Error>> {
+  const failed = new Map<T, Error>();
+  const all = take(targets, events);
+  const write: T[] = [];
   // Together, so that their reads are one round trip to an engine elsewhere.
   await Promise.all(
-    targets.map(async (target) => {
+    [...all].map(async ([target, taken]) => {
       try {
-        folded.push([target, await foldOne(target, events, typed)]);
+        target.changed = new Map();
+        if (!Array.isArray(taken)) throw taken;
+        if (taken.length === 0) return;
+        await lookUp(target, taken);
+        evolve(target, taken);
+        write.push(target);
       } catch (error) {
-        const isOwn = error instanceof ProjectionFailed;
-        failed.set(target, isOwn ? error : new ProjectionFailed(target.projection, undefined, error));
+        failed.set(target, failureOf(target, error));
       }
     }),
   );
-  // Written together, so that an engine that can do so uses one transaction.
+  for (const [target, failure] of await store(write, to)) failed.set(target, failure);
+  return failed;
+}
+
+/** Writes changed documents and checkpoints, together, so that an engine that can do so uses one transaction per file. */
+export async function store<T extends Target>(targets: readonly T[], to?: Checkpoint): Promise<ReadonlyMap<T, Error>> {
+  const failed = new Map<T, Error>();
   await Promise.all(
-    folded.map(async ([target, { touched, changed }]) => {
+    targets.map(async (target) => {
+      const { documents, changed, known, checkpoint } = target;
       try {
-        if (changed.length > 0) await target.documents.project(changed);
-        for (const { position } of changed) if (position > target.written.position) target.written.position = position;
-        for (const { key, position, document } of touched) target.cache.set(key, { position, document });
+        const isAhead = to === undefined || checkpoint.position >= to.position;
+        const next = isAhead ? undefined : { ...to, after: checkpoint.position };
+        if (!(await documents.project([...changed.values()], next))) throw new Fenced(target.projection);
+        if (!isAhead) target.checkpoint = to;
+        for (const [key, written] of changed) known.set(key, written);
       } catch (error) {
-        failed.set(target, new ProjectionFailed(target.projection, undefined, error));
+        failed.set(target, error instanceof Fenced ? error : failureOf(target, error));
       }
     }),
   );
   return failed;
 }
 
-/** A document that events of a batch belong to. */
-type Touched = {
-  readonly key: string;
-  /** Absent for a key that was never written, and for one that is not read. */
-  position: string | undefined;
-  document: Row | undefined;
-  /** Not read, because its first event makes it anew. If it reflects that already, the write changes nothing. */
-  isUnread: boolean;
-  isNew: boolean;
-  isChanged: boolean;
-};
-
-type Folded = { readonly touched: readonly Touched[]; readonly changed: readonly Projected<Row>[] };
-
-/** Brings each event to its current shape once, whichever projection asks first; events that nobody handles are left alone. */
-function upcastOnce(): (event: UntypedEvent) => Recorded {
-  const typed = new Map<UntypedEvent, Recorded>();
-  return (event) => {
-    let known = typed.get(event);
-    if (known === undefined) {
-      known = upcast(event);
-      typed.set(event, known);
-    }
-    return known;
-  };
+/** Another process has moved the checkpoint. */
+export class Fenced extends Error {
+  constructor({ name }: AnyProjection) {
+    super(`Another process has moved the checkpoint of ${name}`);
+    this.name = 'Fenced';
+  }
 }
-
-async function foldOne(
-  { projection, documents, cache, skipped }: Target,
-  events: readonly UntypedEvent[],
-  typed: (event: UntypedEvent) => Recorded,
-): Promise<Folded> {
-  const types: readonly string[] = projection.types;
-  const touched = new Map<string, Touched>();
-  const handled: { readonly of: Touched; readonly event: Recorded }[] = [];
-  const unknown: Touched[] = [];
-  for (const stored of events) {
-    if (!types.includes(stored.type) || isSkipped(skipped, stored)) continue;
-    const { key, event } = guard(projection, stored, () => {
-      const event = typed(stored);
-      return { key: projection.key(event), event };
-    });
-    let of = touched.get(key);
-    if (of === undefined) {
-      const known = cache.get(key);
-      const isUnread = known === undefined && projection.anew.includes(event.type);
-      of = { key, position: known?.position, document: known?.document, isUnread, isNew: false, isChanged: false };
-      touched.set(key, of);
-      if (known === undefined && !isUnread) unknown.push(of);
-    }
-    handled.push({ of, event });
-  }
-
-  if (unknown.length > 0) {
-    const found = await documents.projected(unknown.map(({ key }) => key));
-    for (const of of unknown) ({ position: of.position, document: of.document } = found.get(of.key) ?? NOTHING);
-  }
-
-  for (const { of, event } of handled) {
-    if (of.position !== undefined && of.position >= event.position) continue;
-    const document = guard(projection, event, () => projection.evolve(of.document, event));
-    const isFirst = of.isUnread;
-    of.isUnread = false;
-    if (!isFirst && document === of.document) continue;
-    of.position = event.position;
-    of.document = document;
-    of.isNew ||= isFirst;
-    of.isChanged = true;
-  }
-
-  const changed: Projected<Row>[] = [];
-  for (const { key, position, document, isNew, isChanged } of touched.values())
-    if (isChanged && position !== undefined) changed.push({ key, position, document, isNew });
-  return { touched: [...touched.values()], changed };
-}
-
-const NOTHING: Pick<Touched, 'position' | 'document'> = { position: undefined, document: undefined };
 
 /** A projection threw while handling an event, or its documents could not be read or written. */
 export class ProjectionFailed extends Error {
@@ -171,10 +191,5 @@ export class ProjectionFailed extends Error {
   }
 }
 
-function guard<R>(projection: AnyProjection, event: UntypedEvent, work: () => R): R {
-  try {
-    return work();
-  } catch (error) {
-    throw new ProjectionFailed(projection, event, error);
-  }
-}
+export const failureOf = ({ projection }: Pick<Folding, 'projection'>, error: unknown): ProjectionFailed =>
+  error instanceof ProjectionFailed ? error : new ProjectionFailed(projection, undefined, error);

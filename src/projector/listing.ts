@@ -2,7 +2,7 @@ import { defined } from '../domain/defined.ts';
 import type { ProjectionEventSkipped } from '../domain/events.ts';
 import { streamOf } from '../domain/streams.ts';
 import { upcast } from '../domain/upcast.ts';
-import { type Failure, idOf, isUnreadable, openReadModelState, placeOf } from '../read-models/state.ts';
+import { type Failure, idOf, isUnreadable, openCatalogue } from '../read-models/catalogue.ts';
 import type { ProjectorDeps } from './projector.ts';
 
 /** A read model as an operator sees it. */
@@ -25,9 +25,8 @@ export async function listReadModels({
   documents,
   projections,
 }: Pick<ProjectorDeps, 'events' | 'documents' | 'projections'>): Promise<ReadModelListing[]> {
-  const store = await openReadModelState(documents);
-  const { models } = (await store.readStates()).document;
-  const positions = await store.positions();
+  const { models } = (await (await openCatalogue(documents)).read()).document;
+  const checkpoints = await documents.checkpoints();
   return Promise.all(
     projections.map(async (projection): Promise<ReadModelListing> => {
       const { name, version } = projection;
@@ -48,7 +47,7 @@ export async function listReadModels({
           : building === undefined
             ? 'live'
             : 'rebuilding';
-      const done = current === undefined ? 0 : placeOf(positions, current).events;
+      const { events: done = 0 } = checkpoints.get(current ?? '') ?? {};
       return { name, version, state, events: done, ...defined({ failure }), skipped };
     }),
   );

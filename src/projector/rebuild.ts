@@ -1,13 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { readHolder } from '../document-store/lease.ts';
 import { defined } from '../domain/defined.ts';
-import {
-  idOf,
-  openReadModelState,
-  placeOf,
-  type ReadModelId,
-  type ReadModelStates,
-  toBuild,
-  withModel,
-} from '../read-models/state.ts';
+import { idOf, leaseOf, openCatalogue, READ_MODEL_LEASES } from '../read-models/catalogue.ts';
 import type { ProjectorDeps } from './projector.ts';
 
 export type RebuildProgress = {
@@ -24,7 +18,7 @@ const STAYS = '. The former documents stay in use, and the service tries again';
 
 /**
  * Rebuilds read models beside the live ones and swaps them in once they have caught up (docs/decisions/read-models.md). The
- * process that looks after a read model does the work.
+ * process that keeps a read model up to date does the work.
  * @param names of projections; default all
  * @throws for a name that is not a projection's, if one fails, if `signal` is aborted, or if no running service knows them
  */
@@ -36,50 +30,43 @@ export async function rebuild(
     readonly beginWithinMs?: number;
   },
 ): Promise<void> {
+  const { documents, onProgress, signal, beginWithinMs = BEGIN_WITHIN_MS } = deps;
   const known = deps.projections.map(({ name }) => name);
-  const { names = known, onProgress, signal, beginWithinMs = BEGIN_WITHIN_MS } = deps;
+  const { names = known } = deps;
   const strange = names.find((name) => !known.includes(name));
   if (strange !== undefined) throw new Error(`Unknown read model ${strange}; read models are ${known.join(', ')}`);
-  const projections = deps.projections.filter(({ name }) => names.includes(name));
+  const ids = deps.projections.filter(({ name }) => names.includes(name)).map(idOf);
 
-  const state = await openReadModelState(deps.documents);
-  const begun = performance.now();
-  const isLookedAfter = ({ models }: ReadModelStates) =>
-    projections.map(idOf).every((id) => models[id]?.owner !== undefined || models[id]?.failure !== undefined);
-  while (!isLookedAfter((await state.readStates()).document)) {
+  const catalogue = await openCatalogue(documents);
+  const isAttended = async () => {
+    const { models } = (await catalogue.read()).document;
+    const holders = await Promise.all(ids.map((id) => readHolder(documents, READ_MODEL_LEASES, leaseOf(id))));
+    return ids.every(
+      (id, i) => models[id] !== undefined && (holders[i] !== undefined || models[id].failure !== undefined),
+    );
+  };
+  for (const begun = performance.now(); !(await isAttended()); await delay(LOOK_EVERY_MS)) {
     signal?.throwIfAborted();
     if (performance.now() - begun > beginWithinMs)
-      throw new Error('No running process looks after these read models. Is the service of another release?');
-    await state.change(LOOK_EVERY_MS);
+      throw new Error('No running process keeps these read models up to date. Is the service of another release?');
   }
 
-  const building = new Map<ReadModelId, string>();
-  await state.update((states) => {
-    building.clear();
-    return projections.map(idOf).reduce((next, id) => {
-      const model = next.models[id];
-      const fresh = toBuild(id, model ?? { generation: 0 });
-      building.set(id, model?.building ?? fresh.building);
-      return model?.building === undefined ? withModel(next, id, fresh) : next;
-    }, states);
-  });
-
-  for (let done = 0; ; ) {
+  const requested = (await catalogue.apply(...ids.map((id) => ({ type: 'RebuildRequested' as const, id })))).document;
+  const building = ids.map((id) => [id, requested.models[id]?.building ?? ''] as const);
+  for (let done = 0; ; await delay(LOOK_EVERY_MS)) {
     signal?.throwIfAborted();
-    const { models } = (await state.readStates()).document;
-    const left = [...building].filter(([id, collection]) => models[id]?.building === collection);
+    const { models } = (await catalogue.read()).document;
+    const left = building.filter(([id, collection]) => models[id]?.building === collection);
     if (left.length === 0) return;
     for (const [id] of left) {
       const { live, failure } = models[id] ?? {};
       if (failure === undefined) continue;
-      const rest = live === undefined || failure.collection === live ? '' : STAYS;
-      throw new Error(`${failure.message}${rest}`);
+      throw new Error(`${failure.message}${live === undefined || failure.collection === live ? '' : STAYS}`);
     }
-    const positions = await state.positions();
-    const now = Math.min(...left.map(([, collection]) => placeOf(positions, collection).events));
-    const total = Math.max(0, ...positions.groups.map(({ events }) => events));
+    const checkpoints = await documents.checkpoints();
+    const now = Math.min(...left.map(([, collection]) => checkpoints.get(collection)?.events ?? 0));
+    const total = Math.max(0, ...[...checkpoints.values()].map(({ events }) => events));
     if (now > done) onProgress?.(defined({ done: now, total: total > 0 ? total : undefined }));
     done = Math.max(done, now);
-    await state.change(LOOK_EVERY_MS);
   }
 }

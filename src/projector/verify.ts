@@ -4,19 +4,11 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { AnyProjection, Row } from '../../projections/projection.ts';
-import type { DocumentStore, Documents, Projected } from '../document-store/document-store.ts';
+import type { Checkpoint, DocumentStore, Documents, Projected } from '../document-store/document-store.ts';
 import { everyDocument } from '../document-store/queries.ts';
 import { defined } from '../domain/defined.ts';
 import { type EventStore, LOG_START, type Position, type StoredEvent } from '../event-store/event-store.ts';
-import {
-  collectionOf,
-  idOf,
-  isUnreadable,
-  openReadModelState,
-  type Place,
-  placeOf,
-  START,
-} from '../read-models/state.ts';
+import { collectionOf, idOf, isUnreadable, openCatalogue, START } from '../read-models/catalogue.ts';
 import { createTarget, fold, type Target } from './fold.ts';
 import { readSkippedEvents } from './skipped-events.ts';
 
@@ -69,61 +61,52 @@ export async function verify(deps: {
 
 type Compared = Target & { readonly live: Documents<Row> };
 
-/** How long a read model may take to reach the place of the others, before it is left out. */
-const SAME_PLACE_WITHIN_MS = 30_000;
+/** How long read models that are behind, or are being built, may make no progress before they are left out. */
+const PROGRESS_WITHIN_MS = 30_000;
+const LOOK_EVERY_MS = 50;
 
-/** The read models that can be verified, all at the same place or after it. */
+/** The read models that can be verified, all at the same checkpoint or after it. */
 async function comparable(
   scratch: DocumentStore,
   { events, documents, projections }: Parameters<typeof verify>[0],
-): Promise<{ readonly targets: Compared[]; readonly place: Place; readonly notVerified: string[] }> {
-  const state = await openReadModelState(documents);
-  let deadline = performance.now() + SAME_PLACE_WITHIN_MS;
-  let place: Place | undefined;
-  let built = '';
-  for (;;) {
-    const { models } = (await state.readStates()).document;
-    const positions = await state.positions();
-    const readable = projections.flatMap((projection) => {
-      const model = models[idOf(projection)];
-      if (model?.live === undefined || isUnreadable(model)) return [];
-      return { projection, live: model.live, place: placeOf(positions, model.live) };
+): Promise<{ readonly targets: Compared[]; readonly checkpoint: Checkpoint; readonly notVerified: string[] }> {
+  const catalogue = await openCatalogue(documents);
+  let checkpoint: Checkpoint | undefined;
+  let progress = '';
+  let readable: { readonly projection: AnyProjection; readonly live: string; readonly at: Checkpoint }[] = [];
+  for (let deadline = 0; ; await delay(LOOK_EVERY_MS)) {
+    const { models } = (await catalogue.read()).document;
+    const checkpoints = await documents.checkpoints();
+    const entries = projections.map((projection) => ({ projection, ...models[idOf(projection)] }));
+    readable = entries.flatMap(({ projection, live, failure }) => {
+      if (live === undefined || isUnreadable(defined({ live, failure }))) return [];
+      return { projection, live, at: checkpoints.get(live) ?? START };
     });
-    // What is built for the first time, as after a restore, is waited for as long as it gets on.
-    const building = projections.flatMap((projection) => {
-      const model = models[idOf(projection)];
-      return model?.live === undefined && model?.failure === undefined ? (model?.building ?? []) : [];
-    });
-    if (building.length > 0) {
-      const progress = JSON.stringify(building.map((collection) => placeOf(positions, collection)));
-      if (progress !== built) deadline = performance.now() + SAME_PLACE_WITHIN_MS;
-      built = progress;
-      if (performance.now() < deadline) {
-        await delay(50);
-        continue;
-      }
-    }
-    place ??= readable.reduce<Place>((most, { place }) => (place.position > most.position ? place : most), START);
-    const end = place;
-    const behind = readable.filter(({ place }) => place.position < end.position);
-    if (behind.length > 0 && performance.now() < deadline) {
-      await delay(50);
-      continue;
-    }
-    const targets: Compared[] = [];
-    for (const { projection, live } of readable.filter((each) => !behind.includes(each))) {
-      const replayed: Documents<Row> = await scratch.open({ name: projection.name, kind: 'readModel', indexes: [] });
-      const target = createTarget(projection, replayed, await readSkippedEvents(events, projection));
-      targets.push({ ...target, live: await documents.open(collectionOf(projection, live)) });
-    }
-    const verified = new Set(targets.map(({ projection }) => projection));
-    return { targets, place, notVerified: projections.filter((each) => !verified.has(each)).map(({ name }) => name) };
+    // What is built for the first time, as after a restore, is waited for.
+    const isBuilding = entries.some(({ live, building, failure }) => live === undefined && building && !failure);
+    if (!isBuilding) checkpoint ??= readable.reduce((most, { at }) => (at.position > most.position ? at : most), START);
+    const isBehind = readable.some(({ at }) => at.position < (checkpoint ?? START).position);
+    if (!isBuilding && !isBehind) break;
+    const now = JSON.stringify([...checkpoints]);
+    if (now !== progress) deadline = performance.now() + PROGRESS_WITHIN_MS;
+    progress = now;
+    if (performance.now() >= deadline) break;
   }
+  const end = checkpoint ?? readable.reduce((most, { at }) => (at.position > most.position ? at : most), START);
+  const targets: Compared[] = [];
+  for (const { projection, live } of readable.filter(({ at }) => at.position >= end.position)) {
+    const replayed: Documents<Row> = await scratch.open({ name: projection.name, kind: 'readModel', indexes: [] });
+    const target = createTarget(projection, replayed, START, await readSkippedEvents(events, projection));
+    targets.push({ ...target, live: await documents.open(collectionOf(projection, live)) });
+  }
+  const verified = new Set(targets.map(({ projection }) => projection));
+  const notVerified = projections.filter((each) => !verified.has(each)).map(({ name }) => name);
+  return { targets, checkpoint: end, notVerified };
 }
 
 async function verifyWith(scratch: DocumentStore, deps: Parameters<typeof verify>[0]): Promise<Verification> {
   const { events, onProgress, limit = 10 } = deps;
-  const { targets, place, notVerified } = await comparable(scratch, deps);
+  const { targets, checkpoint, notVerified } = await comparable(scratch, deps);
 
   let position: Position = LOG_START;
   let replayed = 0;
@@ -132,10 +115,11 @@ async function verifyWith(scratch: DocumentStore, deps: Parameters<typeof verify
     if (end <= position) return;
     let chunk: StoredEvent[] = [];
     const flush = async () => {
-      for (const failure of (await fold(targets, chunk)).values()) throw failure;
       replayed += chunk.length;
+      const to = { position: chunk.at(-1)?.position ?? position, events: replayed };
+      for (const failure of (await fold(targets, chunk, to)).values()) throw failure;
       chunk = [];
-      onProgress?.({ done: replayed, total: Math.max(place.events, replayed) });
+      onProgress?.({ done: replayed, total: Math.max(checkpoint.events, replayed) });
     };
     for await (const event of events.readAll({ after: position })) {
       if (event.position > end) break;
@@ -144,7 +128,7 @@ async function verifyWith(scratch: DocumentStore, deps: Parameters<typeof verify
     await flush();
     position = end;
   }
-  await replay(place.position);
+  await replay(checkpoint.position);
   const verified = position;
 
   const differences: Difference[] = [];

@@ -1,14 +1,24 @@
 import type { AnyProjection, Projection } from '../../projections/projection.ts';
 import type { DocumentStore, Documents, Query, Stored, Unread } from '../document-store/document-store.ts';
 import type { Heartbeats } from '../document-store/heartbeats.ts';
+import { type Leases, openLeases } from '../document-store/lease.ts';
 import { type EventStore, logEnd, type Position } from '../event-store/event-store.ts';
+import { inPages } from '../runtime/in-pages.ts';
 import type { Link } from '../runtime/link.ts';
 import { Unavailable } from '../runtime/unavailable.ts';
-import { createKnownModels, isFailing, type KnownModels, TRUST_MS } from './known-models.ts';
-import { idOf, openReadModelState, type Positions, type ReadModelId, type ReadModelStates } from './state.ts';
-import { createProgress, createStatus, isAttended, type ReadModelsStatus } from './status.ts';
-import { takeBackLost } from './take-back.ts';
-import { createWaiting, type WaitFor } from './waiting.ts';
+import { type Progress, type WaitFor, watchCheckpoints } from './await-checkpoint.ts';
+import {
+  type Catalogue,
+  idOf,
+  isUnreadable,
+  leaseOf,
+  openCatalogue,
+  READ_MODEL_LEASES,
+  type ReadModelId,
+} from './catalogue.ts';
+import { createKnownCatalogue, TRUST_MS } from './known-catalogue.ts';
+import type { NodeStatus } from './node-status.ts';
+import { createStatus, type ReadModelsStatus } from './status.ts';
 
 /** What readers may do with a read model: everything but write. */
 type ReadModel<D extends object> = Pick<Documents<D>, 'get' | 'getMany' | 'find' | 'count'> & {
@@ -32,7 +42,7 @@ export type ReadModels = {
    * "there is nothing".
    */
   collection<D extends object>(projection: Projection<D>): ReadModel<D>;
-  /** The name of the collection that is read of a projection. A rebuild, which may mend documents without an event, changes it. */
+  /** The name of the live collection of a projection. A rebuild, which may mend documents without an event, changes it. */
   nameOf(projection: Pick<AnyProjection, 'name' | 'version'>): string | undefined;
   /**
    * Waits until read models show everything up to `position`, whichever process projects.
@@ -41,41 +51,43 @@ export type ReadModels = {
   waitFor(position: Position, options?: WaitFor): Promise<boolean>;
 };
 
-/** What a process tells the others about its read models with every heartbeat. */
-export type Said = {
-  /** A `tool`, such as the command line, steps back for services. */
-  readonly kind: 'service' | 'tool';
-  /** Whether it keeps read models up to date. */
-  readonly projects: boolean;
-  /** The read models that it knows. */
-  readonly wants: readonly ReadModelId[];
-  /** The collections that it reads. */
-  readonly reads: readonly string[];
-};
-
 export type LiveReadModels = ReadModels & {
   /** @param limit at which counting the lag stops, default 1,001 */
   status(limit?: number): Promise<ReadModelsStatus>;
   /** Resolves once every read model has been built. @returns false if that takes longer than `timeoutMs` */
   readable(timeoutMs: number): Promise<boolean>;
   /** Called by a projector in this process, so that waiters need not poll. */
-  reached(positions: Positions): void;
-  /** Called by a projector in this process when it has changed the states. */
-  changed(version: number, states: ReadModelStates): Promise<void>;
+  reached(progress: Progress): void;
+  /** Called by a projector in this process when it has changed the catalogue. */
+  changed(catalogue: Pick<Stored<Catalogue>, 'version' | 'document'>): Promise<void>;
   close(): Promise<void>;
 };
 
-/** How often the states are read. */
+/** How often the catalogue is read. */
 const REFRESH_MS = 500;
+/** Documents of a list after which the pointer to its collection is looked at. */
+const PAGE = 256;
+
+/** The leases of the processes that keep read models up to date. */
+export const openReadModelLeases = (deps: {
+  readonly documents: DocumentStore;
+  readonly heartbeats: Heartbeats<NodeStatus>;
+}): Promise<Leases> =>
+  openLeases({
+    documents: deps.documents,
+    heartbeats: deps.heartbeats,
+    collection: READ_MODEL_LEASES,
+    durationMs: deps.heartbeats.silenceMs,
+    clock: Date.now,
+  });
 
 /** Opens the read models of this release for reading, in any process. */
 export async function openReadModels(deps: {
   readonly documents: DocumentStore;
   readonly events: Pick<EventStore, 'readAll'>;
   readonly projections: readonly AnyProjection[];
-  readonly heartbeats: Heartbeats<Said>;
-  readonly kind?: Said['kind'];
-  readonly projects?: () => boolean;
+  readonly heartbeats: Heartbeats<NodeStatus>;
+  readonly kind?: NodeStatus['kind'];
   /**
    * Makes the first read of each read model wait, for so many milliseconds, until it shows everything that was in the log then.
    * For processes that come and go, such as the command line.
@@ -84,43 +96,25 @@ export async function openReadModels(deps: {
   /** Between the thread that projects and the one that answers requests. */
   readonly link?: Link | undefined;
 }): Promise<LiveReadModels> {
-  const { documents, events, projections, heartbeats, kind = 'service', projects = () => false } = deps;
-  const state = await openReadModelState(documents);
+  const { documents, events, projections, heartbeats, kind = 'service', catchUpWithinMs } = deps;
   const wants = projections.map(idOf);
-  /** How many reads of each collection are streaming. */
-  const streaming = new Map<string, number>();
+  heartbeats.announce({ kind, projects: false, wants });
+  const leases = await openReadModelLeases({ documents, heartbeats });
+  const catalogue = await openCatalogue(documents);
+  const onChange = () => checkpoints.settle();
+  const known = createKnownCatalogue({ documents, projections, catalogue, heartbeats, onChange });
+  const checkpoints = watchCheckpoints({ projections, known, documents });
   let closed = false;
-
-  const known: KnownModels = createKnownModels({
-    ...{ documents, projections, state },
-    onChange(swapped) {
-      say();
-      // The projector keeps the former collection up to date until every process has named the new one.
-      if (swapped) heartbeats.beat().catch(() => {});
-      waiting.settle();
-    },
-  });
-  const progress = createProgress(known);
-  const waiting = createWaiting({ projections, known, state, onReached: progress.note });
-  const { waitFor } = waiting;
-  const news = deps.link?.open<Told>('read models', (told) => {
-    if ('reached' in told) waiting.reached(told.reached);
+  const topic = deps.link?.open<Told>('read models', (told) => {
+    if ('reached' in told) checkpoints.reached(told.reached);
     else if (told.changed > known.version()) known.refresh().catch(() => {});
   });
 
-  function say(): void {
-    const live = Array.from(known.all(), ({ state }) => state.live).filter((name) => name !== undefined);
-    heartbeats.say({ kind, projects: projects(), wants, reads: [...new Set([...live, ...streaming.keys()])] });
-  }
-
-  /**
-   * The documents of a projection, if this process may rely on what it knows. One that was asleep may have missed a swap, and
-   * the others do not wait for one that they take for dead.
-   */
+  /** The documents of a projection, if what this process knows is recent. One that was asleep may have missed a swap. */
   function trusted<D extends object>(projection: Projection<D>, id = idOf(projection)): Documents<D> | undefined {
     const model = known.get(id);
-    if (model?.documents === undefined || isFailing(model.state)) return undefined;
-    if (performance.now() - known.refreshedAt() > TRUST_MS || heartbeats.sinceLastBeat() > TRUST_MS) return undefined;
+    if (model?.documents === undefined || isUnreadable(model.entry)) return undefined;
+    if (performance.now() - known.refreshedAt() > TRUST_MS) return undefined;
     // The name implies the type, as it does in the document store.
     return model.documents as Documents<D>;
   }
@@ -129,94 +123,111 @@ export async function openReadModels(deps: {
     if (trusted(projection) === undefined) await known.refresh();
     const model = known.get(idOf(projection));
     if (model?.documents === undefined) {
-      const told = model?.state.building === undefined ? NOT_THERE : 'is being built';
-      throw unreadable(projection, told, (await isAttended(model?.state, heartbeats)) ? undefined : UNATTENDED);
+      const reason = model?.entry.building === undefined ? NOT_BUILT : 'is being built';
+      throw unreadable(projection, reason, (await isAttended(projection)) ? undefined : UNATTENDED);
     }
-    if (isFailing(model.state)) throw unreadable(projection, 'fails on an event', model.state.failure?.message);
+    if (isUnreadable(model.entry)) throw unreadable(projection, 'fails on an event', model.entry.failure?.message);
     return model.documents as Documents<D>;
   }
+
+  const isAttended = (projection: Pick<AnyProjection, 'name' | 'version'>): Promise<boolean> =>
+    leases.isHeld(leaseOf(idOf(projection)));
 
   const caughtUp = new Map<string, Promise<void>>();
   let end: Promise<Position> | undefined;
 
-  async function catchUp<D extends object>(projection: Projection<D>, withinMs: number): Promise<void> {
+  async function catchUp<D extends object>(projection: Projection<D>, timeoutMs: number): Promise<void> {
     end ??= logEnd(events);
     await known.refresh();
-    const failing = () => isFailing(known.get(idOf(projection))?.state);
-    const reachedEnd = !failing() && (await waitFor(await end, { projections: [projection], timeoutMs: withinMs }));
-    if (reachedEnd) return;
+    const { entry } = known.get(idOf(projection)) ?? {};
+    const isFailing = entry !== undefined && isUnreadable(entry);
+    if (!isFailing && (await checkpoints.waitFor(await end, { projections: [projection], timeoutMs }))) return;
     await current(projection);
-    const why = (await isAttended(known.get(idOf(projection))?.state, heartbeats)) ? 'try again' : UNATTENDED;
+    const reason = (await isAttended(projection)) ? 'try again' : UNATTENDED;
     throw new Unavailable(
-      `The read model ${projection.name} did not catch up with the log within ${withinMs / 1_000} s: ${why}.`,
+      `The read model ${projection.name} did not catch up with the log within ${timeoutMs / 1_000} s: ${reason}.`,
     );
   }
 
   /** What to read a projection from now. Without a promise, if it can be helped: this is on the path of every request. */
   function source<D extends object>(projection: Projection<D>, id?: ReadModelId): Documents<D> | Promise<Documents<D>> {
-    if (deps.catchUpWithinMs !== undefined) {
-      const waiting = caughtUp.get(projection.name) ?? catchUp(projection, deps.catchUpWithinMs);
-      caughtUp.set(projection.name, waiting);
-      return waiting.then(() => current(projection));
-    }
-    return trusted(projection, id) ?? current(projection);
+    if (catchUpWithinMs === undefined) return trusted(projection, id) ?? current(projection);
+    const waiting = caughtUp.get(projection.name) ?? catchUp(projection, catchUpWithinMs);
+    caughtUp.set(projection.name, waiting);
+    return waiting.then(() => current(projection));
   }
 
-  /** Says with each heartbeat what is being streamed, so that it is not dropped meanwhile. */
-  async function* streamed<T>(id: ReadModelId, items: () => AsyncIterable<T>): AsyncGenerator<T> {
-    const name = known.get(id)?.state.live ?? '';
-    streaming.set(name, (streaming.get(name) ?? 0) + 1);
-    try {
-      yield* items();
-    } finally {
-      const others = (streaming.get(name) ?? 1) - 1;
-      if (others > 0) streaming.set(name, others);
-      else streaming.delete(name);
+  /**
+   * Makes sure that what has just been read is whole. A collection is kept up to date for longer after a swap than this process
+   * may remember it as the live one, and leaves the catalogue before it is dropped.
+   */
+  async function checkWhole<D extends object>(projection: Projection<D>, from: Documents<D>, name: string) {
+    if (trusted(projection) === from) return;
+    await known.refresh();
+    const { entry } = known.get(idOf(projection)) ?? {};
+    if (entry?.live === name || entry?.retiring.includes(name)) return;
+    throw unreadable(projection, 'was rebuilt while it was being read');
+  }
+
+  async function once<D extends object, R>(
+    projection: Projection<D>,
+    id: ReadModelId,
+    read: (from: Documents<D>) => Promise<R>,
+  ): Promise<R> {
+    const found = source(projection, id);
+    const from = found instanceof Promise ? await found : found;
+    const result = await read(from);
+    if (trusted(projection, id) !== from) await checkWhole(projection, from, known.get(id)?.entry.live ?? '');
+    return result;
+  }
+
+  /** Pages of a list. One from a collection that has left the catalogue is discarded and breaks off the answer. */
+  async function* pagesOf<D extends object, T>(
+    projection: Projection<D>,
+    read: (from: Documents<D>) => AsyncIterable<readonly T[]>,
+  ): AsyncGenerator<{ readonly collection: string; readonly rows: readonly T[] }> {
+    const id = idOf(projection);
+    const from = await source(projection, id);
+    const collection = known.get(id)?.entry.live ?? '';
+    for await (const rows of read(from)) {
+      await checkWhole(projection, from, collection);
+      yield { collection, rows };
     }
+    await checkWhole(projection, from, collection);
   }
 
   function collection<D extends object>(projection: Projection<D>): ReadModel<D> {
     const id = idOf(projection);
     return {
-      get(key) {
-        const from = source(projection, id);
-        return from instanceof Promise ? from.then((documents) => documents.get(key)) : from.get(key);
-      },
-      now: () => (deps.catchUpWithinMs === undefined ? trusted(projection, id)?.getNow : undefined),
-      foundNow: (query) =>
-        deps.catchUpWithinMs === undefined ? trusted(projection, id)?.foundNow?.(query) : undefined,
-      getMany: async (keys) => (await source(projection)).getMany(keys),
-      count: async (query) => (await source(projection)).count(query),
+      get: (key) => once(projection, id, (from) => from.get(key)),
+      now: () => (catchUpWithinMs === undefined ? trusted(projection, id)?.getNow : undefined),
+      foundNow: (query) => (catchUpWithinMs === undefined ? trusted(projection, id)?.foundNow?.(query) : undefined),
+      getMany: (keys) => once(projection, id, (from) => from.getMany(keys)),
+      count: (query) => once(projection, id, (from) => from.count(query)),
       async *find(query) {
-        const from = await source(projection, id);
-        yield* streamed(id, () => from.find(query));
+        for await (const { rows } of pagesOf(projection, (from) => inPages(from.find(query), PAGE))) yield* rows;
       },
-      async *pages(query) {
-        const from = await source(projection, id);
-        const collection = known.get(id)?.state.live ?? '';
-        for await (const rows of streamed(id, () => from.pages(query))) yield { collection, rows };
-      },
+      pages: (query) => pagesOf(projection, (from) => from.pages(query)),
     };
   }
 
-  await takeBackLost({ documents, events, state });
   await known.refresh();
   const timer = setInterval(() => {
-    known.refresh().then(say, () => {});
+    known.refresh().catch(() => {});
   }, REFRESH_MS);
   timer.unref();
 
   return {
     collection,
-    nameOf: (projection) => known.get(idOf(projection))?.state.live,
-    waitFor,
-    reached(now) {
-      waiting.reached(now);
-      news?.tell({ reached: now });
+    nameOf: (projection) => known.get(idOf(projection))?.entry.live,
+    waitFor: checkpoints.waitFor,
+    reached(progress) {
+      checkpoints.reached(progress);
+      topic?.tell({ reached: progress });
     },
-    async changed(of, states) {
-      if (of > known.version()) news?.tell({ changed: of });
-      await known.changed(of, states);
+    async changed(next) {
+      if (next.version > known.version()) topic?.tell({ changed: next.version });
+      await known.changed(next);
     },
 
     async readable(timeoutMs) {
@@ -224,7 +235,7 @@ export async function openReadModels(deps: {
       const areBuilt = () =>
         wants.every((id) => {
           const model = known.get(id);
-          return model?.documents !== undefined || isFailing(model?.state);
+          return model?.documents !== undefined || (model !== undefined && isUnreadable(model.entry));
         });
       while (!closed && !areBuilt() && performance.now() < deadline) {
         await new Promise((resolve) => setTimeout(resolve, 10));
@@ -233,22 +244,22 @@ export async function openReadModels(deps: {
       return areBuilt();
     },
 
-    status: createStatus({ events, projections, heartbeats, state, known, waiting, progress }),
+    status: createStatus({ events, projections, heartbeats, leases, known, checkpoints }),
 
     async close() {
       closed = true;
       clearInterval(timer);
-      news?.close();
+      topic?.close();
       await known.settled();
     },
   };
 }
 
-/** What a projector tells the other threads: how far it is, or the version of the states that it has changed. */
-type Told = { readonly reached: Positions } | { readonly changed: number };
+/** What a projector tells the other threads: how far it is, or the version of the catalogue that it has changed. */
+type Told = { readonly reached: Progress } | { readonly changed: number };
 
 const UNATTENDED = 'no process keeps it up to date, start one with the role projector';
-const NOT_THERE = 'has not been built yet in the version that this release needs';
+const NOT_BUILT = 'has not been built yet in the version that this release needs';
 
 function unreadable({ name }: Pick<AnyProjection, 'name'>, why: string, cause?: string): Unavailable {
   const told = `The read model ${name} ${why}`;

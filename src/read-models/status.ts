@@ -1,10 +1,13 @@
 import type { AnyProjection } from '../../projections/projection.ts';
 import type { Heartbeats } from '../document-store/heartbeats.ts';
+import type { Leases } from '../document-store/lease.ts';
+import { defined } from '../domain/defined.ts';
 import { type EventStore, LOG_START, logEnd, type Position } from '../event-store/event-store.ts';
 import { createEstimate, type Estimate } from '../runtime/estimate.ts';
-import { isFailing, type KnownModels } from './known-models.ts';
-import { idOf, isUnreadable, type Positions, placeOf, type ReadModelState, type ReadModelStateStore } from './state.ts';
-import type { Waiting } from './waiting.ts';
+import type { CheckpointWatch } from './await-checkpoint.ts';
+import { type Entry, idOf, isUnreadable, leaseOf } from './catalogue.ts';
+import { type KnownCatalogue, TRUST_MS } from './known-catalogue.ts';
+import type { NodeStatus } from './node-status.ts';
 
 /** The state of the read models that this process reads, whichever process projects. */
 export type ReadModelsStatus = {
@@ -12,7 +15,7 @@ export type ReadModelsStatus = {
   readonly lag: number;
   /** False while this process, having started or been asleep, still has to see them catch up with the log once. */
   readonly caughtUp: boolean;
-  /** The read models that cannot be read, are being built anew, or are looked after by nobody. */
+  /** The read models that cannot be read, are being rebuilt, or are kept up to date by no process. */
   readonly problems: readonly Problem[];
 };
 
@@ -26,104 +29,91 @@ export type Problem = {
   | { readonly state: 'unattended' }
 );
 
-export type Progress = ReturnType<typeof createProgress>;
-
-/** How fast the collections that are being built get on. */
-export function createProgress(known: KnownModels) {
-  const estimates = new Map<string, Estimate>();
-  return {
-    note(positions: Positions): void {
-      const building = Array.from(known.all(), ({ state }) => state.building).filter((name) => name !== undefined);
-      for (const collection of estimates.keys()) if (!building.includes(collection)) estimates.delete(collection);
-      for (const collection of building) {
-        const estimate = estimates.get(collection) ?? createEstimate();
-        estimates.set(collection, estimate);
-        estimate.note(placeOf(positions, collection).events);
-      }
-    },
-    of: (collection: string | undefined): Estimate | undefined => estimates.get(collection ?? ''),
-  };
-}
-
-/** Whether a running process looks after a read model. */
-export const isAttended = async (
-  state: ReadModelState | undefined,
-  heartbeats: Pick<Heartbeats<object>, 'silentFor' | 'silenceMs'>,
-): Promise<boolean> => state?.owner !== undefined && (await heartbeats.silentFor(state.owner)) < heartbeats.silenceMs;
-
 /** Looks at what is known and at the log, each time it is asked. */
 export function createStatus(deps: {
   readonly events: Pick<EventStore, 'readAll'>;
   readonly projections: readonly AnyProjection[];
-  readonly heartbeats: Pick<Heartbeats<object>, 'silentFor' | 'silenceMs' | 'sinceLastBeat' | 'onBeat'>;
-  readonly state: Pick<ReadModelStateStore, 'positions'>;
-  readonly known: KnownModels;
-  readonly waiting: Waiting;
-  readonly progress: Progress;
+  readonly heartbeats: Pick<Heartbeats<NodeStatus>, 'silenceMs' | 'sinceLastBeat' | 'onBeat' | 'living'>;
+  readonly leases: Pick<Leases, 'isHeld'>;
+  readonly known: KnownCatalogue;
+  readonly checkpoints: CheckpointWatch;
 }) {
-  const { events, projections, heartbeats, state, known, waiting, progress } = deps;
-  /** Where the log ended when this process could first read everything, having started or woken up. */
+  const { events, projections, heartbeats, leases, known, checkpoints } = deps;
+  const ids = projections.map(idOf);
+  const estimates = new Map<string, Estimate>();
+  /** Since when this process can read everything, having started or woken up (monotonic). */
+  let readableSince: number | undefined;
+  /** Where the log ended once every process waited for the read models of this one. */
   let mustReach: Promise<Position> | undefined;
+  const forget = () => {
+    readableSince = undefined;
+    mustReach = undefined;
+  };
   heartbeats.onBeat((silentMs) => {
-    if (silentMs >= heartbeats.silenceMs) mustReach = undefined;
+    if (silentMs >= heartbeats.silenceMs) forget();
   });
+
+  /**
+   * The position that the read models have to reach before this process may answer requests. Commands in processes of another
+   * release wait for its read models only once they know of them, which takes up to `TRUST_MS`.
+   */
+  async function positionToReach(): Promise<Position | undefined> {
+    if (!projections.every(known.isReadable)) forget();
+    else {
+      readableSince ??= performance.now();
+      const living = await heartbeats.living();
+      const isKnown = living.every(({ status: { wants } }) => ids.every((id) => wants.includes(id)));
+      if (isKnown || performance.now() - readableSince >= TRUST_MS) mustReach ??= logEnd(events);
+    }
+    return mustReach?.catch(() => {
+      mustReach = undefined;
+      return undefined;
+    });
+  }
+
+  function problemOf({ name }: AnyProjection, entry: Entry | undefined): Problem | undefined {
+    const { live, building, failure } = entry ?? {};
+    if (failure !== undefined) {
+      const readable = !isUnreadable(defined({ live, failure }));
+      const { message, attempts, event } = failure;
+      return { readModel: name, state: 'failing', readable, message, attempts, ...(event && { event: event.id }) };
+    }
+    if (building === undefined && live !== undefined) return undefined;
+    const done = checkpoints.at(building).events;
+    const total = Math.max(0, ...ids.map((id) => checkpoints.at(known.get(id)?.entry.live).events));
+    const secondsLeft = estimateOf(building, done)?.secondsLeft(total);
+    const progress = { done, ...defined({ total: total > done ? total : undefined, secondsLeft }) };
+    return { readModel: name, state: 'building', readable: live !== undefined, ...progress };
+  }
+
+  function estimateOf(building: string | undefined, done: number): Estimate | undefined {
+    if (building === undefined) return undefined;
+    const estimate = estimates.get(building) ?? createEstimate();
+    estimates.set(building, estimate);
+    estimate.note(done);
+    return estimate;
+  }
 
   /** @param limit at which counting the lag stops */
   return async function status(limit = 1_001): Promise<ReadModelsStatus> {
     await known.refresh();
-    // A projector tells how far it is before it stores that.
-    const told = waiting.positions();
-    const positions = await state.positions();
-    // Waiters have to learn of it: it will be no news to them the next time.
-    waiting.reached(positions, true);
+    await checkpoints.read();
     const problems: Problem[] = [];
-    let after: Position | undefined;
+    const shown: Position[] = [];
     for (const projection of projections) {
-      const model = known.get(idOf(projection))?.state;
-      const problem = problemOf(projection, model, positions, progress.of(model?.building));
+      const { entry } = known.get(idOf(projection)) ?? {};
+      const problem = problemOf(projection, entry);
       if (problem !== undefined) problems.push(problem);
-      else if (!(await isAttended(model, heartbeats)))
+      else if (!(await leases.isHeld(leaseOf(idOf(projection)))))
         problems.push({ readModel: projection.name, state: 'unattended', readable: true });
-      if (model?.live === undefined || isFailing(model)) continue;
-      const [stored, shown] = [placeOf(positions, model.live).position, placeOf(told, model.live).position];
-      const position = stored < shown ? shown : stored;
-      if (after === undefined || position < after) after = position;
+      if (entry?.live !== undefined && known.isReadable(projection)) shown.push(checkpoints.at(entry.live).position);
     }
-    // Commands in other processes wait for these read models from the moment on at which they can be read: what is in the log
-    // by then, they may have answered without.
-    if (projections.every(known.isReadable)) mustReach ??= logEnd(events);
-    else mustReach = undefined;
-    const must = await mustReach?.catch(() => {
-      mustReach = undefined;
-      return undefined;
-    });
+    const after = shown.sort()[0] ?? LOG_START;
+    const must = await positionToReach();
     let lag = 0;
-    for await (const _ of events.readAll({ after: after ?? LOG_START, limit })) lag += 1;
+    for await (const _ of events.readAll({ after, limit })) lag += 1;
     // A process that has just woken up does not know yet what it has missed.
     const isAwake = heartbeats.sinceLastBeat() < heartbeats.silenceMs;
-    return { lag, caughtUp: isAwake && must !== undefined && (after ?? LOG_START) >= must, problems };
-  };
-}
-
-function problemOf(
-  { name }: AnyProjection,
-  model: ReadModelState | undefined,
-  positions: Positions,
-  estimate: Estimate | undefined,
-): Problem | undefined {
-  if (model?.failure !== undefined) {
-    const { message, attempts, event } = model.failure;
-    const readable = !isUnreadable(model);
-    return { readModel: name, state: 'failing', readable, message, attempts, ...(event && { event: event.id }) };
-  }
-  if (model?.building === undefined && model?.live !== undefined) return undefined;
-  const done = model?.building === undefined ? 0 : placeOf(positions, model.building).events;
-  const total = Math.max(0, ...positions.groups.map(({ events }) => events));
-  const readable = model?.live !== undefined;
-  const secondsLeft = estimate?.secondsLeft(total);
-  return {
-    ...{ readModel: name, state: 'building', readable, done },
-    ...(total > done && { total }),
-    ...(secondsLeft !== undefined && { secondsLeft }),
+    return { lag, caughtUp: isAwake && must !== undefined && after >= must, problems };
   };
 }

@@ -19,7 +19,7 @@ async function sealed(events: EventStore) {
   if (createDatabase === undefined) throw new Error('There is no engine for documents');
   const database = await createDatabase();
   const documents = await database.open();
-  const heartbeats = await startHeartbeats<object>({ documents, said: {} });
+  const heartbeats = await startHeartbeats<object>({ documents, status: {} });
   onTestFinished(async () => {
     await heartbeats.stop();
     await database.remove();

@@ -7,7 +7,7 @@ import { SECRET_KEY, sealedStore } from './sealed-store.ts';
 type Store = Awaited<ReturnType<typeof sealedStore>>;
 
 async function running(store: Store, settings = {}) {
-  const heartbeats = await startHeartbeats<object>({ documents: store.documents, said: {} });
+  const heartbeats = await startHeartbeats<object>({ documents: store.documents, status: {} });
   const lines: string[] = [];
   const log = (_: unknown, text?: string) => void lines.push(text ?? '');
   let looks = 0;

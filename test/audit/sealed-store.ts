@@ -39,7 +39,7 @@ export async function sealedStore(createDatabase: (() => Promise<TestDatabase>) 
   /** As another process would. */
   const sealing = async (settings: Partial<SealSettings> = {}) => {
     const on = await database.open();
-    const heartbeats = await startHeartbeats<object>({ documents: on, said: {} });
+    const heartbeats = await startHeartbeats<object>({ documents: on, status: {} });
     processes.push(heartbeats);
     return openSealing({
       events: {

@@ -10,11 +10,11 @@ import { THIS_PROCESS } from '../../src/runtime/process-liveness.ts';
 import { eventually } from '../eventually.ts';
 import { documentEngines, type TestDatabase } from './engines.ts';
 
-type Said = { readonly says: string };
+type Status = { readonly says: string };
 
 describe.each(documentEngines)('heartbeats on %s', (_, createDatabase) => {
   let database: TestDatabase;
-  const hearts: Heartbeats<Said>[] = [];
+  const hearts: Heartbeats<Status>[] = [];
 
   beforeEach(async () => {
     database = await createDatabase();
@@ -25,12 +25,12 @@ describe.each(documentEngines)('heartbeats on %s', (_, createDatabase) => {
   });
 
   /** The heart of another process. */
-  async function start(says: string, silenceMs = 300): Promise<Heartbeats<Said>> {
-    const heart = await startHeartbeats<Said>({ documents: await database.open(), said: { says }, silenceMs });
+  async function start(says: string, silenceMs = 300): Promise<Heartbeats<Status>> {
+    const heart = await startHeartbeats<Status>({ documents: await database.open(), status: { says }, silenceMs });
     hearts.push(heart);
     return heart;
   }
-  const said = async (heart: Heartbeats<Said>) => (await heart.living()).map((each) => each.said.says).sort();
+  const said = async (heart: Heartbeats<Status>) => (await heart.living()).map((each) => each.status.says).sort();
   /** What the process of a heart that stopped without a word left behind. */
   const documents = async () =>
     (await database.open()).open<object>({ name: 'heartbeats', kind: 'readModel', indexes: [] });
@@ -39,7 +39,7 @@ describe.each(documentEngines)('heartbeats on %s', (_, createDatabase) => {
     const a = await start('a');
     const b = await start('b');
     expect(await said(a)).toEqual(['a', 'b']);
-    b.say({ says: 'b again' });
+    b.announce({ says: 'b again' });
     await b.beat();
     expect(await said(a)).toEqual(['a', 'b again']);
     expect(await a.silentFor(b.session)).toBeLessThan(300);
@@ -53,8 +53,8 @@ describe.each(documentEngines)('heartbeats on %s', (_, createDatabase) => {
     const child = spawn(process.execPath, ['-e', '']);
     await once(child, 'close');
     const left = await documents();
-    await left.insert('killed', { ...THIS_PROCESS, pid: child.pid, startedAt: '1', said: { says: 'killed' } });
-    await left.insert('elsewhere', { pidNamespace: 'another machine', pid: 1, said: { says: 'elsewhere' } });
+    await left.insert('killed', { ...THIS_PROCESS, pid: child.pid, startedAt: '1', status: { says: 'killed' } });
+    await left.insert('elsewhere', { pidNamespace: 'another machine', pid: 1, status: { says: 'elsewhere' } });
     expect(await a.silentFor('killed')).toBe(Number.POSITIVE_INFINITY);
     expect(await said(a)).toEqual(['a', 'elsewhere']);
     await eventually(async () => expect(await said(a)).toEqual(['a']));
@@ -87,7 +87,7 @@ test('a process that was asleep does not take the others for dead', async () => 
     await rm(folder, { recursive: true });
   });
   const documents = await openSqliteDocumentStore({ folder });
-  const heart = await startHeartbeats<Said>({ documents, said: { says: 'here' }, silenceMs: 1_000 });
+  const heart = await startHeartbeats<Status>({ documents, status: { says: 'here' }, silenceMs: 1_000 });
   await eventually(async () => expect(await heart.living()).toHaveLength(2));
   for (let round = 0; round < 3; round++) {
     // Nothing of this process runs, while the other's heart beats.

@@ -29,7 +29,7 @@ describe.each(documentEngines)('leases on %s', (_, createDatabase) => {
     const documents = options.documents ?? (await database.open());
     const durationMs = options.durationMs ?? HOUR_MS;
     // Beats as often as its shortest lease needs.
-    const heartbeats = await startHeartbeats({ documents, said: {}, silenceMs: Math.min(durationMs, 3_000) });
+    const heartbeats = await startHeartbeats({ documents, status: {}, silenceMs: Math.min(durationMs, 3_000) });
     hearts.push(heartbeats);
     const opened = await openLeases({
       ...{ documents, heartbeats, durationMs },
@@ -42,6 +42,7 @@ describe.each(documentEngines)('leases on %s', (_, createDatabase) => {
       return lease;
     };
     return {
+      isHeld: opened.isHeld,
       acquire: async (...given) => keep(await opened.acquire(...given)),
       tryAcquire: async (name) => {
         const lease = await opened.tryAcquire(name);

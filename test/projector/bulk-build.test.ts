@@ -4,7 +4,7 @@ import type { Row } from '../../projections/projection.ts';
 import type { Projected } from '../../src/document-store/document-store.ts';
 import type { Batch } from '../../src/event-store/event-store.ts';
 import { type Building, bulkBuild } from '../../src/projector/bulk-build.ts';
-import { idOf, START } from '../../src/read-models/state.ts';
+import { idOf, START } from '../../src/read-models/catalogue.ts';
 import { recorded, trails } from './space-trails.ts';
 
 /** Every event makes a document. */
@@ -46,7 +46,7 @@ test('folding goes on while a step is written, until the next one is twice as lo
       logger: { info: () => {} },
       step: { stepDocuments: 10 },
       isWanted: () => true,
-      advance: async (_, { events }) => places.push(events),
+      reached: (_, { events }) => places.push(events),
       failed: async (_, failure) => Promise.reject(failure),
     },
     [building],
@@ -57,7 +57,7 @@ test('folding goes on while a step is written, until the next one is twice as lo
   expect({ folded, steps: steps.map(({ length }) => length), places }).toEqual({ folded: 29, steps: [10], places: [] });
 
   gate.resolve();
-  expect(await done).toEqual({ place: { position: EVENTS.at(-1)?.position, events: 60 }, built: [building] });
+  expect(await done).toEqual({ checkpoint: { position: EVENTS.at(-1)?.position, events: 60 }, built: [building] });
   expect(steps.flat().map(({ key }) => key)).toEqual(
     EVENTS.map(({ data }) => String('spaceId' in data && data.spaceId)),
   );

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { DocumentStore } from '../../src/document-store/document-store.ts';
 import type { Recorded } from '../../src/domain/events.ts';
 import { createTarget, fold, type Target } from '../../src/projector/fold.ts';
-import { collectionOf } from '../../src/read-models/state.ts';
+import { collectionOf } from '../../src/read-models/catalogue.ts';
 import { ask } from '../document-store/ask.ts';
 import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 import { counts, inMemory, recorded, SPACE_EVENTS, trails } from './space-trails.ts';
@@ -96,13 +96,13 @@ describe.each(documentEngines)('fold on %s', (_name, createDatabase) => {
     );
   });
 
-  it('does for the others what it cannot do for a collection that cannot be read', async () => {
+  it('keeps projecting the other collections when one is unreadable', async () => {
     const [store] = stores;
     if (store === undefined) throw new Error('There are two stores');
     const [first, second] = await targetsIn(store, 'unreadable');
     if (first === undefined || second === undefined) throw new Error('There are two targets');
     const projected = () => Promise.reject(new Error('The page is damaged'));
-    const damaged: Target = { ...second, documents: { ...second.documents, projected } };
+    const damaged: Target = { ...second, read: projected };
     const failures = [...(await fold([damaged, first], recorded([{ space: 1, type: 'SpaceAdded' }])))];
     expect(failures).toEqual([[damaged, expect.objectContaining({ event: undefined })]]);
     expect(String(failures[0]?.[1])).toMatch(/Projection counts failed to read or write .* The page is damaged/);

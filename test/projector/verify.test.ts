@@ -9,8 +9,8 @@ import type { EventStore } from '../../src/event-store/event-store.ts';
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import { openProjector, type Projector } from '../../src/projector/projector.ts';
 import { verify } from '../../src/projector/verify.ts';
-import type { Said } from '../../src/read-models/read-models.ts';
-import { collectionOf, openReadModelState } from '../../src/read-models/state.ts';
+import { collectionOf, openCatalogue } from '../../src/read-models/catalogue.ts';
+import type { NodeStatus } from '../../src/read-models/node-status.ts';
 import { ask } from '../document-store/ask.ts';
 import { documentEngines, type TestDatabase } from '../document-store/engines.ts';
 import { eventually } from '../eventually.ts';
@@ -22,7 +22,7 @@ describe.each(documentEngines)('verify on %s', (_name, createDatabase) => {
   let events: EventStore;
   let documents: DocumentStore;
   let projector: Projector;
-  let heartbeats: Heartbeats<Said>;
+  let heartbeats: Heartbeats<NodeStatus>;
   let live: Documents<Trail>;
   const projections = [trails(), counts];
 
@@ -31,8 +31,8 @@ describe.each(documentEngines)('verify on %s', (_name, createDatabase) => {
     events = await openSqliteEventStore({ path: join(folder, 'events.sqlite') });
     database = await createDatabase();
     documents = await database.open();
-    const said: Said = { kind: 'service', projects: true, wants: [], reads: [] };
-    heartbeats = await startHeartbeats<Said>({ documents, said });
+    const status: NodeStatus = { kind: 'service', projects: true, wants: [] };
+    heartbeats = await startHeartbeats<NodeStatus>({ documents, status });
     projector = await openProjector({
       events,
       documents,
@@ -45,7 +45,7 @@ describe.each(documentEngines)('verify on %s', (_name, createDatabase) => {
     await projector.readable(10_000);
     await projector.readModels.waitFor(await appendMany(600));
     await eventually(async () => expect((await projector.status()).lag).toBe(0));
-    const { models } = (await (await openReadModelState(documents)).readStates()).document;
+    const { models } = (await (await openCatalogue(documents)).read()).document;
     live = await documents.open<Trail>(collectionOf(trails(), models['trails@1']?.live ?? ''));
   });
   afterEach(async () => {
@@ -114,18 +114,18 @@ describe.each(documentEngines)('verify on %s', (_name, createDatabase) => {
   it('waits for what is being built, as after a restore', async () => {
     await projector.stop();
     await heartbeats.stop();
-    const { models } = (await (await openReadModelState(documents)).readStates()).document;
+    const { models } = (await (await openCatalogue(documents)).read()).document;
     for (const name of await documents.names())
-      if (name.startsWith('read-model-') || Object.values(models).some(({ live }) => live === name))
+      if (name === 'readModelCatalogue' || Object.values(models).some(({ live }) => live === name))
         await documents.drop(name);
-    const said: Said = { kind: 'service', projects: true, wants: [], reads: [] };
+    const status: NodeStatus = { kind: 'service', projects: true, wants: [] };
     const again = await database.open();
-    heartbeats = await startHeartbeats<Said>({ documents: again, said });
+    heartbeats = await startHeartbeats<NodeStatus>({ documents: again, status });
     const logger = { info: vi.fn(), warn: vi.fn(), error: vi.fn() };
     projector = await openProjector({ events, documents: again, projections, heartbeats, logger, tickMs: 20 });
     projector.start();
     await eventually(async () =>
-      expect((await (await openReadModelState(again)).readStates()).document.models['trails@1']).toBeDefined(),
+      expect((await (await openCatalogue(again)).read()).document.models['trails@1']).toBeDefined(),
     );
     const found = await verify({ events, documents: again, projections, openScratch });
     expect(found).toMatchObject({ events: 600, differences: [], notVerified: [] });

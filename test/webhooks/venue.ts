@@ -15,7 +15,7 @@ import type { EventStore, ExpectedRevision } from '../../src/event-store/event-s
 import { openSqliteEventStore } from '../../src/event-store/sqlite/event-store.ts';
 import { createPersonalData } from '../../src/personal-data/personal-data.ts';
 import { openProjector } from '../../src/projector/projector.ts';
-import type { Said } from '../../src/read-models/read-models.ts';
+import type { NodeStatus } from '../../src/read-models/node-status.ts';
 import { createLogClient } from '../../src/threads/log-client.ts';
 import { startLogThread } from '../../src/threads/start-log-thread.ts';
 import { newSigningSecret } from '../../src/webhooks/signature.ts';
@@ -82,9 +82,10 @@ export async function openVenue({
     clock,
     ...(logThread && { elsewhere: { kinds: ['record'], writes: client.writes } }),
   });
-  const said: Said = { kind: 'service', projects: false, wants: [], reads: [] };
+  const status: NodeStatus = { kind: 'service', projects: false, wants: [] };
   /** The heart of one process. */
-  const beating = (silenceMs?: number) => startHeartbeats<Said>({ documents, said, ...(silenceMs && { silenceMs }) });
+  const beating = (silenceMs?: number) =>
+    startHeartbeats<NodeStatus>({ documents, status, ...(silenceMs && { silenceMs }) });
   let gate: PromiseWithResolvers<void> | undefined;
   const heartbeats = await beating();
   const projector = await openProjector({
@@ -118,7 +119,7 @@ export async function openVenue({
     urlProblem: () => undefined,
   });
   const running: Webhooks[] = [];
-  const hearts: Heartbeats<Said>[] = [heartbeats];
+  const hearts: Heartbeats<NodeStatus>[] = [heartbeats];
 
   return {
     folder,

@@ -1,0 +1,113 @@
+import type { BaseLogger } from 'pino';
+import type { DocumentStore } from '../document-store/document-store.ts';
+import type { Heartbeats } from '../document-store/heartbeats.ts';
+import {
+  type Catalogue,
+  type CatalogueEvent,
+  type CatalogueStore,
+  entriesOf,
+  type ReadModelId,
+} from '../read-models/catalogue.ts';
+import type { NodeStatus } from '../read-models/node-status.ts';
+
+/** How often to look for what is not needed any more, at most. */
+const LOOK_EVERY_MS = 60_000;
+/** How long after a drop to look whether a late write has brought the collection back. */
+const LATE_WRITE_MS = 1_000;
+
+type CleanupDeps = {
+  readonly documents: Pick<DocumentStore, 'drop' | 'names'>;
+  readonly catalogue: Pick<CatalogueStore, 'read'>;
+  readonly heartbeats: Heartbeats<NodeStatus>;
+  readonly retireAfterMs: number;
+  /** How long a collection is kept up to date after it was swapped out. */
+  readonly graceMs: number;
+  readonly logger: Pick<BaseLogger, 'info' | 'warn'>;
+  readonly apply: (...events: readonly CatalogueEvent[]) => Promise<Catalogue>;
+};
+
+/** Drops collections that were swapped out, and read models of former releases (docs/decisions/read-models.md). */
+export class CollectionCleanup {
+  readonly #deps: CleanupDeps;
+  readonly #stopping = new AbortController();
+  /** Since when this process has seen collections retiring (monotonic). */
+  readonly #retiringSince = new Map<string, number>();
+  #dropping: Promise<void> | undefined;
+  #lookedAt = performance.now();
+  /** When to look for collections that have come back (monotonic). */
+  #sweepAt = Number.POSITIVE_INFINITY;
+
+  constructor(deps: CleanupDeps) {
+    this.#deps = deps;
+  }
+
+  /** @param held the read models that this process keeps up to date */
+  async tick(catalogue: Catalogue, held: readonly ReadModelId[]): Promise<void> {
+    await this.#endGrace(entriesOf(catalogue).flatMap(([, { retiring }]) => retiring));
+    await this.#retire();
+    if (performance.now() >= this.#sweepAt) await this.#sweep();
+    if (held.length > 0) this.#drop(catalogue.dropping);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#dropping;
+  }
+
+  async #endGrace(retiring: readonly string[]): Promise<void> {
+    const now = performance.now();
+    for (const name of this.#retiringSince.keys()) if (!retiring.includes(name)) this.#retiringSince.delete(name);
+    for (const name of retiring) if (!this.#retiringSince.has(name)) this.#retiringSince.set(name, now);
+    const collections = retiring.filter((name) => now - (this.#retiringSince.get(name) ?? now) >= this.#deps.graceMs);
+    if (collections.length > 0) await this.#deps.apply({ type: 'GraceEnded', collections });
+  }
+
+  /** Counts, in one process and by its monotonic clock, for how long read models have not been wanted. */
+  async #retire(): Promise<void> {
+    const { heartbeats, retireAfterMs, apply } = this.#deps;
+    const elapsed = performance.now() - this.#lookedAt;
+    const every = Math.min(LOOK_EVERY_MS, retireAfterMs / 10);
+    if (elapsed < every) return;
+    this.#lookedAt = performance.now();
+    const living = await heartbeats.living();
+    const services = living.filter(({ status }) => status.projects && status.kind === 'service');
+    if (services.map(({ session }) => session).sort()[0] !== heartbeats.session) return;
+    // A process that was asleep has not seen which read models others wanted.
+    const elapsedMs = Math.min(elapsed, 2 * every);
+    await apply({ type: 'Wanted', ids: living.flatMap(({ status }) => status.wants), elapsedMs, retireAfterMs });
+    this.#sweepAt = performance.now();
+  }
+
+  /**
+   * Has collections dropped again that are back. On engines that create a collection on writing, a write that was under way when it
+   * was dropped brings it back, or one by a process that was asleep while another took over.
+   */
+  async #sweep(): Promise<void> {
+    this.#sweepAt = Number.POSITIVE_INFINITY;
+    const { documents, apply, logger } = this.#deps;
+    // The catalogue is read after the names: it names a collection before that is created.
+    const collections = await documents.names();
+    const { dropping } = await apply({ type: 'Found', collections });
+    if (dropping.length > 0)
+      logger.info({ collections: dropping }, 'Dropping collections that are not needed any more');
+  }
+
+  /** Drops collections in the background. */
+  #drop(collections: readonly string[]): void {
+    if (collections.length === 0) return;
+    const { documents, apply, logger } = this.#deps;
+    const { signal } = this.#stopping;
+    this.#dropping ??= (async () => {
+      for (const collection of collections) await documents.drop(collection, signal);
+      await apply({ type: 'Dropped', collections });
+      this.#sweepAt = performance.now() + LATE_WRITE_MS;
+    })()
+      .catch((error: unknown) => {
+        // Another process does the rest.
+        if (!signal.aborted) logger.warn({ err: error }, 'Old collections could not be dropped; retrying');
+      })
+      .finally(() => {
+        this.#dropping = undefined;
+      });
+  }
+}

@@ -1,0 +1,317 @@
+import type { BaseLogger } from 'pino';
+import type { AnyProjection, Row } from '../../projections/projection.ts';
+import type { Checkpoint, DocumentStore, Documents } from '../document-store/document-store.ts';
+import type { Heartbeats } from '../document-store/heartbeats.ts';
+import type { Lease, Leases } from '../document-store/lease.ts';
+import { roomProblem } from '../document-store/room.ts';
+import { defined } from '../domain/defined.ts';
+import type { EventStore } from '../event-store/event-store.ts';
+import {
+  type Catalogue,
+  type CatalogueEvent,
+  type CatalogueStore,
+  collectionOf,
+  collectionsOf,
+  entriesOf,
+  idOf,
+  leaseOf,
+  type ReadModelId,
+  START,
+} from '../read-models/catalogue.ts';
+import type { NodeStatus } from '../read-models/node-status.ts';
+import type { LiveReadModels } from '../read-models/read-models.ts';
+import { within } from '../runtime/within.ts';
+import type { Building, StepOptions } from './bulk-build.ts';
+import { CollectionCleanup } from './cleanup.ts';
+import { createTarget, ProjectionFailed } from './fold.ts';
+import { type Member, ProjectionRunner } from './runner.ts';
+import { readSkippedEvents } from './skipped-events.ts';
+
+/** Pauses of a process before it tries again what it failed on, in which others may try; the last one repeats. */
+const RETRY_MS = [500, 1_000, 2_000, 5_000] as const;
+/** A failure is logged at the first attempt and at every so many, about once a minute. */
+const LOG_EVERY_ATTEMPTS = 12;
+/** How often the log is asked whether it is there, and how long it may take to answer. */
+const PROBE_EVERY_MS = 1_000;
+const PROBE_WITHIN_MS = 2_000;
+/** Probes that fail in a row before this process lets others try. */
+const MAX_FAILED_PROBES = 3;
+/** A longer log is folded in bulk into what is built from its start. A shorter one is folded before a thread for that has started. */
+const BULK_FROM_EVENTS = 5_000;
+
+const FAILS = 'A read model fails; the others go on';
+const NOT_REBUILT = 'A read model cannot be rebuilt; the former documents stay in use';
+const NOT_KEPT = 'Former documents of a read model cannot be kept up to date; few readers, if any, still use them';
+
+export type SupervisorDeps = {
+  readonly events: EventStore;
+  readonly documents: DocumentStore;
+  readonly projections: readonly AnyProjection[];
+  readonly heartbeats: Heartbeats<NodeStatus>;
+  readonly leases: Leases;
+  readonly catalogue: CatalogueStore;
+  readonly readModels: Pick<LiveReadModels, 'reached' | 'changed'>;
+  readonly kind: NodeStatus['kind'];
+  readonly retireAfterMs: number;
+  readonly graceMs: number;
+  readonly logger: Pick<BaseLogger, 'info' | 'warn' | 'error'>;
+  readonly bulk: BulkOptions;
+};
+
+export type BulkOptions = { readonly fromEvents?: number } & StepOptions;
+
+/**
+ * What this process does for read models (docs/decisions/read-models.md): it takes the leases of those of its release that are free,
+ * keeps them up to date, releases the lease of one that it cannot get on with, and drops what is not needed any more.
+ */
+export class ProjectionSupervisor {
+  readonly #deps: SupervisorDeps;
+  readonly #runner: ProjectionRunner;
+  readonly #cleanup: CollectionCleanup;
+  readonly #projections: ReadonlyMap<ReadModelId, AnyProjection>;
+  readonly #held = new Map<ReadModelId, Lease>();
+  /** When to try again what failed here (monotonic): a read model, or a collection beside its live one. */
+  readonly #retryAt = new Map<string, number>();
+  #catalogueVersion = 0;
+  #probedAt = Number.NEGATIVE_INFINITY;
+  #failedProbes = 0;
+
+  constructor(deps: SupervisorDeps) {
+    this.#deps = deps;
+    this.#projections = new Map(deps.projections.map((projection) => [idOf(projection), projection]));
+    const { events, documents, heartbeats, catalogue, logger, bulk, retireAfterMs, graceMs } = deps;
+    const apply = (...changes: readonly CatalogueEvent[]) => this.#apply(...changes);
+    this.#runner = new ProjectionRunner({
+      events,
+      logger,
+      step: bulk,
+      isHeld: (id) => this.#isHeld(id),
+      reached: (checkpoints) => deps.readModels.reached({ checkpoints, catalogue: this.#catalogueVersion }),
+      failed: (member, failure) => this.#failed(member, failure),
+      opened: ({ id, projection, collection }, at) => this.#member(id, projection, collection, at),
+      joined: (members) => this.#joined(members),
+    });
+    this.#cleanup = new CollectionCleanup({
+      documents,
+      heartbeats,
+      catalogue,
+      logger,
+      retireAfterMs,
+      graceMs,
+      apply,
+    });
+  }
+
+  /** Looks at what has changed, and takes or releases leases as necessary. */
+  async tick(): Promise<void> {
+    this.#dropLost();
+    this.#probe();
+    const isCutOff = this.#failedProbes >= MAX_FAILED_PROBES;
+    if (isCutOff || (await this.#hasToStepBack())) return this.#release(() => true);
+    await this.#acquire();
+    const { document, version } = await this.#deps.catalogue.read();
+    this.#catalogueVersion = version;
+    const catalogue = await this.#claim(document);
+    await this.#follow(catalogue);
+    await this.#cleanup.tick(catalogue, [...this.#held.keys()]);
+  }
+
+  /** Stops, and lets other processes take over immediately. */
+  async stop(): Promise<void> {
+    await Promise.all([this.#runner.stop(), this.#cleanup.stop()]);
+    // If this fails, the heartbeat ends all the same.
+    await this.#release(() => true).catch(() => {});
+  }
+
+  #isHeld = (id: ReadModelId): boolean => this.#held.get(id)?.isHeld() === true;
+
+  async #apply(...changes: readonly CatalogueEvent[]): Promise<Catalogue> {
+    const stored = await this.#deps.catalogue.apply(...changes);
+    this.#catalogueVersion = Math.max(this.#catalogueVersion, stored.version);
+    await this.#deps.readModels.changed(stored);
+    return stored.document;
+  }
+
+  /** The command line keeps read models up to date only while no service runs. */
+  async #hasToStepBack(): Promise<boolean> {
+    const { heartbeats, kind } = this.#deps;
+    return kind === 'tool' && (await heartbeats.living()).some(({ status }) => status.kind === 'service');
+  }
+
+  #dropLost(): void {
+    const lost = [...this.#held.keys()].filter((id) => !this.#isHeld(id));
+    if (lost.length === 0) return;
+    for (const id of lost) this.#held.delete(id);
+    this.#runner.remove(({ id }) => lost.includes(id));
+    this.#deps.logger.warn({ readModels: lost }, 'Leases of read models were lost: another process may take over');
+  }
+
+  async #release(which: (id: ReadModelId) => boolean): Promise<void> {
+    const released = [...this.#held].filter(([id]) => which(id));
+    this.#runner.remove(({ id }) => which(id));
+    for (const [id] of released) this.#held.delete(id);
+    await Promise.all(released.map(([, lease]) => lease.release()));
+  }
+
+  /** Takes the leases of this release's read models that are free. */
+  async #acquire(): Promise<void> {
+    const { leases, logger } = this.#deps;
+    const free = [...this.#projections.keys()].filter((id) => !this.#held.has(id) && !this.#isPausing(id));
+    const taken: ReadModelId[] = [];
+    await Promise.all(
+      free.map(async (id) => {
+        const lease = await leases.tryAcquire(leaseOf(id));
+        if (lease === undefined) return;
+        this.#held.set(id, lease);
+        if (!this.#retryAt.has(id)) taken.push(id);
+      }),
+    );
+    if (taken.length > 0) logger.info({ readModels: taken }, 'Keeping read models up to date');
+  }
+
+  /** Makes sure that the catalogue has what this process keeps up to date. */
+  async #claim(catalogue: Catalogue): Promise<Catalogue> {
+    const missing = [...this.#projections.keys()].filter((id) => {
+      const entry = catalogue.models[id];
+      return this.#held.has(id) && (entry === undefined || collectionsOf(entry).length === 0);
+    });
+    if (missing.length === 0) return catalogue;
+    return this.#apply(
+      ...missing.map((id) => ({ type: 'Claimed' as const, id, types: this.#projections.get(id)?.types ?? [] })),
+    );
+  }
+
+  /** Brings the collections of the read models whose leases are held into a pass, and those that are gone out of it. */
+  async #follow(catalogue: Catalogue): Promise<void> {
+    const held = [...this.#held.keys()].flatMap((id) => {
+      const [projection, entry] = [this.#projections.get(id), catalogue.models[id]];
+      return projection === undefined || entry === undefined ? [] : [{ id, projection, entry }];
+    });
+    const wanted = new Set(held.flatMap(({ entry }) => collectionsOf(entry)));
+    this.#runner.remove(({ collection }) => !wanted.has(collection));
+    const missing = held.flatMap(({ id, projection, entry }) =>
+      collectionsOf(entry)
+        .filter((collection) => !this.#runner.has(collection) && !this.#isPausing(collection))
+        .map((collection) => ({ id, projection, collection, isBuilt: collection === entry.building })),
+    );
+    if (missing.length === 0) return;
+    const checkpoints = await this.#deps.documents.checkpoints(missing.map(({ collection }) => collection));
+    const isLong = missing.some(({ isBuilt }) => isBuilt) && (await this.#isLogLong(checkpoints));
+    const groups = new Map<string, { at: Checkpoint; members: Member[]; buildings: Building[] }>();
+    const built: ReadModelId[] = [];
+    for (const { id, projection, collection, isBuilt } of missing) {
+      const at = checkpoints.get(collection) ?? START;
+      if (isBuilt && at.events === 0 && !(await this.#hasRoom(catalogue, id, projection, collection))) continue;
+      const group = groups.get(at.position) ?? { at, members: [], buildings: [] };
+      groups.set(at.position, group);
+      const building = isBuilt && isLong ? await this.#building(id, projection, collection) : undefined;
+      if (building !== undefined) group.buildings.push(building);
+      else group.members.push(await this.#member(id, projection, collection, at));
+      if (isBuilt) built.push(id);
+    }
+    if (built.length > 0) this.#deps.logger.info({ readModels: built }, 'Building read models');
+    for (const { at, members, buildings } of groups.values()) {
+      if (members.length > 0) this.#runner.add(members, at);
+      if (buildings.length > 0) this.#runner.build(buildings, at);
+    }
+  }
+
+  /** Whether the log is worth a bulk load. */
+  async #isLogLong(checkpoints: ReadonlyMap<string, Checkpoint>): Promise<boolean> {
+    const { fromEvents = BULK_FROM_EVENTS } = this.#deps.bulk;
+    if ([...checkpoints.values()].some(({ events }) => events >= fromEvents)) return true;
+    let length = 0;
+    for await (const _ of this.#deps.events.readAll({ limit: fromEvents })) length += 1;
+    return length >= fromEvents;
+  }
+
+  /** Whether there is room for another copy. The first one of a store is built in any case. */
+  async #hasRoom(catalogue: Catalogue, id: ReadModelId, projection: AnyProjection, collection: string) {
+    const isFirst = entriesOf(catalogue).every(([, { live }]) => live === undefined);
+    const problem = isFirst ? undefined : await roomProblem(this.#deps.documents);
+    if (problem === undefined) return true;
+    await this.#failed({ id, collection }, new ProjectionFailed(projection, undefined, new Error(problem)));
+    return false;
+  }
+
+  /** @returns undefined if the collection has been begun otherwise, when the log was short */
+  async #building(id: ReadModelId, projection: AnyProjection, collection: string): Promise<Building | undefined> {
+    const { events, documents } = this.#deps;
+    const load = await documents.load<Row>(collectionOf(projection, collection));
+    return load && { id, projection, collection, load, skipped: await readSkippedEvents(events, projection) };
+  }
+
+  async #member(id: ReadModelId, projection: AnyProjection, collection: string, at: Checkpoint): Promise<Member> {
+    const documents: Documents<Row> = await this.#deps.documents.open(collectionOf(projection, collection));
+    const skipped = await readSkippedEvents(this.#deps.events, projection);
+    return { ...createTarget(projection, documents, at, skipped), id, collection };
+  }
+
+  /** Members have caught up: what was built becomes the live collection, and what failed is whole again. */
+  async #joined(members: readonly Member[]): Promise<void> {
+    const { readModels, logger, catalogue } = this.#deps;
+    const { models } = (await catalogue.read()).document;
+    const collections = members.map(({ collection }) => collection);
+    await this.#apply({ type: 'CaughtUp', collections });
+    // Readers in this process learn of the new catalogue with the checkpoints, before they take the next command for shown.
+    readModels.reached({ checkpoints: [], catalogue: this.#catalogueVersion });
+    for (const what of members.flatMap(({ id, collection }) => [id, collection])) this.#retryAt.delete(what);
+    const idsOf = (which: (member: Member) => boolean) => members.filter(which).map(({ id }) => id);
+    const built = idsOf(({ id, collection }) => models[id]?.building === collection);
+    const recovered = idsOf(({ id, collection }) => models[id]?.failure?.collection === collection);
+    if (built.length > 0) logger.info({ readModels: built }, 'Read models built');
+    if (recovered.length > 0) logger.info({ readModels: recovered }, 'Read models that failed have recovered');
+  }
+
+  /**
+   * Notes a failure, and releases the lease, so that another process may try. If only a rebuild fails, the live collection stays up
+   * to date, and this process tries again.
+   */
+  async #failed({ id, collection }: Pick<Member, 'id' | 'collection'>, error: Error): Promise<void> {
+    if (!this.#isHeld(id)) return;
+    const { logger } = this.#deps;
+    const event = error instanceof ProjectionFailed ? error.event : undefined;
+    const failure = { collection, message: error.message, ...defined({ event }) };
+    const {
+      live,
+      retiring = [],
+      failure: noted,
+    } = (await this.#apply({ type: 'Failed', id, failure })).models[id] ?? {};
+    const isBeside = live !== undefined && live !== collection;
+    const attempts = noted?.collection === collection ? noted.attempts : 1;
+    if (attempts === 1 || attempts % LOG_EVERY_ATTEMPTS === 0) {
+      const message = retiring.includes(collection) ? NOT_KEPT : isBeside ? NOT_REBUILT : FAILS;
+      logger.error({ err: error, readModel: id, attempts }, message);
+    }
+    const pauseMs = RETRY_MS[attempts - 1] ?? RETRY_MS[RETRY_MS.length - 1] ?? 0;
+    this.#retryAt.set(isBeside ? collection : id, performance.now() + pauseMs);
+    if (!isBeside) await this.#release((each) => each === id);
+  }
+
+  #isPausing(what: string): boolean {
+    return performance.now() < (this.#retryAt.get(what) ?? 0);
+  }
+
+  /** Asks, in the background, whether the log is there. A process that is cut off from it lets others try. */
+  #probe(): void {
+    if (performance.now() - this.#probedAt < PROBE_EVERY_MS) return;
+    this.#probedAt = Number.POSITIVE_INFINITY;
+    within(PROBE_WITHIN_MS, this.#deps.events.ping())
+      .then(
+        () => {
+          this.#failedProbes = 0;
+        },
+        (error: unknown) => {
+          this.#failedProbes += 1;
+          if (this.#failedProbes === MAX_FAILED_PROBES)
+            this.#deps.logger.warn(
+              { err: error },
+              'The log cannot be reached: others may keep the read models up to date',
+            );
+        },
+      )
+      .finally(() => {
+        this.#probedAt = performance.now();
+      });
+  }
+}

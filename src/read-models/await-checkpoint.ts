@@ -1,0 +1,173 @@
+import type { AnyProjection } from '../../projections/projection.ts';
+import type { Checkpoint, DocumentStore } from '../document-store/document-store.ts';
+import type { Position } from '../event-store/event-store.ts';
+import { type Entry, idOf, START } from './catalogue.ts';
+import { type KnownCatalogue, TRUST_MS } from './known-catalogue.ts';
+
+/** Which read models to wait for, and for how long. */
+export type WaitFor = {
+  /**
+   * Those that show events of these types; without types, all. Those of other releases count, too, while a running process keeps
+   * them up to date: the next request may go to it. One that is failing or being built is not waited for, because nothing can be
+   * read of it, as soon as every process knows that.
+   */
+  readonly types?: readonly string[];
+  /** These instead, whatever state they are in. */
+  readonly projections?: readonly Pick<AnyProjection, 'name'>[];
+  /** Default 2,000. */
+  readonly timeoutMs?: number;
+};
+
+/** What a projector tells the readers of its process: checkpoints that it has stored, and the version of the catalogue it knows. */
+export type Progress = {
+  readonly checkpoints: readonly (readonly [collection: string, checkpoint: Checkpoint])[];
+  readonly catalogue: number;
+};
+
+const WAIT_MS = 2_000;
+/** Pauses between reads of the checkpoints; the last one repeats. */
+const PAUSES_MS = [1, 1, 2, 2, 4, 8, 16, 25] as const;
+
+type Waiter = { readonly position: Position; readonly which: WaitFor; readonly resolve: (reached: boolean) => void };
+
+export type CheckpointWatch = ReturnType<typeof watchCheckpoints>;
+
+/** How far the read models are, and the callers that wait for that (docs/decisions/read-models.md). */
+export function watchCheckpoints(deps: {
+  readonly projections: readonly AnyProjection[];
+  readonly known: KnownCatalogue;
+  readonly documents: Pick<DocumentStore, 'checkpoints'>;
+}) {
+  const { projections, known, documents } = deps;
+  const waiting = new Set<Waiter>();
+  const checkpoints = new Map<string, Checkpoint>();
+  /** Under load, many wait for events of the same types: how far their read models are, until something changes. */
+  const cached = new Map<string, Position | undefined>();
+  /** Whether the last checkpoints came from a projector in this process, which will tell the next ones, too. */
+  let isTold = false;
+  let polling = false;
+  /** Polls in a row that found nothing new. */
+  let polls = 0;
+
+  const at = (collection: string | undefined): Checkpoint => checkpoints.get(collection ?? '') ?? START;
+
+  function ours(): (readonly [AnyProjection, Entry | undefined])[] {
+    return projections.map((projection) => [projection, known.get(idOf(projection))?.entry]);
+  }
+
+  /** @returns undefined if one of them cannot be read */
+  function readUpTo(waitedFor: readonly Pick<AnyProjection, 'name'>[]): Position | undefined {
+    const names = waitedFor.map(({ name }) => name);
+    const positions = ours().flatMap(([projection, entry]) => {
+      if (!names.includes(projection.name)) return [];
+      return [known.isReadable(projection) ? at(entry?.live).position : undefined];
+    });
+    return positions.includes(undefined) ? undefined : positions.sort()[0];
+  }
+
+  /** @returns undefined if there is none to wait for */
+  function shownUpTo(types: readonly string[] | undefined): Position | undefined {
+    const key = types?.join() ?? '';
+    if (cached.has(key)) return cached.get(key);
+    const all = [
+      ...ours().map(([projection, entry]) => ({ id: idOf(projection), live: entry?.live, types: projection.types })),
+      ...known.others().map(([id, { live, types }]) => ({ id, live, types })),
+    ];
+    const [least] = all
+      .filter(({ types: shown }) => types === undefined || types.some((type) => shown.some((each) => each === type)))
+      .flatMap(({ id, live }) => (live === undefined || known.isKnownToFail(id) ? [] : at(live).position))
+      .sort();
+    cached.set(key, least);
+    return least;
+  }
+
+  function isReached({ position, which }: Waiter): boolean {
+    if (which.projections === undefined) return (shownUpTo(which.types) ?? position) >= position;
+    const upTo = readUpTo(which.projections);
+    return upTo !== undefined && upTo >= position;
+  }
+
+  /** Call whenever checkpoints, or what is known of the catalogue, have changed. */
+  function settle(): void {
+    cached.clear();
+    for (const waiter of waiting) if (isReached(waiter)) waiter.resolve(true);
+  }
+
+  /** @returns whether any of them is new */
+  function note(found: Iterable<readonly [string, Checkpoint]>): boolean {
+    let isNew = false;
+    for (const [collection, checkpoint] of found) {
+      if (checkpoint.position <= at(collection).position) continue;
+      checkpoints.set(collection, checkpoint);
+      isNew = true;
+    }
+    return isNew;
+  }
+
+  /** Reads the checkpoints of all processes. */
+  async function read(): Promise<boolean> {
+    const entries = [...ours().map(([, entry]) => entry), ...known.others().map(([, entry]) => entry)];
+    const names = entries.flatMap((entry) => [entry?.live, entry?.building].filter((name) => name !== undefined));
+    return note(await documents.checkpoints(names));
+  }
+
+  /** Reads the checkpoints, with growing pauses, while anything waits for them. */
+  async function poll(): Promise<void> {
+    if (polling) return;
+    polling = true;
+    while (waiting.size > 0) {
+      const pauseMs = (isTold ? undefined : PAUSES_MS[polls]) ?? PAUSES_MS.at(-1);
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      polls += 1;
+      if (waiting.size === 0) break;
+      try {
+        if (await read()) {
+          polls = 0;
+          isTold = false;
+        }
+        // A read model that has become live meanwhile is waited for, too, so the catalogue is read after the checkpoints.
+        await known.refresh();
+        settle();
+      } catch {
+        // If the store does not answer, the wait times out. What the waiter wrote is stored already.
+      }
+    }
+    polling = false;
+  }
+
+  return {
+    at,
+    read,
+    settle,
+
+    /** Takes over what a projector in this process tells. */
+    reached({ checkpoints: told, catalogue }: Progress): void {
+      note(told);
+      isTold = true;
+      polls = 0;
+      if (catalogue <= known.version()) settle();
+      else known.refresh().then(settle, () => {});
+    },
+
+    /** Waits until read models show everything up to `position`. @returns false if they do not in time */
+    async waitFor(position: Position, which: WaitFor = {}): Promise<boolean> {
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      const waiter = { position, which, resolve };
+      if (waiting.size === 0) cached.clear();
+      // What this process takes for unreadable may have become readable since it last looked.
+      const isStale = performance.now() - known.refreshedAt() > TRUST_MS || !projections.every(known.isReadable);
+      if (isStale) await known.refresh().catch(() => {});
+      if (isReached(waiter)) return true;
+      const timer = setTimeout(resolve, which.timeoutMs ?? WAIT_MS, false);
+      waiting.add(waiter);
+      polls = 0;
+      poll();
+      try {
+        return await promise;
+      } finally {
+        clearTimeout(timer);
+        waiting.delete(waiter);
+      }
+    },
+  };
+}

@@ -1,0 +1,224 @@
+import type { AnyProjection } from '../../projections/projection.ts';
+import type { Checkpoint, DocumentStore, Stored } from '../document-store/document-store.ts';
+import { defined } from '../domain/defined.ts';
+import { LOG_START, type Position } from '../event-store/event-store.ts';
+
+/** A projection in one version: `bookings@2`. Releases that know different versions each have their own read model. */
+export type ReadModelId = `${string}@${number}`;
+
+export const idOf = ({ name, version }: Pick<AnyProjection, 'name' | 'version'>): ReadModelId => `${name}@${version}`;
+
+/** The lease of the process that keeps a read model up to date. */
+export const leaseOf = (id: ReadModelId): string => `read-model:${id}`;
+export const READ_MODEL_LEASES = 'readModelLeases';
+
+/** What the catalogue says of a read model (docs/decisions/read-models.md). */
+export type Entry = {
+  /** The collection that is read; absent until the first build is complete. */
+  readonly live?: string;
+  /** The collection that is being built and becomes the live one. */
+  readonly building?: string;
+  /** Swapped-out collections, kept up to date while readers may still remember them. */
+  readonly retiring: readonly string[];
+  /** The event types that it shows, for processes of releases that do not know its projection. */
+  readonly types: readonly string[];
+  readonly failure?: Failure;
+  /** For how long processes have been running that did not want it, in milliseconds. */
+  readonly unwantedMs?: number;
+};
+
+/** What a read model failed on. */
+export type Failure = {
+  readonly collection: string;
+  readonly message: string;
+  /** Consecutive failed attempts, by any process. */
+  readonly attempts: number;
+  /** The event that it failed on, if it was one. */
+  readonly event?: { readonly id: string; readonly type: string; readonly position: Position };
+};
+
+/** The read models of all releases that have run. */
+export type Catalogue = {
+  readonly models: Readonly<Record<ReadModelId, Entry>>;
+  /** Counts the collections of all read models, so that no name is used twice. */
+  readonly collections: number;
+  /** Collections that are not read or written any more. They are dropped in the background. */
+  readonly dropping: readonly string[];
+};
+
+/** What happens to read models. */
+export type CatalogueEvent =
+  | { readonly type: 'Claimed'; readonly id: ReadModelId; readonly types: readonly string[] }
+  | { readonly type: 'RebuildRequested'; readonly id: ReadModelId }
+  /** These collections have caught up with the log. */
+  | { readonly type: 'CaughtUp'; readonly collections: readonly string[] }
+  | { readonly type: 'Failed'; readonly id: ReadModelId; readonly failure: Omit<Failure, 'attempts'> }
+  | { readonly type: 'GraceEnded'; readonly collections: readonly string[] }
+  /** Running processes wanted these read models, and no others, for so long. */
+  | {
+      readonly type: 'Wanted';
+      readonly ids: readonly ReadModelId[];
+      readonly elapsedMs: number;
+      readonly retireAfterMs: number;
+    }
+  | { readonly type: 'Dropped'; readonly collections: readonly string[] }
+  /** These collections of read models exist. */
+  | { readonly type: 'Found'; readonly collections: readonly string[] };
+
+export const EMPTY: Catalogue = { models: {}, collections: 0, dropping: [] };
+
+export const entriesOf = ({ models }: Catalogue): (readonly [ReadModelId, Entry])[] =>
+  Object.entries(models).flatMap(([id, entry]) => (isReadModelId(id) ? [[id, entry] as const] : []));
+
+const isReadModelId = (id: string): id is ReadModelId => /@\d+$/.test(id);
+
+/** The collections of a read model that are kept up to date. */
+export const collectionsOf = ({ live, building, retiring }: Entry): string[] =>
+  [live, building, ...retiring].filter((name) => name !== undefined);
+
+/** The catalogue after an event; the same object if nothing changes. */
+export function evolve(catalogue: Catalogue, event: CatalogueEvent): Catalogue {
+  switch (event.type) {
+    case 'Claimed': {
+      const entry = catalogue.models[event.id] ?? { retiring: [], types: event.types };
+      return collectionsOf(entry).length > 0 ? catalogue : withBuild(catalogue, event.id, entry);
+    }
+    case 'RebuildRequested': {
+      const entry = catalogue.models[event.id];
+      if (entry === undefined || entry.building !== undefined) return catalogue;
+      return withBuild(catalogue, event.id, entry);
+    }
+    case 'CaughtUp':
+      return entriesOf(catalogue).reduce((next, [id, entry]) => {
+        const changed = caughtUp(entry, event.collections);
+        return changed === entry ? next : withEntry(next, id, changed);
+      }, catalogue);
+    case 'Failed': {
+      const entry = catalogue.models[event.id];
+      const { failure } = event;
+      if (entry === undefined || ![entry.live, entry.building].includes(failure.collection)) return catalogue;
+      // A failure of the live collection outweighs one of the collection that is being built beside it.
+      if (isUnreadable(entry) && failure.collection !== entry.failure?.collection && failure.collection !== entry.live)
+        return catalogue;
+      const attempts = (entry.failure?.collection === failure.collection ? entry.failure.attempts : 0) + 1;
+      return withEntry(catalogue, event.id, { ...entry, failure: { ...failure, attempts } });
+    }
+    case 'GraceEnded':
+      return entriesOf(catalogue).reduce((next, [id, entry]) => {
+        const gone = entry.retiring.filter((name) => event.collections.includes(name));
+        if (gone.length === 0) return next;
+        const retiring = entry.retiring.filter((name) => !gone.includes(name));
+        return dropping(withEntry(next, id, { ...entry, retiring }), gone);
+      }, catalogue);
+    case 'Wanted':
+      return entriesOf(catalogue).reduce((next, [id, entry]) => wanted(next, id, entry, event), catalogue);
+    case 'Dropped': {
+      const left = catalogue.dropping.filter((name) => !event.collections.includes(name));
+      return left.length === catalogue.dropping.length ? catalogue : { ...catalogue, dropping: left };
+    }
+    case 'Found': {
+      const kept = entriesOf(catalogue).flatMap(([, entry]) => collectionsOf(entry));
+      return dropping(
+        catalogue,
+        event.collections.filter((name) => isOfReadModel(name) && !kept.includes(name)),
+      );
+    }
+  }
+}
+
+function wanted(
+  catalogue: Catalogue,
+  id: ReadModelId,
+  { unwantedMs = 0, ...entry }: Entry,
+  { ids, elapsedMs, retireAfterMs }: Extract<CatalogueEvent, { readonly type: 'Wanted' }>,
+): Catalogue {
+  if (ids.includes(id)) return unwantedMs === 0 ? catalogue : withEntry(catalogue, id, entry);
+  const now = unwantedMs + elapsedMs;
+  if (now < retireAfterMs) return withEntry(catalogue, id, { ...entry, unwantedMs: now });
+  const { [id]: _, ...models } = catalogue.models;
+  return dropping({ ...catalogue, models }, collectionsOf(entry));
+}
+
+/** Whether a read model has failed, so that what is stored is stale. If only a rebuild fails, the live collection is still good. */
+export const isUnreadable = ({ live, failure }: Pick<Entry, 'live' | 'failure'>): boolean =>
+  failure !== undefined && (live === undefined || failure.collection === live);
+
+const withEntry = (catalogue: Catalogue, id: ReadModelId, entry: Entry): Catalogue => ({
+  ...catalogue,
+  models: { ...catalogue.models, [id]: entry },
+});
+
+function dropping(catalogue: Catalogue, more: readonly string[]): Catalogue {
+  const all = new Set([...catalogue.dropping, ...more]);
+  return all.size === catalogue.dropping.length ? catalogue : { ...catalogue, dropping: [...all] };
+}
+
+function withBuild(catalogue: Catalogue, id: ReadModelId, entry: Entry): Catalogue {
+  const collections = catalogue.collections + 1;
+  return withEntry({ ...catalogue, collections }, id, { ...entry, building: `${id}.${collections}` });
+}
+
+/** What was built becomes the live collection, and what failed is whole again. */
+function caughtUp(entry: Entry, collections: readonly string[]): Entry {
+  const { building, failure, ...rest } = entry;
+  const isBuilt = building !== undefined && collections.includes(building);
+  const isRecovered = failure !== undefined && collections.includes(failure.collection);
+  if (!isBuilt && !isRecovered) return entry;
+  const { live, retiring } = rest;
+  // A failure of the collection that is swapped out concerns no reader any more.
+  const isOver = isRecovered || (isBuilt && failure?.collection === live);
+  return {
+    ...rest,
+    ...defined({ failure: isOver ? undefined : failure }),
+    ...(isBuilt
+      ? { live: building, retiring: live === undefined ? retiring : [...retiring, live] }
+      : defined({ building })),
+  };
+}
+
+/** Whether it is the name of a collection of a read model: `bookings@2.7`. */
+const isOfReadModel = (name: string): boolean => /@\d+\.\d+$/.test(name);
+
+/** The collection that holds a projection's documents. */
+export const collectionOf = <I>({ indexes }: { readonly indexes: I }, name: string) => ({
+  name,
+  indexes,
+  kind: 'readModel' as const,
+  isProjected: true,
+});
+
+export const START: Checkpoint = { position: LOG_START, events: 0 };
+
+const KEY = 'all';
+
+export type CatalogueStore = Awaited<ReturnType<typeof openCatalogue>>;
+
+/**
+ * The catalogue as all processes share it: one document, because a swap of several read models is one step, and because its
+ * version tells whether anything has changed.
+ */
+export async function openCatalogue(documents: Pick<DocumentStore, 'open'>) {
+  const stored = await documents.open<Catalogue>({ name: 'readModelCatalogue', kind: 'readModel', indexes: [] });
+
+  async function read(): Promise<Stored<Catalogue>> {
+    return (await stored.get(KEY)) ?? { key: KEY, version: 0, document: EMPTY };
+  }
+
+  return {
+    read,
+
+    /** Stores what events change. Takes what other processes have changed meanwhile into account. */
+    async apply(...events: readonly CatalogueEvent[]): Promise<Stored<Catalogue>> {
+      for (;;) {
+        const before = await read();
+        const document = events.reduce(evolve, before.document);
+        if (document === before.document) return before;
+        const isWritten =
+          before.version === 0
+            ? await stored.insert(KEY, document)
+            : await stored.replace(KEY, document, before.version);
+        if (isWritten) return { key: KEY, version: before.version + 1, document };
+      }
+    },
+  };
+}

@@ -1,0 +1,107 @@
+import type { AnyProjection, Row } from '../../projections/projection.ts';
+import type { DocumentStore, Documents, Stored } from '../document-store/document-store.ts';
+import type { Heartbeats } from '../document-store/heartbeats.ts';
+import {
+  type Catalogue,
+  type CatalogueStore,
+  collectionOf,
+  EMPTY,
+  type Entry,
+  entriesOf,
+  idOf,
+  isUnreadable,
+  type ReadModelId,
+} from './catalogue.ts';
+import type { NodeStatus } from './node-status.ts';
+
+/** How old knowledge of the catalogue may be when a read relies on it. So every process learns of a failure within this time. */
+export const TRUST_MS = 1_000;
+
+/** A read model as this process knows it; `documents` is its live collection, if there is one. */
+type Known = { readonly entry: Entry; readonly documents?: Documents<Row> };
+
+export type KnownCatalogue = ReturnType<typeof createKnownCatalogue>;
+
+/** What this process knows of the catalogue: it reads it regularly, and a projector in this process tells it of changes. */
+export function createKnownCatalogue(deps: {
+  readonly documents: Pick<DocumentStore, 'open'>;
+  readonly projections: readonly AnyProjection[];
+  readonly catalogue: Pick<CatalogueStore, 'read'>;
+  readonly heartbeats: Pick<Heartbeats<NodeStatus>, 'lastSeen'>;
+  /** Called after each change, also when a failure has become known to every process. */
+  readonly onChange: () => void;
+}) {
+  const { documents, projections, catalogue, heartbeats, onChange } = deps;
+  const ids: ReadonlySet<ReadModelId> = new Set(projections.map(idOf));
+  const models = new Map<ReadModelId, Known>();
+  /** Since when this process has known that read models, of any release, fail (monotonic). */
+  const failingSince = new Map<ReadModelId, number>();
+  let known: { readonly version: number; readonly document: Catalogue } = { version: -1, document: EMPTY };
+  let refreshedAt = Number.NEGATIVE_INFINITY;
+  let refreshing: Promise<void> | undefined;
+
+  async function changed(next: Pick<Stored<Catalogue>, 'version' | 'document'>): Promise<void> {
+    if (next.version <= known.version) return;
+    known = next;
+    for (const [id, entry] of entriesOf(next.document)) {
+      if (!isUnreadable(entry)) failingSince.delete(id);
+      else if (!failingSince.has(id)) {
+        failingSince.set(id, performance.now());
+        setTimeout(onChange, TRUST_MS).unref();
+      }
+    }
+    for (const projection of projections) {
+      const id = idOf(projection);
+      const entry = next.document.models[id] ?? { retiring: [], types: projection.types };
+      const before = models.get(id);
+      const isSame = before !== undefined && before.entry.live === entry.live;
+      const opened = isSame
+        ? before.documents
+        : entry.live && (await documents.open(collectionOf(projection, entry.live)));
+      if (known !== next) return;
+      models.set(id, { entry, ...(opened && { documents: opened }) });
+    }
+    onChange();
+  }
+
+  return {
+    get: (id: ReadModelId): Known | undefined => models.get(id),
+    version: () => known.version,
+    /** When the catalogue was last read (monotonic). */
+    refreshedAt: () => refreshedAt,
+    /** Takes over what a projector in this process has changed. */
+    changed,
+
+    /** Reads the catalogue. */
+    refresh(): Promise<void> {
+      refreshing ??= (async () => {
+        const at = performance.now();
+        await changed(await catalogue.read());
+        refreshedAt = at;
+      })().finally(() => {
+        refreshing = undefined;
+      });
+      return refreshing;
+    },
+
+    /** The read models of other releases that running processes keep up to date. */
+    others(): (readonly [ReadModelId, Entry])[] {
+      const wanted = new Set(heartbeats.lastSeen().flatMap(({ status }) => (status.projects ? status.wants : [])));
+      return entriesOf(known.document).filter(([id]) => !ids.has(id) && wanted.has(id));
+    },
+
+    isReadable(projection: Pick<AnyProjection, 'name' | 'version'>): boolean {
+      const model = models.get(idOf(projection));
+      return model?.documents !== undefined && !isUnreadable(model.entry);
+    },
+
+    /** Whether every process knows that a read model fails. Until then another one may answer from what is stored. */
+    isKnownToFail(id: ReadModelId): boolean {
+      const since = failingSince.get(id);
+      return since !== undefined && performance.now() - since >= TRUST_MS;
+    },
+
+    /** Resolves once nothing is being read. */
+    settled: async (): Promise<void> => void (await refreshing?.catch(() => {})),
+  };
+}
