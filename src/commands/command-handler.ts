@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import pRetry from 'p-retry';
 import type { Actor } from '../domain/account.ts';
 import { toTimestamp } from '../domain/calendar.ts';
 import { type Decision, isRefusal, type Refusal } from '../domain/decision.ts';
@@ -22,7 +22,7 @@ export type CommandContext = {
   readonly correlationId: string;
   /** Id of the event that led to the command, if one did. */
   readonly causationId?: string;
-  /** The user for whom an app acts. No part of the event: it only says whose words a reason is. */
+  /** The user for whom an app acts. Not part of the event: it only says who wrote the reason. */
   readonly userId?: string | undefined;
 };
 
@@ -53,69 +53,54 @@ export type CommandHandler = {
   read<S, E extends DomainEvent>(stream: string, aggregate: Aggregate<S, E>, from?: number): AsyncIterable<Recorded<E>>;
 };
 
-/** Attempts at a command when other processes keep appending first. */
-const MAX_DECISIONS = 60;
+/** How often a command is decided again when another process appends to the same stream first. */
+const RETRIES = { retries: 59, minTimeout: 1, maxTimeout: 64, randomize: true } as const;
 
 /**
- * The path of every command: load, decide, append (docs/decisions/event-log.md). What is known of a stream may be stale, so it
- * never refuses on its own (a refusal is decided again on what the log holds), and the expected revision guards the append.
+ * The path of every command: load, decide, append (docs/decisions/event-log.md). The cached state of a stream may be stale, so a
+ * refusal is decided again on what the log holds, and the expected revision guards the append.
  */
 export function createCommandHandler(deps: {
   readonly events: EventStore;
   readonly clock: Clock;
-  /** Waits until read models show everything up to a position: those that show events of these types, or all. */
+  /** Waits until the read models have reached a position: those that fold events of these types, or all. */
   readonly waitFor: (position: Position, types?: readonly string[]) => Promise<unknown>;
-  /** Is told of each stream that was appended to, before the command is answered. */
+  /** Is called for each stream that was appended to, before the command is answered. */
   readonly appended?: (stream: string) => void;
-  /** Seals what people wrote (docs/decisions/personal-data.md). Not needed where no event holds any. */
+  /** Seals what people wrote (docs/decisions/personal-data.md). Not needed where events hold no such text. */
   readonly seal?: PersonalData['sealEvent'];
 }): CommandHandler {
   const { events: log, clock, waitFor, appended, seal } = deps;
   const states = createStreamStates(log);
 
-  /** Decides on the current state and appends. Decides again whenever another process appended first. */
-  async function append<S, E extends DomainEvent, D extends E>(
+  async function decideOnce<S, E extends DomainEvent, D extends E>(
     stream: string,
     aggregate: Aggregate<S, E>,
     context: CommandContext,
     decide: (state: S) => Decision<D>,
   ): Promise<Accepted<S, D> | Refusal> {
-    const request = ofRequest(context);
-    for (let attempt = 1; ; attempt += 1) {
-      const known = states.known(stream, aggregate);
-      let current = known;
-      let decision = decide(current.state);
-      if (isRefusal(decision) || decision.length === 0) {
-        current = await states.catchUp(stream, aggregate);
-        if (current.revision !== known.revision) decision = decide(current.state);
-      }
-      if (isRefusal(decision)) return decision;
-      // It has been done before; the read models may still lag behind it.
-      if (decision.length === 0) return { state: current.state, events: [], position: current.position };
-
-      const sealing = seal === undefined ? decision : sealed(decision, context, seal);
-      const events = sealing instanceof Promise ? await sealing : sealing;
-      if (isRefusal(events)) return events;
-      const at = toTimestamp(clock());
-      const expectedRevision: ExpectedRevision = current.revision < 0 ? 'none' : current.revision;
-      try {
-        const records = events.map(({ type, data }) => ({
-          type,
-          data,
-          metadata: { at, ...request, schema: SCHEMA },
-        }));
-        const { revision, position } = await log.append(stream, records, { expectedRevision });
-        const state = events.reduce<S>(aggregate.evolve, current.state);
-        states.set(stream, { state, revision, position });
-        appended?.(stream);
-        return { state, events, at, position };
-      } catch (error) {
-        if (!(error instanceof WrongExpectedRevision) || attempt === MAX_DECISIONS) throw error;
-        await states.catchUp(stream, aggregate);
-        // The first retry comes at once, because most conflicts end in a refusal. Later ones back off at random.
-        if (attempt > 1) await pause(Math.random() * Math.min(2 ** attempt, 64));
-      }
+    const cached = states.known(stream, aggregate);
+    let current = cached;
+    let decision = decide(current.state);
+    if (isRefusal(decision) || decision.length === 0) {
+      current = await states.catchUp(stream, aggregate);
+      if (current.revision !== cached.revision) decision = decide(current.state);
     }
+    if (isRefusal(decision)) return decision;
+    // The command had been carried out before; the read models may still lag behind it.
+    if (decision.length === 0) return { state: current.state, events: [], position: current.position };
+
+    const events = seal === undefined ? decision : await sealed(decision, context, seal);
+    if (isRefusal(events)) return events;
+    const at = toTimestamp(clock());
+    const { userId: _, ...request } = context;
+    const records = events.map(({ type, data }) => ({ type, data, metadata: { at, ...request, schema: SCHEMA } }));
+    const expectedRevision: ExpectedRevision = current.revision < 0 ? 'none' : current.revision;
+    const { revision, position } = await log.append(stream, records, { expectedRevision });
+    const state = events.reduce<S>(aggregate.evolve, current.state);
+    states.set(stream, { state, revision, position });
+    appended?.(stream);
+    return { state, events, at, position };
   }
 
   /** Commands of this process on one stream run one after another; otherwise they would only conflict with each other. */
@@ -129,45 +114,34 @@ export function createCommandHandler(deps: {
     },
 
     async execute(stream, aggregate, context, decide) {
-      const outcome = await streams.run(stream, () => append(stream, aggregate, context, decide));
+      const attempt = () => decideOnce(stream, aggregate, context, decide);
+      const decided = () =>
+        pRetry(attempt, {
+          ...RETRIES,
+          shouldRetry: ({ error }) => error instanceof WrongExpectedRevision,
+          onFailedAttempt: async ({ error }) => {
+            if (error instanceof WrongExpectedRevision) await states.catchUp(stream, aggregate);
+          },
+        });
+      const outcome = await streams.run(stream, decided);
       if (isRefusal(outcome)) return outcome;
       const types = outcome.events.map(({ type }) => type);
-      // Without an event, the command found done what it asked for, by whatever event.
+      // A command without an event found its work done, by events of any type.
       await (types.length === 0 ? waitFor(outcome.position) : waitFor(outcome.position, types));
       return outcome;
     },
   };
 }
 
-/** What of the context becomes part of the event. */
-function ofRequest(context: CommandContext): Omit<EventMetadata, 'at' | 'schema'> {
-  if (!('userId' in context)) return context;
-  const { userId: _, ...request } = context;
-  return request;
-}
-
-/**
- * The events with what people wrote sealed, or the refusal of the first of which nothing can be kept. Without a promise where
- * nobody has to be waited for.
- */
-function sealed<E extends DomainEvent>(
+/** The events with their personal texts sealed, or the first refusal. */
+async function sealed<E extends DomainEvent>(
   decided: readonly E[],
   { actor, userId = actor.kind === 'user' ? actor.id : undefined }: CommandContext,
   seal: PersonalData['sealEvent'],
-): readonly E[] | Refusal | Promise<readonly E[] | Refusal> {
+): Promise<readonly E[] | Refusal> {
   const author: Subject | undefined = userId === undefined ? undefined : subjectOfUser(userId);
-  const all = decided.map((each) => seal(each, author));
-  const ready: (E | Refusal)[] = [];
-  for (const each of all) {
-    if (each instanceof Promise) return Promise.all(all).then(unlessRefused);
-    ready.push(each);
-  }
-  return unlessRefused(ready);
-}
-
-function unlessRefused<E extends DomainEvent>(sealed: readonly (E | Refusal)[]): readonly E[] | Refusal {
   const events: E[] = [];
-  for (const each of sealed) {
+  for (const each of await Promise.all(decided.map((event) => seal(event, author)))) {
     if (isRefusal(each)) return each;
     events.push(each);
   }

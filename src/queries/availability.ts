@@ -1,6 +1,5 @@
 import { type AvailabilityDocument, availability, availabilityKey } from '../../projections/availability.ts';
 import { spaces } from '../../projections/spaces.ts';
-import type { Stored } from '../document-store/document-store.ts';
 import type { Account } from '../domain/account.ts';
 import { hoursBegun, localDate, wallDay } from '../domain/calendar.ts';
 import { type Refusal, refuse } from '../domain/decision.ts';
@@ -11,12 +10,12 @@ import type { ReadModels } from '../read-models/read-models.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { isVisibleSpace } from './spaces.ts';
 
-/** What the slots of a space on a date are made of. Nothing else counts, so what is made of it holds until one of them changes. */
+/** What the slots of a space on a date depend on. An answer made of it is valid until one of them changes. */
 export type Availability = {
   readonly space: Space;
   readonly date: PlainDate;
   readonly taken: AvailabilityDocument['taken'];
-  /** How many hours of the day have begun: all that matters of the time. */
+  /** How many hours of the day have begun: the only part of the time that matters. */
   readonly hoursBegun: number;
   timeSlots(): readonly TimeSlot[];
   /** Why no event can start at an hour, as far as the asking account may know; undefined if one can. */
@@ -36,11 +35,8 @@ export function createAvailabilityQuery(deps: { readonly readModels: ReadModels;
   const allSpaces = readModels.collection(spaces);
   const days = readModels.collection(availability);
 
-  function availabilityOf(
-    { account, spaceId, date }: AvailabilityQuery,
-    found: Stored<Space> | undefined,
-    day: Stored<AvailabilityDocument> | undefined,
-  ): Availability | Refusal {
+  return async ({ account, spaceId, date }: AvailabilityQuery): Promise<Availability | Refusal> => {
+    const [found, day] = await Promise.all([allSpaces.get(String(spaceId)), days.get(availabilityKey(spaceId, date))]);
     if (found === undefined || !isVisibleSpace(account, found.document))
       return refuse('ResourceNotFound', `There is no space ${spaceId}.`);
     const space = found.document;
@@ -60,17 +56,5 @@ export function createAvailabilityQuery(deps: { readonly readModels: ReadModels;
         return closed && closedKind(closed, account);
       },
     };
-  }
-
-  /** Without a promise, if it can be helped. */
-  return (query: AvailabilityQuery): Availability | Refusal | Promise<Availability | Refusal> => {
-    const spaceKey = String(query.spaceId);
-    const dayKey = availabilityKey(query.spaceId, query.date);
-    const spaceNow = allSpaces.now();
-    const dayNow = days.now();
-    if (spaceNow !== undefined && dayNow !== undefined)
-      return availabilityOf(query, spaceNow(spaceKey), dayNow(dayKey));
-    const read = Promise.all([allSpaces.get(spaceKey), days.get(dayKey)]);
-    return read.then(([space, day]) => availabilityOf(query, space, day));
   };
 }
