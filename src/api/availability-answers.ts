@@ -5,7 +5,7 @@ import { createLruCache } from '../runtime/lru-cache.ts';
 import { digestOf } from './entity-tags.ts';
 import { serializerOf } from './serializer.ts';
 
-/** The answer for a space on a date, made of what it depends on. */
+/** The answer for a space on a date, with what it was made of. */
 type Answer = Pick<Availability, 'space' | 'taken' | 'hoursBegun'> & {
   /** Identifies what it was made of. */
   readonly version: string;
@@ -14,23 +14,23 @@ type Answer = Pick<Availability, 'space' | 'taken' | 'hoursBegun'> & {
 };
 
 /** About 2 KB each. */
-const KEPT_ANSWERS = 2_000;
+const MAX_ANSWERS = 2_000;
 
 const stringify = serializerOf(AvailabilityResponse);
 
-/** Makes answers, and keeps those that are asked for again for as long as nothing has changed (docs/decisions/rest-api.md). */
+/** Makes answers, and caches them until something they depend on changes (docs/decisions/rest-api.md). */
 export function createAvailabilityAnswers(): (found: Availability) => Answer {
-  const answers = createLruCache<string, Answer>(KEPT_ANSWERS);
+  const answers = createLruCache<string, Answer>(MAX_ANSWERS);
   return (found) => {
     const { space, date, taken, hoursBegun } = found;
     const key = `${space.spaceId} ${date}`;
-    const known = answers.get(key);
-    // Documents are immutable, and an engine that caches them returns the same ones.
-    if (known?.space === space && known.taken === taken && known.hoursBegun === hoursBegun) return known;
-    // Only the hours: who holds them and how firmly is not in the answer, and its tag must not tell.
+    const cached = answers.get(key);
+    // Documents are immutable, and an engine that caches them returns the same objects.
+    if (cached?.space === space && cached.taken === taken && cached.hoursBegun === hoursBegun) return cached;
+    // Only the hours: the answer does not show who holds them and how firmly, so its tag must not tell either.
     const hours = digestOf(taken.map(({ start, until }) => [start, until]));
     const version = `${digestOf(space)}.${hours}.${hoursBegun}`;
-    const text = known?.version === version ? known.text : stringify(toAvailabilityResponse(found));
+    const text = cached?.version === version ? cached.text : stringify(toAvailabilityResponse(found));
     const answer = { space, taken, hoursBegun, version, text };
     answers.set(key, answer);
     return answer;

@@ -23,7 +23,7 @@ import { createBookingTexts } from './booking-texts.ts';
 import { CacheHeaders, cacheable, digestOf, entityTagsOf, isHeld, sendNotModified, tagged } from './entity-tags.ts';
 import { sendError, sendRefusal } from './errors.ts';
 import { sendList } from './json-array.ts';
-import { createKeptLists } from './kept-lists.ts';
+import { createResponseCache } from './response-cache.ts';
 
 const Bookings = Type.Array(BookingDto);
 const History = Type.Array(HistoryEntry);
@@ -38,7 +38,7 @@ export const bookingRoutes =
     const { commands, queries, release } = deps;
     const entityTagOf = entityTagsOf(release, Bookings);
     const textsOf = createBookingTexts();
-    const keptLists = createKeptLists();
+    const responseCache = createResponseCache();
     const historyTagOf = entityTagsOf(release, History);
 
     app.get(
@@ -59,7 +59,7 @@ export const bookingRoutes =
           entityTagOf,
           pages: queries.bookings.pages(account, request.query),
           textsOf,
-          kept: { lists: keptLists, key: `${accountKey(account)} ${JSON.stringify(request.query)}` },
+          cache: { responses: responseCache, key: `${accountKey(account)} ${JSON.stringify(request.query)}` },
         });
       },
     );

@@ -2,14 +2,14 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ListVersion } from '../queries/list-versions.ts';
 import { digest, type EntityTag, isHeld, sendNotModified, tagged } from './entity-tags.ts';
-import type { KeptLists } from './kept-lists.ts';
+import type { ResponseCache } from './response-cache.ts';
 
 /** Bytes per write: enough to keep the number of writes low, few enough to keep memory flat. */
 const CHUNK = 32 * 1024;
 
 /**
- * Answers with a list, or with 304 if the client has it. Without a version, or while the list is behind it, the answer has no
- * entity tag: the client asks for the whole list again (docs/decisions/rest-api.md).
+ * Answers with a list, or with 304 if the client has it. Without a version, or while the list lags behind it, the answer has no
+ * entity tag, so the client asks for the whole list again (docs/decisions/rest-api.md).
  */
 export async function sendList<P>(
   request: FastifyRequest,
@@ -21,20 +21,19 @@ export async function sendList<P>(
     readonly pages: AsyncIterable<P>;
     /** The JSON of each item of a page. */
     readonly textsOf: (page: P) => readonly string[];
-    /** Where the list is kept, and as what: nothing but the version may tell one answer with this key from another. */
-    readonly kept?: { readonly lists: KeptLists; readonly key: string };
+    /** Where the list is cached. Answers with the same key may differ only by their version. */
+    readonly cache?: { readonly responses: ResponseCache; readonly key: string };
   },
 ): Promise<FastifyReply> {
-  const { version, kept } = list;
+  const { version, cache } = list;
   const chunks = chunked(list.pages, list.textsOf);
   if (version === undefined) return sendJsonArray(reply, chunks, undefined);
   const entityTag = list.entityTagOf(request, digest(version.id));
   if (isHeld(request, entityTag)) return sendNotModified(reply, entityTag);
-  // It was read when this version was shown.
-  const known = kept?.lists.get(kept.key, version);
-  if (known !== undefined) return sendJsonArray(reply, from(known), entityTag);
+  const cached = cache?.responses.get(cache.key, version);
+  if (cached !== undefined) return sendJsonArray(reply, from(cached), entityTag);
   if (!(await version.isShown())) return sendJsonArray(reply, chunks, undefined);
-  return sendJsonArray(reply, kept?.lists.keep(kept.key, version, chunks) ?? chunks, entityTag);
+  return sendJsonArray(reply, cache?.responses.caching(cache.key, version, chunks) ?? chunks, entityTag);
 }
 
 async function* from(chunks: readonly Buffer[]): AsyncGenerator<Buffer, undefined> {
